@@ -1,0 +1,27 @@
+"""Matrix and tensor factorization of language."""
+
+from lowrank._lazy import attach
+
+_HOMES = {
+    "CP": ".forms",
+    "Corpus": ".text.corpus",
+    "Embedding": ".embedding",
+    "Entries": ".data",
+    "InputError": ".errors",
+    "L1": ".penalties",
+    "L2": ".penalties",
+    "MissingExtraError": ".errors",
+    "NonNegative": ".penalties",
+    "Objective": ".objective",
+    "PPMISVD": ".models.words.pairwise",
+    "Squared": ".losses",
+    "SymmetricCP": ".models.words.symmetric",
+    "Term": ".objective",
+    "Vocabulary": ".text.vocabulary",
+    "count": ".text.counts",
+    "ppmi": ".text.weighting",
+}
+
+__version__ = "0.1.0"
+__all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605 the names are strings
+__getattr__, __dir__ = attach(__name__, _HOMES)

@@ -1,0 +1,126 @@
+"""Files and folders that are either whole or absent: written under a temporary name, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lowrank.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; on success it takes the name, on failure it vanishes.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> target = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
+    >>> with whole_file(target) as draft:
+    ...     _ = draft.write_text("done")
+    >>> target.read_text()
+    'done'
+    """
+    target = Path(path)
+    _need_parent(target)
+    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
+    os.close(handle)
+    try:
+        yield Path(draft)
+        Path(draft).chmod(0o666 & ~_umask())
+        Path(draft).replace(target)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = False) -> Iterator[Path]:
+    """Give a temporary folder beside ``path``; on success it takes the name, on failure it vanishes.
+
+    Parameters
+    ----------
+    path : path
+        The folder to make.
+    kind : str
+        What the folder holds, written by :func:`write_meta`. With ``overwrite`` an existing folder is replaced only
+        if it is of the same kind, so that a slip of the fingers never deletes something else.
+    overwrite : bool
+        Whether an existing folder of the same kind is replaced.
+
+    Raises
+    ------
+    InputError
+        If the folder exists and may not be replaced.
+    """
+    target = Path(path)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        if not overwrite:
+            raise InputError(f"{target} exists already; choose another name or ask to overwrite it")
+        if read_meta(target)["kind"] != kind:
+            raise InputError(f"{target} exists and is no {kind}, so it is not overwritten; choose another name")
+    _need_parent(target)
+    draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    try:
+        yield draft
+        draft.chmod(0o777 & ~_umask())
+        if target.exists():
+            aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
+            target.replace(aside / "old")
+            draft.replace(target)
+            shutil.rmtree(aside)
+        else:
+            draft.replace(target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:
+    """Write ``meta.json``: what the folder is, the version of its format, and its settings."""
+    text = json.dumps({"kind": kind, "version": version, **content}, indent=2, sort_keys=True, ensure_ascii=False)
+    (folder / "meta.json").write_text(text + "\n", encoding="utf-8")
+
+
+def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: int | None = None) -> dict[str, Any]:
+    """Read ``meta.json`` and check what the folder is.
+
+    Raises
+    ------
+    InputError
+        If the folder is absent, is not ours, holds another kind, or was written in another version of the format.
+    """
+    path = Path(folder) / "meta.json"
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        what = "has no meta.json" if Path(folder).is_dir() else "is not a folder"
+        raise InputError(f"{folder} is not a {kind or 'lowrank'} folder: it {what}") from None
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    if not isinstance(meta, dict) or "kind" not in meta:
+        raise InputError(f"{path} does not say what kind of folder it belongs to")
+    if kind is not None and meta["kind"] != kind:
+        raise InputError(f"{folder} holds a {meta['kind']}; a {kind} is needed here")
+    if version is not None and meta.get("version") != version:
+        raise InputError(
+            f"{folder} is in version {meta.get('version')!r} of the {kind} format; this lowrank reads version {version}"
+        )
+    return meta
+
+
+def _need_parent(target: Path) -> None:
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {target}: the folder {target.parent} does not exist")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

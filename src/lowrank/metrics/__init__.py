@@ -1,0 +1,1 @@
+"""Measures, plain functions of truth and prediction."""

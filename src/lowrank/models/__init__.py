@@ -1,0 +1,1 @@
+"""Models, one estimator family per file."""

@@ -1,0 +1,68 @@
+"""A progress bar on a terminal, nothing when piped."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Advance(Protocol):
+    """Tell the bar how far the work has come."""
+
+    def __call__(self, amount: float = 1, *, note: str = "") -> None:
+        """Add ``amount`` to what is done and show ``note`` at the end of the line."""
+
+
+@contextlib.contextmanager
+def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[Advance]:
+    """Show a bar on standard error while the body runs, if standard error is a terminal.
+
+    Parameters
+    ----------
+    label : str
+        What is being done.
+    total : float, optional
+        The amount of work; without it the bar only shows that something moves.
+    unit : str
+        What ``total`` counts; shown as a rate per second. ``"B"`` for bytes.
+
+    Yields
+    ------
+    advance : callable
+        ``advance(amount, note="...")``.
+
+    Examples
+    --------
+    >>> with bar("counting", total=3) as advance:
+    ...     for _ in range(3):
+    ...         advance()
+    """
+    if not sys.stderr.isatty():
+        yield _silent
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = [
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %") if total else TextColumn("{task.completed:,.0f} " + unit),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[note]}"),
+    ]
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(label, total=total, note="")
+
+        def advance(amount: float = 1, *, note: str = "") -> None:
+            progress.update(task, advance=amount, note=note)
+
+        yield advance
+
+
+def _silent(amount: float = 1, *, note: str = "") -> None:
+    """Advance nothing: there is no terminal to show it on."""

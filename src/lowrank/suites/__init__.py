@@ -1,0 +1,1 @@
+"""Named protocols: data, split, models, metrics, in one command."""
