@@ -1,1 +1,64 @@
-"""."""
+"""The command line: one file per verb, each of which calls the library and shows what came back."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from lowrank import __version__
+from lowrank.cli.convert import convert
+from lowrank.cli.corpus import corpus
+from lowrank.cli.count import count
+from lowrank.cli.demo import demo
+from lowrank.cli.evaluate import evaluate
+from lowrank.cli.faults import Verbs
+from lowrank.cli.neighbours import neighbours
+from lowrank.cli.phrase import phrase
+from lowrank.cli.train import train
+
+app = typer.Typer(
+    name="lowrank",
+    cls=Verbs,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example:\n\nlowrank train wiki.txt.xz --out vectors\n\nlowrank phrase vectors pearl harbor",
+)
+
+EXAMPLES: dict[Callable[..., None], str] = {
+    demo: "lowrank demo --out demo",
+    train: "lowrank train wiki.txt.xz --out vectors",
+    neighbours: "lowrank neighbours vectors apollo",
+    phrase: "lowrank phrase vectors apollo god 'apollo*moon'",
+    evaluate: "lowrank evaluate vectors --pairs simlex.txt",
+    convert: "lowrank convert vectors vectors.txt --to word2vec",
+    corpus: "lowrank corpus articles/ --out corpus --min-count 10",
+    count: "lowrank count corpus --out counts --order 3 --width 10",
+}
+
+for verb, example in EXAMPLES.items():
+    app.command(epilog=f"Example:\n\n{example}")(verb)
+app.command("neighbors", hidden=True)(neighbours)
+
+
+def _show_version(wanted: bool) -> None:  # noqa: FBT001 typer calls it
+    if wanted:
+        typer.echo(f"lowrank {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def lowrank(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Word vectors from text by tensor factorization; the product of two vectors selects a sense."""
+    del version  # its callback has shown it
+
+
+def main() -> None:
+    """Run the command line on ``sys.argv``."""
+    app(prog_name="lowrank")

@@ -1,1 +1,192 @@
-"""."""
+"""The doors to the compiled loops: each makes arrays contiguous and of one type, checks shapes, then calls its kernel.
+
+Nothing else in the library imports a kernel. Loops run without the interpreter's lock, so parts of the work go to
+threads; a part has its own output, and parts are added in a fixed order: the same number of threads gives the same bits.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lowrank.kernels import counting, symmetric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+PART = 1 << 20
+"""Entries whose gradients are added in a row in the precision of the factors before they join the total."""
+
+
+def cores() -> int:
+    """Give the number of processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class WordIndex(NamedTuple):
+    """A corpus prepared for counting: see :func:`index_words`."""
+
+    ids: NDArray[Any]
+    before: NDArray[np.uint16]
+    after: NDArray[np.uint16]
+    positions: NDArray[Any]
+    starts: NDArray[np.int64]
+
+
+def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reach: int) -> WordIndex:
+    """List the occurrences of each word and how far a window of ``reach`` stretches from each position.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (N,)
+        Word ids below ``size``.
+    sentences : ndarray of shape (S + 1,)
+        Where sentences start; the last value is N.
+    size : int
+        Number of words, V.
+    reach : int
+        Words to look to each side, at most 65,535.
+    """
+    ids = np.ascontiguousarray(ids)
+    n = len(ids)
+    before, after = np.empty(n, np.uint16), np.empty(n, np.uint16)
+    counting.window_bounds(np.ascontiguousarray(sentences, np.int64), reach, before, after)
+    positions = np.empty(n, np.int32 if n < 1 << 31 else np.int64)
+    starts = np.empty(size + 1, np.int64)
+    counting.occurrences(ids, positions, starts)
+    return WordIndex(ids, before, after, positions, starts)
+
+
+def chunk_sets(
+    ids: NDArray[Any], sentences: NDArray[np.int64], length: int, order: int
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Cut sentences into chunks of ``length`` words; give the distinct words of each and where chunks start."""
+    ids, sentences = np.ascontiguousarray(ids), np.ascontiguousarray(sentences, np.int64)
+    sets = np.empty_like(ids)
+    bounds = np.empty(len(ids) // order + 2, np.int64)
+    n, chunks = counting.chunk_sets(ids, sentences, length, order, sets, bounds)
+    return sets[:n], bounds[: chunks + 1]
+
+
+def tuple_work(index: WordIndex, order: int, *, repeats: bool) -> NDArray[np.float64]:
+    """Give an upper bound of the number of tuples of which each word is the rarest member; shape (V,)."""
+    work = np.empty(len(index.starts) - 1)
+    counting.count_work(*index, order, repeats, work)
+    return work
+
+
+def count_tuples(
+    index: WordIndex, first: int, last: int, *, order: int, near: int, reach: int, repeats: bool, min_count: int
+) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
+    """Count the tuples whose rarest word is one of ``first``..``last`` - 1.
+
+    Parameters
+    ----------
+    index : WordIndex
+        The corpus.
+    first, last : int
+        Range of words.
+    order : int
+        Words in a tuple; ``(order - 1) * bit_length(last - 1)`` may not pass 64.
+    near, reach : int
+        A tuple spans at most ``reach`` positions, and one of them is within ``near`` of both ends.
+    repeats : bool
+        Whether a word may stand twice in a tuple.
+    min_count : int
+        Occurrences of the tuples to return.
+
+    Returns
+    -------
+    words : ndarray of shape (order, n)
+        Ids, rarest word first, in lexicographic order.
+    counts : ndarray of shape (n,)
+        Occurrences, at least ``min_count``.
+    marginals : ndarray of shape (V,)
+        Number of tuples, kept or not, that contain each word, once for each time it is a member.
+    """
+    marginals = np.zeros(len(index.starts) - 1, np.int64)
+    words, counts = counting.count_tuples(*index, first, last, order, near, reach, repeats, min_count, marginals)
+    return words, counts, marginals
+
+
+def symmetric_squared(
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    weights: NDArray[Any] | None,
+    U: NDArray[Any],
+    *,
+    zero_weight: float,
+    scale: float,
+    threads: int,
+) -> tuple[float, NDArray[Any]]:
+    r"""Squared loss over listed entries of a symmetric CP model, and its gradient.
+
+    .. math:: \tfrac{s}{2} \sum_e w_e (x_e - m_e)^2 - z\, m_e^2, \qquad m_e = \sum_r \prod_d U_{e_d r}
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n, order)
+        Words of each entry; runs that share all words but the last make it fast.
+    values, weights : ndarray of shape (n,)
+        :math:`x_e` and :math:`w_e`; no weights means ones.
+    U : ndarray of shape (V, R)
+        The factor; single or double precision, which everything else follows.
+    zero_weight, scale : float
+        :math:`z` and :math:`s`.
+    threads : int
+        Parts worked on at the same time.
+
+    Returns
+    -------
+    value : float
+    gradient : ndarray of shape (V, R)
+    """
+    columns = np.ascontiguousarray(indices.T)
+    n = columns.shape[1]
+    weights = np.ones(n, U.dtype) if weights is None else weights
+    if not (len(values) == len(weights) == n):
+        raise ValueError(f"{n} entries need as many values and weights; got {len(values)} and {len(weights)}")
+    U = np.ascontiguousarray(U)
+    values, weights = np.ascontiguousarray(values, U.dtype), np.ascontiguousarray(weights, U.dtype)
+    z, s = U.dtype.type(zero_weight), U.dtype.type(scale)
+
+    def work(thread: int) -> tuple[float, NDArray[Any]]:
+        value, total, part = 0.0, np.zeros_like(U), np.zeros_like(U)
+        for first in range(thread * PART, n, threads * PART):
+            value += symmetric.squared_fibres(
+                columns, values, weights, z, s, U, first, min(first + PART, n), part
+            )
+            total += part
+            part[:] = 0
+        return value, total
+
+    results = _in_threads(work, threads)
+    gradient = results[0][1]
+    for _, more in results[1:]:
+        gradient += more
+    return sum(value for value, _ in results), gradient
+
+
+def symmetric_predict(indices: NDArray[Any], U: NDArray[Any], *, threads: int) -> NDArray[Any]:
+    """Give the model's value of each entry: shapes (n, order), (V, R) -> (n,)."""
+    columns, U = np.ascontiguousarray(indices.T), np.ascontiguousarray(U)
+    n = columns.shape[1]
+    predictions = np.empty(n, U.dtype)
+    bounds = np.linspace(0, n, threads + 1).astype(np.int64)
+    _in_threads(
+        lambda t: symmetric.predict_fibres(columns, U, bounds[t], bounds[t + 1], predictions), threads
+    )
+    return predictions
+
+
+def _in_threads(work: Callable[[int], Any], threads: int) -> list[Any]:
+    """Run ``work(0)`` .. ``work(threads - 1)`` at the same time; results in that order."""
+    if threads == 1:
+        return [work(0)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, range(threads)))

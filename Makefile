@@ -1,0 +1,62 @@
+# Needs only python3 >= 3.11 and make. Everything is installed into .venv; what is installed already is left alone.
+#   make demo PYTHON=python3.12     to choose the Python
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test lint bench wheel clean
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make demo    count, train and look at word vectors of a real text (writes demo/)"
+	@echo "make test    run all tests"
+	@echo "make lint    check style, types and import directions"
+	@echo "make bench   time the kernels and the main path"
+	@echo "make wheel   build the wheel into dist/"
+	@echo "make clean   remove the environment, caches and build products"
+
+demo: $(VENV)/.installed-demo
+	$(BIN)/lowrank demo --out demo
+
+test: $(VENV)/.installed-test
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.installed-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed-test
+	set -e; for script in bench/[a-z]*.py; do $(BIN)/python "$$script"; done
+
+wheel: $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+# What tests need contains what the demo needs.
+$(VENV)/.installed-test: pyproject.toml $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	touch $(VENV)/.installed-demo $@
+
+$(VENV)/.installed-lint: pyproject.toml $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --editable ".[lint]"
+	touch $@
+
+$(VENV)/.installed-demo: pyproject.toml $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --editable ".[gensim,plot]"
+	touch $@
+
+$(VENV)/pyvenv.cfg:
+	@command -v "$(PYTHON)" >/dev/null || { \
+	  echo "lowrank needs Python 3.11 or newer; there is no $(PYTHON) here: install it or name another, make PYTHON=..." >&2; \
+	  exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "lowrank needs Python 3.11 or newer; $(PYTHON) is $$("$(PYTHON)" --version 2>&1): name another, make PYTHON=..." >&2; \
+	  exit 1; }
+	"$(PYTHON)" -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	find src tests bench -name __pycache__ -prune -exec rm -rf {} +

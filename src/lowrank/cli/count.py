@@ -1,0 +1,45 @@
+"""``lowrank count``: a corpus to n-way co-occurrence counts."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lowrank.cli import options as o
+from lowrank.cli import show
+from lowrank.cli.stages import counted
+
+Tns = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the counts as FROSTT text.")]
+
+
+def count(
+    corpus: o.CorpusFolder,
+    *,
+    out: o.Out,
+    order: o.Order = 3,
+    window: o.Window = "span",
+    width: o.Width = 10,
+    min_count: o.TupleMinCount = 2,
+    repeats: o.Repeats = False,
+    memory: o.Memory = None,
+    threads: o.Threads = None,
+    tns: Tns = None,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Count how often each pair, triple, ... of words occurs together within a window."""
+    from lowrank.text.corpus import Corpus
+
+    steps = show.Steps(silent=as_json)
+    counts = counted(
+        Corpus.open(corpus),
+        steps,
+        {"order": order, "window": window, "width": width, "min_count": min_count, "repeats": repeats},
+        path=out,
+        overwrite=force,
+        memory=memory,
+        threads=threads,
+    )
+    if tns:
+        counts.to_tns(tns)
+    show.wrote(out, {"steps": steps.done}, as_json=as_json, hint=f"lowrank train {out} --out vectors")

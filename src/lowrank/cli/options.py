@@ -1,0 +1,141 @@
+"""Arguments and options of the verbs, each written once."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+CORPUS, COUNTS, WEIGHTS, MODEL = "Corpus", "Counts", "Weights", "Model"
+UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def in_bytes(text: str) -> int:
+    """Read a size such as ``4G`` or ``512M``."""
+    number, unit = (text[:-1], UNITS[text[-1].upper()]) if text[-1:].upper() in UNITS else (text, 1)
+    try:
+        return int(float(number) * unit)
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"a size is a number with K, M, G or T, such as 4G; got {text!r}") from None
+
+
+def entry_weights(text: str) -> str | tuple[float, float]:
+    """Read a name of entry weights, or the two numbers of GloVe's."""
+    if text in {"log", "count", "uniform"}:
+        return text
+    try:
+        largest, power = map(float, text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"give log, count, uniform or two numbers such as 100,0.75; got {text!r}") from None
+    return largest, power
+
+
+def given(words: list[str]) -> list[str]:
+    """Replace ``-`` by the words of standard input."""
+    return [word for each in words for word in (sys.stdin.read().split() if each == "-" else [each])]
+
+
+# Arguments
+Texts = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE...",
+        help="Files, folders or globs of text (also .gz .bz2 .xz .zst), or - for standard input.",
+    ),
+]
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="Text (a file, folder or glob, - for standard input), a corpus folder or a counts folder.",
+    ),
+]
+CorpusFolder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder made by `lowrank corpus`.")]
+Vectors = Annotated[
+    Path,
+    typer.Argument(metavar="VECTORS", help="A folder made by `lowrank train`, or a word2vec, GloVe or fastText file."),
+]
+Words = Annotated[list[str], typer.Argument(metavar="WORD...", help="Words; - reads them from standard input.")]
+
+# Everywhere
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Replace what is there, if it is of the same kind.")]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="all cores")]
+Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many words to show.")]
+
+# Text
+MinCount = Annotated[int, typer.Option(min=1, help="Drop words that are rarer.", rich_help_panel=CORPUS)]
+MaxSize = Annotated[int | None, typer.Option(min=1, help="Keep only the most frequent words.", rich_help_panel=CORPUS)]
+StopWords = Annotated[
+    str,
+    typer.Option(
+        metavar="none|english|FILE", help="Words to leave out; a file has one a line.", rich_help_panel=CORPUS
+    ),
+]
+Format = Annotated[
+    Literal["auto", "text", "lines", "wiki", "mediawiki", "jsonl"],
+    typer.Option("--format", help="What the text is; auto looks.", rich_help_panel=CORPUS),
+]
+Field = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The field of JSON lines that holds text.", rich_help_panel=CORPUS)
+]
+Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of the text.", rich_help_panel=CORPUS)]
+Errors = Annotated[
+    Literal["strict", "replace", "ignore"],
+    typer.Option(help="What to do with bytes in another encoding.", rich_help_panel=CORPUS),
+]
+Digits = Annotated[
+    Literal["keep", "drop", "zero"],
+    typer.Option(help="Keep numbers, drop them, or write each digit as 0.", rich_help_panel=CORPUS),
+]
+Punctuation = Annotated[
+    Literal["keep", "drop"], typer.Option(help="Whether punctuation marks are words.", rich_help_panel=CORPUS)
+]
+Tokenised = Annotated[
+    bool, typer.Option("--tokenised", help="A line is a sentence, words lie between blanks.", rich_help_panel=CORPUS)
+]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Processes to use.", show_default="all cores")]
+
+# Counts
+ORDER_HELP = "Words in a tuple."
+Order = Annotated[int, typer.Option(min=2, max=5, help=ORDER_HELP, rich_help_panel=COUNTS)]
+Window = Annotated[
+    Literal["span", "centred", "chunk"],
+    typer.Option(help="Which words occur together: see lowrank.count.", rich_help_panel=COUNTS),
+]
+Width = Annotated[int, typer.Option(min=1, help="Width of the window.", rich_help_panel=COUNTS)]
+TupleMinCount = Annotated[int, typer.Option(min=1, help="Drop tuples that are rarer.", rich_help_panel=COUNTS)]
+Repeats = Annotated[bool, typer.Option("--repeats", help="Keep tuples that repeat a word.", rich_help_panel=COUNTS)]
+Memory = Annotated[
+    Any,
+    typer.Option(parser=in_bytes, metavar="SIZE", help="Memory to stay below, such as 4G.", rich_help_panel=COUNTS),
+]
+
+# Weights
+Shift = Annotated[float, typer.Option(min=1, help="Entries are max(PMI - log SHIFT, 0).", rich_help_panel=WEIGHTS)]
+Smoothing = Annotated[float, typer.Option(min=0, help="Power of the words' probabilities.", rich_help_panel=WEIGHTS)]
+Weights = Annotated[
+    Any,
+    typer.Option(
+        parser=entry_weights,
+        metavar="log|count|uniform|X,A",
+        help="Weight of an entry of count n: log(1 + n), n, 1, or min(n / X, 1)^A.",
+        rich_help_panel=WEIGHTS,
+    ),
+]
+
+# Model
+Method = Annotated[
+    Literal["cp-s", "ppmi-svd"],
+    typer.Option(help="Symmetric CP of the PPMI tensor, or SVD of the PPMI matrix.", rich_help_panel=MODEL),
+]
+Rank = Annotated[int, typer.Option(min=1, help="Length of a vector.", rich_help_panel=MODEL)]
+ZeroWeight = Annotated[float, typer.Option(min=0, help="Weight of tuples that do not occur.", rich_help_panel=MODEL)]
+L2 = Annotated[float, typer.Option("--l2", min=0, help="Weight of the squared vectors.", rich_help_panel=MODEL)]
+MaxIter = Annotated[int, typer.Option(min=1, help="Sweeps at most.", rich_help_panel=MODEL)]
+Tol = Annotated[
+    float,
+    typer.Option(min=0, help="Stop when a sweep gains less than this part of the objective.", rich_help_panel=MODEL),
+]
+Seed = Annotated[int, typer.Option(help="The same seed gives the same vectors.", rich_help_panel=MODEL)]

@@ -1,0 +1,133 @@
+"""``lowrank train``: the whole path from text to word vectors."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lowrank.cli import faults, show
+from lowrank.cli import options as o
+from lowrank.cli.stages import Shelf, counts_of, kind_of
+from lowrank.errors import InputError
+from lowrank.files import whole_folder
+from lowrank.progress import bar
+
+Keep = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Keep the corpus and the counts here, and use them again if they are there."),
+]
+Order = Annotated[
+    int | None,
+    typer.Option(min=2, max=5, help=o.ORDER_HELP, show_default="3; 2 for ppmi-svd", rich_help_panel=o.COUNTS),
+]
+OF_CP = {"zero_weight", "l2", "max_iter", "tol"}
+
+
+def train(
+    ctx: typer.Context,
+    source: o.Source,
+    *,
+    out: o.Out,
+    keep: Keep = None,
+    force: o.Force = False,
+    threads: o.Threads = None,
+    as_json: o.AsJson = False,
+    min_count: o.MinCount = 5,
+    stop_words: o.StopWords = "none",
+    tokenised: o.Tokenised = False,
+    format_: o.Format = "auto",
+    field: o.Field = None,
+    encoding: o.Encoding = "utf-8",
+    order: Order = None,
+    window: o.Window = "span",
+    width: o.Width = 10,
+    tuple_min_count: o.TupleMinCount = 2,
+    memory: o.Memory = None,
+    shift: o.Shift = 1.0,
+    smoothing: o.Smoothing = 1.0,
+    weights: o.Weights = "log",
+    method: o.Method = "cp-s",
+    rank: o.Rank = 300,
+    zero_weight: o.ZeroWeight = 0.1,
+    l2: o.L2 = 0.0,
+    max_iter: o.MaxIter = 100,
+    tol: o.Tol = 1e-4,
+    seed: o.Seed = 0,
+) -> None:
+    """Make word vectors of text: read it, count tuples of words, weight them, and factorize."""
+    from lowrank.embedding import Embedding
+    from lowrank.text.tokens import Tokenizer, whitespace
+    from lowrank.text.weighting import ppmi
+
+    _refuse_idle_options(ctx, source, method)
+    corpus_options = {
+        "min_count": min_count,
+        "stop_words": None if stop_words == "none" else stop_words,
+        "tokenizer": whitespace if tokenised else Tokenizer(),
+        "format": format_,
+        "field": field,
+        "encoding": encoding,
+    }
+    order = order or (2 if method == "ppmi-svd" else 3)
+    count_options = {"order": order, "window": window, "width": width, "min_count": tuple_min_count}
+    steps, shelf = show.Steps(silent=as_json), Shelf(keep, force=force)
+    with whole_folder(out, kind="embedding", overwrite=force) as draft, faults.keeping(shelf.content):
+        counts = counts_of(
+            source,
+            steps,
+            shelf,
+            corpus_options=corpus_options,
+            count_options=count_options,
+            threads=threads,
+            memory=memory,
+        )
+        with steps("weights") as facts:
+            entries = ppmi(counts, shift=shift, smoothing=smoothing, weights=weights)
+            facts.update(entries=len(entries.values))
+        with steps("factors") as facts:
+            model = _model(method, rank, seed, threads, zero_weight=zero_weight, l2=l2, max_iter=max_iter, tol=tol)
+            vectors, interrupted = _fit(model, entries, counts.vocabulary.words, max_iter, facts)
+        trained = {name: show.plain(value) for name, value in ctx.params.items()}
+        Embedding(vectors.words, vectors.vectors, counts=counts.vocabulary.counts, meta={"trained": trained}).save(
+            draft
+        )
+    sizes = {"words": len(vectors), "rank": vectors.rank, "interrupted": interrupted, "steps": steps.done}
+    show.wrote(out, sizes, as_json=as_json, hint=f"lowrank neighbours {out} WORD")
+    if interrupted:
+        raise faults.interrupted(kept=[f"the vectors of the last sweep in {out}"])
+
+
+def _model(method: str, rank: int, seed: int, threads: int | None, *, l2: float, **of_cp: Any) -> Any:
+    if method == "ppmi-svd":
+        from lowrank.models.words.pairwise import PPMISVD
+
+        return PPMISVD(rank, seed=seed)
+    from lowrank.models.words.symmetric import SymmetricCP
+    from lowrank.penalties import L2
+
+    return SymmetricCP(rank, penalty=L2(l2), seed=seed, threads=threads, **of_cp)
+
+
+def _fit(model: Any, entries: Any, words: tuple[str, ...], max_iter: int, facts: dict[str, Any]) -> tuple[Any, bool]:
+    """Return the vectors, and whether Ctrl-C came before they settled."""
+    if not hasattr(model, "watch"):
+        return model.fit(entries).embedding(words), False
+    with bar("factorizing", total=max_iter) as advance:
+        model.watch = lambda result: advance(1, note=f"objective {result.history[-1]:,.4g}")
+        model.fit(entries)
+    facts.update(sweeps=model.n_iter_, converged=model.converged_)
+    return model.embedding(words), model.interrupted_
+
+
+def _refuse_idle_options(ctx: typer.Context, source: str, method: str) -> None:
+    """Refuse options that would be ignored: those of text if ``source`` is counted already, and so on."""
+    kind = kind_of(source)
+    idle = {"text": (), "corpus": (o.CORPUS,), "counts": (o.CORPUS, o.COUNTS)}[kind]
+    for option in ctx.command.params:
+        where = ctx.get_parameter_source(option.name)
+        if where is None or where.name != "COMMANDLINE":
+            continue
+        if getattr(option, "rich_help_panel", None) in idle:
+            raise InputError(f"{option.opts[0]} comes too late: {source} is a {kind} folder already")
+        if option.name in OF_CP and method != "cp-s":
+            raise InputError(f"{option.opts[0]} is an option of cp-s; {method} has none such")

@@ -1,0 +1,244 @@
+"""What is observed: listed entries of a matrix or tensor."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from lowrank.arrays import open_array
+from lowrank.errors import InputError, check_choice
+from lowrank.files import read_meta, whole_folder, write_meta
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+Unlisted = Literal["zero", "missing"]
+VERSION = 1
+BLOCK = 1 << 20
+"""Entries looked at in one go where a temporary per entry is needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Listed entries of an n-way array.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n, order)
+        Position of each entry; any integer type. Kept column by column in memory: ``indices.T`` is contiguous.
+    values : ndarray of shape (n,)
+        Value of each entry.
+    shape : tuple of int
+        Length of each mode.
+    weights : ndarray of shape (n,), optional
+        How much each entry counts in a loss; 1 if absent.
+    unlisted : {"zero", "missing"}
+        What an entry that is not listed means.
+    symmetric : bool
+        Whether the array is supersymmetric (the same under every permutation of its modes). Then each unordered tuple
+        is listed once, its indices falling along the row (in a vocabulary ordered by frequency: the rarest word
+        first), the rows in lexicographic order; it stands for all its permutations.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, an index lies outside, a value is not finite, or a symmetric list is not in order.
+
+    Examples
+    --------
+    >>> x = Entries(np.array([[1, 0], [2, 1]]), np.array([3.0, 4.0]), (3, 3), symmetric=True)
+    >>> x.order, len(x), x.to_coo().toarray().tolist()
+    (2, 2, [[0.0, 3.0, 0.0], [3.0, 0.0, 4.0], [0.0, 4.0, 0.0]])
+    """
+
+    indices: NDArray[Any]
+    values: NDArray[Any]
+    shape: tuple[int, ...]
+    weights: NDArray[Any] | None = None
+    unlisted: Unlisted = "zero"
+    symmetric: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("unlisted", self.unlisted, get_args(Unlisted))
+        if self.indices.ndim != 2 or self.indices.dtype.kind not in "iu":
+            raise InputError(
+                f"indices must be whole numbers of shape (n, order); got {self.indices.dtype} {self.indices.shape}"
+            )
+        if self.indices.shape[1] != len(self.shape):
+            raise InputError(f"indices of {self.indices.shape[1]} modes do not fit the shape {self.shape}")
+        for name, array in (("values", self.values), ("weights", self.weights)):
+            if array is not None and array.shape != (len(self.indices),):
+                raise InputError(f"{name} must have shape ({len(self.indices)},), one per entry; got {array.shape}")
+            if array is not None:
+                self._refuse_unusual(name, array)
+        for d, size in enumerate(self.shape):
+            self._refuse_outside(d, size)
+        if self.symmetric:
+            self._refuse_disorder()
+
+    @classmethod
+    def collect(
+        cls, indices: ArrayLike, values: ArrayLike, size: int, *, unlisted: Unlisted = "zero"
+    ) -> Entries:
+        """Make symmetric entries of tuples in any order; the values of tuples listed more than once are added.
+
+        Parameters
+        ----------
+        indices : array of shape (n, order)
+            Tuples below ``size``.
+        values : array of shape (n,)
+            Value of each.
+        size : int
+            Length of every mode.
+
+        Examples
+        --------
+        >>> x = Entries.collect([[0, 1, 2], [2, 0, 1], [3, 3, 0]], [1.0, 1.0, 5.0], 4)
+        >>> x.indices.tolist(), x.values.tolist()
+        ([[2, 1, 0], [3, 3, 0]], [2.0, 5.0])
+        """
+        tuples = -np.sort(-np.asarray(indices), axis=1)
+        unique, inverse = np.unique(tuples, axis=0, return_inverse=True)
+        sums = np.bincount(inverse.ravel(), weights=np.asarray(values, float), minlength=len(unique))
+        shape = (size,) * unique.shape[1]
+        return cls(np.asfortranarray(unique), sums, shape, unlisted=unlisted, symmetric=True)
+
+    @property
+    def order(self) -> int:
+        """Number of modes."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def multiplicity(self) -> NDArray[np.int64]:
+        """Give how many permutations of itself each entry stands for; shape (n,), all 1 unless symmetric.
+
+        Examples
+        --------
+        >>> Entries.collect([[2, 1, 0], [1, 1, 0], [1, 1, 1]], [1, 1, 1], 3).multiplicity().tolist()
+        [3, 1, 6]
+        """
+        copies = np.ones(len(self), np.int64)
+        if self.symmetric:
+            copies *= math.factorial(self.order)
+            run = np.ones(len(self), np.int64)
+            for d in range(1, self.order):
+                run = np.where(self.indices[:, d] == self.indices[:, d - 1], run + 1, 1)
+                copies //= run
+        return copies
+
+    def expand(self) -> Entries:
+        """List every permutation of symmetric entries; others are returned as they are."""
+        if not self.symmetric:
+            return self
+        from itertools import permutations
+
+        rows, parts = [], []
+        for axes in permutations(range(self.order)):
+            rows.append(self.indices[:, axes])
+            parts.append(np.arange(len(self)))
+        indices, first = np.unique(np.concatenate(rows), axis=0, return_index=True)
+        source = np.concatenate(parts)[first]
+        weights = None if self.weights is None else self.weights[source]
+        return replace(
+            self, indices=np.asfortranarray(indices), values=self.values[source], weights=weights, symmetric=False
+        )
+
+    def to_coo(self) -> Any:
+        """Give a :class:`scipy.sparse.coo_array` of all entries, permutations included."""
+        from scipy.sparse import coo_array
+
+        full = self.expand()
+        return coo_array((full.values, tuple(full.indices.T)), shape=self.shape)
+
+    def blocks(self) -> Iterator[slice]:
+        """Give slices that cover the entries, short enough for temporaries."""
+        return (slice(start, min(start + BLOCK, len(self))) for start in range(0, len(self), BLOCK))
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a folder of ``.npy`` files and ``meta.json``; it is whole or absent."""
+        with whole_folder(path, kind="entries", overwrite=overwrite) as draft:
+            self.write_into(draft)
+            write_meta(draft, "entries", VERSION, **self.description())
+
+    def write_into(self, folder: Path) -> None:
+        """Write the arrays into a folder that also holds other things."""
+        np.save(folder / "indices.npy", np.ascontiguousarray(self.indices.T))
+        np.save(folder / "values.npy", self.values)
+        if self.weights is not None:
+            np.save(folder / "weights.npy", self.weights)
+
+    def description(self) -> dict[str, Any]:
+        """Say what the arrays mean, for ``meta.json``."""
+        return {
+            "shape": list(self.shape),
+            "unlisted": self.unlisted,
+            "symmetric": self.symmetric,
+            "weighted": self.weights is not None,
+        }
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Entries:
+        """Open a folder written by :meth:`save`, memory-mapped.
+
+        Raises
+        ------
+        InputError
+            If the folder is of another kind or version, a file is cut short, or its content is not valid.
+        """
+        return cls.read_from(Path(path), read_meta(path, "entries", VERSION))
+
+    @classmethod
+    def read_from(cls, folder: Path, meta: dict[str, Any]) -> Entries:
+        """Open arrays written by :meth:`write_into`, described by ``meta``."""
+        numbers = (np.float32, np.float64, np.uint32, np.int64)
+        indices = open_array(folder / "indices.npy", (np.uint16, np.uint32, np.int32, np.int64), ndim=2)
+        values = open_array(folder / "values.npy", numbers)
+        try:
+            weights = open_array(folder / "weights.npy", numbers) if meta["weighted"] else None
+            return cls(
+                indices.T, values, tuple(meta["shape"]), weights, unlisted=meta["unlisted"], symmetric=meta["symmetric"]
+            )
+        except KeyError as error:
+            raise InputError(f"{folder}: meta.json lacks {error}") from None
+        except InputError as error:
+            raise InputError(f"{folder}: {error}") from None
+
+    def _refuse_unusual(self, name: str, array: NDArray[Any]) -> None:
+        for block in self.blocks():
+            bad = np.flatnonzero(~np.isfinite(array[block]))
+            if bad.size:
+                at = block.start + int(bad[0])
+                raise InputError(f"{name} must be finite; entry {at} is {array[at]}")
+
+    def _refuse_outside(self, mode: int, size: int) -> None:
+        column = self.indices[:, mode]
+        if len(column) and not (0 <= column.min() and column.max() < size):
+            at = int(np.flatnonzero((column < 0) | (column >= size))[0])
+            raise InputError(f"index {column[at]} of entry {at} lies outside mode {mode} of length {size}")
+
+    def _refuse_disorder(self) -> None:
+        if len(set(self.shape)) > 1:
+            raise InputError(f"a symmetric array has modes of one length; got shape {self.shape}")
+        for block in self.blocks():
+            rows = self.indices[max(block.start - 1, 0) : block.stop].T
+            falling = np.ones(rows.shape[1], bool)
+            for d in range(1, self.order):
+                falling &= rows[d] <= rows[d - 1]
+            later = np.zeros(rows.shape[1] - 1, bool)
+            for d in reversed(range(self.order)):
+                later = (rows[d, 1:] > rows[d, :-1]) | ((rows[d, 1:] == rows[d, :-1]) & later)
+            bad = np.flatnonzero(~falling[1:] | ~later) if falling[:1].all() else np.array([0])
+            if bad.size:
+                raise InputError(
+                    "symmetric entries must list each tuple once, its indices falling, in lexicographic order; the"
+                    f" order breaks near entry {block.start + int(bad[0])} (Entries.collect puts tuples in order)"
+                )

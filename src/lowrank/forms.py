@@ -1,0 +1,82 @@
+"""Forms: how factors explain an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Factors = list[NDArray[Any]]
+Pullback = Callable[[NDArray[Any]], Factors]
+
+
+class Form(Protocol):
+    """A prediction per entry, with the way back from derivatives of predictions to gradients of factors."""
+
+    def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
+        """Give the predictions at ``indices`` and their pullback."""
+
+
+@dataclass(frozen=True)
+class CP:
+    r"""Canonical polyadic form, :math:`m_{i_1 \dots i_n} = \sum_r \prod_d U^{(d)}_{i_d r}`.
+
+    Examples
+    --------
+    >>> U = np.array([[1.0, 2.0], [3.0, 1.0]])
+    >>> m, pullback = CP()([U, U], np.array([[0, 1]]))
+    >>> m.tolist(), pullback(np.ones(1))[0].tolist()
+    ([5.0], [[3.0, 1.0], [0.0, 0.0]])
+    """
+
+    def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
+        """Give the predictions, shape (n,), at ``indices``, shape (n, order), and their pullback.
+
+        ``factors`` holds one array (size of the mode, R) per mode. The pullback takes derivatives, shape (n,), to
+        one gradient per mode.
+        """
+        rows = [u[i] for u, i in zip(factors, indices.T, strict=True)]
+
+        def pullback(derivatives: NDArray[Any]) -> Factors:
+            gradients = []
+            for d, u in enumerate(factors):
+                others = np.prod([row for c, row in enumerate(rows) if c != d], axis=0)
+                gradients.append(_add_rows(indices[:, d], others * derivatives[:, None], len(u)))
+            return gradients
+
+        return np.prod(rows, axis=0).sum(axis=1), pullback
+
+    def all_cells(self, factors: Factors) -> tuple[float, Callable[[float], Factors]]:
+        r"""Sum the squared predictions over every cell of the array, listed or not.
+
+        .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n}^2 = 1^\top (G_1 * \dots * G_n)\, 1, \qquad G_d = U_d^\top U_d
+
+        Returns
+        -------
+        total : float
+        pullback : callable
+            Takes a number to its product with the gradient of each factor, :math:`2 U_d (G_1 * \dots)_{\ne d}`.
+        """
+        doubles = {id(u): u.astype(float) for u in factors}
+        grams = {key: u.T @ u for key, u in doubles.items()}
+        products = [grams[id(u)] for u in factors]
+
+        def pullback(derivative: float) -> Factors:
+            gradients = []
+            for d, u in enumerate(factors):
+                others = np.prod([gram for c, gram in enumerate(products) if c != d], axis=0)
+                gradients.append((2 * derivative * (doubles[id(u)] @ others)).astype(u.dtype))
+            return gradients
+
+        return float(np.prod(products, axis=0).sum()), pullback
+
+
+def _add_rows(index: NDArray[Any], rows: NDArray[Any], size: int) -> NDArray[Any]:
+    """Add each row to the row of a (size, R) array that ``index`` names."""
+    from scipy.sparse import csr_array
+
+    pick = csr_array((np.ones(len(index), rows.dtype), (index, np.arange(len(index)))), shape=(size, len(index)))
+    return pick @ rows

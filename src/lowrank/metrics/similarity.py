@@ -1,0 +1,116 @@
+"""Word similarity: how far the cosines of word pairs rank them as people do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowrank.embedding import unit_rows
+from lowrank.errors import InputError, check_choice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lowrank.embedding import Embedding
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Agreement with people on a list of word pairs.
+
+    Attributes
+    ----------
+    spearman : float
+        Rank correlation over the pairs that count; NaN where it is not defined: fewer than two pairs, or a constant
+        side.
+    covered, total : int
+        Pairs of which both words are known, and all pairs.
+    unknown : str
+        What became of the other pairs.
+    """
+
+    spearman: float
+    covered: int
+    total: int
+    unknown: str
+
+    @property
+    def coverage(self) -> float:
+        """Share of the pairs of which both words are known."""
+        return self.covered / self.total
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the fields for JSON; an undefined correlation is None."""
+        return asdict(self) | {"spearman": None if math.isnan(self.spearman) else self.spearman}
+
+    def __str__(self) -> str:
+        value = "undefined" if math.isnan(self.spearman) else f"{self.spearman:.3f}"
+        return f"Spearman {value} ({self.covered:,} of {self.total:,} pairs known)"
+
+
+def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *, unknown: str = "skip") -> Similarity:
+    r"""Spearman correlation of people's scores with the cosines of word pairs.
+
+    .. math:: \rho = \operatorname{corr}(\operatorname{rank} s,\ \operatorname{rank} \cos(u_v, u_w))
+
+    Ties get their average rank; cosines are compared as float32, so that rounding breaks no ties. Words are in lower
+    case if the whole vocabulary is.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Its own policy for unknown words plays no part here.
+    pairs : iterable of (str, str, float)
+        Two words and their score.
+    unknown : {"skip", "zero"}
+        ``"skip"`` leaves out pairs with an unknown word: compare such figures only at equal coverage. ``"zero"`` keeps
+        them at similarity 0, as hyperwords does.
+
+    Raises
+    ------
+    InputError
+        If there are no pairs, or a score is no finite number.
+
+    Examples
+    --------
+    >>> from lowrank.embedding import Embedding
+    >>> words = Embedding(["sun", "star", "ice"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
+    >>> print(similarity(words, [("sun", "star", 9), ("star", "ice", 2), ("sun", "ice", 1), ("sun", "moon", 7)]))
+    Spearman 1.000 (3 of 4 pairs known)
+    """
+    check_choice("unknown", unknown, ("skip", "zero"))
+    scored = [(u, v, _score(number, u, v, score)) for number, (u, v, score) in enumerate(pairs, 1)]
+    if not scored:
+        raise InputError("pairs must hold at least one pair of words; got none")
+    found = [(embedding.find(u), embedding.find(v), score) for u, v, score in scored]
+    known = [(u, v, score) for u, v, score in found if u is not None and v is not None]
+    cosines = [0.0] * (len(found) - len(known)) if unknown == "zero" else []
+    truth = [score for u, v, score in found if u is None or v is None] if unknown == "zero" else []
+    if known:
+        left, right, scores = zip(*known, strict=True)
+        rows = unit_rows(embedding.vectors[np.array([left, right])].reshape(2 * len(known), -1).astype(np.float64))
+        truth += scores
+        cosines += np.einsum("nr,nr->n", *np.split(rows, 2)).tolist()
+    return Similarity(_spearman(np.array(truth), np.array(cosines, np.float32)), len(known), len(found), unknown)
+
+
+def _score(number: int, u: str, v: str, score: object) -> float:
+    # Scores left as text would be ranked like text: 10 before 9.
+    try:
+        value = float(score)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"pair {number} ({u!r}, {v!r}) needs a finite number for a score; got {score!r}")
+    return value
+
+
+def _spearman(truth: np.ndarray, prediction: np.ndarray) -> float:
+    if len(truth) < 2 or np.ptp(truth) == 0 or np.ptp(prediction) == 0:
+        return math.nan
+    from scipy.stats import spearmanr
+
+    return float(spearmanr(truth, prediction).statistic)

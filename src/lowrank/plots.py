@@ -1,0 +1,1 @@
+"""Functions that draw onto matplotlib axes and return them."""

@@ -1,0 +1,359 @@
+r"""Exact n-way co-occurrence counts of any order from 2 to 5.
+
+A tuple of positions :math:`p_1 < \dots < p_n` of one sentence counts once for the unordered tuple of its words, if it
+fits the window of width :math:`w`:
+
+* ``span``: :math:`p_n - p_1 \le w`, that is, it fits into :math:`w + 1` consecutive words;
+* ``centred``: some :math:`p_j` has :math:`p_j - p_1 \le w` and :math:`p_n - p_j \le w`, the others lie within
+  :math:`w` of one of them (Bailey and Aeron, 2017, as described);
+* ``chunk``: sentences are cut into disjoint chunks of :math:`2w + 1` words, a chunk is the set of its words, and each
+  :math:`n`-subset of a set counts once; chunks of fewer than :math:`n` distinct words are dropped (as they computed it).
+
+Work is divided by the rarest word of a tuple: :func:`lowrank.kernels.count_tuples` counts the tuples of a range of rarest
+words as a pure function of that range and the corpus. Parts are counted by threads, spilled to disk in order, and mapped
+into memory, so what is held is bounded by a budget.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from lowrank import kernels
+from lowrank.arrays import ArrayWriter, open_array
+from lowrank.data import Entries
+from lowrank.errors import InputError, check_choice, check_int
+from lowrank.files import read_meta, whole_folder, write_meta
+from lowrank.progress import bar
+from lowrank.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from lowrank.text.corpus import Corpus
+
+Window = Literal["span", "centred", "chunk"]
+VERSION = 1
+MEMORY = 2 << 30
+"""Bytes that counting may use unless told otherwise."""
+PART = 4e6
+"""Tuples counted as one piece of work: a fraction of a second, so that bars move and threads end together."""
+WIDEST = 1000
+"""Largest window; the tuples in a wider one are more than can be counted."""
+
+
+@dataclass(eq=False)
+class Counts:
+    """How often words occur together.
+
+    Attributes
+    ----------
+    entries : Entries
+        Symmetric; the values are the counts.
+    events : int
+        Number of tuples seen, also those not kept.
+    marginals : ndarray of shape (V,)
+        Number of tuples each word was in, once for each time it was a member; they sum to ``order * events``.
+    vocabulary : Vocabulary
+        The words.
+    settings : dict
+        How they were counted.
+    chunks : Chunks or None
+        What the chunk normalisers of :mod:`lowrank.text.weighting` need.
+    """
+
+    entries: Entries
+    events: int
+    marginals: NDArray[np.int64]
+    vocabulary: Vocabulary
+    settings: dict[str, Any]
+    chunks: Chunks | None = None
+    _home: Any = field(default=None, repr=False)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a folder of ``.npy`` files, ``vocabulary.txt`` and ``meta.json``; it is whole or absent."""
+        with whole_folder(path, kind="counts", overwrite=overwrite) as draft:
+            self.entries.write_into(draft)
+            self.write_rest(draft)
+
+    def write_rest(self, folder: Path) -> None:
+        """Write everything but the entries."""
+        np.save(folder / "marginals.npy", self.marginals)
+        self.vocabulary.save(folder / "vocabulary.txt")
+        content = {**self.entries.description(), "events": self.events, "settings": self.settings}
+        if self.chunks is not None:
+            np.save(folder / "chunk-marginals.npy", self.chunks.marginals)
+            content["chunks"] = {"number": self.chunks.number, "words": self.chunks.words}
+        write_meta(folder, "counts", VERSION, **content)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Counts:
+        """Map a folder of counts into memory.
+
+        Raises
+        ------
+        InputError
+            If it is of another kind or version, damaged, or its parts do not fit.
+        """
+        folder, meta = Path(path), read_meta(path, "counts", VERSION)
+        entries = Entries.read_from(folder, meta)
+        vocabulary = Vocabulary.load(folder / "vocabulary.txt")
+        marginals = open_array(folder / "marginals.npy", (np.int64,))
+        if not len(vocabulary) == len(marginals) == entries.shape[0]:
+            raise InputError(
+                f"{folder} is damaged: {len(vocabulary)} words, {len(marginals)} marginals, shape {entries.shape}"
+            )
+        chunks = None
+        if "chunks" in meta:
+            chunk_marginals = open_array(folder / "chunk-marginals.npy", (np.int64,))
+            chunks = Chunks(meta["chunks"]["number"], meta["chunks"]["words"], chunk_marginals)
+        return cls(entries, meta["events"], marginals, vocabulary, meta["settings"], chunks)
+
+
+class Chunks(NamedTuple):
+    """Sums over the chunks of a corpus."""
+
+    number: int
+    words: int
+    """Distinct words, summed over chunks."""
+    marginals: NDArray[np.int64]
+    """In how many chunks each word occurs."""
+
+
+class Plan(NamedTuple):
+    """What counting will take, known before it starts."""
+
+    tuples: float
+    """Upper bound of the tuples to look at."""
+    memory: float
+    """Bytes held at once."""
+    disk: float
+    """Upper bound of the bytes written."""
+    parts: list[tuple[int, int]]
+    """Ranges of rarest words."""
+
+
+def count(
+    corpus: Corpus,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    order: int = 3,
+    window: Window = "span",
+    width: int = 10,
+    min_count: int = 1,
+    repeats: bool = False,
+    memory: int | None = None,
+    threads: int | None = None,
+    overwrite: bool = False,
+) -> Counts:
+    """Count the unordered tuples of words that occur together in a sentence.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The encoded text.
+    path : path, optional
+        Folder to keep the counts in; by default a temporary one that lives as long as the result.
+    order : int
+        Words in a tuple, 2 to 5.
+    window : {"span", "centred", "chunk"}
+        Which tuples of positions count, see the module.
+    width : int
+        The :math:`w` of the window.
+    min_count : int
+        Keep tuples that occur this often; all contribute to ``events`` and ``marginals``.
+    repeats : bool
+        Whether a tuple may contain a word twice.
+    memory : int, optional
+        Budget in bytes; 2 GiB by default.
+    threads : int, optional
+        All cores by default; the counts do not depend on it.
+    overwrite : bool
+        Whether an existing folder of counts is replaced.
+
+    Returns
+    -------
+    Counts
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, the budget is too small, or no tuple is kept.
+
+    Examples
+    --------
+    >>> from lowrank import Corpus
+    >>> corpus = Corpus.build(["a rose is a rose", "is a rose red"], min_count=1)
+    >>> counts = count(corpus, order=3, width=3)
+    >>> [corpus.vocabulary.words[i] for i in counts.entries.indices[0]], counts.events
+    (['is', 'rose', 'a'], 7)
+    """
+    threads = kernels.cores() if threads is None else check_int("threads", threads, low=1)
+    job = _prepare(corpus, order, window, width, min_count, repeats, threads, memory)
+    settings = {"order": order, "window": window, "width": width, "min_count": min_count, "repeats": repeats}
+    settings["corpus"] = corpus.digest
+    with ExitStack() as stack:
+        if path is None:
+            home = tempfile.TemporaryDirectory(prefix="lowrank-counts-")
+            stack.push(lambda kind, *_: home.cleanup() if kind else None)
+            draft = Path(home.name)
+        else:
+            home = None
+            draft = stack.enter_context(whole_folder(path, kind="counts", overwrite=overwrite))
+        marginals = _spill(job, draft, threads)
+        entries = _assemble(draft, order, len(corpus.vocabulary))
+        if not len(entries):
+            raise InputError(
+                f"no tuple of {order} words within {window} {width} occurs {min_count} times; lower min_count or widen"
+            )
+        counts = Counts(
+            entries, int(marginals.sum()) // order, marginals, corpus.vocabulary, settings, job.chunks, _home=home
+        )
+        counts.write_rest(draft)
+    return counts if path is None else Counts.open(path)
+
+
+def plan(
+    corpus: Corpus,
+    *,
+    order: int = 3,
+    window: Window = "span",
+    width: int = 10,
+    repeats: bool = False,
+    memory: int | None = None,
+    threads: int | None = None,
+) -> Plan:
+    """Say what :func:`count` with the same arguments will take."""
+    return _prepare(corpus, order, window, width, 1, repeats, threads or kernels.cores(), memory).plan
+
+
+class _Job(NamedTuple):
+    """One range after another can be counted from this alone."""
+
+    index: kernels.WordIndex
+    arguments: dict[str, Any]
+    plan: Plan
+    chunks: Chunks | None
+
+    def count(self, part: tuple[int, int]) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
+        """Count the tuples whose rarest word is in a range: a pure function."""
+        return kernels.count_tuples(self.index, *part, **self.arguments)
+
+
+def _prepare(
+    corpus: Corpus,
+    order: int,
+    window: Window,
+    width: int,
+    min_count: int,
+    repeats: bool,  # noqa: FBT001 private
+    threads: int,
+    memory: int | None,
+) -> _Job:
+    check_int("order", order, low=2, high=5)
+    check_choice("window", window, get_args(Window))
+    check_int("width", width, low=1, high=WIDEST)
+    check_int("min_count", min_count, low=1)
+    size = len(corpus.vocabulary)
+    bits = max(size - 1, 1).bit_length()
+    if bits * (order - 1) > 64:
+        raise InputError(
+            f"counting order {order} needs at most {2 ** (64 // (order - 1)):,} words; the corpus has {size:,}: raise the"
+            " corpus's min_count or set max_size"
+        )
+    ids, sentences, chunks = corpus.ids, corpus.sentences, None
+    near, reach = {"span": (width, width), "centred": (width, 2 * width), "chunk": (2 * width, 2 * width)}[window]
+    if window == "chunk":
+        ids, sentences = kernels.chunk_sets(ids, sentences, 2 * width + 1, order)
+        chunks = Chunks(len(sentences) - 1, len(ids), np.bincount(ids, minlength=size))
+    index = kernels.index_words(ids, sentences, size, reach)
+    work = kernels.tuple_work(index, order, repeats=repeats)
+    arguments = {"order": order, "near": near, "reach": reach, "repeats": repeats, "min_count": min_count}
+    return _Job(index, arguments, _plan(index, work, order, threads, memory), chunks)
+
+
+def _plan(index: kernels.WordIndex, work: NDArray[np.float64], order: int, threads: int, memory: int | None) -> Plan:
+    """Cut the words into ranges of nearly equal work that fit the budget."""
+    entry = order * index.ids.itemsize + 4
+    held = sum(array.nbytes for array in index[1:])
+    # per part: the output twice (as written, as received), and sorted keys of its largest word with room to grow
+    bytes_of = lambda tuples, largest: 2 * tuples * entry + 4 * 8 * largest  # noqa: E731 one formula, two uses
+    budget = MEMORY if memory is None else check_int("memory", memory, low=1)
+    largest = float(work.max(initial=0))
+    share = max(budget - held, 0) / (threads + 2)
+    need = held + (threads + 2) * bytes_of(largest, largest)
+    if bytes_of(largest, largest) > share:
+        raise InputError(
+            f"counting needs {need / 2**20:,.0f} MiB; memory allows {budget / 2**20:,.0f}: raise it, or lower the order,"
+            " the width or the threads"
+        )
+    room = (share - 4 * 8 * largest) / (2 * entry)
+    size = max(min(PART, room), largest)
+    bounds = [0]
+    total = 0.0
+    for c, tuples in enumerate(work):
+        if total + tuples > size and c > bounds[-1]:
+            bounds.append(c)
+            total = 0.0
+        total += tuples
+    bounds.append(len(work))
+    memory_held = held + (threads + 2) * bytes_of(min(size, float(work.sum())), largest)
+    return Plan(float(work.sum()), memory_held, float(work.sum()) * entry, list(zip(bounds, bounds[1:], strict=False)))
+
+
+def _spill(job: _Job, draft: Path, threads: int) -> NDArray[np.int64]:
+    """Count part after part and append its columns to files; returns the marginals."""
+    order = job.arguments["order"]
+    kind = job.index.ids.dtype
+    marginals = np.zeros(len(job.index.starts) - 1, np.int64)
+    with ExitStack() as stack:
+        columns = [stack.enter_context(ArrayWriter(draft / f"column-{d}.npy", kind)) for d in range(order)]
+        values = stack.enter_context(ArrayWriter(draft / "values.npy", np.uint32))
+        advance = stack.enter_context(bar(f"counting {order}-tuples", total=len(job.plan.parts)))
+        for words, counts, more in _in_order(job, threads):
+            for column, word in zip(columns, words, strict=True):
+                column.append(word)
+            values.append(counts)
+            marginals += more
+            advance()
+    return marginals
+
+
+def _in_order(job: _Job, threads: int) -> Iterator[tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]]:
+    """Count parts in threads, at most two waiting, and give the results in order."""
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Any] = deque()
+    try:
+        for part in job.plan.parts:
+            waiting.append(pool.submit(job.count, part))
+            if len(waiting) == threads + 2:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _assemble(draft: Path, order: int, size: int) -> Entries:
+    """Join the columns into one array on disk and map it."""
+    values = open_array(draft / "values.npy", (np.uint32,))
+    kind = open_array(draft / "column-0.npy", (np.uint16, np.uint32)).dtype
+    path = draft / "indices.npy"
+    indices = np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=(order, len(values)))
+    for d in range(order):
+        column = draft / f"column-{d}.npy"
+        indices[d] = open_array(column, (kind,))
+        column.unlink()
+    indices.flush()
+    mapped = open_array(path, (kind,), ndim=2)
+    return Entries(mapped.T, values, (size,) * order, symmetric=True)

@@ -1,0 +1,32 @@
+"""What every test shares: the profile of hypothesis, and the folder of real data."""
+
+import os
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+hypothesis.settings.register_profile("lowrank", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.load_profile("lowrank")
+
+
+@pytest.fixture(scope="session")
+def realdata() -> Path:
+    """Give the folder of real data, or skip and say why."""
+    name = os.environ.get("LOWRANK_DATA")
+    if not name:
+        pytest.skip("LOWRANK_DATA is not set: it names the folder of real data")
+    folder = Path(name)
+    if not folder.is_dir():
+        pytest.fail(f"LOWRANK_DATA names {folder}, which is no folder")
+    return folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip tests marked ``realdata`` where there is none."""
+    if os.environ.get("LOWRANK_DATA"):
+        return
+    skip = pytest.mark.skip(reason="LOWRANK_DATA is not set: it names the folder of real data")
+    for item in items:
+        if item.get_closest_marker("realdata"):
+            item.add_marker(skip)

@@ -1,0 +1,497 @@
+"""The command line: every verb on small input, its JSON, its faults in one sentence, its exit codes."""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from lowrank import Embedding
+from lowrank.cli import EXAMPLES, app, faults, show, stages
+from lowrank.cli.options import entry_weights, in_bytes
+
+TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
+SMALL = ["--min-count", "1", "--width", "4", "--rank", "4", "--max-iter", "5", "--tol", "0", "--tuple-min-count", "1"]
+
+
+@pytest.fixture
+def text(tmp_path):
+    """Write sixty sentences of three topics; each sentence is one topic in another order, and has "apollo" in it."""
+    rng = np.random.default_rng(0)
+    path = tmp_path / "text.txt"
+    lines = [" ".join(rng.permutation([*TOPICS[n % 3].split(), "apollo"])) for n in range(60)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    """Write five words in three dimensions."""
+    rows = [[1, 1, 0], [1, 0, 0.1], [0.1, 1, 0], [0, 0, 1], [0.9, 0.1, 0]]
+    path = tmp_path / "vectors"
+    Embedding(["apollo", "moon", "god", "film", "rocket"], np.array(rows, np.float32)).save(path)
+    return path
+
+
+def lowrank(*arguments, stdin=None):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
+
+
+def succeed(*arguments, stdin=None):
+    done = lowrank(*arguments, stdin=stdin)
+    assert done.exit_code == 0, done.output + repr(done.exception)
+    return done.stdout
+
+
+def in_json(*arguments, stdin=None):
+    return json.loads(succeed(*arguments, "--json", stdin=stdin))
+
+
+def process(*arguments, **options):
+    code = "from lowrank.cli import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def sentence(done):
+    """Return the one line on standard error of a run that failed because of its input."""
+    assert done.exit_code == faults.BAD_INPUT, done.output
+    assert isinstance(done.exception, SystemExit)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("lowrank: ")
+    return line
+
+
+def table(output):
+    return [line.split("\t") for line in output.splitlines()]
+
+
+# Help and usage
+
+
+@pytest.mark.parametrize("verb", [verb.__name__ for verb in EXAMPLES])
+def test_help_ends_with_an_example(verb):
+    """The help of each verb ends with a call of this verb."""
+    assert succeed(verb, "--help").strip().splitlines()[-1].strip().startswith(f"lowrank {verb} ")
+
+
+def test_help_loads_nothing_slow():
+    """The help is there at once: it loads no array library at all."""
+    code = (
+        "import sys; from lowrank.cli import app\n"
+        "try: app(['train', '--help'])\n"
+        "except SystemExit: pass\n"
+        "print(*sorted({'numpy', 'scipy', 'sklearn', 'numba', 'safetensors'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stderr.split() == []
+
+
+@pytest.mark.parametrize("verb", [verb.__name__ for verb in EXAMPLES])
+def test_unknown_options_are_refused(verb):
+    """A misspelt option is a fault of usage, which is exit code 2."""
+    assert lowrank(verb, "--treads", "2").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--rank", "0"],
+        ["--order", "6"],
+        ["--width", "0"],
+        ["--window", "spam"],
+        ["--weights", "many"],
+        ["--memory", "x"],
+    ],
+)
+def test_values_out_of_range_are_refused(options, text, tmp_path):
+    """A value that no run could use is refused before any work."""
+    assert lowrank("train", text, "--out", tmp_path / "out", *options).exit_code == 2
+    assert not (tmp_path / "out").exists()
+
+
+def test_sizes_and_weights_are_read():
+    """Sizes have units of 1,024, weights have a name or two numbers."""
+    assert [in_bytes(size) for size in ("4G", "1.5k", "10")] == [4 * 1024**3, 1536, 10]
+    assert entry_weights("log") == "log"
+    assert entry_weights("100,0.75") == (100, 0.75)
+
+
+# Vectors
+
+
+def test_neighbours_are_those_of_the_embedding(vectors):
+    """The verb shows what ``Embedding.neighbours`` returns, by either spelling."""
+    expected = Embedding.load(vectors).neighbours("apollo", top=2)
+    for verb in ("neighbours", "neighbors"):
+        found = in_json(verb, vectors, "apollo", "--top", 2)["neighbours"]["apollo"]
+        assert [each["word"] for each in found] == [word for word, _ in expected]
+        assert [each["cosine"] for each in found] == pytest.approx([cosine for _, cosine in expected], abs=1e-6)
+
+
+def test_piped_tables_have_tabs(vectors):
+    """When piped, a neighbour is a line of three fields below the headings."""
+    rows = table(succeed("neighbours", vectors, "apollo", "moon", "-n", 1))
+    assert rows[0] == ["query", "neighbour", "cosine"]
+    assert [row[0] for row in rows[1:]] == ["apollo", "moon"]
+
+
+def test_words_come_from_standard_input(vectors):
+    """A dash stands for words from standard input."""
+    assert list(in_json("neighbours", vectors, "-", stdin="apollo\nmoon\n")["neighbours"]) == ["apollo", "moon"]
+
+
+def test_phrases_select_senses(vectors):
+    """Plain words are one phrase and ``a*b`` is another; each selects its own sense of their common word."""
+    found = in_json("phrase", vectors, "apollo", "god", "apollo*moon")["phrases"]
+    assert found["apollo*moon"][0]["word"] == "rocket"
+    assert set(found) == {"apollo*god", "apollo*moon"}
+    assert "apollo" not in {each["word"] for nearest in found.values() for each in nearest}
+
+
+@pytest.mark.parametrize("kind", ["word2vec", "word2vec-binary", "glove"])
+def test_convert_there_and_back(kind, vectors, tmp_path):
+    """Vectors survive the way into another format and back."""
+    there, back = tmp_path / "there", tmp_path / "back"
+    assert in_json("convert", vectors, there, "--to", kind)["words"] == 5
+    succeed("convert", there, back, "--to", "native", "--from", kind)
+    before, after = Embedding.load(vectors), Embedding.load(back)
+    assert after.words == before.words
+    np.testing.assert_array_equal(after.vectors, before.vectors)
+
+
+def test_convert_replaces_nothing_unasked(vectors, tmp_path):
+    """An existing file stays as it is without ``--force``."""
+    (tmp_path / "there").write_text("precious")
+    assert "exists already" in sentence(lowrank("convert", vectors, tmp_path / "there", "--to", "glove"))
+    assert (tmp_path / "there").read_text() == "precious"
+    succeed("convert", vectors, tmp_path / "there", "--to", "glove", "--force")
+
+
+def test_evaluate_files_of_ones_own(vectors, tmp_path):
+    """Pairs and groups in files of the user are scored, with what they cover."""
+    pairs, groups = tmp_path / "pairs.txt", tmp_path / "groups"
+    pairs.write_text("moon rocket 9\nmoon god 2\nmoon film 1\nmoon cheese 7\n")
+    groups.mkdir()
+    (groups / "space.txt").write_text("moon\nrocket\napollo\n\nfilm\ncheese\n")
+    found = in_json("evaluate", vectors, "--pairs", pairs, "--groups", groups)
+    (similarity,) = found["similarity"]
+    assert (similarity["set"], similarity["covered"], similarity["total"]) == ("pairs", 3, 4)
+    assert [(row["set"], row["order"], row["accuracy"]) for row in found["outliers"]] == [
+        ("groups", 2, 1.0),
+        ("groups", 3, 1.0),
+    ]
+    rows = table(succeed("evaluate", vectors, "--pairs", pairs, "--groups", groups))
+    assert rows[0] == ["similarity", "spearman", "covered", "total"]
+
+
+def test_evaluate_reports_what_is_not_covered(vectors, tmp_path):
+    """Groups without a known word are a result, not a fault."""
+    (tmp_path / "odd.txt").write_text("mercury\nvenus\n\nspoon\n")
+    rows = in_json("evaluate", vectors, "--groups", tmp_path, "--order", "2")["outliers"]
+    assert [(row["cases"], row["total_cases"]) for row in rows] == [(0, 1)]
+
+
+@pytest.mark.realdata
+def test_evaluate_published_sets(vectors):
+    """The folder of test sets is evaluated whole when nothing else is asked for."""
+    found = in_json("evaluate", vectors)
+    assert {row["total"] for row in found["similarity"]} >= {353, 999, 3000}
+    assert {row["total_cases"] for row in found["outliers"]} == {64, 2812}
+
+
+# Text
+
+
+def test_corpus_from_files(text, tmp_path):
+    """A corpus is made of one file or several, and says how large it is."""
+    found = in_json("corpus", text, text, "--out", tmp_path / "corpus", "--min-count", "1")["steps"]["corpus"]
+    assert (found["words"], found["tokens"], found["documents"]) == (16, 720, 2)
+    assert (tmp_path / "corpus" / "meta.json").is_file()
+
+
+def test_corpus_from_standard_input(text, tmp_path):
+    """A dash stands for text from standard input."""
+    found = in_json("corpus", "-", "--out", tmp_path / "corpus", "--tokenised", stdin=text.read_text())
+    assert found["steps"]["corpus"]["tokens"] == 360
+
+
+def test_demo_reports_and_returns(tmp_path, monkeypatch):
+    """The demo tells its story as it goes, or returns its findings as JSON and says nothing else."""
+
+    def run(out, *, rank, seed, report):
+        report("a story")
+        return {"out": out, "rank": rank, "seed": seed}
+
+    monkeypatch.setattr("lowrank.suites.demo.run", run)
+    assert succeed("demo", "--out", tmp_path / "demo") == "a story\n"
+    assert in_json("demo", "--out", tmp_path / "demo", "--rank", "7") == {
+        "out": str(tmp_path / "demo"),
+        "rank": 7,
+        "seed": 0,
+    }
+
+
+def test_count_and_export(text, tmp_path):
+    """A corpus is counted, and the counts are written as FROSTT text too: one line per tuple."""
+    succeed("corpus", text, "--out", tmp_path / "corpus", "--min-count", "1")
+    export = tmp_path / "counts.tns"
+    options = ["--order", "2", "--width", "4", "--min-count", "1", "--tns", export]
+    found = in_json("count", tmp_path / "corpus", "--out", tmp_path / "counts", *options)["steps"]["count"]
+    assert found["order"] == 2
+    assert found["entries"] == sum(not line.startswith("#") for line in export.read_text().splitlines() if line)
+
+
+@pytest.mark.parametrize("method", ["cp-s", "ppmi-svd"])
+def test_train_from_text(method, text, tmp_path):
+    """Text becomes vectors in one call, and words of one topic are neighbours."""
+    options = [option for option in SMALL if method == "cp-s" or option not in {"--max-iter", "5", "--tol", "0"}]
+    found = in_json("train", text, "--out", tmp_path / "out", "--method", method, *options)
+    assert (found["words"], found["rank"]) == (16, 4)
+    assert list(found["steps"]) == ["corpus", "plan", "count", "weights", "factors"]
+    assert all(step["seconds"] >= 0 for step in found["steps"].values())
+    assert len(in_json("neighbours", tmp_path / "out", "moon")["neighbours"]["moon"]) == 10
+
+
+def test_train_says_how_long_steps_took(text, tmp_path):
+    """Each step has a line with its seconds, and the last line says what was written."""
+    lines = succeed("train", text, "--out", tmp_path / "out", *SMALL).splitlines()
+    assert [line.split()[0] for line in lines] == ["corpus", "plan", "count", "weights", "factors", "wrote"]
+
+
+def test_train_from_a_corpus_or_counts(text, tmp_path):
+    """Training from text, from its corpus and from its counts gives the same vectors."""
+    corpus, counts = tmp_path / "corpus", tmp_path / "counts"
+    succeed("corpus", text, "--out", corpus, "--min-count", "1")
+    succeed("count", corpus, "--out", counts, "--width", "4", "--min-count", "1")
+    outs = [tmp_path / name for name in ("a", "b", "c")]
+    succeed("train", text, "--out", outs[0], *SMALL, "--threads", "1")
+    succeed("train", corpus, "--out", outs[1], *SMALL[2:], "--threads", "1")
+    model = ["--rank", "4", "--max-iter", "5", "--tol", "0", "--threads", "1"]
+    succeed("train", counts, "--out", outs[2], *model)
+    first, *others = [Embedding.load(out).vectors for out in outs]
+    for other in others:
+        np.testing.assert_array_equal(first, other)
+
+
+def test_train_from_standard_input(text, tmp_path):
+    """A dash stands for text from standard input."""
+    assert in_json("train", "-", "--out", tmp_path / "out", *SMALL, stdin=text.read_text())["words"] == 16
+
+
+def test_train_uses_what_it_kept(text, tmp_path):
+    """A second run with the same settings reads the kept corpus and counts; one with others refuses them."""
+    keep = tmp_path / "keep"
+    options = [*SMALL, "--tokenised"]
+    first = in_json("train", text, "--out", tmp_path / "a", "--keep", keep, *options)
+    before = {path: path.stat().st_mtime_ns for path in keep.rglob("*") if path.is_file()}
+    second = in_json("train", text, "--out", tmp_path / "b", "--keep", keep, *options)
+    assert {path: path.stat().st_mtime_ns for path in keep.rglob("*") if path.is_file()} == before
+    assert set(first["steps"]) - set(second["steps"]) == {"plan", "count"}
+    other = ["train", text, "--out", tmp_path / "c", "--keep", keep, *options, "--width", "3"]
+    assert "width 4 instead of 3" in sentence(lowrank(*other))
+    assert not (tmp_path / "c").exists()
+    succeed(*other, "--force")
+
+
+def test_interrupted_training_keeps_the_last_sweep(text, tmp_path, monkeypatch):
+    """Ctrl-C while sweeps are drawn: vectors are written, one sentence says so, and the exit code is 130."""
+    sweeps = iter([None, KeyboardInterrupt])
+
+    @contextlib.contextmanager
+    def bar(*_, **__):
+        def advance(*_, **__):
+            if error := next(sweeps):
+                raise error
+
+        yield advance
+
+    monkeypatch.setattr(sys.modules["lowrank.cli.train"], "bar", bar)
+    done = lowrank("train", text, "--out", tmp_path / "out", *SMALL, "--json")
+    assert done.exit_code == faults.INTERRUPTED, done.output
+    assert done.stderr == f"lowrank: interrupted; kept the vectors of the last sweep in {tmp_path / 'out'}\n"
+    found = json.loads(done.stdout)
+    assert (found["interrupted"], found["steps"]["factors"]["sweeps"]) == (True, 2)
+    assert len(Embedding.load(tmp_path / "out")) == 16
+
+
+def test_vectors_know_where_they_come_from(text, tmp_path):
+    """The folder of vectors carries the settings of the run and the counts of its words."""
+    succeed("train", text, "--out", tmp_path / "out", *SMALL)
+    embedding = Embedding.load(tmp_path / "out")
+    assert embedding.meta["trained"]["width"] == 4
+    assert embedding.counts[embedding.index["apollo"]] == 60
+
+
+def test_train_refuses_options_without_effect(text, tmp_path):
+    """An option that the source or the method would ignore is refused by name."""
+    succeed("corpus", text, "--out", tmp_path / "corpus", "--min-count", "1")
+    late = lowrank("train", tmp_path / "corpus", "--out", tmp_path / "out", "--min-count", "3")
+    assert "--min-count comes too late" in sentence(late)
+    svd = lowrank("train", text, "--out", tmp_path / "out", "--method", "ppmi-svd", "--zero-weight", "1")
+    assert "--zero-weight" in sentence(svd)
+    assert not (tmp_path / "out").exists()
+
+
+# Faults
+
+BAD_TEXT = {
+    "no such file": (None, [], "no file"),
+    "empty": (b"", [], "empty"),
+    "no words": (b"... !!!\n", [], "no words"),
+    "another encoding": (b"caf\xe9 noir\n", ["--min-count", "1"], "utf-8"),
+    "nothing frequent": (b"one two three\n", ["--min-count", "2"], "min_count"),
+    "no such stop list": (b"one two three\n", ["--stop-words", "nowhere.txt"], "nowhere.txt"),
+    "JSON lines without a field": (b"{}\n", ["--format", "jsonl"], "field"),
+}
+
+
+@pytest.mark.parametrize("verb", ["corpus", "train"])
+@pytest.mark.parametrize("case", BAD_TEXT)
+def test_bad_text_is_one_sentence(verb, case, tmp_path):
+    """Text that cannot be used is named in one sentence, with exit code 1 and nothing written."""
+    content, options, expected = BAD_TEXT[case]
+    source = tmp_path / "source.txt"
+    if content is not None:
+        source.write_bytes(content)
+    before = set(tmp_path.iterdir())
+    assert expected in sentence(lowrank(verb, source, "--out", tmp_path / "out", *options))
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_broken_compression_is_one_sentence(tmp_path):
+    """A compressed file that is cut short is named."""
+    import gzip
+
+    source = tmp_path / "source.txt.gz"
+    source.write_bytes(gzip.compress(b"one two three\n" * 999)[:-20])
+    assert "source.txt.gz" in sentence(lowrank("corpus", source, "--out", tmp_path / "out"))
+    assert [path.name for path in tmp_path.iterdir()] == ["source.txt.gz"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["neighbours", "{vectors}", "apolo"], "'apollo'"),
+        (["neighbours", "nowhere", "apollo"], "nowhere"),
+        (["phrase", "{vectors}", "apollo*nobody"], "'nobody'"),
+        (["convert", "{vectors}", "no/such/folder", "--to", "glove"], "no/such"),
+        (["evaluate", "{vectors}", "--pairs", "nowhere.txt"], "nowhere.txt"),
+        (["evaluate", "{vectors}", "--groups", "nowhere"], "nowhere"),
+        (["count", "{vectors}", "--out", "{out}"], "embedding"),
+        (["train", "{vectors}", "--out", "{out}"], "embedding"),
+        (["corpus", "{vectors}", "--out", "no/such/folder"], "no/such"),
+    ],
+)
+def test_bad_arguments_are_one_sentence(arguments, expected, vectors, tmp_path):
+    """What is absent or of another kind is named in one sentence, with exit code 1 and nothing written."""
+    filled = [argument.format(vectors=vectors, out=tmp_path / "out") for argument in arguments]
+    assert expected in sentence(lowrank(*filled))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("verb", ["corpus", "train"])
+def test_what_exists_is_kept(verb, text, tmp_path):
+    """A folder that exists is not replaced, nor by ``--force`` if it holds something else."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.tex").write_text("years of work")
+    assert "exists already" in sentence(lowrank(verb, text, "--out", out))
+    sentence(lowrank(verb, text, "--out", out, "--force"))
+    assert (out / "thesis.tex").read_text() == "years of work"
+
+
+def test_faults_of_ours_keep_their_traceback(monkeypatch, vectors):
+    """An error that is not about input is not dressed up as one."""
+    monkeypatch.setattr(Embedding, "neighbours", lambda *_, **__: 1 / 0)
+    assert isinstance(lowrank("neighbours", vectors, "apollo").exception, ZeroDivisionError)
+
+
+def test_warnings_are_one_line(capsys):
+    """A warning is one line without the place in the source that raised it."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with faults.in_one_sentence():
+            warnings.warn("it did not converge", stacklevel=1)
+    assert capsys.readouterr().err == "lowrank: warning: it did not converge\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent in another way there")
+def test_interrupt_leaves_nothing(tmp_path):
+    """Ctrl-C while text is read: one sentence, exit code 130, nothing written."""
+    running = process("corpus", "-", "--out", tmp_path / "out")
+    deadline = time.monotonic() + 30
+    while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.02)  # until it has begun to write
+    running.send_signal(signal.SIGINT)
+    try:
+        assert running.wait(30) == faults.INTERRUPTED
+    finally:
+        running.kill()
+    _, stderr = running.communicate()
+    assert stderr == "lowrank: interrupted; nothing was written\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_interrupt_names_what_was_kept(tmp_path, capsys):
+    """After Ctrl-C the user learns which folders can be used again."""
+    shelf = stages.Shelf(tmp_path, force=False)
+    (tmp_path / "corpus").mkdir()
+    with pytest.raises(BaseException, match="130"), faults.keeping(shelf.content):
+        raise KeyboardInterrupt
+    assert capsys.readouterr().err == f"lowrank: interrupted; kept {tmp_path / 'corpus'}\n"
+
+
+def test_a_closed_pipe_is_no_fault(vectors):
+    """``lowrank ... | head`` ends without a word."""
+    running = process("neighbours", vectors, "-")
+    running.stdout.close()
+    running.stdin.write("apollo " * 10_000)
+    running.stdin.close()
+    assert running.stderr.read() == ""
+    running.wait(30)
+    running.stderr.close()
+
+
+# Output
+
+
+class Terminal(io.StringIO):
+    """Something that claims to be a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def test_terminals_get_tables(monkeypatch):
+    """On a terminal there are aligned columns, thousands have commas, and words are not taken for markup."""
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("TERM", "dumb")
+    show.table(["word", "count"], [("[bold]", 1234567)])
+    show.neighbours({"apollo": [("moon", 0.5)]})
+    shown = sys.stdout.getvalue()
+    assert "[bold]" in shown
+    assert "1,234,567" in shown
+    assert "0.500" in shown
+    assert "\t" not in shown
+
+
+def test_json_has_no_nan(capsys):
+    """What is not finite becomes null, and numpy's numbers become JSON's."""
+    show.in_json({"a": float("nan"), "b": [np.float32(0.5), np.int64(3)], "c": np.arange(2)})
+    assert json.loads(capsys.readouterr().out) == {"a": None, "b": [0.5, 3], "c": [0, 1]}

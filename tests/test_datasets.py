@@ -1,0 +1,177 @@
+"""Test sets are found, counted and parsed, and a malformed file names its line."""
+
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowrank import InputError, MissingExtraError, datasets
+from lowrank.datasets import read_outlier_group, read_pairs, read_questions
+from lowrank.metrics.outliers import OutlierGroup
+from strategies import plain_words
+
+names = plain_words.filter(lambda word: not set(word) & set("#,;:"))
+scores = st.floats(-1e9, 1e9)
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "file.txt"
+        path.write_bytes(text.encode("utf-8"))
+        return path
+
+    return write
+
+
+@given(st.lists(st.tuples(names, names, scores), min_size=1), st.sampled_from("\t,; "), st.sampled_from(["\n", "\r\n"]))
+def test_pairs_round_trip(tmp_path_factory, pairs, mark, end):
+    """Tabs, commas, semicolons or spaces, and any end of line: the pairs come back, scores to the bit."""
+    path = tmp_path_factory.mktemp("p") / "pairs"
+    path.write_bytes(end.join(f"{u}{mark}{v}{mark}{score!r}" for u, v, score in pairs).encode("utf-8"))
+    assert read_pairs(path) == pairs
+
+
+def test_comments_and_headings(file):
+    """Comments, empty lines and headings are skipped; a heading tells the column of the score."""
+    wanted = [("old", "new", 1.58), ("smart", "bright", 9.2)]
+    for text in (
+        "# SimLex\n# Word 1\tWord 2\tHuman (mean)\nold\tnew\t1.58\nsmart\tbright\t9.2\n\n",
+        "word1\tword2\tPOS\tSimLex999\tconc(w1)\nold\tnew\tA\t1.58\t3\nsmart\tbright\tA\t9.2\t2\n",
+        "Word 1,Word 2,Human (mean)\nold,new,1.58\nsmart,bright,9.2\n",
+        "\ufeffold new 1.58 7\r\nsmart bright 9.2 8\r\n",
+    ):
+        assert read_pairs(file(text)) == wanted
+
+
+def test_column_of_the_score(file):
+    """A number or a heading chooses the column."""
+    assert read_pairs(file("a\tb\tV\t6.5\tX\nc\td\tV\t1\tX\n"), score=3) == [("a", "b", 6.5), ("c", "d", 1)]
+    headed = file("w1\tw2\tmean\tsd\na\tb\t5\t2\n")
+    assert read_pairs(headed, score="SD") == [("a", "b", 2)]
+    assert read_pairs(headed) == [("a", "b", 5)]
+    with pytest.raises(InputError, match=r"line 1: no column is headed 'median'; found 'w1', 'w2', 'mean', 'sd'"):
+        read_pairs(headed, score="median")
+    with pytest.raises(InputError, match="a column of at least 2; got 1"):
+        read_pairs(headed, score=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a b 1\nc d\n", "line 2: expected two words and a score in field 3; found 2 fields"),
+        ("a b 1\n\nc d x\n", "line 3: expected a number in field 3; found 'x'"),
+        ("a b 1\nc d nan\n", "line 2: expected a number in field 3; found 'nan'"),
+        ("a b\n", "line 1: expected two words and a score"),
+        ("# nothing\n", "holds no word pairs"),
+        ("w1 w2 score\n", "holds no word pairs"),
+    ],
+)
+def test_malformed_pairs_are_refused(file, text, fault):
+    """The message names the file and the line, what was expected and what was found."""
+    with pytest.raises(InputError, match=fault) as caught:
+        read_pairs(file(text))
+    assert "file.txt" in str(caught.value)
+
+
+@given(st.lists(plain_words, min_size=1), st.lists(plain_words, min_size=1), st.sampled_from(["\n", "\r\n"]))
+def test_outlier_group_round_trip(tmp_path_factory, cluster, others, end):
+    """Cluster words and outliers come back in order, repeated ones repeated."""
+    path = tmp_path_factory.mktemp("g") / "Q1.txt"
+    path.write_bytes(end.join([*cluster, "", *others, ""]).encode("utf-8"))
+    assert read_outlier_group(path) == OutlierGroup(tuple(cluster), tuple(others), "Q1")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [("a\nb\n", "found no empty line"), ("\na\n", "found no empty line"), ("a\n\nb\n\nc\n", "line 4: .* here is more")],
+)
+def test_malformed_outlier_groups_are_refused(file, text, fault):
+    """A group without its two parts is named."""
+    with pytest.raises(InputError, match=rf"file\.txt.*{fault}"):
+        read_outlier_group(file(text))
+
+
+def test_questions(file):
+    """Sections hold their questions; a line without four words is refused."""
+    assert read_questions(file(": capitals\nAthens Greece Oslo Norway\n: verbs\na\tb\tc\td\r\n")) == {
+        "capitals": [("Athens", "Greece", "Oslo", "Norway")],
+        "verbs": [("a", "b", "c", "d")],
+    }
+    assert list(read_questions(file("a b c d\n"))) == [""]
+    with pytest.raises(InputError, match=r"file\.txt, line 3: expected four words; found 3"):
+        read_questions(file(": s\na b c d\na b c\n"))
+    with pytest.raises(InputError, match="holds no questions"):
+        read_questions(file(": s\n"))
+
+
+def test_unreadable_files_are_refused(tmp_path):
+    """A missing file, or one that is not text, is named."""
+    (tmp_path / "latin").write_bytes(b"\xe9 b 1\n")
+    for name in ("absent", "latin"):
+        for read in (read_pairs, read_outlier_group, read_questions):
+            with pytest.raises(InputError, match=f"{name} cannot be read"):
+                read(tmp_path / name)
+
+
+def test_folder(monkeypatch, tmp_path):
+    """The argument comes first, then the environment variable; without either the message says what to set."""
+    monkeypatch.setenv("LOWRANK_DATA", str(tmp_path))
+    assert datasets.folder() == tmp_path
+    assert datasets.folder(tmp_path.parent) == tmp_path.parent
+    with pytest.raises(InputError, match="is not a folder; the path given must name"):
+        datasets.folder(tmp_path / "absent")
+    monkeypatch.setenv("LOWRANK_DATA", str(tmp_path / "absent"))
+    with pytest.raises(InputError, match="is not a folder; LOWRANK_DATA must name"):
+        datasets.folder()
+    monkeypatch.delenv("LOWRANK_DATA")
+    with pytest.raises(InputError, match="set the environment variable LOWRANK_DATA"):
+        datasets.similarity_sets()
+
+
+def test_incomplete_sets_are_refused(tmp_path):
+    """A folder that does not hold what was published says how much of it is there."""
+    group = tmp_path / "words" / "outlier-8-8-8" / "one.txt"
+    group.parent.mkdir(parents=True)
+    group.write_text("a\n\nb\n")
+    with pytest.raises(InputError, match="outlier-8-8-8 holds 1 groups; the published set has 8"):
+        datasets.outlier_groups("8-8-8", root=tmp_path)
+    with pytest.raises(InputError, match=r"ws353\.txt cannot be read"):
+        datasets.similarity_sets(tmp_path)
+    with pytest.raises(InputError, match="name must be one of 'wikisem500', '8-8-8'; got '888'"):
+        datasets.outlier_groups("888", root=tmp_path)
+
+
+def test_gensim_files():
+    """The two similarity sets and the questions that gensim brings are parsed whole."""
+    pytest.importorskip("gensim")
+    assert read_pairs(datasets.gensim_file("wordsim353.tsv"))[0] == ("love", "sex", 6.77)
+    assert len(read_pairs(datasets.gensim_file("wordsim353.tsv"))) == 353
+    assert len(read_pairs(datasets.gensim_file("simlex999.txt"))) == 999
+    questions = read_questions(datasets.gensim_file("questions-words.txt"))
+    assert (len(questions), sum(map(len, questions.values()))) == (14, 19544)
+    with pytest.raises(InputError, match=r"gensim brings no file 'men\.txt'"):
+        datasets.gensim_file("men.txt")
+
+
+def test_gensim_is_an_extra(monkeypatch):
+    """Without gensim one sentence says what to install."""
+    monkeypatch.setitem(sys.modules, "gensim.test.utils", None)
+    with pytest.raises(MissingExtraError, match=r'pip install "lowrank\[gensim\]"'):
+        datasets.gensim_file("wordsim353.tsv")
+
+
+@pytest.mark.realdata
+def test_published_sets(realdata):
+    """Every set of the folder is there in full."""
+    sets = datasets.similarity_sets(realdata)
+    assert {name: len(pairs) for name, pairs in sets.items()} == {
+        n: size for n, (_, size) in datasets.SIMILARITY.items()
+    }
+    assert sets["ws353"][0] == ("love", "sex", 6.77)
+    wiki, eight = (datasets.outlier_groups(name, root=realdata) for name in ("wikisem500", "8-8-8"))
+    assert (len(wiki), sum(len(g.cluster) for g in wiki), sum(len(g.outliers) for g in wiki)) == (500, 3998, 2812)
+    assert all(len(g.cluster) == len(g.outliers) == 8 for g in eight)
+    assert sum(len(q) for q in datasets.analogy_questions("msr", root=realdata).values()) == 8000
+    assert len(datasets.analogy_questions(root=realdata)) == 14

@@ -1,0 +1,80 @@
+"""The wheel: what a user gets who installs it from a built file."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import lowrank
+
+ROOT = Path(__file__).resolve().parent.parent
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """Build the wheel once: with the builder that is here, else with one that pip fetches."""
+    out = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(out), str(ROOT)]
+    if importlib.util.find_spec("hatchling"):
+        command.append("--no-build-isolation")
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (path,) = out.iterdir()
+    return path
+
+
+def names(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        return archive.namelist()
+
+
+def test_wheel_is_pure_python(wheel):
+    """The wheel fits every platform and holds no compiled file."""
+    assert wheel.name == f"lowrank-{lowrank.__version__}-py3-none-any.whl"
+    assert {Path(name).suffix for name in names(wheel) if name.startswith("lowrank/")} <= {".py", ".typed", ".txt"}
+
+
+def test_wheel_holds_what_it_must(wheel):
+    """The wheel carries the licence, the mark of typed packages and every source file."""
+    content = set(names(wheel))
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in content)
+    assert "lowrank/py.typed" in content
+    sources = {f"lowrank/{path.relative_to(ROOT / 'src/lowrank')}" for path in (ROOT / "src/lowrank").rglob("*.py")}
+    assert sources - content == set()
+
+
+def test_wheel_holds_nothing_else(wheel):
+    """The wheel holds the package and its description: no tests, no benchmarks, no documents."""
+    metadata = f"lowrank-{lowrank.__version__}.dist-info"
+    assert {name.split("/")[0] for name in names(wheel)} == {"lowrank", metadata}
+
+
+def test_wheel_runs(wheel, tmp_path):
+    """The unpacked wheel is enough to import the package and to run its command line."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    code = "import lowrank, lowrank.cli; print(lowrank.__file__); lowrank.cli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "--version"],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    where, version = done.stdout.splitlines()
+    assert Path(where).samefile(tmp_path / "lowrank" / "__init__.py")
+    assert version == f"lowrank {lowrank.__version__}"
+
+
+def test_versions_agree():
+    """The package and its metadata carry one version."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["version"] == lowrank.__version__

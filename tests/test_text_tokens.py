@@ -1,0 +1,121 @@
+"""Laws of the tokenizers and of the stop lists."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowrank.errors import InputError
+from lowrank.text.stopwords import ENGLISH, stop_words
+from lowrank.text.tokens import Tokenizer, whitespace
+
+WORD = st.text(st.characters(categories=["Lu", "Ll", "Lo", "Nd"]), min_size=1, max_size=8)
+
+
+def words(text, **options):
+    return [token for sentence in Tokenizer(**options)(text) for token in sentence]
+
+
+@given(st.text())
+def test_tokens_are_words(text):
+    """Tokens hold no white space and no upper case, and no sentence is empty."""
+    for sentence in Tokenizer()(text):
+        assert sentence
+        assert all(token == token.lower() and token.split() == [token] for token in sentence)
+
+
+@given(st.text())
+def test_tokenizing_is_idempotent(text):
+    """Joining the tokens of a sentence by spaces and tokenizing them again changes nothing."""
+    once = Tokenizer()(text)
+    assert Tokenizer()("\n".join(" ".join(sentence) for sentence in once)) == once
+
+
+@given(st.lists(WORD))
+def test_spaces_separate_words(tokens):
+    """Words of letters and digits between spaces come back, in lower case."""
+    expected = [unicodedata.normalize("NFC", token.lower()) for token in tokens]
+    assert words(" ".join(tokens)) == expected
+
+
+@given(st.text())
+def test_kept_punctuation_loses_nothing_visible(text):
+    """With ``punctuation="keep"`` the letters, digits and punctuation of the text all remain, in order."""
+    visible = [c for c in unicodedata.normalize("NFC", text).replace("’", "'") if unicodedata.category(c)[0] in "LNPS"]
+    tokens = "".join(words(text, lowercase=False, punctuation="keep"))
+    assert [c for c in tokens if unicodedata.category(c)[0] in "LNPS"] == visible
+
+
+@given(st.text())
+def test_digits_policies(text):
+    """``"zero"`` changes digits only and ``"drop"`` leaves no word that begins with one."""
+    assert all(not token[0].isdecimal() for token in words(text, digits="drop"))
+    zeroed = words(text, digits="zero")
+    assert [len(token) for token in zeroed] == [len(token) for token in words(text)]
+    assert {c for token in zeroed for c in token if c.isdecimal()} <= {"0"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("don’t o'neil rock 'n' roll", "don't o'neil rock n roll"),
+        ("the dogs' dog's 'so' o'sullivan's", "the dogs dog so o'sullivan"),
+        ("well-known _emphasis_ new_york", "well known emphasis new_york"),
+        ("3.14 1,000.5 1. 2, x.y", "3.14 1,000.5 1 2 x.y"),
+        ("U.S. and J.R.R. Tolkien", "u.s and j.r.r tolkien"),
+        ("cafe\u0301 co\u00adoperate", "café cooperate"),
+        ("हिन्दी में", "हिन्दी में"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("中文。日本語", "中文 日本語"),
+        ("ΟΔΟΣ İstanbul", "οδος i̇stanbul"),
+    ],
+)
+def test_words_users_expect(text, expected):
+    """Contractions, names, numbers, abbreviations, composed letters and other scripts come out whole."""
+    assert words(text) == expected.split(" ")
+
+
+def test_sentences():
+    """A sentence ends at a line end and at final punctuation before white space, not at an initial."""
+    text = 'He said "Go!" Then he left... J. Smith saw 3.5 men. 中文。日本語\nA title\n\nThe end'
+    starts = [sentence[0] for sentence in Tokenizer()(text)]
+    assert starts == ["he", "then", "j", "中文", "日本語", "a", "the"]
+
+
+@given(st.lists(st.lists(st.from_regex(r"\S+", fullmatch=True), min_size=1), min_size=1))
+def test_whitespace_keeps_tokenised_text(sentences):
+    """Text that is tokenised already comes back as it is, whatever its tokens look like."""
+    assert whitespace("\n".join(" ".join(sentence) for sentence in sentences)) == sentences
+
+
+def test_policies_are_checked():
+    """A misspelt policy is refused when the tokenizer is made."""
+    with pytest.raises(InputError, match="digits must be one of"):
+        Tokenizer(digits="remove")
+    with pytest.raises(InputError, match="punctuation must be one of"):
+        Tokenizer(punctuation="no")
+
+
+def test_english_stop_words_are_tokens():
+    """Each word of the built-in list is what the default tokenizer makes of it, so that it can match."""
+    assert all(words(word) == [word] for word in ENGLISH)
+    assert {"the", "of", "and", "don't", "i"} <= ENGLISH
+    assert not {"good", "one's", "man", "new", "time"} & ENGLISH
+
+
+def test_stop_words_from_anywhere(tmp_path):
+    """A file with one word a line and an iterable of words give the same set; faults are named."""
+    path = tmp_path / "stop.txt"
+    path.write_text("\ufeffund\r\noder\n\n", encoding="utf-8")
+    assert stop_words(path) == stop_words(str(path)) == stop_words(iter(["und", "oder"])) == {"und", "oder"}
+    with pytest.raises(InputError, match="no file"):
+        stop_words(tmp_path / "absent")
+    with pytest.raises(InputError, match="cannot read"):
+        stop_words(tmp_path)
+    path.write_bytes(b"a\xff")
+    with pytest.raises(InputError, match="byte 1"):
+        stop_words(path)
+    for wrong in (3, [3]):
+        with pytest.raises(InputError, match="stop_words must be"):
+            stop_words(wrong)
