@@ -1,6 +1,7 @@
 """The command line: every verb on small input, its JSON, its faults in one sentence, its exit codes."""
 
 import contextlib
+import inspect
 import io
 import json
 import os
@@ -13,8 +14,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import Embedding
-from lowrank.cli import EXAMPLES, app, faults, show, stages
+from lowrank import Embedding, SymmetricCP
+from lowrank.cli import EXAMPLES, app, faults, show, stages, train
 from lowrank.cli.options import entry_weights, in_bytes
 
 TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
@@ -334,6 +335,14 @@ def test_vectors_know_where_they_come_from(text, tmp_path):
     embedding = Embedding.load(tmp_path / "out")
     assert embedding.meta["trained"]["width"] == 4
     assert embedding.counts[embedding.index["apollo"]] == 60
+
+
+def test_train_has_the_defaults_of_the_model():
+    """What is not said on the command line is as in Python."""
+    said = inspect.signature(train).parameters
+    model = inspect.signature(SymmetricCP).parameters
+    names = ("rank", "zero_weight", "max_iter", "tol")
+    assert {name: said[name].default for name in names} == {name: model[name].default for name in names}
 
 
 def test_train_refuses_options_without_effect(text, tmp_path):

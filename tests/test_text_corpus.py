@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import lowrank
 from lowrank.errors import InputError
 from lowrank.text import encoder
-from lowrank.text.arrays import ArrayWriter, open_array
+from lowrank.arrays import ArrayWriter, open_array
 from lowrank.text.corpus import Corpus
 from lowrank.text.readers import read
 from lowrank.text.tokens import Tokenizer, whitespace

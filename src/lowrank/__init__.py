@@ -20,6 +20,10 @@ _HOMES = {
     "Vocabulary": ".text.vocabulary",
     "count": ".text.counts",
     "ppmi": ".text.weighting",
+    "read_tns": ".tns",
+    "read_vectors": ".embedding",
+    "write_tns": ".tns",
+    "write_vectors": ".embedding",
 }
 
 __version__ = "0.1.0"

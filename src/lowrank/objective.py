@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowrank import kernels
-from lowrank.errors import InputError, check_number
+from lowrank.errors import InputError, check_int, check_number
 from lowrank.forms import CP, Factors, Form
 from lowrank.losses import Loss, Squared
 
@@ -33,7 +33,7 @@ class Term:
               + \tfrac{z}{2} \sum_{c\ \mathrm{unlisted}} m_c^2 \Big]
 
     The second sum, over the cells that are not listed and count as zeros, is exact and costs nothing per cell: it is
-    the sum over all cells, which Gram matrices give (:meth:`lowrank.forms.CP.all_cells`), less that over the listed ones.
+    the sum over all cells, which Gram matrices give (:meth:`lowrank.forms.CP.all_cells`), less that over the listed.
     A symmetric entry stands for all its permutations.
 
     Parameters
@@ -78,7 +78,7 @@ class Term:
 
 
 class Objective:
-    r"""Sum of terms and penalties, :math:`f(U_1, U_2, \dots) = \sum_t \mathrm{term}_t + \sum_k \mathrm{penalty}_k(U_k)`.
+    r"""Sum of terms and penalties, :math:`f(U_1, \dots) = \sum_t \mathrm{term}_t + \sum_k \mathrm{penalty}_k(U_k)`.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Objective:
     ) -> None:
         self.terms = tuple(terms)
         self.penalties = tuple(penalties)
-        self.threads = threads or kernels.cores()
+        self.threads = kernels.cores() if threads is None else check_int("threads", threads, low=1)
         named = {slot for term in self.terms for slot in term.slots}
         if named != set(range(len(self.penalties))):
             raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")
@@ -124,6 +124,8 @@ class Objective:
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
         """Give the objective and the gradient of all of it that is smooth, one array per factor."""
+        for term in self.terms:
+            _check_fit(term, factors)
         value = 0.0
         gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
         for term, copies in self._parts:
@@ -153,8 +155,20 @@ class Objective:
         return value, [gradient]
 
 
+def _check_fit(term: Term, factors: Factors) -> None:
+    """Refuse factors that are no matrices of one rank with a row per index: compiled loops would read beyond them."""
+    shapes = [factors[s].shape for s in term.slots]
+    if any(len(s) != 2 or s[0] != n or s[1] != shapes[0][1] for s, n in zip(shapes, term.entries.shape, strict=True)):
+        raise InputError(f"entries of shape {term.entries.shape} need a factor row per index; got factors of {shapes}")
+
+
 def _is_symmetric_squared(term: Term) -> bool:
-    return term.entries.symmetric and isinstance(term.form, CP) and isinstance(term.loss, Squared)
+    return (
+        term.entries.symmetric
+        and term.entries.order > 1
+        and isinstance(term.form, CP)
+        and isinstance(term.loss, Squared)
+    )
 
 
 def _equal_multiplicity(term: Term) -> list[tuple[Term, int]]:
@@ -170,7 +184,7 @@ def _equal_multiplicity(term: Term) -> list[tuple[Term, int]]:
     for copies in np.unique(multiplicity):
         of = np.flatnonzero(multiplicity == copies)
         weights = None if entries.weights is None else entries.weights[of]
-        part = replace(entries, indices=entries.indices[of], values=entries.values[of], weights=weights)
+        part = replace(entries, indices=columns[:, of].T, values=entries.values[of], weights=weights)
         parts.append((replace(term, entries=part), int(copies)))
     return parts
 
@@ -187,8 +201,8 @@ def _listed(term: Term, copies: int, factors: Factors) -> tuple[float, Factors]:
         scale = term.weight * copies
         value += scale * float(np.sum(w * term.loss.value(x, m) - 0.5 * term.zero_weight * m**2, dtype=float))
         derivatives = scale * (w * term.loss.grad(x, m) - term.zero_weight * m)
-        for total, more in zip(gradients, pullback(derivatives.astype(m.dtype)), strict=True):
-            total += more
+        for d, more in enumerate(pullback(derivatives.astype(m.dtype))):
+            gradients[d] += more
     return value, gradients
 
 

@@ -29,6 +29,7 @@ def count(
 ) -> None:
     """Count how often each pair, triple, ... of words occurs together within a window."""
     from lowrank.text.corpus import Corpus
+    from lowrank.tns import write_tns
 
     steps = show.Steps(silent=as_json)
     counts = counted(
@@ -41,5 +42,5 @@ def count(
         threads=threads,
     )
     if tns:
-        counts.to_tns(tns)
+        write_tns(counts.entries, tns)
     show.wrote(out, {"steps": steps.done}, as_json=as_json, hint=f"lowrank train {out} --out vectors")

@@ -136,6 +136,6 @@ L2 = Annotated[float, typer.Option("--l2", min=0, help="Weight of the squared ve
 MaxIter = Annotated[int, typer.Option(min=1, help="Sweeps at most.", rich_help_panel=MODEL)]
 Tol = Annotated[
     float,
-    typer.Option(min=0, help="Stop when a sweep gains less than this part of the objective.", rich_help_panel=MODEL),
+    typer.Option(min=0, help="Stop when a sweep gains less than this part of the whole gain.", rich_help_panel=MODEL),
 ]
 Seed = Annotated[int, typer.Option(help="The same seed gives the same vectors.", rich_help_panel=MODEL)]

@@ -51,7 +51,7 @@ def train(
     zero_weight: o.ZeroWeight = 0.1,
     l2: o.L2 = 0.0,
     max_iter: o.MaxIter = 100,
-    tol: o.Tol = 1e-4,
+    tol: o.Tol = 1e-3,
     seed: o.Seed = 0,
 ) -> None:
     """Make word vectors of text: read it, count tuples of words, weight them, and factorize."""

@@ -1,7 +1,7 @@
 """The doors to the compiled loops: each makes arrays contiguous and of one type, checks shapes, then calls its kernel.
 
 Nothing else in the library imports a kernel. Loops run without the interpreter's lock, so parts of the work go to
-threads; a part has its own output, and parts are added in a fixed order: the same number of threads gives the same bits.
+threads; a part has its own output, and parts are added in a fixed order: as many threads, the same bits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lowrank.kernels import counting, symmetric
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
 PART = 1 << 20
 """Entries whose gradients are added in a row in the precision of the factors before they join the total."""
@@ -52,10 +52,12 @@ def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reac
     reach : int
         Words to look to each side, at most 65,535.
     """
-    ids = np.ascontiguousarray(ids)
+    ids, sentences = _tokens(ids, sentences)
+    if ids.max(initial=0) >= size or not 0 < reach < 1 << 16:
+        raise ValueError(f"ids must be below {size} and reach below 65,536; got {ids.max(initial=0)} and {reach}")
     n = len(ids)
     before, after = np.empty(n, np.uint16), np.empty(n, np.uint16)
-    counting.window_bounds(np.ascontiguousarray(sentences, np.int64), reach, before, after)
+    counting.window_bounds(sentences, reach, before, after)
     positions = np.empty(n, np.int32 if n < 1 << 31 else np.int64)
     starts = np.empty(size + 1, np.int64)
     counting.occurrences(ids, positions, starts)
@@ -66,7 +68,9 @@ def chunk_sets(
     ids: NDArray[Any], sentences: NDArray[np.int64], length: int, order: int
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Cut sentences into chunks of ``length`` words; give the distinct words of each and where chunks start."""
-    ids, sentences = np.ascontiguousarray(ids), np.ascontiguousarray(sentences, np.int64)
+    ids, sentences = _tokens(ids, sentences)
+    if not (length > 0 and order > 0):
+        raise ValueError(f"length and order must be positive; got {length} and {order}")
     sets = np.empty_like(ids)
     bounds = np.empty(len(ids) // order + 2, np.int64)
     n, chunks = counting.chunk_sets(ids, sentences, length, order, sets, bounds)
@@ -146,21 +150,18 @@ def symmetric_squared(
     value : float
     gradient : ndarray of shape (V, R)
     """
-    columns = np.ascontiguousarray(indices.T)
+    columns, U = _columns(indices, U)
     n = columns.shape[1]
     weights = np.ones(n, U.dtype) if weights is None else weights
     if not (len(values) == len(weights) == n):
         raise ValueError(f"{n} entries need as many values and weights; got {len(values)} and {len(weights)}")
-    U = np.ascontiguousarray(U)
-    values, weights = np.ascontiguousarray(values, U.dtype), np.ascontiguousarray(weights, U.dtype)
+    values, weights = _frozen(values, U.dtype), _frozen(weights, U.dtype)
     z, s = U.dtype.type(zero_weight), U.dtype.type(scale)
 
     def work(thread: int) -> tuple[float, NDArray[Any]]:
         value, total, part = 0.0, np.zeros_like(U), np.zeros_like(U)
         for first in range(thread * PART, n, threads * PART):
-            value += symmetric.squared_fibres(
-                columns, values, weights, z, s, U, first, min(first + PART, n), part
-            )
+            value += symmetric.squared_fibres(columns, values, weights, z, s, U, first, min(first + PART, n), part)
             total += part
             part[:] = 0
         return value, total
@@ -174,14 +175,37 @@ def symmetric_squared(
 
 def symmetric_predict(indices: NDArray[Any], U: NDArray[Any], *, threads: int) -> NDArray[Any]:
     """Give the model's value of each entry: shapes (n, order), (V, R) -> (n,)."""
-    columns, U = np.ascontiguousarray(indices.T), np.ascontiguousarray(U)
+    columns, U = _columns(indices, U)
     n = columns.shape[1]
     predictions = np.empty(n, U.dtype)
     bounds = np.linspace(0, n, threads + 1).astype(np.int64)
-    _in_threads(
-        lambda t: symmetric.predict_fibres(columns, U, bounds[t], bounds[t + 1], predictions), threads
-    )
+    _in_threads(lambda t: symmetric.predict_fibres(columns, U, bounds[t], bounds[t + 1], predictions), threads)
     return predictions
+
+
+def _tokens(ids: NDArray[Any], sentences: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Check that sentences cut the ids into pieces: a loop would write beyond its arrays."""
+    ids, sentences = _frozen(ids), _frozen(sentences, np.int64)
+    if not (len(sentences) and sentences[0] == 0 and sentences[-1] == len(ids) and (np.diff(sentences) >= 0).all()):
+        raise ValueError(f"sentences must rise from 0 to the number of ids, {len(ids)}")
+    return ids, sentences
+
+
+def _columns(indices: NDArray[Any], U: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Check that every index is a row of U: a loop would read and write beyond it."""
+    if indices.ndim != 2 or U.ndim != 2:
+        raise ValueError(f"indices and U must be of two dimensions; got shapes {indices.shape} and {U.shape}")
+    columns = _frozen(indices.T)
+    if columns.size and not (columns.min() >= 0 and columns.max() < len(U)):
+        raise ValueError(f"indices must be rows of U, from 0 to {len(U) - 1}; got {columns.min()} to {columns.max()}")
+    return columns, _frozen(U)
+
+
+def _frozen(array: NDArray[Any], dtype: DTypeLike = None) -> NDArray[Any]:
+    """Give a contiguous view that cannot be written to, so that mapped files and arrays share one compiled loop."""
+    view = np.ascontiguousarray(array, dtype).view()
+    view.flags.writeable = False
+    return view
 
 
 def _in_threads(work: Callable[[int], Any], threads: int) -> list[Any]:

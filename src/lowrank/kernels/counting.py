@@ -1,8 +1,8 @@
 """Counts of unordered n-tuples of words that occur together, by their rarest word.
 
-The words are numbered by falling frequency. For each word ``c`` all tuples whose rarest member is an occurrence of ``c``
-are written down as integers (the ids of the other members, rarer first), sorted, and counted as runs. The work for
-one ``c`` is independent of every other, its integers stay in a near cache, and the runs come out in sorted order.
+The words are numbered by falling frequency. For each word ``c`` all tuples whose rarest member is an occurrence of
+``c`` are written down as integers (the ids of the other members, rarer first), sorted, and counted as runs. The work
+for one ``c`` is independent of every other, its integers stay in a near cache, and runs come out in sorted order.
 
 A tuple of positions counts if it spans at most ``reach`` and one of its positions lies within ``near`` of both ends.
 """
@@ -70,7 +70,7 @@ def chunk_sets(ids, sentences, length, order, sets, bounds):
 
 @njit(cache=True, nogil=True)
 def count_work(ids, before, after, positions, starts, order, repeats, work):
-    """Write for each word an upper bound of the tuples of which it is the rarest member: ``sum_p C(k_p, order - 1)``."""
+    """Write for each word a bound of the tuples of which it is the rarest member: ``sum_p C(k_p, order - 1)``."""
     for c in range(starts.shape[0] - 1):
         total = 0.0
         for t in range(starts[c], starts[c + 1]):
@@ -86,9 +86,7 @@ def count_work(ids, before, after, positions, starts, order, repeats, work):
 
 
 @njit(cache=True, nogil=True)
-def count_tuples(
-    ids, before, after, positions, starts, first, last, order, near, reach, repeats, min_count, marginals
-):
+def count_tuples(ids, before, after, positions, starts, first, last, order, near, reach, repeats, min_count, marginals):
     """Count the tuples whose rarest word is ``first``..``last`` - 1.
 
     Returns kept tuples, (order, n), rarest word first and in lexicographic order, and their counts. All tuples, kept or

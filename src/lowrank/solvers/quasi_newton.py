@@ -57,7 +57,7 @@ def quasi_newton(objective: Objective, start: Factors, *, memory: int = 10) -> I
         size = _norm(steepest)
         if size == 0:
             return
-        direction = _direction(objective, u, steepest, pairs)
+        direction = _direction(objective, steepest, pairs)
         # a first step changes the factors by a tenth: the gradient alone says nothing about scale
         step = 1.0 if pairs else 0.1 * max(_norm(u), 1.0) / size
         found = _search(objective, u, value, steepest, direction, step)
@@ -76,9 +76,7 @@ def quasi_newton(objective: Objective, start: Factors, *, memory: int = 10) -> I
         yield Sweep(u, value)
 
 
-def _direction(
-    objective: Objective, u: Factors, steepest: Factors, pairs: deque[tuple[Factors, Factors, float]]
-) -> Factors:
+def _direction(objective: Objective, steepest: Factors, pairs: deque[tuple[Factors, Factors, float]]) -> Factors:
     """Multiply the negative subgradient by the inverse Hessian that ``pairs`` stand for (two-loop recursion)."""
     d = [-g for g in steepest]
     alphas = []
@@ -88,8 +86,7 @@ def _direction(
         _add(d, y, -alpha)
     if pairs:
         _, y, curvature = pairs[-1]
-        for a in d:
-            a *= a.dtype.type(curvature / _dot(y, y))
+        d = [a * a.dtype.type(curvature / _dot(y, y)) for a in d]
     for (s, y, curvature), alpha in zip(pairs, reversed(alphas), strict=True):
         _add(d, s, alpha - _dot(y, d) / curvature)
     for penalty, a, g in zip(objective.penalties, d, steepest, strict=True):
@@ -134,5 +131,5 @@ def _norm(a: Factors) -> float:
 
 
 def _add(a: Factors, b: Factors, scale: float) -> None:
-    for x, y in zip(a, b, strict=True):
-        x += x.dtype.type(scale) * y
+    for k, y in enumerate(b):
+        a[k] += y.dtype.type(scale) * y

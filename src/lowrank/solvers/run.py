@@ -64,8 +64,9 @@ def run(
 ) -> Result:
     """Draw sweeps from ``solver`` until the objective settles.
 
-    Settled means: a sweep changed it by at most ``tol`` times its first value. The first thing a solver yields is where
-    it starts. Ctrl-C stops the loop and keeps the last complete sweep.
+    Settled means: a sweep changed it by at most ``tol`` times the whole change since the start. (A share of its first
+    value would stop at once where a start near a saddle moves slowly at first.) The first thing a solver yields is
+    where it starts. Ctrl-C stops the loop and keeps the last complete sweep.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def run(
             result.seconds.append(time.perf_counter() - began)
             if watch is not None:
                 watch(result)
-            if tol and abs(result.history[-2] - objective) <= tol * abs(result.history[0]):
+            if tol and abs(result.history[-2] - objective) <= tol * abs(result.history[0] - objective):
                 result.converged = True
                 return result
     except KeyboardInterrupt:
@@ -115,8 +116,8 @@ def run(
         result.converged = True  # the solver found nothing left to improve
     elif tol:
         warnings.warn(
-            f"stopped at max_iter={max_iter} before a sweep changed the objective by less than tol={tol:g} of its first"
-            " value; raise max_iter or tol",
+            f"stopped at max_iter={max_iter} before a sweep changed the objective by less than tol={tol:g} of its"
+            " whole change; raise max_iter or tol",
             NotConvergedWarning,
             stacklevel=2,
         )

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import hashlib
 import itertools
-import shutil
-import tempfile
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowrank.arrays import open_array
 from lowrank.errors import InputError, check_int
-from lowrank.files import read_meta, whole_folder, write_meta
+from lowrank.files import folder_or_temporary, read_meta, whole_folder, write_meta
 from lowrank.progress import bar
-from lowrank.text.arrays import open_array
 from lowrank.text.encoder import Draft, Tokenize, chunks, encode_all
 from lowrank.text.readers import Reading, Source, find_files, pieces
 from lowrank.text.stopwords import stop_words as read_stop_words
@@ -140,7 +137,7 @@ class Corpus:
         stop = sorted(read_stop_words(stop_words))
         settings = {"min_count": min_count, "max_size": max_size, "stop_words": stop, "tokenizer": _name(tokenizer)}
         reading = Reading(format, field, encoding, errors)
-        with _folder_for(path) as (target, release):
+        with folder_or_temporary(path) as (target, release):
             with whole_folder(target, kind=KIND, overwrite=overwrite) as folder:
                 with _drafted(folder) as draft:
                     _fill(draft, source, reading, tokenizer, jobs)
@@ -204,21 +201,6 @@ class Corpus:
             f"Corpus({len(self):,} tokens, {len(self.vocabulary):,} words, {len(self.sentences) - 1:,} sentences, "
             f"{len(self.documents) - 1:,} documents)"
         )
-
-
-@contextlib.contextmanager
-def _folder_for(path: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Callable[[], None]]]:
-    """Give the folder to make and what deletes it when the corpus is gone, which is nothing unless it is temporary."""
-    if path is not None:
-        yield Path(path), lambda: None
-        return
-    temporary = tempfile.mkdtemp(prefix="lowrank-")
-    release = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
-    try:
-        yield Path(temporary) / "corpus", release
-    except BaseException:
-        release()
-        raise
 
 
 def _fill(draft: Draft, source: Source, reading: Reading, tokenizer: Tokenize, jobs: int | None) -> None:

@@ -4,23 +4,24 @@ A tuple of positions :math:`p_1 < \dots < p_n` of one sentence counts once for t
 fits the window of width :math:`w`:
 
 * ``span``: :math:`p_n - p_1 \le w`, that is, it fits into :math:`w + 1` consecutive words;
-* ``centred``: some :math:`p_j` has :math:`p_j - p_1 \le w` and :math:`p_n - p_j \le w`, the others lie within
+* ``centred``: some :math:`p_j` has :math:`p_j - p_1 \le w` and :math:`p_n - p_j \le w`: the others lie within
   :math:`w` of one of them (Bailey and Aeron, 2017, as described);
 * ``chunk``: sentences are cut into disjoint chunks of :math:`2w + 1` words, a chunk is the set of its words, and each
-  :math:`n`-subset of a set counts once; chunks of fewer than :math:`n` distinct words are dropped (as they computed it).
+  :math:`n`-subset of a set counts once; chunks of fewer than :math:`n` distinct words are dropped (as they did).
 
-Work is divided by the rarest word of a tuple: :func:`lowrank.kernels.count_tuples` counts the tuples of a range of rarest
-words as a pure function of that range and the corpus. Parts are counted by threads, spilled to disk in order, and mapped
-into memory, so what is held is bounded by a budget.
+Work is divided by the rarest word of a tuple: :func:`lowrank.kernels.count_tuples` counts the tuples of a range of
+rarest words as a pure function of that range and the corpus. Parts are counted by threads, spilled to disk in order,
+and mapped into memory, so what is held is bounded by a budget.
 """
 
 from __future__ import annotations
 
-import tempfile
+import weakref
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -30,7 +31,7 @@ from lowrank import kernels
 from lowrank.arrays import ArrayWriter, open_array
 from lowrank.data import Entries
 from lowrank.errors import InputError, check_choice, check_int
-from lowrank.files import read_meta, whole_folder, write_meta
+from lowrank.files import folder_or_temporary, read_meta, whole_folder, write_meta
 from lowrank.progress import bar
 from lowrank.text.vocabulary import Vocabulary
 
@@ -48,6 +49,8 @@ MEMORY = 2 << 30
 """Bytes that counting may use unless told otherwise."""
 PART = 4e6
 """Tuples counted as one piece of work: a fraction of a second, so that bars move and threads end together."""
+WAITING = 2
+"""Parts that may be done before it is their turn."""
 WIDEST = 1000
 """Largest window; the tuples in a wider one are more than can be counted."""
 
@@ -78,7 +81,6 @@ class Counts:
     vocabulary: Vocabulary
     settings: dict[str, Any]
     chunks: Chunks | None = None
-    _home: Any = field(default=None, repr=False)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a folder of ``.npy`` files, ``vocabulary.txt`` and ``meta.json``; it is whole or absent."""
@@ -198,29 +200,24 @@ def count(
     >>> [corpus.vocabulary.words[i] for i in counts.entries.indices[0]], counts.events
     (['is', 'rose', 'a'], 7)
     """
-    threads = kernels.cores() if threads is None else check_int("threads", threads, low=1)
-    job = _prepare(corpus, order, window, width, min_count, repeats, threads, memory)
-    settings = {"order": order, "window": window, "width": width, "min_count": min_count, "repeats": repeats}
-    settings["corpus"] = corpus.digest
-    with ExitStack() as stack:
-        if path is None:
-            home = tempfile.TemporaryDirectory(prefix="lowrank-counts-")
-            stack.push(lambda kind, *_: home.cleanup() if kind else None)
-            draft = Path(home.name)
-        else:
-            home = None
-            draft = stack.enter_context(whole_folder(path, kind="counts", overwrite=overwrite))
-        marginals = _spill(job, draft, threads)
-        entries = _assemble(draft, order, len(corpus.vocabulary))
-        if not len(entries):
-            raise InputError(
-                f"no tuple of {order} words within {window} {width} occurs {min_count} times; lower min_count or widen"
-            )
-        counts = Counts(
-            entries, int(marginals.sum()) // order, marginals, corpus.vocabulary, settings, job.chunks, _home=home
-        )
-        counts.write_rest(draft)
-    return counts if path is None else Counts.open(path)
+    threads = _threads(threads)
+    settings: dict[str, Any] = {"order": order, "window": window, "width": width, "repeats": repeats}
+    settings |= {"min_count": check_int("min_count", min_count, low=1)}
+    job = _prepare(corpus, settings, threads, memory)
+    with folder_or_temporary(path) as (target, release):
+        with whole_folder(target, kind="counts", overwrite=overwrite) as draft:
+            marginals = _spill(job, draft, threads)
+            entries = _assemble(draft, order, len(corpus.vocabulary))
+            if not len(entries):
+                raise InputError(
+                    f"no tuple of {order} words in {window} {width} occurs {min_count} times; lower min_count or widen"
+                )
+            settings["corpus"] = corpus.digest
+            events = int(marginals.sum()) // order
+            Counts(entries, events, marginals, corpus.vocabulary, settings, job.chunks).write_rest(draft)
+        counts = Counts.open(target)
+        weakref.finalize(counts, release)
+    return counts
 
 
 def plan(
@@ -234,10 +231,16 @@ def plan(
     threads: int | None = None,
 ) -> Plan:
     """Say what :func:`count` with the same arguments will take."""
-    return _prepare(corpus, order, window, width, 1, repeats, threads or kernels.cores(), memory).plan
+    settings = {"order": order, "window": window, "width": width, "repeats": repeats, "min_count": 1}
+    return _prepare(corpus, settings, _threads(threads), memory).plan
 
 
-class _Job(NamedTuple):
+def _threads(threads: int | None) -> int:
+    return kernels.cores() if threads is None else check_int("threads", threads, low=1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
     """One range after another can be counted from this alone."""
 
     index: kernels.WordIndex
@@ -250,26 +253,17 @@ class _Job(NamedTuple):
         return kernels.count_tuples(self.index, *part, **self.arguments)
 
 
-def _prepare(
-    corpus: Corpus,
-    order: int,
-    window: Window,
-    width: int,
-    min_count: int,
-    repeats: bool,  # noqa: FBT001 private
-    threads: int,
-    memory: int | None,
-) -> _Job:
-    check_int("order", order, low=2, high=5)
-    check_choice("window", window, get_args(Window))
-    check_int("width", width, low=1, high=WIDEST)
-    check_int("min_count", min_count, low=1)
+def _prepare(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int | None) -> _Job:
+    """Check the settings, cut chunks if asked for, index the words, and plan."""
+    window = check_choice("window", settings["window"], get_args(Window))
+    order = check_int("order", settings["order"], low=2, high=5)
+    width = check_int("width", settings["width"], low=1, high=WIDEST)
     size = len(corpus.vocabulary)
     bits = max(size - 1, 1).bit_length()
     if bits * (order - 1) > 64:
         raise InputError(
-            f"counting order {order} needs at most {2 ** (64 // (order - 1)):,} words; the corpus has {size:,}: raise the"
-            " corpus's min_count or set max_size"
+            f"counting order {order} needs at most {2 ** (64 // (order - 1)):,} words; the corpus has {size:,}: raise"
+            " the corpus's min_count or set max_size"
         )
     ids, sentences, chunks = corpus.ids, corpus.sentences, None
     near, reach = {"span": (width, width), "centred": (width, 2 * width), "chunk": (2 * width, 2 * width)}[window]
@@ -277,8 +271,9 @@ def _prepare(
         ids, sentences = kernels.chunk_sets(ids, sentences, 2 * width + 1, order)
         chunks = Chunks(len(sentences) - 1, len(ids), np.bincount(ids, minlength=size))
     index = kernels.index_words(ids, sentences, size, reach)
+    repeats = settings["repeats"]
     work = kernels.tuple_work(index, order, repeats=repeats)
-    arguments = {"order": order, "near": near, "reach": reach, "repeats": repeats, "min_count": min_count}
+    arguments = {"order": order, "near": near, "reach": reach, "repeats": repeats, "min_count": settings["min_count"]}
     return _Job(index, arguments, _plan(index, work, order, threads, memory), chunks)
 
 
@@ -286,19 +281,17 @@ def _plan(index: kernels.WordIndex, work: NDArray[np.float64], order: int, threa
     """Cut the words into ranges of nearly equal work that fit the budget."""
     entry = order * index.ids.itemsize + 4
     held = sum(array.nbytes for array in index[1:])
-    # per part: the output twice (as written, as received), and sorted keys of its largest word with room to grow
-    bytes_of = lambda tuples, largest: 2 * tuples * entry + 4 * 8 * largest  # noqa: E731 one formula, two uses
-    budget = MEMORY if memory is None else check_int("memory", memory, low=1)
     largest = float(work.max(initial=0))
-    share = max(budget - held, 0) / (threads + 2)
-    need = held + (threads + 2) * bytes_of(largest, largest)
-    if bytes_of(largest, largest) > share:
+    keys = 4 * 8 * largest  # of its largest word, with room to grow, and again for sorting
+    budget = MEMORY if memory is None else check_int("memory", memory, low=1)
+    share = (budget - held) / (threads + WAITING)
+    if share < keys + 2 * entry * largest:
+        need = held + (threads + WAITING) * (keys + 2 * entry * largest)
         raise InputError(
-            f"counting needs {need / 2**20:,.0f} MiB; memory allows {budget / 2**20:,.0f}: raise it, or lower the order,"
-            " the width or the threads"
+            f"counting needs {need / 2**20:,.0f} MiB; memory allows {budget / 2**20:,.0f}: raise it, or lower the"
+            " order, the width or the threads"
         )
-    room = (share - 4 * 8 * largest) / (2 * entry)
-    size = max(min(PART, room), largest)
+    size = min(PART, (share - keys) / (2 * entry))  # tuples are held twice, as written and as handed over
     bounds = [0]
     total = 0.0
     for c, tuples in enumerate(work):
@@ -307,8 +300,9 @@ def _plan(index: kernels.WordIndex, work: NDArray[np.float64], order: int, threa
             total = 0.0
         total += tuples
     bounds.append(len(work))
-    memory_held = held + (threads + 2) * bytes_of(min(size, float(work.sum())), largest)
-    return Plan(float(work.sum()), memory_held, float(work.sum()) * entry, list(zip(bounds, bounds[1:], strict=False)))
+    everything = float(work.sum())
+    most = held + (threads + WAITING) * (keys + 2 * entry * min(max(size, largest), everything))
+    return Plan(everything, most, everything * entry, list(pairwise(bounds)))
 
 
 def _spill(job: _Job, draft: Path, threads: int) -> NDArray[np.int64]:
@@ -330,13 +324,13 @@ def _spill(job: _Job, draft: Path, threads: int) -> NDArray[np.int64]:
 
 
 def _in_order(job: _Job, threads: int) -> Iterator[tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]]:
-    """Count parts in threads, at most two waiting, and give the results in order."""
+    """Count parts in threads, a few of them ahead, and give the results in order."""
     pool = ThreadPoolExecutor(threads)
     waiting: deque[Any] = deque()
     try:
         for part in job.plan.parts:
             waiting.append(pool.submit(job.count, part))
-            if len(waiting) == threads + 2:
+            if len(waiting) == threads + WAITING:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
@@ -349,11 +343,12 @@ def _assemble(draft: Path, order: int, size: int) -> Entries:
     values = open_array(draft / "values.npy", (np.uint32,))
     kind = open_array(draft / "column-0.npy", (np.uint16, np.uint32)).dtype
     path = draft / "indices.npy"
-    indices = np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=(order, len(values)))
-    for d in range(order):
-        column = draft / f"column-{d}.npy"
-        indices[d] = open_array(column, (kind,))
-        column.unlink()
-    indices.flush()
+    header = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (order, len(values))}
+    with path.open("wb") as file:  # not through a memory map: there a full disk kills the process
+        np.lib.format.write_array_header_1_0(file, header)
+        for d in range(order):
+            column = draft / f"column-{d}.npy"
+            file.write(open_array(column, (kind,)).data)
+            column.unlink()
     mapped = open_array(path, (kind,), ndim=2)
     return Entries(mapped.T, values, (size,) * order, symmetric=True)

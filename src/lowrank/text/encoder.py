@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lowrank.arrays import ArrayWriter
 from lowrank.errors import InputError
-from lowrank.text.arrays import ArrayWriter
 from lowrank.text.readers import Piece, clean_markup, nested
 
 if TYPE_CHECKING:
@@ -235,6 +235,9 @@ def _interrupts_held() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # starting it below, as loky does, would let Ctrl-C through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -1,7 +1,7 @@
 r"""Association of words that occur together: pointwise mutual information of any order.
 
-With :math:`N` tuples seen, :math:`\#(x_1 \dots x_n)` of them of these words, :math:`\mu` the permutations of the tuple and
-:math:`m_x` the places in tuples that a word takes, the probability of an ordered tuple and of a word in any place are
+With :math:`N` tuples seen, :math:`\#(x_1 \dots x_n)` of them of these words, :math:`\mu` the permutations of the tuple
+and :math:`m_x` the places in tuples that a word takes, the probability of an ordered tuple and of a word in a place are
 
 .. math:: p(x_1 \dots x_n) = \frac{\#(x_1 \dots x_n)}{\mu N}, \qquad p(x) = \frac{m_x}{n N},
 
@@ -49,8 +49,8 @@ def ppmi(
     shift : float
         :math:`k \ge 1`; with 1 nothing is shifted.
     smoothing : float
-        :math:`\alpha` of context-distribution smoothing: :math:`p_\alpha(x) \propto m_x^\alpha` stands for all words of a
-        tuple but one; the one is chosen by geometric mean so that the result is symmetric,
+        :math:`\alpha` of context-distribution smoothing: :math:`p_\alpha(x) \propto m_x^\alpha` stands for all words of
+        a tuple but one; the geometric mean over which one that is makes the result symmetric,
         :math:`p(x)^{1/n} p_\alpha(x)^{(n-1)/n}`. With 1 nothing is smoothed.
     form : {"total", "specific"}
         ``total``, total correlation: :math:`\log p(x_1 \dots x_n) / \prod_d p(x_d)`. ``specific``, interaction
@@ -59,9 +59,9 @@ def ppmi(
     lower : sequence of Counts
         Counts of the orders 2 to n - 1 of the same corpus and window with ``min_count=1``; needed by ``specific``.
     normaliser : {"tuples", "chunks", "tokens"}
-        What probabilities are shares of. ``tuples``: as above. For the chunk window also ``chunks``: shares of the chunks;
-        and ``tokens``: counts over the number of chunks' words, the published computation, whose values are too
-        large by :math:`(n-1) \log` of the mean chunk size.
+        What probabilities are shares of. ``tuples``: as above. For the chunk window also ``chunks``: shares of the
+        chunks; and ``tokens``: counts over the number of chunks' words, the published computation, whose values are
+        too large by :math:`(n-1) \log` of the mean chunk size.
     weights : {"uniform", "count", "log"} or (x_max, a)
         Weight of an entry seen :math:`c` times: :math:`1`, :math:`c`, :math:`\log(1 + c)`, or
         :math:`\min(1, (c / x_{max})^a)`.
@@ -78,21 +78,23 @@ def ppmi(
 
     References
     ----------
-    Bailey, Aeron (2017), section 2.1: total correlation is their PMI_2; specific interaction is, with the sign turned so
-    that order 2 gives PMI, their PMI_1. Levy, Goldberg, Dagan (2015), section 3, for shift and smoothing.
+    Bailey, Aeron (2017), section 2.1: total correlation is their PMI_2; specific interaction is their PMI_1 with the
+    sign turned, so that order 2 gives PMI. Levy, Goldberg, Dagan (2015), section 3, for shift and smoothing.
 
     Examples
     --------
     >>> from lowrank import Corpus, count
     >>> corpus = Corpus.build(["red rose", "red rose", "blue sky", "blue rose"], min_count=1)
     >>> x = ppmi(count(corpus, order=2, width=1))
-    >>> [(*(corpus.vocabulary.words[i] for i in row), round(float(v), 3)) for row, v in zip(x.indices, x.values)]
-    [('red', 'rose', 0.981), ('sky', 'blue', 1.386), ('blue', 'rose', 0.288)]
+    >>> [[corpus.vocabulary.words[i] for i in row] for row in x.indices], x.values.astype(float).round(3).tolist()
+    ([['blue', 'rose'], ['red', 'rose'], ['sky', 'blue']], [0.288, 0.981, 1.386])
     """
     check_number("shift", shift, low=1.0)
     check_number("smoothing", smoothing, above=True)
     check_choice("form", form, get_args(Form))
     check_choice("normaliser", normaliser, get_args(Normaliser))
+    if form == "specific" and (smoothing != 1 or normaliser != "tuples"):
+        raise InputError("form 'specific' is defined for smoothing 1 and normaliser 'tuples' only")
     entries = counts.entries
     parts = _parts(counts, lower) if form == "specific" else {}
     log_word = _log_word(counts, smoothing, normaliser)
@@ -183,8 +185,8 @@ class _Marginal:
         at = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
         if (self._keys[at] != key).any():
             raise InputError(
-                f"specific interaction needs every {self._order}-tuple within a counted tuple; count order {self._order}"
-                " of the same corpus with the same window and min_count=1"
+                f"specific interaction needs every {self._order}-tuple within a counted tuple; count order"
+                f" {self._order} of the same corpus with the same window and min_count=1"
             )
         return self._log[at]
 
@@ -209,8 +211,9 @@ def _parts(counts: Counts, lower: Sequence[Counts]) -> dict[tuple[int, ...], _Wo
     for size in range(2, order):
         if size not in by_order:
             raise InputError(f"specific interaction of order {order} needs counts of order {size} in `lower`")
-        if by_order[size].settings.get("corpus") != counts.settings.get("corpus"):
-            raise InputError(f"the counts of order {size} in `lower` are of another corpus")
+        for key in ("corpus", "window", "width", "repeats"):
+            if by_order[size].settings.get(key) != counts.settings.get(key):
+                raise InputError(f"the counts of order {size} in `lower` are of another {key}")
         table = _Marginal(by_order[size])
         parts |= dict.fromkeys(combinations(range(order), size), table)
     return parts
