@@ -29,8 +29,14 @@ lint: $(VENV)/.installed-lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# make bench TEXT=wiki.txt.xz to time another text than the demonstration's
 bench: $(VENV)/.installed-test
-	set -e; for script in bench/[a-z]*.py; do $(BIN)/python "$$script"; done
+	set -e; text="$(TEXT)"; \
+	  test -n "$$text" || text=$$($(BIN)/python -c 'from lowrank.suites import demo; print(demo.text())'); \
+	  $(BIN)/python bench/corpus.py "$$text"; \
+	  $(BIN)/python bench/path.py "$$text" --out build/bench --min-count 10; \
+	  $(BIN)/python bench/counting.py build/bench/corpus; \
+	  $(BIN)/python bench/gradient.py build/bench/counts
 
 wheel: $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .

@@ -1,6 +1,7 @@
 """Slow, plainly right twins of fast code."""
 
 import itertools
+from collections import Counter
 
 import numpy as np
 
@@ -45,3 +46,86 @@ def outlier_compactness(vectors, cluster, outliers, *, order, unit):
         rests = [rows[:left_out] + rows[left_out + 1 :] for left_out in range(len(rows))]
         cases.append([sum(similarity(subset) for subset in itertools.combinations(rest, order)) for rest in rests])
     return cases
+
+
+def counts(sentences, *, order, window, width, repeats):
+    """Twin of ``lowrank.text.counts.count``: every tuple of positions of a sentence is looked at."""
+    seen = Counter()
+    for sentence in sentences:
+        if window == "chunk":
+            pieces = [sentence[start : start + 2 * width + 1] for start in range(0, len(sentence), 2 * width + 1)]
+            for piece in pieces:
+                seen.update(itertools.combinations(sorted(set(piece), reverse=True), order))
+            continue
+        for places in itertools.combinations(range(len(sentence)), order):
+            first, last = places[0], places[-1]
+            fits = {
+                "span": last - first <= width,
+                "centred": any(p - first <= width and last - p <= width for p in places),
+            }
+            words = sorted((sentence[p] for p in places), reverse=True)
+            if fits[window] and (repeats or len(set(words)) == order):
+                seen[tuple(words)] += 1
+    return seen
+
+
+def window_bounds(sentences, reach):
+    """Twin of the kernel: how many words of the sentence, at most ``reach``, lie before and after each position."""
+    bounds = [(min(reach, k), min(reach, len(s) - 1 - k)) for s in sentences for k in range(len(s))]
+    return [before for before, _ in bounds], [after for _, after in bounds]
+
+
+def chunk_sets(sentences, length, order):
+    """Twin of the kernel: the distinct words of each chunk in the order they come, if there are ``order`` of them."""
+    chunks = [s[start : start + length] for s in sentences for start in range(0, len(s), length)]
+    return [list(dict.fromkeys(chunk)) for chunk in chunks if len(set(chunk)) >= order]
+
+
+def dense(entries):
+    """Write values, and weights (0 where nothing is listed), of all permutations into whole arrays."""
+    values, weights = np.zeros(entries.shape), np.zeros(entries.shape)
+    listed_weights = np.ones(len(entries)) if entries.weights is None else entries.weights
+    for row, value, weight in zip(entries.indices.tolist(), entries.values, listed_weights, strict=True):
+        for cell in set(itertools.permutations(row)) if entries.symmetric else [tuple(row)]:
+            values[cell] = value
+            weights[cell] = weight
+    return values, weights
+
+
+def cp(factors):
+    """Every cell of the CP form, one rank-one array after another."""
+    total = 0
+    for r in range(factors[0].shape[1]):
+        rank_one = np.ones(())
+        for u in factors:
+            rank_one = np.multiply.outer(rank_one, u[:, r].astype(float))
+        total = total + rank_one
+    return total
+
+
+def squared_loss(entries, factors, *, zero_weight):
+    """Twin of ``Objective`` for one term: every cell of the array, listed or not, is looked at."""
+    values, weights = dense(entries)
+    listed = cells(entries)
+    return 0.5 * float(np.sum(np.where(listed, weights, zero_weight) * (values - cp(factors)) ** 2))
+
+
+def cells(entries):
+    """Which cells of the array are listed."""
+    listed = np.zeros(entries.shape, bool)
+    for row in entries.indices.tolist():
+        for cell in itertools.permutations(row) if entries.symmetric else [tuple(row)]:
+            listed[cell] = True
+    return listed
+
+
+def numerical_gradient(f, u, step=1e-6):
+    """Central differences of a function of one array."""
+    gradient = np.zeros_like(u)
+    for at in np.ndindex(u.shape):
+        shifted = u.copy()
+        shifted[at] = u[at] + step
+        above = f(shifted)
+        shifted[at] = u[at] - step
+        gradient[at] = (above - f(shifted)) / (2 * step)
+    return gradient

@@ -1,10 +1,15 @@
 """Strategies of hypothesis that several test files draw from."""
 
+from dataclasses import dataclass, replace
+from typing import Any
+
 import hypothesis.extra.numpy as hnp
 import numpy as np
 from hypothesis import strategies as st
 
+from lowrank.data import Entries
 from lowrank.embedding import Embedding
+from lowrank.text.vocabulary import Vocabulary
 
 # Letters, marks, numbers and signs of any script, but no blanks or controls: what every vector format can hold.
 plain_words = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=8)
@@ -17,3 +22,57 @@ def embeddings(draw, *, words=plain_words, min_words=1, max_words=12, min_rank=1
     rank = draw(st.integers(min_rank, max_rank))
     numbers = st.floats(-largest, largest, width=32) | st.sampled_from([0.0, -0.0, 1.0, -1.0])
     return Embedding(vocabulary, draw(hnp.arrays(np.float32, (len(vocabulary), rank), elements=numbers)))
+
+
+@dataclass
+class Text:
+    """What counting needs of a corpus, without its files."""
+
+    ids: Any
+    sentences: Any
+    vocabulary: Vocabulary
+    digest: str = "none"
+
+    @classmethod
+    def of(cls, sentences, size):
+        """Make one of lists of word numbers below ``size``."""
+        ids = np.array(
+            [word for sentence in sentences for word in sentence], np.uint16 if size <= 1 << 16 else np.uint32
+        )
+        starts = np.cumsum([0, *map(len, sentences)])
+        return cls(ids, starts, Vocabulary(tuple(f"w{k}" for k in range(size)), np.bincount(ids, minlength=size)))
+
+
+def sentences(*, words=6, longest=9, most=6):
+    """Draw lists of word numbers; some are empty, some words are missing, many repeat."""
+    return st.lists(st.lists(st.integers(0, words - 1), max_size=longest), min_size=1, max_size=most)
+
+
+@st.composite
+def symmetric_entries(draw, *, orders=(2, 3, 4), max_size=5, max_entries=12, repeats=True):
+    """Draw symmetric entries, with words repeated in a tuple and zero values among them, with or without weights."""
+    order, size = draw(st.sampled_from(orders)), draw(st.integers(1 if repeats else max(orders), max_size))
+    rows = st.lists(st.integers(0, size - 1), min_size=order, max_size=order, unique=not repeats)
+    tuples = draw(st.lists(rows, min_size=1, max_size=max_entries, unique_by=lambda row: tuple(sorted(row))))
+    values = draw(hnp.arrays(float, len(tuples), elements=st.floats(-3, 3, width=16)))
+    entries = Entries.collect(tuples, values, size)
+    return draw(weighted(entries))
+
+
+@st.composite
+def plain_entries(draw, *, orders=(1, 2, 3), max_size=4, max_entries=12, square=False):
+    """Draw entries that are not symmetric, of modes of different lengths unless ``square``."""
+    order, size = draw(st.sampled_from(orders)), st.integers(1, max_size)
+    shape = (draw(size),) * order if square else tuple(draw(size) for _ in range(order))
+    cell = st.tuples(*(st.integers(0, n - 1) for n in shape))
+    rows = draw(st.lists(cell, min_size=1, max_size=max_entries, unique=True))
+    values = draw(hnp.arrays(float, len(rows), elements=st.floats(-3, 3, width=16)))
+    return draw(weighted(Entries(np.array(rows), values, shape)))
+
+
+@st.composite
+def weighted(draw, entries):
+    """Draw the same entries with weights, or without."""
+    if not draw(st.booleans()):
+        return entries
+    return replace(entries, weights=draw(hnp.arrays(float, len(entries), elements=st.floats(0, 4, width=16))))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowrank import kernels
+from lowrank import kernels, resources
 from lowrank.errors import InputError, check_int, check_number
 from lowrank.forms import CP, Factors, Form
 from lowrank.losses import Loss, Squared
@@ -111,7 +111,7 @@ class Objective:
     ) -> None:
         self.terms = tuple(terms)
         self.penalties = tuple(penalties)
-        self.threads = kernels.cores() if threads is None else check_int("threads", threads, low=1)
+        self.threads = resources.cores() if threads is None else check_int("threads", threads, low=1)
         named = {slot for term in self.terms for slot in term.slots}
         if named != set(range(len(self.penalties))):
             raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")

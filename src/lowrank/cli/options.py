@@ -105,7 +105,8 @@ Window = Annotated[
     typer.Option(help="Which words occur together: see lowrank.count.", rich_help_panel=COUNTS),
 ]
 Width = Annotated[int, typer.Option(min=1, help="Width of the window.", rich_help_panel=COUNTS)]
-TupleMinCount = Annotated[int, typer.Option(min=1, help="Drop tuples that are rarer.", rich_help_panel=COUNTS)]
+TUPLE_MIN_COUNT_HELP = "Drop tuples that are rarer."
+TupleMinCount = Annotated[int, typer.Option(min=1, help=TUPLE_MIN_COUNT_HELP, rich_help_panel=COUNTS)]
 Repeats = Annotated[bool, typer.Option("--repeats", help="Keep tuples that repeat a word.", rich_help_panel=COUNTS)]
 Memory = Annotated[
     Any,
@@ -127,11 +128,15 @@ Weights = Annotated[
 
 # Model
 Method = Annotated[
-    Literal["cp-s", "ppmi-svd"],
-    typer.Option(help="Symmetric CP of the PPMI tensor, or SVD of the PPMI matrix.", rich_help_panel=MODEL),
+    Literal["cp-sn", "cp-s", "ppmi-svd"],
+    typer.Option(
+        help="Symmetric CP of the PPMI tensor, non-negative with exact zeros or free; or SVD of the PPMI matrix.",
+        rich_help_panel=MODEL,
+    ),
 ]
 Rank = Annotated[int, typer.Option(min=1, help="Length of a vector.", rich_help_panel=MODEL)]
 ZeroWeight = Annotated[float, typer.Option(min=0, help="Weight of tuples that do not occur.", rich_help_panel=MODEL)]
+L1 = Annotated[float, typer.Option("--l1", min=0, help="Weight of the sum of vectors.", rich_help_panel=MODEL)]
 L2 = Annotated[float, typer.Option("--l2", min=0, help="Weight of the squared vectors.", rich_help_panel=MODEL)]
 MaxIter = Annotated[int, typer.Option(min=1, help="Sweeps at most.", rich_help_panel=MODEL)]
 Tol = Annotated[

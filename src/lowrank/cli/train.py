@@ -20,7 +20,12 @@ Order = Annotated[
     int | None,
     typer.Option(min=2, max=5, help=o.ORDER_HELP, show_default="3; 2 for ppmi-svd", rich_help_panel=o.COUNTS),
 ]
-OF_CP = {"zero_weight", "l2", "max_iter", "tol"}
+TupleMinCount = Annotated[
+    int | None,
+    typer.Option(min=1, help=o.TUPLE_MIN_COUNT_HELP, show_default="2; 1 for pairs", rich_help_panel=o.COUNTS),
+]
+BOTH_CP = ("cp-sn", "cp-s")
+METHODS_WITH = {"zero_weight": BOTH_CP, "max_iter": BOTH_CP, "tol": BOTH_CP, "l1": ("cp-sn",), "l2": ("cp-s",)}
 
 
 def train(
@@ -41,14 +46,15 @@ def train(
     order: Order = None,
     window: o.Window = "span",
     width: o.Width = 10,
-    tuple_min_count: o.TupleMinCount = 2,
+    tuple_min_count: TupleMinCount = None,
     memory: o.Memory = None,
     shift: o.Shift = 1.0,
     smoothing: o.Smoothing = 1.0,
     weights: o.Weights = "log",
-    method: o.Method = "cp-s",
+    method: o.Method = "cp-sn",
     rank: o.Rank = 300,
     zero_weight: o.ZeroWeight = 0.1,
+    l1: o.L1 = 0.0,
     l2: o.L2 = 0.0,
     max_iter: o.MaxIter = 100,
     tol: o.Tol = 1e-3,
@@ -69,6 +75,7 @@ def train(
         "encoding": encoding,
     }
     order = order or (2 if method == "ppmi-svd" else 3)
+    tuple_min_count = tuple_min_count or (1 if order == 2 else 2)
     count_options = {"order": order, "window": window, "width": width, "min_count": tuple_min_count}
     steps, shelf = show.Steps(silent=as_json), Shelf(keep, force=force)
     with whole_folder(out, kind="embedding", overwrite=force) as draft, faults.keeping(shelf.content):
@@ -85,7 +92,8 @@ def train(
             entries = ppmi(counts, shift=shift, smoothing=smoothing, weights=weights)
             facts.update(entries=len(entries.values))
         with steps("factors") as facts:
-            model = _model(method, rank, seed, threads, zero_weight=zero_weight, l2=l2, max_iter=max_iter, tol=tol)
+            sweeps = {"zero_weight": zero_weight, "max_iter": max_iter, "tol": tol, "threads": threads}
+            model = _model(method, rank, seed, l1 or l2, sweeps)
             vectors, interrupted = _fit(model, entries, counts.vocabulary.words, max_iter, facts)
         trained = {name: show.plain(value) for name, value in ctx.params.items()}
         Embedding(vectors.words, vectors.vectors, counts=counts.vocabulary.counts, meta={"trained": trained}).save(
@@ -97,15 +105,16 @@ def train(
         raise faults.interrupted(kept=[f"the vectors of the last sweep in {out}"])
 
 
-def _model(method: str, rank: int, seed: int, threads: int | None, *, l2: float, **of_cp: Any) -> Any:
+def _model(method: str, rank: int, seed: int, strength: float, of_cp: dict[str, Any]) -> Any:
     if method == "ppmi-svd":
         from lowrank.models.words.pairwise import PPMISVD
 
         return PPMISVD(rank, seed=seed)
     from lowrank.models.words.symmetric import SymmetricCP
-    from lowrank.penalties import L2
+    from lowrank.penalties import L2, NonNegative
 
-    return SymmetricCP(rank, penalty=L2(l2), seed=seed, threads=threads, **of_cp)
+    penalty = NonNegative(strength) if method == "cp-sn" else L2(strength)
+    return SymmetricCP(rank, seed=seed, penalty=penalty, **of_cp)
 
 
 def _fit(model: Any, entries: Any, words: tuple[str, ...], max_iter: int, facts: dict[str, Any]) -> tuple[Any, bool]:
@@ -129,5 +138,6 @@ def _refuse_idle_options(ctx: typer.Context, source: str, method: str) -> None:
             continue
         if getattr(option, "rich_help_panel", None) in idle:
             raise InputError(f"{option.opts[0]} comes too late: {source} is a {kind} folder already")
-        if option.name in OF_CP and method != "cp-s":
-            raise InputError(f"{option.opts[0]} is an option of cp-s; {method} has none such")
+        methods = METHODS_WITH.get(option.name or "", (method,))
+        if method not in methods:
+            raise InputError(f"{option.opts[0]} is an option of {' and '.join(methods)}; {method} has none such")

@@ -6,7 +6,6 @@ threads; a part has its own output, and parts are added in a fixed order: as man
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
 
 PART = 1 << 20
 """Entries whose gradients are added in a row in the precision of the factors before they join the total."""
-
-
-def cores() -> int:
-    """Give the number of processor cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class WordIndex(NamedTuple):

@@ -124,8 +124,8 @@ def count_tuples(ids, before, after, positions, starts, first, last, order, near
                 swap = np.empty(grown.shape[0], np.uint64)
             if order == 2:
                 for k in range(m):
-                    keys[n + k] = candidates[0, k]
-                n += m
+                    keys[n] = candidates[0, k]
+                    n += abs(candidates[1, k]) <= near
             elif order == 3:
                 n = _pairs(candidates, m, near, reach, repeats, bits, keys, n)
             else:

@@ -35,6 +35,11 @@ PICTURE = ("apollo", ("god", "moon"))
 MIN_COUNT, WIDTH = 10, 10
 
 
+def text() -> Path:
+    """Say where the text lies; needs the extra ``gensim``."""
+    return gensim_file(TEXT)
+
+
 def run(out: Path, *, rank: int = 100, seed: int = 0, report: Callable[..., None]) -> dict[str, Any]:
     """Read, count, factorize, show, and write vectors and a picture to the folder ``out``.
 
@@ -59,12 +64,12 @@ def run(out: Path, *, rank: int = 100, seed: int = 0, report: Callable[..., None
     MissingExtraError
         If gensim or matplotlib is not installed.
     """
-    text = gensim_file(TEXT)
+    source = text()
     axes = plots.new_axes()  # a missing extra is told before anything is computed
     clock = _Clock(report)
     with whole_folder(out, kind="demo", overwrite=True) as draft:
         report("450,000 words of Wikipedia, from markup to the senses of words\n")
-        corpus = Corpus.build(text, draft / "corpus", format="mediawiki", min_count=MIN_COUNT, stop_words="english")
+        corpus = Corpus.build(source, draft / "corpus", format="mediawiki", min_count=MIN_COUNT, stop_words="english")
         clock(f"read {len(corpus):,} words in use, {len(corpus.vocabulary):,} different ones")
         triples = count(corpus, draft / "counts", order=3, width=WIDTH)
         clock(f"counted {triples.events:,} triples, {len(triples.entries):,} different ones")

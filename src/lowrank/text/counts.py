@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from lowrank import kernels
+from lowrank import kernels, resources
 from lowrank.arrays import ArrayWriter, open_array
 from lowrank.data import Entries
 from lowrank.errors import InputError, check_choice, check_int
@@ -236,7 +236,7 @@ def plan(
 
 
 def _threads(threads: int | None) -> int:
-    return kernels.cores() if threads is None else check_int("threads", threads, low=1)
+    return resources.cores() if threads is None else check_int("threads", threads, low=1)
 
 
 @dataclass(frozen=True, eq=False)

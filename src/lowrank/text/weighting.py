@@ -108,16 +108,17 @@ def ppmi(
             pmi += (-1) ** (entries.order - len(places)) * part.log_probability(rows[:, list(places)])
         pmi -= np.log(shift)
         positive = np.flatnonzero(pmi > 0)
-        kept.append(block.start + positive)
+        kept.append(entries.indices.T[:, block][:, positive])
         values.append(pmi[positive].astype(np.float32))
         seen.append(entries.values[block][positive])
-    chosen = np.concatenate(kept)
-    if not len(chosen):
+    if not any(map(len, values)):
         raise InputError(f"no tuple has a PMI above log {shift:g}; lower the shift")
-    columns = entries.indices.T
-    indices = columns[:, chosen].T if len(chosen) < len(entries) else entries.indices
     return Entries(
-        indices, np.concatenate(values), entries.shape, _weigh(np.concatenate(seen), weights), symmetric=True
+        np.concatenate(kept, axis=1).T,
+        np.concatenate(values),
+        entries.shape,
+        _weigh(np.concatenate(seen), weights),
+        symmetric=True,
     )
 
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from lowrank import resources
 from lowrank.embedding import Embedding
 from lowrank.errors import InputError, check_int
 from lowrank.forms import CP
 from lowrank.losses import Squared
 from lowrank.objective import Objective, Term
 from lowrank.penalties import L2, Penalty
+from lowrank.resources import check_memory
 from lowrank.solvers.quasi_newton import quasi_newton
 from lowrank.solvers.run import run
 
@@ -111,6 +113,7 @@ class SymmetricCP:
             raise InputError("symmetric CP needs symmetric entries; Entries.collect makes them")
         if not len(entries):
             raise InputError("there are no entries to factorize; lower the shift or min_count")
+        self._check_memory(entries)
         rng = np.random.default_rng(self.seed)
         each_tuple_once = 1 / math.factorial(entries.order)
         every_mode_shares_u = (0,) * entries.order
@@ -132,6 +135,15 @@ class SymmetricCP:
     def embedding(self, words: Sequence[str]) -> Embedding:
         """Give the rows of :math:`U` their words."""
         return Embedding(words, self.factors_[0])
+
+    def _check_memory(self, entries: Entries) -> None:
+        """Refuse a rank whose factor, its history of steps and gradients per thread would not fit."""
+        copies = 2 * self.memory + 8 + 2 * (self.threads or resources.cores())
+        check_memory(
+            4.0 * copies * entries.shape[0] * self.rank,
+            f"a model of {entries.shape[0]:,} words and rank {self.rank}",
+            "lower the rank, the vocabulary or `memory`",
+        )
 
 
 def _best_scale(objective: Objective, u: NDArray[np.float32], order: int) -> NDArray[np.float32]:

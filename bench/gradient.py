@@ -1,0 +1,60 @@
+"""Nanoseconds per entry of one full gradient of the symmetric squared loss, on counted text.
+
+python bench/gradient.py COUNTS --rank 100 300
+
+COUNTS is a folder made by `lowrank count`. The general path, loss outside the kernel, is timed on a few entries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from lowrank import CP, L2, Objective, Squared, Term, ppmi
+from lowrank.text.counts import Counts
+
+ROUNDS = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("counts", type=Path)
+    parser.add_argument("--rank", type=int, nargs="+", default=[100, 300])
+    options = parser.parse_args()
+    entries = ppmi(Counts.open(options.counts))
+    few = replace(
+        entries,
+        indices=entries.indices[:100_000],
+        values=entries.values[:100_000],
+        weights=entries.weights[:100_000],
+    )
+    print(f"{len(entries):,} entries of order {entries.order}, {entries.shape[0]:,} words, float32")
+    for rank in options.rank:
+        U = np.random.default_rng(0).standard_normal((entries.shape[0], rank)).astype(np.float32)
+        slots = (0,) * entries.order
+        contenders = {}
+        for threads in (1, 2):
+            term = Term(entries, CP(), Squared(), slots, zero_weight=0.1)
+            contenders[f"fused, {threads} thread(s)"] = Objective([term], [L2()], threads=threads), len(entries)
+        term = Term(few, CP(), Squared(), slots, zero_weight=0.1)
+        contenders["general path"] = Objective([term], [L2()], compiled=False), len(few)
+        for objective, _ in contenders.values():
+            objective.value_and_gradient([U])
+        took: dict[str, list[float]] = {name: [] for name in contenders}
+        for _ in range(ROUNDS):
+            for name, (objective, _) in contenders.items():
+                start = time.perf_counter()
+                objective.value_and_gradient([U])
+                took[name].append(time.perf_counter() - start)
+        for name, (_, size) in contenders.items():
+            median = statistics.median(took[name])
+            print(f"rank {rank:4d}  {name:20s} {median:8.3f} s  {median / size * 1e9:8.1f} ns per entry")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""Listed entries of matrices and tensors."""
+
+import errno
+import itertools
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference
+from lowrank import data
+from lowrank.data import Entries
+from lowrank.errors import InputError
+from strategies import plain_entries, symmetric_entries
+
+any_entries = symmetric_entries(orders=(1, 2, 3, 4)) | plain_entries()
+
+
+def same(a, b):
+    assert a.indices.tolist() == b.indices.tolist()
+    assert a.values.tolist() == b.values.tolist()
+    assert (a.weights is None) == (b.weights is None)
+    assert a.weights is None or a.weights.tolist() == b.weights.tolist()
+    assert (a.shape, a.unlisted, a.symmetric) == (b.shape, b.unlisted, b.symmetric)
+
+
+@given(
+    order=st.integers(1, 4),
+    size=st.integers(1, 5),
+    kind=st.sampled_from([np.int64, np.uint16]),
+    data=st.data(),
+)
+def test_collect_sums_tuples_in_any_order(order, size, kind, data):
+    """``collect`` lists each unordered tuple once, in order, with the sum of its values; nothing is lost."""
+    row = st.lists(st.integers(0, size - 1), min_size=order, max_size=order)
+    rows = data.draw(st.lists(row, min_size=1, max_size=20))
+    values = data.draw(st.lists(st.integers(-9, 9), min_size=len(rows), max_size=len(rows)))
+    sums = {}
+    for words, value in zip(rows, values, strict=True):
+        key = tuple(sorted(words, reverse=True))
+        sums[key] = sums.get(key, 0) + value
+    entries = Entries.collect(np.array(rows, kind), values, size)
+    assert list(zip(map(tuple, entries.indices.tolist()), entries.values.tolist(), strict=True)) == sorted(sums.items())
+    assert entries.shape == (size,) * order
+    assert entries.symmetric
+
+
+@given(entries=symmetric_entries(orders=(1, 2, 3, 4, 5), max_size=4))
+def test_multiplicity_counts_permutations(entries):
+    """A tuple stands for as many cells as it has different permutations."""
+    truth = [len(set(itertools.permutations(row))) for row in entries.indices.tolist()]
+    assert entries.multiplicity().tolist() == truth
+
+
+@given(entries=any_entries)
+def test_expand_lists_every_cell(entries):
+    """Expanded entries are all permutations, each once, with the value and the weight of their tuple."""
+    full = entries.expand()
+    for a, b in zip(reference.dense(full), reference.dense(entries), strict=True):
+        assert np.array_equal(a, b)
+    assert len(full) == len({*map(tuple, full.indices.tolist())}) == entries.multiplicity().sum()
+    assert not full.symmetric
+    same(full, full.expand())
+
+
+@given(entries=any_entries.filter(lambda x: x.order > 1))
+def test_coo_is_the_whole_array(entries):
+    """The sparse array of scipy holds the same numbers."""
+    assert np.array_equal(entries.to_coo().toarray(), reference.dense(entries)[0])
+
+
+@given(entries=any_entries, length=st.integers(1, 5))
+def test_blocks_cover_entries(entries, length):
+    """Blocks are disjoint and cover all entries in order, and a list that is valid is so for any length of blocks."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data, "BLOCK", length)
+        assert [e for block in entries.blocks() for e in range(len(entries))[block]] == list(range(len(entries)))
+        same(entries, replace(entries))
+
+
+@settings(max_examples=20)
+@given(
+    entries=any_entries,
+    indices=st.sampled_from(np.typecodes["AllInteger"]),
+    values=st.sampled_from(["float32", "float64", "int16", "uint32", "int64"]),
+    unlisted=st.sampled_from(["zero", "missing"]),
+)
+def test_entries_survive_the_disk(entries, indices, values, unlisted, tmp_path_factory):
+    """What is saved is loaded again, whatever the types of its numbers."""
+    path = tmp_path_factory.mktemp("data") / "x"
+    small = replace(
+        entries,
+        indices=entries.indices.astype(indices),
+        values=np.trunc(np.abs(entries.values)).astype(values),
+        unlisted=unlisted,
+    )
+    small.save(path)
+    loaded = Entries.load(path)
+    same(small, loaded)
+    assert (loaded.indices.dtype, loaded.values.dtype) == (small.indices.dtype, small.values.dtype)
+    loaded.save(path, overwrite=True)
+    same(small, Entries.load(path))
+    assert [other.name for other in path.parent.iterdir()] == ["x"]
+
+
+ROWS = np.array([[1, 0, 0], [2, 1, 0], [2, 2, 1]])
+VALUES = np.array([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"indices": ROWS.astype(float)}, "indices must be whole numbers"),
+        ({"indices": ROWS[0]}, r"shape \(n, order\)"),
+        ({"indices": ROWS[:2]}, r"values must have shape \(2,\)"),
+        ({"shape": (3, 3)}, r"indices of 3 modes do not fit the shape \(3, 3\)"),
+        ({"shape": (3, 3, 4)}, "modes of one length"),
+        ({"shape": (2, 2, 2)}, "index 2 of entry 1 lies outside mode 0 of length 2"),
+        ({"indices": ROWS - [0, 0, 1]}, "index -1 of entry 0 lies outside mode 2"),
+        ({"values": np.array([1.0, np.nan, 2.0])}, "values must be finite; entry 1 is nan"),
+        ({"values": np.array([1.0, 2.0, -np.inf])}, "values must be finite; entry 2 is -inf"),
+        ({"weights": np.array([1.0, np.inf, 2.0])}, "weights must be finite; entry 1 is inf"),
+        ({"weights": np.ones(2)}, r"weights must have shape \(3,\), one per entry; got \(2,\)"),
+        ({"unlisted": "null"}, "unlisted must be one of 'zero', 'missing'; got 'null'"),
+        ({"indices": ROWS[:, ::-1]}, "order breaks near entry 0"),
+        ({"indices": ROWS[[1, 0, 2]]}, "order breaks near entry 0"),
+        ({"indices": ROWS[[0, 1, 1]]}, "order breaks near entry 1"),
+        ({"indices": np.array([[1, 0, 0], [2, 0, 1], [2, 2, 1]])}, "Entries.collect puts tuples in order"),
+    ],
+)
+@pytest.mark.parametrize("block", [1, 2, 100])
+def test_refusals(change, message, block, monkeypatch):
+    """Whatever is wrong with a list is said in a sentence, wherever blocks begin."""
+    monkeypatch.setattr(data, "BLOCK", block)
+    arguments = {"indices": ROWS, "values": VALUES, "shape": (3, 3, 3), "symmetric": True}
+    Entries(**arguments)
+    message = message if block == 100 else message.replace("near entry 0", "near entry").replace("near entry 1", "near")
+    with pytest.raises(InputError, match=message):
+        Entries(**arguments | change)
+
+
+@pytest.mark.parametrize(
+    ("indices", "values", "message"),
+    [
+        ([[0, 1]], [1.0, 2.0], r"got \(1, 2\) and \(2,\)"),
+        ([], [], r"got \(0,\) and \(0,\)"),
+        ([0, 1], [1.0, 2.0], r"got \(2,\) and \(2,\)"),
+        ([[0, 9]], [1.0], "index 9 of entry 0 lies outside"),
+        ([[0, -1]], [1.0], "index -1 of entry 0 lies outside"),
+        ([[0, 1]], [np.nan], "values must be finite"),
+        ([[0.0, 1.0]], [1.0], "whole numbers"),
+    ],
+)
+def test_collect_refuses(indices, values, message):
+    """``collect`` refuses what are no tuples, too."""
+    with pytest.raises(InputError, match=message):
+        Entries.collect(indices, values, 3)
+
+
+def test_nothing_listed_is_valid():
+    """An array of zeros has no entries, symmetric or not."""
+    none = Entries(np.empty((0, 3), int), np.empty(0), (4, 4, 4), symmetric=True)
+    assert len(none) == len(none.expand()) == none.to_coo().nnz == none.multiplicity().sum() == 0
+
+
+@pytest.fixture
+def folder(tmp_path):
+    Entries(ROWS, VALUES, (3, 3, 3), np.ones(3), symmetric=True).save(tmp_path / "x")
+    return tmp_path / "x"
+
+
+@pytest.mark.parametrize("name", ["indices.npy", "values.npy", "weights.npy"])
+def test_damaged_arrays(folder, name):
+    """A file that is cut short, made longer, absent, or holds something else is refused by name."""
+    content = (folder / name).read_bytes()
+    for damaged in (content[:-1], content[:30], b"", b"noise" * 99, content + b"\0"):
+        (folder / name).write_bytes(damaged)
+        with pytest.raises(InputError, match=name):
+            Entries.load(folder)
+    for wrong in (np.ones((3, 3, 3), int), np.ones(3, complex), np.array([None] * 3), np.array(["a"] * 3)):
+        np.save(folder / name, wrong, allow_pickle=True)
+        with pytest.raises(InputError, match=name):
+            Entries.load(folder)
+    (folder / name).unlink()
+    with pytest.raises(InputError, match=f"{name} is missing"):
+        Entries.load(folder)
+
+
+def test_damaged_content(folder):
+    """Arrays on disk go through the same checks as arrays in memory, and the folder is named."""
+    np.save(folder / "values.npy", np.array([1.0, np.nan, 3.0]))
+    with pytest.raises(InputError, match=f"{folder}: values must be finite; entry 1 is nan"):
+        Entries.load(folder)
+    np.save(folder / "values.npy", VALUES)
+    np.save(folder / "indices.npy", ROWS[::-1].T)
+    with pytest.raises(InputError, match=f"{folder}: symmetric entries"):
+        Entries.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "embedding"}, "holds a embedding; a entries is needed"),
+        ({"version": 2}, "version 2 of the entries format; this lowrank reads version 1"),
+        ({"unlisted": "whatever"}, "unlisted must be one of"),
+        ({"shape": [2, 2, 2]}, "lies outside"),
+    ],
+)
+def test_damaged_meta(folder, change, message):
+    """A folder of another kind or version, or whose description does not fit, is refused."""
+    meta = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps(meta | change))
+    with pytest.raises(InputError, match=message):
+        Entries.load(folder)
+
+
+@pytest.mark.parametrize("key", ["shape", "unlisted", "symmetric", "weighted"])
+def test_incomplete_meta(folder, key):
+    """A description that lacks something is refused; the message says what."""
+    meta = json.loads((folder / "meta.json").read_text())
+    del meta[key]
+    (folder / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(InputError, match=f"meta.json lacks '{key}'"):
+        Entries.load(folder)
+
+
+def test_disk_that_is_full(tmp_path, monkeypatch):
+    """Saving to a full disk leaves the old folder as it was, and no other."""
+    old = Entries(ROWS, VALUES, (3, 3, 3), symmetric=True)
+    old.save(tmp_path / "x")
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(data, "write_meta", full)
+    for name in ("x", "y"):
+        with pytest.raises(OSError, match="No space left"):
+            replace(old, values=VALUES + 1).save(tmp_path / name, overwrite=True)
+    same(old, Entries.load(tmp_path / "x"))
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_order_of_a_large_list():
+    """A list that spans several blocks is checked as a whole: two rows swapped anywhere are found."""
+    size = 60
+    rows = np.array(sorted(itertools.combinations_with_replacement(range(size), 2), key=lambda r: r[::-1]))[:, ::-1]
+    assert len(rows) == math.comb(size + 1, 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(data, "BLOCK", 100)
+        Entries(rows, np.ones(len(rows)), (size, size), symmetric=True)
+        for at in range(0, len(rows) - 1, 33):
+            swapped = rows.copy()
+            swapped[[at, at + 1]] = rows[[at + 1, at]]
+            with pytest.raises(InputError, match="order breaks near entry"):
+                Entries(swapped, np.ones(len(rows)), (size, size), symmetric=True)

@@ -1,0 +1,244 @@
+"""The objective: exact zeros, multiplicity, shared factors, the fused path and the general one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference
+from lowrank import kernels, objective
+from lowrank.data import Entries
+from lowrank.errors import InputError
+from lowrank.forms import CP
+from lowrank.losses import Squared
+from lowrank.objective import Objective, Term
+from lowrank.penalties import L1, L2, NonNegative
+from strategies import plain_entries, symmetric_entries
+
+EXACT = 1e-6
+seeds = st.integers(0, 999)
+zero_weights = st.sampled_from([0.0, 0.1, 1.0, 3.0])
+
+
+def factors_for(seed, *sizes, rank=3, kind=np.float64):
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal((n, rank)).astype(kind) for n in sizes]
+
+
+def symmetric_term(entries, **how):
+    return Term(entries, CP(), Squared(), (0,) * entries.order, **how)
+
+
+def separate_term(entries, **how):
+    return Term(entries, CP(), Squared(), tuple(range(entries.order)), **how)
+
+
+def check_gradient(f, factors, tolerance=1e-5):
+    """Compare the gradient with differences of values."""
+    _, gradients = f.value_and_gradient(factors)
+    for k, u in enumerate(factors):
+
+        def value(v, k=k):
+            return f.value([*factors[:k], v, *factors[k + 1 :]])
+
+        assert gradients[k].shape == u.shape
+        assert gradients[k] == pytest.approx(reference.numerical_gradient(value, u), rel=tolerance, abs=tolerance)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@settings(max_examples=60)
+@given(entries=symmetric_entries(orders=(1, 2, 3, 4)), zero_weight=zero_weights, seed=seeds, weight=st.floats(0, 2))
+def test_exact_zeros_of_symmetric_entries(compiled, entries, zero_weight, seed, weight):
+    """The objective is the sum over every cell of the whole array, permutations, diagonals and zeros included."""
+    (u,) = factors_for(seed, entries.shape[0])
+    f = Objective([symmetric_term(entries, weight=weight, zero_weight=zero_weight)], [L2()], compiled=compiled)
+    truth = reference.squared_loss(entries, [u] * entries.order, zero_weight=zero_weight)
+    assert f.value([u]) == pytest.approx(weight * truth, rel=EXACT, abs=EXACT)
+    check_gradient(f, [u])
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@settings(max_examples=10)
+@given(entries=symmetric_entries(orders=(5,), max_size=3), zero_weight=zero_weights, seed=seeds)
+def test_exact_zeros_of_order_5(compiled, entries, zero_weight, seed):
+    """The same in order 5."""
+    (u,) = factors_for(seed, entries.shape[0], rank=2)
+    f = Objective([symmetric_term(entries, zero_weight=zero_weight)], [L2()], compiled=compiled)
+    truth = reference.squared_loss(entries, [u] * 5, zero_weight=zero_weight)
+    assert f.value([u]) == pytest.approx(truth, rel=EXACT, abs=EXACT)
+    check_gradient(f, [u])
+
+
+@given(entries=plain_entries(orders=(1, 2, 3, 4), max_size=3), zero_weight=zero_weights, seed=seeds)
+def test_exact_zeros_of_separate_factors(entries, zero_weight, seed):
+    """The same where each mode has a factor of its own."""
+    factors = factors_for(seed, *entries.shape)
+    f = Objective([separate_term(entries, zero_weight=zero_weight)], [L2()] * entries.order)
+    assert f.value(factors) == pytest.approx(reference.squared_loss(entries, factors, zero_weight=zero_weight), EXACT)
+    check_gradient(f, factors)
+
+
+@pytest.mark.parametrize("slots", [(0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 0, 0), (0, 1, 2), (2, 1, 0)])
+@settings(max_examples=10)
+@given(entries=plain_entries(orders=(3,), square=True), zero_weight=zero_weights, seed=seeds)
+def test_slots_share_factors(slots, entries, zero_weight, seed):
+    """Modes that name the same factor share it, in any pattern."""
+    n = len(set(slots))
+    factors = factors_for(seed, *[entries.shape[0]] * n)
+    f = Objective([Term(entries, CP(), Squared(), slots, 1.0, zero_weight)], [L2()] * n)
+    truth = reference.squared_loss(entries, [factors[s] for s in slots], zero_weight=zero_weight)
+    assert f.value(factors) == pytest.approx(truth, rel=EXACT, abs=EXACT)
+    check_gradient(f, factors)
+
+
+@settings(max_examples=30)
+@given(data=st.data(), seed=seeds, zero_weight=zero_weights)
+def test_terms_and_penalties_add(data, seed, zero_weight):
+    """An objective of several tables over shared factors is the sum of theirs and of the penalties."""
+    x = data.draw(symmetric_entries(orders=(2,), max_size=4))
+    size = x.shape[0]
+    y = data.draw(symmetric_entries(orders=(3,), max_size=4).filter(lambda y: y.shape[0] == size))
+    z = Entries(np.array([[0, 1], [size - 1, 0]]), np.array([1.0, 2.0]), (size, 2))
+    terms = [
+        Term(x, CP(), Squared(), (0, 0), 0.5, zero_weight),
+        Term(y, CP(), Squared(), (0, 0, 0), 2.0, zero_weight),
+        Term(z, CP(), Squared(), (0, 1), 3.0),
+    ]
+    factors = factors_for(seed, size, 2)
+    u, v = factors
+    joint = Objective(terms, [L2(0.3), L1(0.2)])
+    truth = (
+        0.5 * reference.squared_loss(x, [u, u], zero_weight=zero_weight)
+        + 2 * reference.squared_loss(y, [u, u, u], zero_weight=zero_weight)
+        + 3 * reference.squared_loss(z, [u, v], zero_weight=0)
+        + L2(0.3).value(u)
+        + L1(0.2).value(v)
+    )
+    assert joint.value(factors) == pytest.approx(truth, EXACT)
+    check_gradient(Objective(terms, [L2(0.3), L2(0.2)]), factors)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@settings(max_examples=25)
+@given(entries=symmetric_entries(), zero_weight=zero_weights, seed=seeds)
+def test_symmetric_entries_stand_for_their_expansion(kind, entries, zero_weight, seed):
+    """Fused path, general path, and the list of all permutations agree to rounding."""
+    (u,) = factors_for(seed, entries.shape[0], kind=kind)
+    how = {"weight": 0.7, "zero_weight": zero_weight}
+    ways = [
+        Objective([symmetric_term(entries, **how)], [L2(0.1)]),
+        Objective([symmetric_term(entries, **how)], [L2(0.1)], compiled=False),
+        Objective([symmetric_term(entries.expand(), **how)], [L2(0.1)]),
+    ]
+    answers = [way.value_and_gradient([u]) for way in ways]
+    # rounding grows with what is added up and taken away again
+    size = 1 + float((np.abs(reference.cp([np.abs(u)] * entries.order)) ** 2).sum())
+    for value, (gradient,) in answers:
+        assert gradient.dtype == kind
+        assert value == pytest.approx(answers[0][0], abs=10 * np.finfo(kind).eps * size)
+        assert np.abs(gradient - answers[0][1][0]).max() <= 100 * np.finfo(kind).eps * size
+
+
+def large_list(*, seed=0, size=40, n=3000, order=3):
+    rng = np.random.default_rng(seed)
+    x = Entries.collect(rng.integers(0, size, (n, order)), rng.standard_normal(n), size)
+    return replace(x, weights=rng.random(len(x)))
+
+
+@pytest.mark.parametrize("threads", [2, 3, 50])
+@pytest.mark.parametrize("part", [100, 1 << 20])
+def test_threads_agree(threads, part, monkeypatch):
+    """The number of threads and the length of parts change rounding only; repeated, they give the same bits."""
+    monkeypatch.setattr(kernels, "PART", part)
+    monkeypatch.setattr(objective, "BATCH", 257)
+    x, (u,) = large_list(), factors_for(1, 40, rank=7)
+    term = symmetric_term(x, zero_weight=0.1)
+    value, (gradient,) = Objective([term], [L2()], compiled=False).value_and_gradient([u])
+    for number in (1, threads):
+        f = Objective([term], [L2()], threads=number)
+        (first, (one,)), (second, (other,)) = f.value_and_gradient([u]), f.value_and_gradient([u])
+        assert first == second
+        assert np.array_equal(one, other)
+        assert first == pytest.approx(value, rel=1e-12)
+        assert one == pytest.approx(gradient, rel=1e-9, abs=1e-9)
+
+
+def test_arrays_may_lie_in_memory_in_any_way(tmp_path):
+    """Strided, read-only and mapped arrays, and counts that are whole numbers, give the same objective."""
+    x, (u,) = large_list(n=200), factors_for(1, 40)
+    whole = replace(x, values=np.rint(9 * x.values).astype(np.int64))
+    truth, (gradient,) = Objective([symmetric_term(whole)], [L2()]).value_and_gradient([u])
+    whole.save(tmp_path / "x")
+    wide = np.repeat(u, 2, axis=1)[:, ::2]
+    ways = [(Entries.load(tmp_path / "x"), u), (replace(whole, indices=np.ascontiguousarray(whole.indices)), wide)]
+    for entries, v in ways:
+        value, (other,) = Objective([symmetric_term(entries)], [L2()]).value_and_gradient([v])
+        assert value == truth
+        assert np.array_equal(other, gradient)
+
+
+def test_nothing_is_changed():
+    """Evaluating changes neither entries nor factors, nor a gradient handed out before."""
+    x, (u,) = large_list(n=50), factors_for(0, 40)
+    before = u.copy(), x.values.copy(), x.indices.copy()
+    f = Objective([symmetric_term(x, zero_weight=1.0)], [L2(0.1)])
+    _, (gradient,) = f.value_and_gradient([u])
+    kept = gradient.copy()
+    f.value_and_gradient([2 * u])
+    assert np.array_equal(gradient, kept)
+    assert all(np.array_equal(a, b) for a, b in zip(before, (u, x.values, x.indices), strict=True))
+
+
+def test_forbidden_factors_cost_everything():
+    """Outside the bound of a penalty the objective is infinite."""
+    (u,) = factors_for(0, 40)
+    f = Objective([symmetric_term(large_list(n=50))], [NonNegative()])
+    assert f.value([u]) == np.inf
+    assert np.isfinite(f.value([np.abs(u)]))
+
+
+X = Entries.collect([[0, 1, 2]], [1.0], 3)
+FLAT = Entries(np.array([[0, 1]]), np.array([1.0]), (2, 3))
+
+
+class Other:
+    """A loss or a form that is none of ours."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"slots": (0, 0)}, r"slots must name a factor per mode; got \(0, 0\) for order 3"),
+        ({"slots": (0, 0, 1)}, r"symmetric entries share one factor; got slots \(0, 0, 1\)"),
+        ({"weight": -1.0}, "weight must be a finite number of at least 0; got -1"),
+        ({"zero_weight": np.nan}, "zero_weight must be a finite number of at least 0; got nan"),
+        ({"entries": replace(X, unlisted="missing")}, "zero_weight must be 0 where unlisted entries are missing"),
+        ({"loss": Other()}, "zero_weight needs the squared loss and a CP form"),
+        ({"form": Other()}, "zero_weight needs the squared loss and a CP form"),
+    ],
+)
+def test_term_refusals(arguments, message):
+    """Terms that make no sense are refused when they are made."""
+    sound = {"entries": X, "form": CP(), "loss": Squared(), "slots": (0, 0, 0), "weight": 1.0, "zero_weight": 1.0}
+    Term(**sound)
+    with pytest.raises(InputError, match=message):
+        Term(**sound | arguments)
+
+
+def test_objective_refusals():
+    """Penalties are one per factor, threads at least one, and factors have a row per index and one rank."""
+    term = Term(FLAT, CP(), Squared(), (0, 1))
+    for penalties in ([L2()], [L2()] * 3):
+        with pytest.raises(InputError, match=r"penalties must be one per factor; got . for slots \[0, 1\]"):
+            Objective([term], penalties)
+    for threads in (0, -1, 1.5):
+        with pytest.raises(InputError, match="threads must be a whole number of at least 1"):
+            Objective([term], [L2(), L2()], threads=threads)
+    f = Objective([term], [L2(), L2()])
+    for shapes in [((3, 2), (2, 2)), ((2, 2), (3, 1)), ((2, 2), (4, 2)), ((1, 2), (3, 2)), ((2,), (3,))]:
+        with pytest.raises(InputError, match=r"entries of shape \(2, 3\) need a factor row per index; got factors of"):
+            f.value([np.ones(shape) for shape in shapes])
+    with pytest.raises(InputError, match="need a factor row per index"):
+        Objective([symmetric_term(X)], [L2()]).value([np.ones((2, 2))])
