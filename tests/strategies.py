@@ -49,10 +49,10 @@ def sentences(*, words=6, longest=9, most=6):
 
 
 @st.composite
-def symmetric_entries(draw, *, orders=(2, 3, 4), max_size=5, max_entries=12, repeats=True):
+def symmetric_entries(draw, *, orders=(2, 3, 4), min_size=1, max_size=5, max_entries=12):
     """Draw symmetric entries, with words repeated in a tuple and zero values among them, with or without weights."""
-    order, size = draw(st.sampled_from(orders)), draw(st.integers(1 if repeats else max(orders), max_size))
-    rows = st.lists(st.integers(0, size - 1), min_size=order, max_size=order, unique=not repeats)
+    order, size = draw(st.sampled_from(orders)), draw(st.integers(min_size, max_size))
+    rows = st.lists(st.integers(0, size - 1), min_size=order, max_size=order)
     tuples = draw(st.lists(rows, min_size=1, max_size=max_entries, unique_by=lambda row: tuple(sorted(row))))
     values = draw(hnp.arrays(float, len(tuples), elements=st.floats(-3, 3, width=16)))
     entries = Entries.collect(tuples, values, size)

@@ -76,21 +76,19 @@ def counts_of(
     source: str,
     steps: show.Steps,
     shelf: Shelf,
-    *,
     corpus_options: dict[str, Any],
     count_options: dict[str, Any],
-    threads: int | None,
-    memory: int | None,
+    resources: dict[str, Any],
 ) -> Counts:
     """Take ``source`` as far as counts: read it and count it, or open what is kept."""
     from lowrank.text.corpus import Corpus
     from lowrank.text.counts import Counts
 
     def read(**to: Any) -> Corpus:
-        return Corpus.build(source, jobs=threads, **corpus_options, **to)
+        return Corpus.build(source, jobs=resources["threads"], **corpus_options, **to)
 
     def count(**to: Any) -> Counts:
-        return counted(corpus, steps, count_options, threads=threads, memory=memory, **to)
+        return counted(corpus, steps, count_options, **resources, **to)
 
     kind = kind_of(source)
     if kind == "counts":

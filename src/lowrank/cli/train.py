@@ -75,32 +75,23 @@ def train(
         "encoding": encoding,
     }
     order = order or (2 if method == "ppmi-svd" else 3)
-    tuple_min_count = tuple_min_count or (1 if order == 2 else 2)
-    count_options = {"order": order, "window": window, "width": width, "min_count": tuple_min_count}
+    least = tuple_min_count or (1 if order == 2 else 2)
+    count_options = {"order": order, "window": window, "width": width, "min_count": least}
     steps, shelf = show.Steps(silent=as_json), Shelf(keep, force=force)
     with whole_folder(out, kind="embedding", overwrite=force) as draft, faults.keeping(shelf.content):
-        counts = counts_of(
-            source,
-            steps,
-            shelf,
-            corpus_options=corpus_options,
-            count_options=count_options,
-            threads=threads,
-            memory=memory,
-        )
+        resources = {"threads": threads, "memory": memory}
+        counts = counts_of(source, steps, shelf, corpus_options, count_options, resources)
         with steps("weights") as facts:
             entries = ppmi(counts, shift=shift, smoothing=smoothing, weights=weights)
-            facts.update(entries=len(entries.values))
+            facts["entries"] = len(entries)
         with steps("factors") as facts:
             sweeps = {"zero_weight": zero_weight, "max_iter": max_iter, "tol": tol, "threads": threads}
             model = _model(method, rank, seed, l1 or l2, sweeps)
             vectors, interrupted = _fit(model, entries, counts.vocabulary.words, max_iter, facts)
-        trained = {name: show.plain(value) for name, value in ctx.params.items()}
-        Embedding(vectors.words, vectors.vectors, counts=counts.vocabulary.counts, meta={"trained": trained}).save(
-            draft
-        )
-    sizes = {"words": len(vectors), "rank": vectors.rank, "interrupted": interrupted, "steps": steps.done}
-    show.wrote(out, sizes, as_json=as_json, hint=f"lowrank neighbours {out} WORD")
+        meta = {"trained": {name: show.plain(value) for name, value in ctx.params.items()}}
+        Embedding(vectors.words, vectors.vectors, counts=counts.vocabulary.counts, meta=meta).save(draft)
+    sizes = {"words": len(vectors), "rank": vectors.rank, "interrupted": interrupted}
+    show.wrote(out, {**sizes, "steps": steps.done}, as_json=as_json, hint=f"lowrank neighbours {out} WORD")
     if interrupted:
         raise faults.interrupted(kept=[f"the vectors of the last sweep in {out}"])
 

@@ -160,6 +160,7 @@ def symmetric_squared(
             part[:] = 0
         return value, total
 
+    threads = max(1, min(threads, -(-n // PART)))  # a thread without a part would only add zeros
     results = _in_threads(work, threads)
     gradient = results[0][1]
     for _, more in results[1:]:

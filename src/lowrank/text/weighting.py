@@ -113,13 +113,8 @@ def ppmi(
         seen.append(entries.values[block][positive])
     if not any(map(len, values)):
         raise InputError(f"no tuple has a PMI above log {shift:g}; lower the shift")
-    return Entries(
-        np.concatenate(kept, axis=1).T,
-        np.concatenate(values),
-        entries.shape,
-        _weigh(np.concatenate(seen), weights),
-        symmetric=True,
-    )
+    weight = _weigh(np.concatenate(seen), weights)
+    return Entries(np.concatenate(kept, axis=1).T, np.concatenate(values), entries.shape, weight, symmetric=True)
 
 
 def _weigh(seen: NDArray[Any], weights: Weights | tuple[float, float]) -> NDArray[np.float32]:
