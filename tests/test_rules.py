@@ -34,7 +34,7 @@ PARAMETERS_BEFORE_KEYWORDS = 3
 COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "stencil", "cfunc", "jitclass"}
 KERNELS_MAY_IMPORT = {"numba", "numpy", "math", "__future__"}
 MODERN_RANDOM = {"default_rng", "Generator", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM", "Philox"}
-SLOW_TO_IMPORT = ("numba", "scipy", "sklearn", "rich", "typer", "joblib")
+SLOW_TO_IMPORT = ("numba", "scipy", "sklearn", "rich", "typer", "joblib", "loky")
 KEYWORDS_ARE_CONTENT = {"files.py: write_meta"}  # its keywords are what it writes, none can be misspelt
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

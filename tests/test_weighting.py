@@ -134,7 +134,7 @@ def test_independent_words_have_no_association(order):
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_independent_words_do_not_interact(order):
     """Nor do they interact, in any order, which fixes the signs of the parts."""
-    text = independent_words()
+    text = independent_words(words=4)
     lower = [count(text, order=size, width=4, repeats=True) for size in range(2, order)]
     counts = count(text, order=order, width=4, repeats=True)
     assert ppmi(counts, form="specific", lower=lower).values.max() < 0.2
@@ -167,8 +167,9 @@ def test_smoothing_favours_the_frequent(order):
 @pytest.mark.parametrize("smoothing", [1.0, 0.75])
 def test_published_values_are_too_large_by_a_constant(order, smoothing):
     """Counts over the number of chunks' words exceed shares of chunks by (n - 1) log of the mean chunk size."""
-    counts = count(some_text(length=20), order=order, width=3, window="chunk")
-    sizes = [len(set(s[start : start + 7])) for s in lists_of(some_text(length=20)) for start in range(0, 20, 7)]
+    text = some_text(words=30, length=20)
+    counts = count(text, order=order, width=3, window="chunk")
+    sizes = [len(set(s[start : start + 7])) for s in lists_of(text) for start in range(0, 20, 7)]
     excess = (order - 1) * np.log(np.mean([size for size in sizes if size >= order]))
     chunks, tokens = (
         association(ppmi(counts, normaliser=normaliser, smoothing=smoothing)) for normaliser in ("chunks", "tokens")
@@ -271,7 +272,7 @@ def test_refusals(arguments, message):
         ({"width": 4}, "another width"),
         ({"window": "chunk"}, "another window"),
         ({"repeats": True}, "another repeats"),
-        ({"min_count": 40}, "specific interaction needs every 2-tuple within a counted tuple"),
+        ({"min_count": 22}, "specific interaction needs every 2-tuple within a counted tuple"),
     ],
 )
 def test_lower_counts_must_fit(change, message):

@@ -151,6 +151,7 @@ def symmetric_squared(
         raise ValueError(f"{n} entries need as many values and weights; got {len(values)} and {len(weights)}")
     values, weights = _frozen(values, U.dtype), _frozen(weights, U.dtype)
     z, s = U.dtype.type(zero_weight), U.dtype.type(scale)
+    threads = max(1, min(threads, -(-n // PART)))  # a thread without a part would only add zeros
 
     def work(thread: int) -> tuple[float, NDArray[Any]]:
         value, total, part = 0.0, np.zeros_like(U), np.zeros_like(U)
@@ -160,7 +161,6 @@ def symmetric_squared(
             part[:] = 0
         return value, total
 
-    threads = max(1, min(threads, -(-n // PART)))  # a thread without a part would only add zeros
     results = _in_threads(work, threads)
     gradient = results[0][1]
     for _, more in results[1:]:

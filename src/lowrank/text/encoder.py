@@ -100,8 +100,8 @@ def _in_workers(groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | N
     # A pool of our own rather than joblib.Parallel, which would draw from the source in a thread of its own (some
     # iterators, such as database cursors, refuse that) and leave its workers behind. loky sends lambdas and needs no
     # __main__ guard.
-    from joblib.externals.loky import ProcessPoolExecutor, cpu_count
-    from joblib.externals.loky.process_executor import PicklingError
+    from loky import ProcessPoolExecutor, cpu_count
+    from loky.process_executor import PicklingError
 
     jobs = jobs or cpu_count()
     pool = ProcessPoolExecutor(max_workers=jobs)
