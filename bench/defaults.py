@@ -20,7 +20,7 @@ from lowrank.datasets import outlier_groups, similarity_sets
 from lowrank.metrics.outliers import outliers
 from lowrank.metrics.similarity import similarity
 
-STANDARD: dict[str, Any] = {"width": 5, "min_count": 2, "weights": "log", "zero_weight": 0.1, "penalty": NonNegative()}
+STANDARD: dict[str, Any] = {"width": 10, "min_count": 2, "weights": "log", "zero_weight": 0.1, "penalty": NonNegative()}
 CHANGES: tuple[dict[str, Any], ...] = (
     {},
     {"penalty": L2()},
@@ -32,9 +32,9 @@ CHANGES: tuple[dict[str, Any], ...] = (
     {"weights": (50.0, 0.75)},
     {"smoothing": 0.75},
     {"shift": 15.0},
-    {"width": 10},
-    {"width": 10, "min_count": 3},
-    {"min_count": 1},
+    {"width": 5},
+    {"width": 5, "min_count": 1},
+    {"min_count": 3},
 )
 
 

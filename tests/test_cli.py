@@ -242,7 +242,7 @@ def test_demo_reports_and_returns(tmp_path, monkeypatch):
     assert in_json("demo", "--out", tmp_path / "demo", "--rank", "7") == {
         "out": str(tmp_path / "demo"),
         "rank": 7,
-        "seed": 0,
+        "seed": 1,
     }
 
 

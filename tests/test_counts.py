@@ -8,16 +8,16 @@ from functools import partialmethod
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import Text, sentences
 
+import reference
 from lowrank import Corpus, kernels
 from lowrank.arrays import ArrayWriter
 from lowrank.errors import InputError
 from lowrank.text import counts as module
 from lowrank.text.counts import Counts, count, plan
+from strategies import Text, sentences
 
 ROSES = [[0, 1, 2, 0, 1], [2, 0, 1, 3]]
 WINDOWS = ("span", "centred", "chunk")

@@ -176,7 +176,7 @@ def test_cp_pullback_is_the_adjoint(order):
     factors, directions = (factors_of(seed, (4,) * order, 3) for seed in (1, 2))
     indices = np.random.default_rng(3).integers(0, 4, (9, order))
     y = np.random.default_rng(4).standard_normal(9)
-    m, pullback = CP()(factors, indices)
+    _, pullback = CP()(factors, indices)
     forward = sum(
         CP()([*factors[:d], direction, *factors[d + 1 :]], indices)[0] for d, direction in enumerate(directions)
     )

@@ -219,7 +219,7 @@ def test_weights():
     counts = count(some_text(), order=2, width=3)
     seen = association(counts.entries)
     for weights, truth in [
-        ("uniform", lambda c: 1.0),
+        ("uniform", lambda _: 1.0),
         ("count", float),
         ("log", np.log1p),
         ((18.0, 0.5), lambda c: min(1, (c / 18) ** 0.5)),

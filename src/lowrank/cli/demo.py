@@ -11,7 +11,7 @@ from lowrank.cli import show
 DemoOut = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write.")]
 
 
-def demo(*, out: DemoOut = Path("demo"), rank: o.Rank = 100, seed: o.Seed = 0, as_json: o.AsJson = False) -> None:
+def demo(*, out: DemoOut = Path("demo"), rank: o.Rank = 100, seed: o.Seed = 1, as_json: o.AsJson = False) -> None:
     """Count and factorize the 450,000 words of text that gensim carries, and show neighbours, senses and scores."""
     from lowrank.suites.demo import run
 

@@ -37,8 +37,9 @@ def train(
     force: o.Force = False,
     threads: o.Threads = None,
     as_json: o.AsJson = False,
-    min_count: o.MinCount = 5,
-    stop_words: o.StopWords = "none",
+    min_count: o.MinCount = 10,
+    max_size: o.MaxSize = 20_000,
+    stop_words: o.StopWords = "english",
     tokenised: o.Tokenised = False,
     format_: o.Format = "auto",
     field: o.Field = None,
@@ -68,6 +69,7 @@ def train(
     _refuse_idle_options(ctx, source, method)
     corpus_options = {
         "min_count": min_count,
+        "max_size": max_size,
         "stop_words": None if stop_words == "none" else stop_words,
         "tokenizer": whitespace if tokenised else Tokenizer(),
         "format": format_,

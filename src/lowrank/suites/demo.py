@@ -16,6 +16,7 @@ from lowrank.files import whole_file, whole_folder, write_meta
 from lowrank.metrics.similarity import similarity
 from lowrank.models.words.pairwise import PPMISVD
 from lowrank.models.words.symmetric import SymmetricCP
+from lowrank.penalties import NonNegative
 from lowrank.progress import bar
 from lowrank.text.corpus import Corpus
 from lowrank.text.counts import Counts, count
@@ -40,7 +41,7 @@ def text() -> Path:
     return gensim_file(TEXT)
 
 
-def run(out: Path, *, rank: int = 100, seed: int = 0, report: Callable[..., None]) -> dict[str, Any]:
+def run(out: Path, *, rank: int = 100, seed: int = 1, report: Callable[..., None]) -> dict[str, Any]:
     """Read, count, factorize, show, and write vectors and a picture to the folder ``out``.
 
     Parameters
@@ -74,7 +75,8 @@ def run(out: Path, *, rank: int = 100, seed: int = 0, report: Callable[..., None
         triples = count(corpus, draft / "counts", order=3, width=WIDTH)
         clock(f"counted {triples.events:,} triples, {len(triples.entries):,} different ones")
         model, vectors = _factorize(triples, rank, seed)
-        clock(f"factorized the PPMI tensor into {rank} columns, {model.n_iter_} sweeps")
+        zeros = float((vectors.vectors == 0).mean())
+        clock(f"factorized the PPMI tensor: {rank} columns, {model.n_iter_} sweeps, {zeros:.0%} exact zeros")
         pairs = count(corpus, order=2, width=WIDTH)
         baseline = PPMISVD(rank, seed=seed).fit(ppmi(pairs)).embedding(corpus.vocabulary.words)
         clock("decomposed the PPMI matrix of the pairs of the same windows, for comparison")
@@ -83,10 +85,11 @@ def run(out: Path, *, rank: int = 100, seed: int = 0, report: Callable[..., None
             "words": len(corpus.vocabulary),
             "entries": len(triples.entries),
             "sweeps": model.n_iter_,
+            "zeros": zeros,
             "seconds": clock.seconds,
             "neighbours": {word: _nearest(vectors, word) for word in WORDS},
             "senses": {" * ".join(pair): _nearest(vectors, *pair) for pair in SENSES},
-            "senses of the baseline": {" * ".join(pair): _nearest(baseline, *pair) for pair in SENSES},
+            "sums of the baseline": {" + ".join(pair): _nearest_to_sum(baseline, *pair) for pair in SENSES},
             "scores": _scores({"third order": vectors, "PPMI-SVD": baseline}),
         }
         vectors.save(draft / "vectors")
@@ -117,7 +120,7 @@ class _Clock:
 
 
 def _factorize(counts: Counts, rank: int, seed: int) -> tuple[SymmetricCP, Embedding]:
-    model = SymmetricCP(rank, seed=seed)
+    model = SymmetricCP(rank, penalty=NonNegative(), seed=seed)
     with bar("factorizing", total=model.max_iter) as advance:
         model.watch = lambda result: advance(note=f"objective {result.history[-1]:,.4g}")
         model.fit(ppmi(counts))
@@ -127,6 +130,11 @@ def _factorize(counts: Counts, rank: int, seed: int) -> tuple[SymmetricCP, Embed
 
 def _nearest(vectors: Embedding, *words: str) -> list[str]:
     return [word for word, _ in vectors.neighbours(*words, top=8)]
+
+
+def _nearest_to_sum(vectors: Embedding, *words: str) -> list[str]:
+    total = sum(vectors.unit[vectors.index[word]] for word in words)
+    return [word for word, _ in vectors.neighbours(total, exclude=words, top=8)]
 
 
 def _scores(models: dict[str, Embedding]) -> dict[str, dict[str, dict[str, Any]]]:
@@ -143,7 +151,7 @@ def _tell(result: dict[str, Any], report: Callable[..., None]) -> None:
         report(f"  {word:<20}{', '.join(nearest)}")
     for title, key in (
         ("third order: the product of two words selects a sense", "senses"),
-        ("PPMI-SVD, for comparison: products of pairwise vectors", "senses of the baseline"),
+        ("PPMI-SVD, for comparison: sums of pairwise vectors (their products say nothing)", "sums of the baseline"),
     ):
         report(f"\n{title}")
         for phrase, nearest in result[key].items():

@@ -1,0 +1,286 @@
+"""Files and folders that are whole or absent, arrays on disk, and the messages about both."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+import hypothesis.extra.numpy as hnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowrank import resources
+from lowrank.arrays import ArrayWriter, open_array
+from lowrank.errors import InputError, check_choice, check_int, check_number
+from lowrank.files import read_meta, whole_file, whole_folder, write_meta
+from lowrank.progress import bar
+
+FAILURES = [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device"), InputError("no"), SystemExit()]
+
+
+def content(folder):
+    """Everything below a folder."""
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in Path(folder).rglob("*")}
+
+
+def make_folder(path, text="old", kind="poems", **how):
+    with whole_folder(path, kind=kind, **how) as draft:
+        (draft / "poem.txt").write_text(text)
+        write_meta(draft, kind, 1)
+
+
+def break_off(writer, work, error):
+    """Begin to write, then fail."""
+    with writer as draft:
+        work(draft)
+        raise error
+
+
+def test_whole_file(tmp_path):
+    """A file appears when it is complete, beside which nothing is left; a second one takes its place."""
+    target = tmp_path / "a.txt"
+    for text in ("one", "two"):
+        with whole_file(target) as draft:
+            draft.write_text(text)
+            assert draft.parent == target.parent
+            assert draft.suffix == target.suffix
+            assert not target.exists() or target.read_text() != text
+        assert content(tmp_path) == {"a.txt": text.encode()}
+
+
+@pytest.mark.parametrize("error", FAILURES, ids=repr)
+def test_whole_file_fails(error, tmp_path):
+    """If writing fails the old file, or no file, is what is there."""
+    for before in ({}, {"a.txt": b"old"}):
+        for name, old in before.items():
+            (tmp_path / name).write_bytes(old)
+        with pytest.raises(type(error)):
+            break_off(whole_file(tmp_path / "a.txt"), lambda draft: draft.write_text("half"), error)
+        assert content(tmp_path) == before
+
+
+def test_whole_folder(tmp_path):
+    """A folder appears when it is complete; an empty folder of its name is filled; another only if asked."""
+    make_folder(tmp_path / "a")
+    (tmp_path / "b").mkdir()
+    make_folder(tmp_path / "b")
+    assert content(tmp_path / "a") == content(tmp_path / "b")
+    with pytest.raises(InputError, match="a exists already; choose another name or ask to overwrite it"):
+        make_folder(tmp_path / "a", "new")
+    make_folder(tmp_path / "a", "new", overwrite=True)
+    assert (tmp_path / "a" / "poem.txt").read_text() == "new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("error", FAILURES, ids=repr)
+def test_whole_folder_fails(error, overwrite, tmp_path):
+    """If writing fails the old folder, or no folder, is what is there."""
+    if overwrite:
+        make_folder(tmp_path / "a")
+    before = content(tmp_path)
+    writer = whole_folder(tmp_path / "a", kind="poems", overwrite=overwrite)
+    with pytest.raises(type(error)):
+        break_off(writer, lambda draft: (draft / "poem.txt").write_text("half"), error)
+    assert content(tmp_path) == before
+
+
+@pytest.mark.parametrize("step", [1, 2])
+def test_whole_folder_is_not_renamed(step, tmp_path, monkeypatch):
+    """If the old folder cannot be moved aside, or the new one not into its place, the old one stays."""
+    make_folder(tmp_path / "a")
+    before, calls, replace = content(tmp_path), [], Path.replace
+
+    def refuse(path, target):
+        calls.append(path)
+        if len(calls) == step:
+            raise OSError(errno.EACCES, "Permission denied")
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    with pytest.raises(OSError, match="Permission denied"):
+        make_folder(tmp_path / "a", "new", overwrite=True)
+    assert content(tmp_path / "a") == {name.removeprefix("a/"): data for name, data in before.items() if name != "a"}
+    assert [path.name for path in tmp_path.iterdir() if any(path.iterdir())] == ["a"]
+
+
+def test_whole_folder_overwrites_its_own_kind_only(tmp_path):
+    """Not even when asked is something else deleted: another kind, a folder of the user's, a file."""
+    make_folder(tmp_path / "a", kind="songs")
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "thesis.tex").write_text("years of work")
+    (tmp_path / "c").write_text("a file")
+    before = content(tmp_path)
+    for name, message in [("a", "is no poems, so it is not overwritten"), ("b", "has no meta.json"), ("c", "c")]:
+        with pytest.raises(InputError, match=message):
+            make_folder(tmp_path / name, overwrite=True)
+    assert content(tmp_path) == before
+
+
+def test_parents_must_exist(tmp_path):
+    """A misspelt folder is not made."""
+    for make in (make_folder, lambda path: whole_file(path).__enter__()):
+        with pytest.raises(InputError, match=r"cannot write .*b: the folder .*missing does not exist"):
+            make(tmp_path / "missing" / "b")
+    assert content(tmp_path) == {}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="rights are those of POSIX")
+def test_others_may_read(tmp_path):
+    """Finished files and folders have the rights that any new file has."""
+    mask = os.umask(0o027)
+    try:
+        with whole_file(tmp_path / "a") as draft:
+            draft.write_text("a")
+        make_folder(tmp_path / "b")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
+    assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o750
+
+
+def test_meta_survives_the_disk(tmp_path):
+    """Settings come back as they were, in any script."""
+    write_meta(tmp_path, "poems", 3, words=["Rose", "роза", "バラ"], width=2, share=0.1, none=None)
+    meta = {"kind": "poems", "version": 3, "words": ["Rose", "роза", "バラ"], "width": 2, "share": 0.1, "none": None}
+    assert read_meta(tmp_path, "poems", 3) == read_meta(tmp_path) == meta
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "is not a poems folder: it has no meta.json"),
+        (b"", "meta.json cannot be read"),
+        (b'{"kind": "poems", "vers', "meta.json cannot be read"),
+        (b"\xff\xfe", "meta.json cannot be read"),
+        (b"[1, 2]", "does not say what kind of folder"),
+        (b'{"version": 1}', "does not say what kind of folder"),
+        (b'{"kind": "songs", "version": 1}', "holds a songs; a poems is needed here"),
+        (b'{"kind": "poems", "version": 2}', "version 2 of the poems format; this lowrank reads version 1"),
+        (b'{"kind": "poems"}', "version None of the poems format"),
+    ],
+)
+def test_meta_refusals(text, message, tmp_path):
+    """A folder that is not what it should be is refused in a sentence that says what it is."""
+    if text is not None:
+        (tmp_path / "meta.json").write_bytes(text)
+    with pytest.raises(InputError, match=message):
+        read_meta(tmp_path, "poems", 1)
+
+
+def test_meta_of_no_folder(tmp_path):
+    """A name that is no folder is refused as such."""
+    with pytest.raises(InputError, match="is not a poems folder: it is not a folder"):
+        read_meta(tmp_path / "nothing", "poems")
+
+
+@settings(max_examples=30)
+@given(
+    pieces=st.lists(hnp.arrays(np.uint16, st.integers(0, 5)), max_size=5),
+    kind=st.sampled_from([np.uint16, np.int64, np.float32]),
+)
+def test_arrays_written_in_pieces(pieces, kind, tmp_path_factory):
+    """What is appended, in any number of pieces, is one array that numpy reads too."""
+    path = tmp_path_factory.mktemp("arrays") / "a.npy"
+    with ArrayWriter(path, kind) as writer:
+        for piece in pieces:
+            writer.append(piece)
+    truth = np.concatenate([np.empty(0, kind), *pieces]).astype(kind)
+    for array in (open_array(path, (kind,)), np.load(path)):
+        assert array.dtype == kind
+        assert np.array_equal(array, truth)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device")], ids=repr)
+def test_array_writer_fails(error, tmp_path):
+    """A writer that is left by an error passes it on, and its file does not pass for a whole one."""
+    with pytest.raises(type(error)):
+        break_off(ArrayWriter(tmp_path / "a.npy", np.uint16), lambda writer: writer.append([1, 2, 3]), error)
+    with pytest.raises(InputError, match="damaged"):
+        open_array(tmp_path / "a.npy", (np.uint16,))
+
+
+def test_arrays_are_read_only(tmp_path):
+    """Opened arrays cannot be changed by accident."""
+    np.save(tmp_path / "a.npy", np.arange(3))
+    with pytest.raises(ValueError, match="read-only"):
+        open_array(tmp_path / "a.npy", (np.int64,))[0] = 7
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.ones(3), "must hold .*int64 or uint16; got shape .3,. of float64"),
+        (np.ones((2, 2), int), "got shape .2, 2. of int64"),
+        (np.array(5), "got shape .. of int64"),
+        (np.array([None]), "is damaged"),
+    ],
+)
+def test_array_refusals(array, message, tmp_path):
+    """Arrays of another type or shape, or that could run code, are refused."""
+    np.save(tmp_path / "a.npy", array, allow_pickle=True)
+    with pytest.raises(InputError, match=message):
+        open_array(tmp_path / "a.npy", (np.int64, np.uint16))
+
+
+def test_array_files_that_are_none(tmp_path):
+    """An archive, noise, an empty file, a folder and nothing at all are no arrays."""
+    np.savez(tmp_path / "zip.npz", a=np.ones(3))
+    (tmp_path / "noise").write_bytes(b"\x93NUMPY" + bytes(range(99)))
+    (tmp_path / "empty").write_bytes(b"")
+    (tmp_path / "folder").mkdir()
+    for name in ("zip.npz", "noise", "empty", "folder", "nothing"):
+        with pytest.raises(InputError, match=name):
+            open_array(tmp_path / name, (np.float64,))
+
+
+@given(low=st.integers(-5, 5), value=st.integers(-9, 9) | st.floats() | st.booleans() | st.text(max_size=2) | st.none())
+def test_checks_of_numbers(low, value):
+    """Whole numbers and finite numbers in range pass, as Python's own types; everything else is refused with reason."""
+    real = isinstance(value, (int, float)) and not isinstance(value, bool) and np.isfinite(value)
+    whole = real and isinstance(value, int)
+    for check, sound in [
+        (lambda: check_int("n", value, low=low), whole and value >= low),
+        (lambda: check_int("n", value, low=low, high=low + 3), whole and low <= value <= low + 3),
+        (lambda: check_number("n", value, low=low), real and value >= low),
+        (lambda: check_number("n", value, low=low, above=True), real and value > low),
+    ]:
+        if sound:
+            assert check() == value
+        else:
+            with pytest.raises(InputError, match=r"^n must be a (whole|finite) number .*; got "):
+                check()
+
+
+def test_checks_take_numbers_of_numpy():
+    """Numbers of numpy pass, and come out as Python's."""
+    assert type(check_int("n", np.int16(3), low=0)) is int
+    assert type(check_number("n", np.float32(3), low=0)) is float
+
+
+def test_check_choice():
+    """A choice is one of those offered, or all of them are named."""
+    assert check_choice("colour", "red", ("red", "blue")) == "red"
+    with pytest.raises(InputError, match="colour must be one of 'red', 'blue'; got None"):
+        check_choice("colour", None, ("red", "blue"))
+
+
+def test_machine(monkeypatch):
+    """There is a core to work on; what cannot fit into memory is refused, unless the system does not tell."""
+    assert resources.cores() >= 1
+    resources.check_memory(0, "nothing", "be glad")
+    monkeypatch.setattr(resources, "free_memory", lambda: 1 << 30)
+    with pytest.raises(InputError, match=r"a galaxy needs [\d,]+ MiB of memory and 1,024 MiB are free; take a star"):
+        resources.check_memory(1e30, "a galaxy", "take a star")
+    monkeypatch.setattr(resources, "free_memory", lambda: None)
+    resources.check_memory(1e30, "a galaxy", "take a star")
+
+
+def test_bars_are_silent_when_piped(capfd):
+    """Where standard error is no terminal nothing is shown."""
+    with bar("counting", total=3, unit="words") as advance:
+        advance()
+        advance(2, note="done")
+    assert capfd.readouterr() == ("", "")

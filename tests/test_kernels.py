@@ -1,0 +1,165 @@
+"""The doors to compiled loops: twins, refusals, and the cache of what was compiled."""
+
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference
+from lowrank import kernels
+from lowrank.data import Entries
+from strategies import Text, sentences
+
+WORDS = 6
+
+
+def index_of(lists, reach):
+    text = Text.of(lists, WORDS)
+    return kernels.index_words(text.ids, text.sentences, WORDS, reach)
+
+
+@given(lists=sentences(), reach=st.integers(1, 12))
+def test_index_words(lists, reach):
+    """``index_words`` (kernels ``window_bounds``, ``occurrences``) knows where words are and sentences end."""
+    index = index_of(lists, reach)
+    before, after = reference.window_bounds(lists, reach)
+    assert (index.before.tolist(), index.after.tolist()) == (before, after)
+    flat = [word for sentence in lists for word in sentence]
+    assert index.ids.tolist() == flat
+    places = [index.positions[a:b].tolist() for a, b in itertools.pairwise(index.starts)]
+    assert places == [[p for p, other in enumerate(flat) if other == word] for word in range(WORDS)]
+
+
+@given(lists=sentences(), length=st.integers(1, 12), order=st.integers(1, 5))
+def test_chunk_sets(lists, length, order):
+    """``chunk_sets`` gives the distinct words of each chunk that has enough of them."""
+    text = Text.of(lists, WORDS)
+    sets, bounds = kernels.chunk_sets(text.ids, text.sentences, length, order)
+    chunks = [sets[a:b].tolist() for a, b in itertools.pairwise(bounds)]
+    assert chunks == reference.chunk_sets(lists, length, order)
+    assert bounds[0] == 0
+    assert bounds[-1] == len(sets)
+
+
+@given(lists=sentences(), order=st.integers(2, 5), near=st.integers(1, 4), far=st.booleans(), repeats=st.booleans())
+def test_work_bounds_the_tuples(lists, order, near, far, repeats):
+    """``tuple_work`` (kernel ``count_work``) is at least what ``count_tuples`` finds, word by word."""
+    reach = near * (1 + far)
+    index = index_of(lists, reach)
+    work = kernels.tuple_work(index, order, repeats=repeats)
+    how = {"order": order, "near": near, "reach": reach, "repeats": repeats, "min_count": 1}
+    for word in range(WORDS):
+        words, counts, _ = kernels.count_tuples(index, word, word + 1, **how)
+        assert counts.sum() <= work[word]
+        assert (words[0] == word).all()
+
+
+@given(lists=sentences(), order=st.integers(2, 4), cut=st.integers(0, WORDS))
+def test_ranges_of_words_add_up(lists, order, cut):
+    """``count_tuples`` of two ranges is that of their union: tuples one after the other, marginals summed."""
+    index = index_of(lists, 4)
+    how = {"order": order, "near": 4, "reach": 4, "repeats": True, "min_count": 1}
+    ranges = [kernels.count_tuples(index, a, b, **how) for a, b in ((0, cut), (cut, WORDS))]
+    words, counts, marginals = kernels.count_tuples(index, 0, WORDS, **how)
+    assert words.tolist() == np.hstack([part[0] for part in ranges]).tolist()
+    assert counts.tolist() == np.hstack([part[1] for part in ranges]).tolist()
+    assert marginals.tolist() == sum(part[2] for part in ranges).tolist()
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_symmetric_predict(order, threads):
+    """``symmetric_predict`` (kernel ``predict_fibres``) gives cells of the CP form, for rows in any order."""
+    rng = np.random.default_rng(order)
+    u, indices = rng.standard_normal((4, 3)), rng.integers(0, 4, (10, order))
+    truth = reference.cp([u] * order)[tuple(indices.T)]
+    assert kernels.symmetric_predict(indices, u, threads=threads) == pytest.approx(truth)
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+def test_symmetric_squared(order):
+    """``symmetric_squared`` (kernel ``squared_fibres``) is the sum of its formula, and its gradient the derivative."""
+    rng = np.random.default_rng(order)
+    x = Entries.collect(rng.integers(0, 5, (30, order)), rng.standard_normal(30), 5)
+    w, u = rng.random(len(x)), rng.standard_normal((5, 3))
+
+    def twin(v):
+        m = reference.cp([v] * order)[tuple(x.indices.T)]
+        return 0.35 * float(w @ (x.values - m) ** 2 - 0.2 * m @ m)
+
+    value, gradient = kernels.symmetric_squared(x.indices, x.values, w, u, zero_weight=0.2, scale=0.7, threads=1)
+    assert value == pytest.approx(twin(u))
+    assert gradient == pytest.approx(reference.numerical_gradient(twin, u), abs=1e-6)
+
+
+def test_nothing_listed():
+    """No entries give no loss, no gradient and no predictions."""
+    none, u = np.empty((0, 3), np.int64), np.ones((4, 2))
+    value, gradient = kernels.symmetric_squared(
+        none, np.empty(0), np.empty(0), u, zero_weight=1.0, scale=1.0, threads=2
+    )
+    assert value == 0
+    assert np.array_equal(gradient, np.zeros((4, 2)))
+    assert len(kernels.symmetric_predict(none, u, threads=2)) == 0
+
+
+IDS, SENTENCES = np.array([0, 1, 2, 0], np.uint16), np.array([0, 2, 4])
+ROWS, ONES, U = np.array([[2, 1, 0], [3, 1, 0]]), np.ones(2), np.ones((4, 2))
+SQUARED = {"zero_weight": 1.0, "scale": 1.0, "threads": 1}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: kernels.index_words(IDS, SENTENCES, 2, 5), "ids must be below 2"),
+        (lambda: kernels.index_words(IDS, SENTENCES, 3, 0), "reach below 65,536"),
+        (lambda: kernels.index_words(IDS, SENTENCES, 3, 1 << 16), "reach below 65,536"),
+        (lambda: kernels.index_words(IDS, SENTENCES[:2], 3, 5), "sentences must rise from 0 to the number of ids, 4"),
+        (lambda: kernels.index_words(IDS, np.array([0, 5, 4]), 3, 5), "sentences must rise"),
+        (lambda: kernels.chunk_sets(IDS, SENTENCES + 1, 5, 2), "sentences must rise"),
+        (lambda: kernels.chunk_sets(IDS, np.empty(0, int), 5, 2), "sentences must rise"),
+        (lambda: kernels.chunk_sets(IDS, SENTENCES, 0, 2), "length and order must be positive; got 0 and 2"),
+        (lambda: kernels.symmetric_squared(ROWS, ONES[:1], ONES, U, **SQUARED), "2 entries need as many values"),
+        (lambda: kernels.symmetric_squared(ROWS, ONES, ONES[:1], U, **SQUARED), "2 entries need as many values"),
+        (lambda: kernels.symmetric_squared(ROWS, ONES, None, U[:3], **SQUARED), "indices must be rows of U, from 0"),
+        (lambda: kernels.symmetric_squared(ROWS - 1, ONES, None, U, **SQUARED), "got -1 to 2"),
+        (lambda: kernels.symmetric_squared(ROWS, ONES, None, U[0], **SQUARED), "must be of two dimensions"),
+        (lambda: kernels.symmetric_predict(ROWS, U[:3], threads=1), "indices must be rows of U, from 0 to 2; got 0 to"),
+        (lambda: kernels.symmetric_predict(ROWS[0], U, threads=1), "must be of two dimensions"),
+    ],
+)
+def test_doors_are_guarded(call, message):
+    """What would make a loop read or write beyond its arrays, or never end, is refused before it starts."""
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+SECOND_PROCESS = """
+import numpy as np
+from lowrank import kernels
+kernels.symmetric_predict(np.array([[0, 1]]), np.ones((2, 3)), threads=1)
+stats = kernels.symmetric.predict_fibres.stats
+print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+
+
+def test_second_process_does_not_compile(tmp_path):
+    """The first process compiles a loop and keeps it; the second finds it and writes nothing."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def used():
+        done = subprocess.run(
+            [sys.executable, "-c", SECOND_PROCESS], env=environment, check=True, capture_output=True, text=True
+        )
+        return done.stdout.split(), sorted((path.name, path.stat().st_mtime_ns) for path in tmp_path.rglob("*.nb?"))
+
+    first, compiled = used()
+    second, still = used()
+    assert (first, second) == (["0", "1"], ["1", "0"])
+    assert compiled == still
+    assert compiled

@@ -1,0 +1,64 @@
+"""Dense linear algebra on sparse operators, against numpy."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import aslinearoperator
+
+from lowrank.errors import InputError
+from lowrank.linalg import truncated_svd
+
+
+def some_matrix(shape, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal(shape) * (rng.random(shape) < 0.5)
+
+
+@pytest.mark.parametrize("shape", [(9, 9), (12, 7), (7, 12)])
+@pytest.mark.parametrize("rank", [1, 3, 6])
+@pytest.mark.parametrize("kind", [np.asarray, csr_array, aslinearoperator])
+def test_truncated_svd_is_that_of_numpy(shape, rank, kind):
+    """Values fall and are numpy's, vectors are numpy's up to sign, for arrays, sparse arrays and operators."""
+    A = some_matrix(shape)
+    left, singular, right = np.linalg.svd(A)
+    U, s, V = truncated_svd(kind(A), rank, seed=0)
+    assert (U.shape, s.shape, V.shape) == ((shape[0], rank), (rank,), (shape[1], rank))
+    assert s == pytest.approx(singular[:rank])
+    best = (left[:, :rank] * singular[:rank]) @ right[:rank]
+    assert (U * s) @ V.T == pytest.approx(best, abs=1e-8)
+    for vectors in (U, V):
+        assert vectors.T @ vectors == pytest.approx(np.eye(rank), abs=1e-8)
+
+
+def test_signs_are_fixed():
+    """The largest element of a left vector is positive, so the start of the iteration does not show."""
+    A = some_matrix((10, 8))
+    U, s, V = truncated_svd(A, 4, seed=0)
+    assert (U[np.abs(U).argmax(axis=0), np.arange(4)] > 0).all()
+    for seed in (1, 2, None):
+        for a, b in zip((U, s, V), truncated_svd(A, 4, seed=seed), strict=True):
+            assert a == pytest.approx(b, abs=1e-8)
+
+
+def test_same_seed_same_bits():
+    """The same start gives the same bits."""
+    A = some_matrix((10, 8))
+    for a, b in zip(truncated_svd(A, 4, seed=3), truncated_svd(A, 4, seed=3), strict=True):
+        assert np.array_equal(a, b)
+
+
+def test_rank_beyond_that_of_the_matrix():
+    """Where the matrix is of lower rank, the further singular values are zero and everything is finite."""
+    A = np.outer(np.arange(1.0, 7), np.arange(1.0, 6))
+    U, s, V = truncated_svd(A, 3, seed=0)
+    assert s == pytest.approx([np.linalg.norm(A), 0, 0], abs=1e-6)
+    assert (U * s) @ V.T == pytest.approx(A, abs=1e-6)
+    assert np.isfinite(U).all()
+    assert np.isfinite(V).all()
+
+
+@pytest.mark.parametrize("rank", [0, -1, 5, 99, 1.5, True])
+def test_refusals(rank):
+    """The rank is at least 1 and below the smaller side."""
+    with pytest.raises(InputError, match="rank must be"):
+        truncated_svd(some_matrix((5, 8)), rank)

@@ -1,0 +1,211 @@
+"""Models of word vectors: symmetric CP and the pairwise baseline."""
+
+import numpy as np
+import pytest
+
+import reference
+from lowrank.data import Entries
+from lowrank.errors import InputError
+from lowrank.forms import CP
+from lowrank.losses import Squared
+from lowrank.models.words.pairwise import PPMISVD
+from lowrank.models.words.symmetric import SymmetricCP, _best_scale
+from lowrank.objective import Objective, Term
+from lowrank.penalties import L1, L2, NonNegative
+from lowrank.solvers import NotConvergedWarning
+
+
+def full(values):
+    """List the cells of a symmetric array."""
+    order, size = values.ndim, len(values)
+    rows = np.array([row for row in np.ndindex(values.shape) if list(row) == sorted(row, reverse=True)])
+    return Entries.collect(rows.reshape(-1, order), values[tuple(rows.T)], size)
+
+
+def some_entries(seed=0, *, size=20, n=80, order=3):
+    rng = np.random.default_rng(seed)
+    return Entries.collect(rng.integers(0, size, (n, order)), rng.random(n) + 0.1, size)
+
+
+@pytest.mark.parametrize("order", [2, 3, 4])
+@pytest.mark.parametrize("penalty", [L2(0.01), NonNegative(), L1(0.01)], ids=repr)
+def test_same_seed_same_bits(order, penalty):
+    """A seed fixes every bit, another changes them; parameters and entries stay as they were."""
+    x = some_entries(order=order)
+    before = x.values.copy()
+
+    def model(seed):
+        return SymmetricCP(3, penalty=penalty, tol=0.0, max_iter=15, seed=seed, threads=2)
+
+    first = model(1)
+    state = dict(vars(first))
+    assert first.fit(x) is first
+    assert {name: vars(first)[name] for name in state} == state
+    second, other = model(1).fit(x), model(2).fit(x)
+    assert np.array_equal(first.factors_[0], second.factors_[0])
+    assert first.history_ == second.history_
+    assert np.array_equal(first.factors_[0], first.fit(x).factors_[0])
+    assert not np.array_equal(first.factors_[0], other.factors_[0])
+    assert np.array_equal(x.values, before)
+
+
+def test_attributes():
+    """The result has the shape and the precision it should, and history is as long as the sweeps."""
+    model = SymmetricCP(4, seed=0, tol=1e-3, max_iter=500).fit(some_entries())
+    (u,) = model.factors_
+    assert (u.shape, u.dtype) == ((20, 4), np.float32)
+    assert len(model.history_) == model.n_iter_ + 1
+    assert (model.converged_, model.interrupted_) == (True, False)
+    assert model.history_ == sorted(model.history_, reverse=True)
+
+
+def test_embedding():
+    """Words get the rows of the factor."""
+    x = some_entries()
+    words = [f"w{k}" for k in range(20)]
+    for model in (
+        SymmetricCP(4, seed=0, max_iter=500).fit(x),
+        PPMISVD(4, seed=0).fit(some_entries(order=2)),
+    ):
+        embedding = model.embedding(words)
+        vectors = model.factors_[0] if isinstance(model, SymmetricCP) else model.vectors_
+        assert np.array_equal(embedding["w7"], vectors[7])
+
+
+def test_bound_gives_zeros():
+    """Non-negative vectors have no negative element and some that are exactly zero."""
+    (u,) = SymmetricCP(5, penalty=NonNegative(), zero_weight=1.0, seed=0, max_iter=500).fit(some_entries()).factors_
+    assert (u >= 0).all()
+    assert 0.05 < (u == 0).mean() < 0.95
+
+
+def test_interruption_keeps_what_was_reached():
+    """Ctrl-C ends the fit; the vectors of the last complete sweep are there."""
+
+    def watch(result):
+        if result.n_iter == 3:
+            raise KeyboardInterrupt
+
+    model = SymmetricCP(3, seed=0, tol=0.0, max_iter=50, watch=watch).fit(some_entries())
+    assert (model.interrupted_, model.converged_, model.n_iter_) == (True, False, 3)
+    three = SymmetricCP(3, seed=0, tol=0.0, max_iter=3).fit(some_entries())
+    assert np.array_equal(model.factors_[0], three.factors_[0])
+
+
+def test_too_few_sweeps_are_reported():
+    """A fit that runs out of sweeps warns and says what to do."""
+    with pytest.warns(NotConvergedWarning, match="raise max_iter or tol"):
+        assert not SymmetricCP(3, seed=0, tol=1e-9, max_iter=2).fit(some_entries()).converged_
+
+
+@pytest.mark.parametrize("rank", [1, 3, 8])
+def test_matrix_is_approximated_best(rank):
+    """For a positive matrix, with zeros of full weight, the error is that of the best matrix of this rank."""
+    rng = np.random.default_rng(0)
+    root = rng.random((12, 12)) + 0.2
+    X = root @ root.T
+    model = SymmetricCP(rank, zero_weight=1.0, tol=1e-9, max_iter=3000, seed=0).fit(full(X))
+    (u,) = model.factors_
+    values = np.linalg.eigvalsh(X)[::-1]
+    error = np.linalg.norm(X - u.astype(float) @ u.T)
+    assert error**2 == pytest.approx((values[rank:] ** 2).sum(), rel=1e-2, abs=1e-5 * (values**2).sum())
+
+
+@pytest.mark.parametrize("order", [3, 4])
+def test_planted_vectors_are_recovered(order):
+    """Positive vectors that made a symmetric array are found again, up to the order of columns."""
+    rng = np.random.default_rng(order)
+    planted = rng.random((10, 2)) * (rng.random((10, 2)) < 0.7) + 0.05
+    x = full(reference.cp([planted] * order))
+    models = [SymmetricCP(2, zero_weight=1.0, tol=1e-9, max_iter=2000, seed=seed).fit(x) for seed in range(3)]
+    found = min(models, key=lambda model: model.history_[-1]).factors_[0]
+    cosines = np.abs(found / np.linalg.norm(found, axis=0)).T @ (planted / np.linalg.norm(planted, axis=0))
+    assert sorted(cosines.max(axis=0) > 0.99) == [True, True]
+    assert set(cosines.argmax(axis=0)) == {0, 1}
+
+
+def test_zeros_pull_unlisted_cells_down():
+    """The more weight zeros have, the smaller are predictions of unlisted tuples."""
+    x = some_entries(size=12, n=40)
+    listed = reference.cells(x)
+    sums = []
+    for zero_weight in (0.0, 0.01, 1.0):
+        (u,) = SymmetricCP(6, zero_weight=zero_weight, seed=0, tol=1e-6, max_iter=2000).fit(x).factors_
+        sums.append(float((reference.cp([u] * 3)[~listed] ** 2).sum()))
+    assert sums[0] > sums[1] > sums[2]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "entries", "message"),
+    [
+        ({"rank": 0}, None, "rank must be a whole number of at least 1; got 0"),
+        ({"rank": 2.5}, None, "rank must be a whole number of at least 1; got 2.5"),
+        ({"zero_weight": -1}, None, "zero_weight must be a finite number of at least 0; got -1"),
+        ({"max_iter": 0}, None, "max_iter must be a whole number of at least 1; got 0"),
+        ({"tol": -1}, None, "tol must be a finite number of at least 0; got -1"),
+        ({"threads": 0}, None, "threads must be a whole number of at least 1; got 0"),
+        ({}, Entries(np.array([[0, 1]]), np.ones(1), (2, 2)), "symmetric CP needs symmetric entries"),
+        ({}, Entries(np.empty((0, 2), int), np.empty(0), (2, 2), symmetric=True), "there are no entries to factorize"),
+        (
+            {},
+            Entries(np.array([[1, 0]]), np.ones(1), (2, 2), symmetric=True, unlisted="missing"),
+            "zero_weight must be 0 where unlisted entries are missing",
+        ),
+    ],
+)
+def test_symmetric_refusals(parameters, entries, message):
+    """Parameters and entries that cannot be used are refused by ``fit``, in a sentence."""
+    model = SymmetricCP(**{"rank": 2} | parameters)
+    with pytest.raises(InputError, match=message):
+        model.fit(some_entries() if entries is None else entries)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("zero_weight", [0.0, 0.1, 1.0])
+def test_best_scale_is_the_best(order, zero_weight):
+    """No other multiple of the start has a lower objective."""
+    rng = np.random.default_rng(order)
+    x = some_entries(order=order, size=8, n=20)
+    f = Objective([Term(x, CP(), Squared(), (0,) * order, 0.3, zero_weight)], [L2()])
+    start = _best_scale(f, np.abs(rng.standard_normal((8, 3))) * 7, order)
+    best = f.value([start])
+    for t in (0.0, 0.5, 0.9, 0.99, 1.01, 1.1, 2.0):
+        assert f.value([t * start]) > best
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_smallest_problem(seed):
+    """One tuple of three words can be fitted from any start, even where a bound cuts the start to zero."""
+    x = Entries.collect([[0, 1, 2]], [2.0], 3)
+    model = SymmetricCP(1, zero_weight=0.0, penalty=NonNegative(), seed=seed, max_iter=200).fit(x)
+    assert np.isfinite(model.factors_[0]).all()
+    assert model.history_[-1] <= model.history_[0]
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_pairwise_vectors_are_those_of_numpy(power):
+    """Vectors are left singular vectors times a power of the singular values, the largest element positive."""
+    x = some_entries(order=2, size=15, n=60)
+    dense, _ = reference.dense(x)
+    model = PPMISVD(4, power=power, seed=0).fit(x)
+    U, s, _ = np.linalg.svd(dense)
+    assert model.singular_values_ == pytest.approx(s[:4])
+    truth = U[:, :4] * np.sign(U[np.abs(U[:, :4]).argmax(axis=0), np.arange(4)]) * s[:4] ** power
+    assert model.vectors_ == pytest.approx(truth, abs=1e-5)
+    assert model.vectors_.dtype == np.float32
+    assert np.array_equal(model.vectors_, PPMISVD(4, power=power, seed=0).fit(x).vectors_)
+
+
+@pytest.mark.parametrize(
+    ("model", "entries", "message"),
+    [
+        (PPMISVD(2), some_entries(), "PPMI-SVD factorizes a matrix; got entries of order 3"),
+        (PPMISVD(0), some_entries(order=2), "rank must be a whole number of at least 1; got 0"),
+        (PPMISVD(20), some_entries(order=2), "rank must be below 20, the smaller side of the matrix; got 20"),
+        (PPMISVD(2, power=-1), some_entries(order=2), "power must be a finite number of at least 0; got -1"),
+    ],
+)
+def test_pairwise_refusals(model, entries, message):
+    """The baseline refuses tensors and parameters out of range."""
+    with pytest.raises(InputError, match=message):
+        model.fit(entries)
