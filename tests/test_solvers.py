@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from collections import deque
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from lowrank.losses import Squared
 from lowrank.objective import Objective, Term
 from lowrank.penalties import L1, L2, NonNegative
 from lowrank.solvers import NotConvergedWarning, Sweep, quasi_newton, run
+from lowrank.solvers.quasi_newton import _direction
 
 
 class Quadratic:
@@ -299,3 +301,22 @@ def test_single_precision_is_kept():
         result = run(quasi_newton(objective, start), max_iter=500, tol=1e-6)
     assert result.factors[0].dtype == np.float32
     assert result.converged
+
+
+@pytest.mark.parametrize("number", [1, 2, 5])
+@pytest.mark.parametrize("penalty", [L2(), L1(0.1)], ids=repr)
+def test_direction(penalty, number):
+    """The curvature kept maps the last change of the gradient to the last step, and kinks only take what descends."""
+    rng = np.random.default_rng(number)
+    root = rng.standard_normal((6, 6))
+    pairs = deque()
+    for _ in range(number):
+        s = rng.standard_normal(6)
+        y = root @ root.T @ s
+        pairs.append(([s], [y], s @ y))
+    objective = Quadratic(root, None, penalty)
+    (d,) = _direction(objective, [y], pairs.copy())
+    assert d[d != 0] == pytest.approx(-s[d != 0])
+    assert (d != 0).tolist() == ((s * y > 0) | (not penalty.kinked)).tolist()
+    (d,) = _direction(objective, [y], deque())
+    assert d == pytest.approx(-y)
