@@ -76,12 +76,12 @@ def sweeps(values):
 
 @given(tol=st.floats(1e-6, 0.9), rate=st.floats(0.1, 0.9))
 def test_run_stops_where_the_objective_settles(tol, rate):
-    """The first sweep that changes the objective by at most a share ``tol`` of its whole change is the last."""
+    """The third sweep in a row that changes the objective by at most ``tol`` of its whole change is the last."""
     values = [rate**k for k in range(300)]
     result = run(sweeps(values), max_iter=250, tol=tol)
     changes = [(values[k - 1] - values[k]) / (values[0] - values[k]) for k in range(1, 300)]
     assert result.converged
-    assert result.n_iter == next(k for k, change in enumerate(changes, 1) if change <= tol)
+    assert result.n_iter == next(k for k, change in enumerate(changes, 1) if change <= tol) + 2
     assert result.history == values[: result.n_iter + 1]
     assert result.factors[0] == values[result.n_iter]
 
@@ -104,7 +104,7 @@ def test_run_ends_with_its_solver():
     result = run(sweeps([3, 2, 1]), max_iter=50)
     assert (result.n_iter, result.converged) == (2, True)
     assert run(sweeps([3]), max_iter=50).history == [3]
-    assert run(sweeps([3, 3, 2]), max_iter=50, tol=0.1).n_iter == 1
+    assert run(sweeps([3, 3, 3, 3, 2]), max_iter=50, tol=0.1).n_iter == 3
 
 
 def test_run_shows_every_sweep():

@@ -20,9 +20,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lowrank
+from lowrank.arrays import ArrayWriter, open_array
 from lowrank.errors import InputError
 from lowrank.text import encoder
-from lowrank.arrays import ArrayWriter, open_array
 from lowrank.text.corpus import Corpus
 from lowrank.text.readers import read
 from lowrank.text.tokens import Tokenizer, whitespace

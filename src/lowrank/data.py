@@ -38,7 +38,7 @@ class Entries:
     shape : tuple of int
         Length of each mode.
     weights : ndarray of shape (n,), optional
-        How much each entry counts in a loss; 1 if absent.
+        How much each entry counts in a loss, not negative; 1 if absent.
     unlisted : {"zero", "missing"}
         What an entry that is not listed means.
     symmetric : bool
@@ -49,7 +49,8 @@ class Entries:
     Raises
     ------
     InputError
-        If shapes do not fit, an index lies outside, a value is not finite, or a symmetric list is not in order.
+        If shapes do not fit, an index lies outside, a value is not finite, a weight is negative, or a symmetric list
+        is not in order.
 
     Examples
     --------
@@ -78,6 +79,8 @@ class Entries:
                 raise InputError(f"{name} must have shape ({len(self.indices)},), one per entry; got {array.shape}")
             if array is not None:
                 self._refuse_unusual(name, array)
+        if self.weights is not None and len(self) and self.weights.min() < 0:
+            raise InputError(f"weights must not be negative; the smallest is {self.weights.min()}")
         for d, size in enumerate(self.shape):
             self._refuse_outside(d, size)
         if self.symmetric:

@@ -75,6 +75,8 @@ class Term:
             raise InputError("zero_weight must be 0 where unlisted entries are missing")
         if self.zero_weight and not (isinstance(self.form, CP) and isinstance(self.loss, Squared)):
             raise InputError("zero_weight needs the squared loss and a CP form; use sampled zeros for others")
+        if self.zero_weight and not self.entries.symmetric and _lists_a_cell_twice(self.entries):
+            raise InputError("zero_weight needs each cell to be listed once; add the values of cells listed twice")
 
 
 class Objective:
@@ -160,6 +162,12 @@ def _check_fit(term: Term, factors: Factors) -> None:
     shapes = [factors[s].shape for s in term.slots]
     if any(len(s) != 2 or s[0] != n or s[1] != shapes[0][1] for s, n in zip(shapes, term.entries.shape, strict=True)):
         raise InputError(f"entries of shape {term.entries.shape} need a factor row per index; got factors of {shapes}")
+
+
+def _lists_a_cell_twice(entries: Entries) -> bool:
+    """Whether two entries share all indices; symmetric entries never do."""
+    order = np.lexsort(entries.indices.T)
+    return bool((entries.indices[order][1:] == entries.indices[order][:-1]).all(axis=1).any())
 
 
 def _is_symmetric_squared(term: Term) -> bool:

@@ -8,8 +8,11 @@ A fibre is a run of entries that share all words but the last, the leaf. With ``
 import numpy as np
 from numba import njit
 
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
 
-@njit(cache=True, nogil=True, fastmath=True)
+
+@njit(cache=True, nogil=True, fastmath=FAST)
 def squared_fibres(indices, values, weights, zero_weight, scale, U, first, last, dU):
     """Add the gradient of ``scale/2 sum_e [weights_e (x_e - m_e)^2 - zero_weight m_e^2]`` over entries first..last.
 
@@ -68,7 +71,7 @@ def squared_fibres(indices, values, weights, zero_weight, scale, U, first, last,
     return 0.5 * scale * value
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(cache=True, nogil=True, fastmath=FAST)
 def predict_fibres(indices, U, first, last, predictions):
     """Write ``m_e = sum_r prod_d U[indices[d, e], r]`` for entries first..last."""
     order, rank = indices.shape[0], U.shape[1]

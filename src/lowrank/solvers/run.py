@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from lowrank.forms import Factors
 
 
+CALM = 3
+"""Sweeps in a row that must change little; one alone stopped non-negative fits a fifth before their time."""
+
+
 class Sweep(NamedTuple):
     """What a solver yields: the factors it has reached, new arrays each time, and the objective there."""
 
@@ -64,9 +68,10 @@ def run(
 ) -> Result:
     """Draw sweeps from ``solver`` until the objective settles.
 
-    Settled means: a sweep changed it by at most ``tol`` times the whole change since the start. (A share of its first
-    value would stop at once where a start near a saddle moves slowly at first.) The first thing a solver yields is
-    where it starts. Ctrl-C stops the loop and keeps the last complete sweep.
+    Settled means: three sweeps in a row each changed it by at most ``tol`` times the whole change since the start; one
+    alone may be a poor step. (A share of its first value would stop at once where a start near a saddle moves slowly
+    at first.) The first thing a solver yields is where it starts. Ctrl-C stops the loop and keeps the last complete
+    sweep.
 
     Parameters
     ----------
@@ -88,9 +93,9 @@ def run(
     --------
     >>> import numpy as np
     >>> halves = (Sweep([np.array(2.0**-k)], 2.0**-k) for k in range(99))
-    >>> result = run(halves, max_iter=50, tol=0.1)
+    >>> result = run(halves, max_iter=50, tol=0.2)
     >>> result.history, result.converged
-    ([1.0, 0.5, 0.25, 0.125, 0.0625], True)
+    ([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125], True)
     """
     check_int("max_iter", max_iter, low=1)
     check_number("tol", tol)
@@ -99,6 +104,7 @@ def run(
     if not math.isfinite(first.objective):
         raise InputError(f"the objective is {first.objective} at the start; check the values and the penalty")
     result = Result(first.factors, [first.objective], [time.perf_counter() - began])
+    calm = 0
     try:
         for _, (factors, objective) in zip(range(max_iter), solver, strict=False):
             result.factors = factors
@@ -106,7 +112,9 @@ def run(
             result.seconds.append(time.perf_counter() - began)
             if watch is not None:
                 watch(result)
-            if tol and abs(result.history[-2] - objective) <= tol * abs(result.history[0] - objective):
+            small = abs(result.history[-2] - objective) <= tol * abs(result.history[0] - objective)
+            calm = calm + 1 if small else 0
+            if tol and calm == CALM:
                 result.converged = True
                 return result
     except KeyboardInterrupt:
@@ -116,8 +124,8 @@ def run(
         result.converged = True  # the solver found nothing left to improve
     elif tol:
         warnings.warn(
-            f"stopped at max_iter={max_iter} before a sweep changed the objective by less than tol={tol:g} of its"
-            " whole change; raise max_iter or tol",
+            f"stopped at max_iter={max_iter} before {CALM} sweeps each changed the objective by less than tol={tol:g}"
+            " of its whole change; raise max_iter or tol",
             NotConvergedWarning,
             stacklevel=2,
         )

@@ -95,18 +95,15 @@ def ppmi(
     check_choice("normaliser", normaliser, get_args(Normaliser))
     if form == "specific" and (smoothing != 1 or normaliser != "tuples"):
         raise InputError("form 'specific' is defined for smoothing 1 and normaliser 'tuples' only")
+    _weigh(np.empty(0), weights)  # refuse wrong ones before the work, not after
     entries = counts.entries
-    parts = _parts(counts, lower) if form == "specific" else {}
     log_word = _log_word(counts, smoothing, normaliser)
+    parts = _specific(counts, lower, log_word) if form == "specific" else _total(counts, log_word)
     kept, values, seen = [], [], []
     for block in entries.blocks():
-        rows = entries.indices[block]
-        pmi = _log_tuple(counts, block, normaliser)
-        for d in range(entries.order):
-            pmi -= log_word[rows[:, d]] if not parts else 0
-        for places, part in parts.items():
-            pmi += (-1) ** (entries.order - len(places)) * part.log_probability(rows[:, list(places)])
-        pmi -= np.log(shift)
+        pmi = _log_tuple(counts, block, normaliser) - np.log(shift)
+        for sign, places, part in parts:
+            pmi += sign * part.log_probability(entries.indices[block][:, places])
         positive = np.flatnonzero(pmi > 0)
         kept.append(entries.indices.T[:, block][:, positive])
         values.append(pmi[positive].astype(np.float32))
@@ -120,6 +117,8 @@ def ppmi(
 def _weigh(seen: NDArray[Any], weights: Weights | tuple[float, float]) -> NDArray[np.float32]:
     """Turn counts into weights of entries."""
     if isinstance(weights, tuple):
+        if len(weights) != 2:
+            raise InputError(f"weights must be a name or two numbers, x_max and a; got {weights}")
         x_max, a = weights
         check_number("x_max of weights", x_max, above=True)
         check_number("a of weights", a)
@@ -197,13 +196,24 @@ class _Words:
         return self._log[rows[:, 0]]
 
 
-def _parts(counts: Counts, lower: Sequence[Counts]) -> dict[tuple[int, ...], _Words | _Marginal]:
-    """Give, for each proper part of a tuple's places, where its probability is found."""
+Parts = list[tuple[int, tuple[int, ...], "_Words | _Marginal"]]
+"""Sign, places in a tuple, and where the log probability of the words in these places is found."""
+
+
+def _total(counts: Counts, log_word: NDArray[np.float64]) -> Parts:
+    """Subtract each word."""
+    return [(-1, (d,), _Words(log_word)) for d in range(counts.entries.order)]
+
+
+def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.float64]) -> Parts:
+    """Add or subtract each proper part of a tuple, by its size."""
     order = counts.entries.order
     by_order = {c.entries.order: c for c in lower}
-    parts: dict[tuple[int, ...], _Words | _Marginal] = {
-        (d,): _Words(_log_word(counts, 1.0, "tuples")) for d in range(order)
-    }
+    parts: Parts = [((-1) ** (order - 1), (d,), _Words(log_word)) for d in range(order)]
+    if order > 2 and counts.settings.get("window") == "centred":
+        raise InputError(
+            "form 'specific' needs window 'span' or 'chunk': a centred triple has pairs that are not centred"
+        )
     for size in range(2, order):
         if size not in by_order:
             raise InputError(f"specific interaction of order {order} needs counts of order {size} in `lower`")
@@ -211,5 +221,5 @@ def _parts(counts: Counts, lower: Sequence[Counts]) -> dict[tuple[int, ...], _Wo
             if by_order[size].settings.get(key) != counts.settings.get(key):
                 raise InputError(f"the counts of order {size} in `lower` are of another {key}")
         table = _Marginal(by_order[size])
-        parts |= dict.fromkeys(combinations(range(order), size), table)
+        parts += [((-1) ** (order - size), places, table) for places in combinations(range(order), size)]
     return parts

@@ -33,7 +33,8 @@ class SymmetricCP:
     .. math:: \min_U \tfrac12 \sum_{e} w_e (x_e - m_e)^2 + \tfrac{z}{2} \sum_{c\ \text{unlisted}} m_c^2
               + \mathrm{penalty}(U), \qquad m_e = \sum_r \prod_d U_{e_d r}
 
-    Each unordered tuple counts once. The sum over the cells that are not listed is exact.
+    Each unordered tuple of different words counts once (one that repeats a word by its share of the permutations). The
+    sum over the cells that are not listed is exact.
 
     Parameters
     ----------
