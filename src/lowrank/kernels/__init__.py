@@ -74,7 +74,7 @@ def chunk_sets(
 def tuple_work(index: WordIndex, order: int, *, repeats: bool) -> NDArray[np.float64]:
     """Give an upper bound of the number of tuples of which each word is the rarest member; shape (V,)."""
     work = np.empty(len(index.starts) - 1)
-    counting.count_work(*index, order, repeats, work)
+    counting.count_work(index.ids, index.before, index.after, order, repeats, work)
     return work
 
 

@@ -69,20 +69,20 @@ def chunk_sets(ids, sentences, length, order, sets, bounds):
 
 
 @njit(cache=True, nogil=True)
-def count_work(ids, before, after, positions, starts, order, repeats, work):
+def count_work(ids, before, after, order, repeats, work):
     """Write for each word a bound of the tuples of which it is the rarest member: ``sum_p C(k_p, order - 1)``."""
-    for c in range(starts.shape[0] - 1):
-        total = 0.0
-        for t in range(starts[c], starts[c + 1]):
-            p = int(positions[t])
-            k = 0
-            for q in range(p - int(before[p]), p + int(after[p]) + 1):
-                k += ids[q] < c or (repeats and ids[q] == c and q < p)
-            tuples = 1.0
-            for d in range(order - 1):
-                tuples *= (k - d) / (d + 1)
-            total += tuples
-        work[c] = total
+    work[:] = 0
+    for p in range(ids.shape[0]):
+        c = ids[p]
+        k = 0
+        for q in range(p - int(before[p]), p):
+            k += ids[q] < c + repeats
+        for q in range(p + 1, p + int(after[p]) + 1):
+            k += ids[q] < c
+        tuples = 1.0
+        for d in range(order - 1):
+            tuples *= (k - d) / (d + 1)
+        work[c] += tuples
 
 
 @njit(cache=True, nogil=True)
