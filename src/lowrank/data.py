@@ -135,8 +135,12 @@ class Entries:
             copies *= math.factorial(self.order)
             run = np.ones(len(self), np.int64)
             for d in range(1, self.order):
-                run = np.where(self.indices[:, d] == self.indices[:, d - 1], run + 1, 1)
-                copies //= run
+                repeated = self.indices[:, d] == self.indices[:, d - 1]
+                if repeated.any():
+                    run = np.where(repeated, run + 1, 1)
+                    copies //= run
+                else:  # as nearly always; divisions are slow
+                    run[:] = 1
         return copies
 
     def expand(self) -> Entries:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+Item = TypeVar("Item")
 
 
 class Advance(Protocol):
@@ -62,6 +64,29 @@ def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[A
             progress.update(task, advance=amount, note=note)
 
         yield advance
+
+
+def tracked(items: Iterable[Item], label: str, *, total: float | None = None) -> Iterator[Item]:
+    """Give the items one by one under a bar.
+
+    Parameters
+    ----------
+    items : iterable
+        What the work goes through.
+    label : str
+        What is being done.
+    total : float, optional
+        How many items there are.
+
+    Examples
+    --------
+    >>> sum(tracked([1, 2, 3], "adding"))
+    6
+    """
+    with bar(label, total) as advance:
+        for item in items:
+            yield item
+            advance()
 
 
 def _silent(amount: float = 1, *, note: str = "") -> None:

@@ -113,7 +113,8 @@ def _model(method: str, rank: int, seed: int, strength: float, of_cp: dict[str, 
 def _fit(model: Any, entries: Any, words: tuple[str, ...], max_iter: int, facts: dict[str, Any]) -> tuple[Any, bool]:
     """Return the vectors, and whether Ctrl-C came before they settled."""
     if not hasattr(model, "watch"):
-        return model.fit(entries).embedding(words), False
+        with bar("decomposing"):
+            return model.fit(entries).embedding(words), False
     with bar("factorizing", total=max_iter) as advance:
         model.watch = lambda result: advance(1, note=f"objective {result.history[-1]:,.4g}")
         model.fit(entries)

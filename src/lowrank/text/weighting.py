@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from lowrank.data import Entries
+from lowrank.data import BLOCK, Entries
 from lowrank.errors import InputError, check_choice, check_number
+from lowrank.progress import tracked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +101,7 @@ def ppmi(
     log_word = _log_word(counts, smoothing, normaliser)
     parts = _specific(counts, lower, log_word) if form == "specific" else _total(counts, log_word)
     kept, values, seen = [], [], []
-    for block in entries.blocks():
+    for block in tracked(entries.blocks(), "weighing", total=-(-len(entries) // BLOCK)):
         pmi = _log_tuple(counts, block, normaliser) - np.log(shift)
         for sign, places, part in parts:
             pmi += sign * part.log_probability(entries.indices[block][:, places])
