@@ -504,3 +504,42 @@ def test_json_has_no_nan(capsys):
     """What is not finite becomes null, and numpy's numbers become JSON's."""
     show.in_json({"a": float("nan"), "b": [np.float32(0.5), np.int64(3)], "c": np.arange(2)})
     assert json.loads(capsys.readouterr().out) == {"a": None, "b": [0.5, 3], "c": [0, 1]}
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "hex", "undefined", "idna"])
+def test_wrong_encodings_are_one_sentence(encoding, tmp_path):
+    """An encoding that is not that of the text, or of no text at all, is named; no traceback."""
+    (tmp_path / "source.txt").write_bytes(b"caf\xe9 noir and more words\n")
+    out = tmp_path / "out"
+    assert encoding in sentence(lowrank("train", tmp_path / "source.txt", "--out", out, "--encoding", encoding))
+    assert not out.exists()
+
+
+def test_kept_corpus_follows_its_stop_list(text, tmp_path):
+    """A corpus that was kept is not used again once the words of the stop list have changed."""
+    stop = tmp_path / "stop.txt"
+    options = ["--keep", tmp_path / "kept", "--stop-words", stop, "--force", *SMALL]
+    stop.write_text("moon\n")
+    succeed("train", text, "--out", tmp_path / "out", *options)
+    assert "moon" not in Embedding.load(tmp_path / "out")
+    stop.write_text("apollo\n")
+    succeed("train", text, "--out", tmp_path / "out", *options)
+    assert "moon" in Embedding.load(tmp_path / "out")
+
+
+def test_what_is_kept_lies_elsewhere(text, tmp_path):
+    """A folder to keep things in is not the one that is written, and of no use for counts."""
+    same = ["train", text, "--out", tmp_path / "out", "--keep", tmp_path / "out", *SMALL]
+    assert "name another folder" in sentence(lowrank(*same))
+    succeed("corpus", text, "--out", tmp_path / "corpus", "--min-count", "1")
+    succeed("count", tmp_path / "corpus", "--out", tmp_path / "counts", "--width", "4")
+    idle = ["train", tmp_path / "counts", "--out", tmp_path / "out", "--keep", tmp_path / "kept"]
+    assert "--keep comes too late" in sentence(lowrank(*idle))
+
+
+def test_a_product_of_nothing_is_told(tmp_path):
+    """Words that share no theme have a product of zero; the reader is told so on standard error."""
+    Embedding(["sun", "law", "sea"], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).save(tmp_path / "vectors")
+    done = lowrank("phrase", tmp_path / "vectors", "sun", "law")
+    assert done.exit_code == 0
+    assert "share no theme" in done.stderr

@@ -299,3 +299,42 @@ def test_folders_of_other_kinds(folder):
         (folder / "meta.json").write_text(json.dumps(meta | change))
         with pytest.raises(InputError, match=message):
             Counts.open(folder)
+
+
+def rewrite(folder, name, change):
+    """Write an array of a folder anew after a change."""
+    array = np.load(folder / name)
+    np.save(folder / name, change(array.copy()))
+
+
+def in_meta(folder, **change):
+    meta = json.loads((folder / "meta.json").read_text())
+    (folder / "meta.json").write_text(json.dumps(meta | change))
+
+
+SPOILT = {
+    "values of zero": lambda folder: rewrite(folder, "values.npy", lambda values: values * 0),
+    "other values": lambda folder: rewrite(folder, "values.npy", lambda values: values + 1000),
+    "no marginals": lambda folder: rewrite(folder, "marginals.npy", lambda marginals: marginals * 0),
+    "shuffled marginals": lambda folder: rewrite(folder, "marginals.npy", lambda marginals: marginals[::-1]),
+    "fewer events": lambda folder: in_meta(folder, events=1),
+    "events in words": lambda folder: in_meta(folder, events="many"),
+    "no settings": lambda folder: in_meta(folder, settings=None),
+    "one length": lambda folder: in_meta(folder, shape=5),
+    "broken lengths": lambda folder: in_meta(folder, shape=[1.5, 2.5, 3.5]),
+    "not symmetric": lambda folder: in_meta(folder, symmetric=False),
+    "missing cells": lambda folder: in_meta(folder, unlisted="missing"),
+    "nested": lambda folder: (folder / "meta.json").write_text("[" * 100_000),
+    "a long number": lambda folder: (folder / "meta.json").write_text('{"kind": ' + "1" * 5000 + "}"),
+    "a spoilt header": lambda folder: (folder / "values.npy").write_bytes(
+        b"\x93NUMPY\x01\x00\x10\x00" + b"{'descr': ((((, " * 9
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", SPOILT)
+def test_spoilt_folders(folder, fault):
+    """Content that no count could have written is refused in one sentence, not computed with."""
+    SPOILT[fault](folder)
+    with pytest.raises(InputError, match=str(folder)):
+        Counts.open(folder)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from lowrank import resources
 from lowrank.arrays import ArrayWriter, open_array
-from lowrank.errors import InputError, check_choice, check_int, check_number
+from lowrank.errors import InputError, MissingExtraError, check_choice, check_int, check_number
 from lowrank.files import read_meta, whole_file, whole_folder, write_meta
 from lowrank.progress import bar
 
@@ -29,6 +29,11 @@ def make_folder(path, text="old", kind="poems", **how):
     with whole_folder(path, kind=kind, **how) as draft:
         (draft / "poem.txt").write_text(text)
         write_meta(draft, kind, 1)
+
+
+def fill(writer, work):
+    with writer as draft:
+        work(draft)
 
 
 def break_off(writer, work, error):
@@ -67,7 +72,7 @@ def test_whole_folder(tmp_path):
     (tmp_path / "b").mkdir()
     make_folder(tmp_path / "b")
     assert content(tmp_path / "a") == content(tmp_path / "b")
-    with pytest.raises(InputError, match="a exists already; choose another name or ask to overwrite it"):
+    with pytest.raises(InputError, match="a exists already; choose another name, or overwrite it"):
         make_folder(tmp_path / "a", "new")
     make_folder(tmp_path / "a", "new", overwrite=True)
     assert (tmp_path / "a" / "poem.txt").read_text() == "new"
@@ -284,3 +289,32 @@ def test_bars_are_silent_when_piped(capfd):
         advance()
         advance(2, note="done")
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_folder_that_appears_meanwhile_is_kept(tmp_path):
+    """What somebody else puts under the name while the work goes on is not replaced."""
+
+    def meanwhile(draft):
+        write_meta(draft, "poems", 1)
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / "thesis.txt").write_text("years of work")
+
+    with pytest.raises(InputError, match="exists already"):
+        fill(whole_folder(tmp_path / "a", kind="poems"), meanwhile)
+    assert content(tmp_path) == {"a": None, "a/thesis.txt": b"years of work"}
+
+
+def test_the_folder_one_stands_in_is_not_replaced(tmp_path, monkeypatch):
+    """A folder that is the working directory is refused before the work."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="is the folder you stand in"):
+        make_folder(".")
+    assert content(tmp_path) == {}
+
+
+def test_a_missing_extra_travels_between_processes():
+    """The error a worker raises arrives whole."""
+    from multiprocessing.reduction import ForkingPickler
+
+    error = ForkingPickler.loads(ForkingPickler.dumps(MissingExtraError("gensim", "gensim", "MediaWiki text")))
+    assert (str(error), error.name) == ('MediaWiki text needs gensim: pip install "lowrank[gensim]"', "gensim")

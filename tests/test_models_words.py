@@ -209,3 +209,11 @@ def test_pairwise_refusals(model, entries, message):
     """The baseline refuses tensors and parameters out of range."""
     with pytest.raises(InputError, match=message):
         model.fit(entries)
+
+
+def test_predictions_are_sums_of_products():
+    """``predict`` gives the sum over columns of the products of the rows of a tuple."""
+    entries = Entries.collect([[0, 1, 2], [2, 3, 4], [1, 3, 4]], [1.0, 2.0, 3.0], 5)
+    model = SymmetricCP(3, seed=0, max_iter=5, tol=0).fit(entries)
+    tuples = np.array([[0, 1, 2], [4, 4, 0]])
+    np.testing.assert_allclose(model.predict(tuples), model.factors_[0][tuples].prod(axis=1).sum(axis=1), rtol=1e-5)

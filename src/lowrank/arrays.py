@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -71,7 +72,7 @@ def open_array(path: Path, dtypes: tuple[DTypeLike, ...], *, ndim: int = 1) -> N
         array = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise InputError(f"{path} is missing") from None
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, SyntaxError, OverflowError, TokenError) as error:  # of a spoilt header
         raise InputError(f"{path} is damaged: {error}") from None
     if not isinstance(array, np.memmap) or array.ndim != ndim or array.dtype not in [np.dtype(d) for d in dtypes]:
         wanted = " or ".join(str(np.dtype(d)) for d in dtypes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -214,10 +215,17 @@ class Entries:
         try:
             weights = open_array(folder / "weights.npy", numbers) if meta["weighted"] else None
             return cls(
-                indices.T, values, tuple(meta["shape"]), weights, unlisted=meta["unlisted"], symmetric=meta["symmetric"]
+                indices.T,
+                values,
+                tuple(map(index, meta["shape"])),
+                weights,
+                unlisted=meta["unlisted"],
+                symmetric=meta["symmetric"],
             )
         except KeyError as error:
             raise InputError(f"{folder}: meta.json lacks {error}") from None
+        except TypeError as error:
+            raise InputError(f"{folder}: meta.json is damaged: {error}") from None
         except InputError as error:
             raise InputError(f"{folder}: {error}") from None
 

@@ -21,7 +21,12 @@ class MissingExtraError(ImportError):
     """An optional dependency is not installed; the message names the ``pip install`` that helps."""
 
     def __init__(self, module: str, extra: str, purpose: str) -> None:
+        self._arguments = (module, extra, purpose)
         super().__init__(f'{purpose} needs {module}: pip install "lowrank[{extra}]"', name=module)
+
+    def __reduce__(self) -> tuple[type[MissingExtraError], tuple[str, str, str]]:
+        """Travel between processes."""
+        return MissingExtraError, self._arguments
 
 
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:

@@ -62,16 +62,12 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
         If the folder exists and may not be replaced.
     """
     target = Path(path)
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        if not overwrite:
-            raise InputError(f"{target} exists already; choose another name or ask to overwrite it")
-        if read_meta(target)["kind"] != kind:
-            raise InputError(f"{target} exists and is no {kind}, so it is not overwritten; choose another name")
-    _need_parent(target)
+    check_replaceable(target, kind, overwrite=overwrite)
     draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     try:
         yield draft
         draft.chmod(0o777 & ~_umask())
+        check_replaceable(target, kind, overwrite=overwrite)  # it may have come into being, or changed, meanwhile
         if target.exists():
             aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
             target.replace(aside / "old")
@@ -86,6 +82,26 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
             draft.replace(target)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: bool) -> None:
+    """Refuse a folder that :func:`whole_folder` could not write, before work begins.
+
+    Raises
+    ------
+    InputError
+        If it exists, is not empty, and may not be overwritten or holds something else; if one stands in it; if its
+        parent does not exist.
+    """
+    target = Path(path)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        if not overwrite:
+            raise InputError(f"{target} exists already; choose another name, or overwrite it (--force, overwrite=True)")
+        if read_meta(target)["kind"] != kind:
+            raise InputError(f"{target} exists and is no {kind}, so it is not overwritten; choose another name")
+    if target.exists() and target.resolve() in (Path.cwd(), *Path.cwd().parents):
+        raise InputError(f"{target} is the folder you stand in, or holds it, and cannot be replaced; name another")
+    _need_parent(target)
 
 
 @contextlib.contextmanager
@@ -126,7 +142,7 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
     except FileNotFoundError:
         what = "has no meta.json" if Path(folder).is_dir() else "is not a folder"
         raise InputError(f"{folder} is not a {kind or 'lowrank'} folder: it {what}") from None
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # of ValueError: bad UTF-8, bad JSON, endless numbers
         raise InputError(f"{path} cannot be read: {error}") from None
     if not isinstance(meta, dict) or "kind" not in meta:
         raise InputError(f"{path} does not say what kind of folder it belongs to")

@@ -8,6 +8,8 @@ import typer
 from lowrank.cli import options as o
 from lowrank.cli import show
 from lowrank.cli.stages import counted
+from lowrank.errors import InputError
+from lowrank.files import check_replaceable
 
 Tns = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the counts as FROSTT text.")]
 
@@ -31,6 +33,9 @@ def count(
     from lowrank.text.corpus import Corpus
     from lowrank.tns import write_tns
 
+    check_replaceable(out, "counts", overwrite=force)
+    if tns and not tns.parent.is_dir():
+        raise InputError(f"cannot write {tns}: the folder {tns.parent} does not exist")
     steps = show.Steps(silent=as_json)
     counts = counted(
         Corpus.open(corpus),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -67,8 +68,9 @@ def say(message: str) -> None:
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:
+        full = "; free some room, or name another disk (--out, --keep, TMPDIR)" if error.errno == errno.ENOSPC else ""
+        return (f"{error.filename}: " if error.filename is not None else "") + error.strerror + full
     return str(error) or type(error).__name__
 
 

@@ -1,5 +1,6 @@
 """Arguments and options of the verbs, each written once."""
 
+import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,9 +15,12 @@ def in_bytes(text: str) -> int:
     """Read a size such as ``4G`` or ``512M``."""
     number, unit = (text[:-1], UNITS[text[-1].upper()]) if text[-1:].upper() in UNITS else (text, 1)
     try:
-        return int(float(number) * unit)
+        size = int(float(number) * unit)
     except (ValueError, OverflowError):
-        raise typer.BadParameter(f"a size is a number with K, M, G or T, such as 4G; got {text!r}") from None
+        size = 0
+    if size < 1:
+        raise typer.BadParameter(f"a size is a number above 0 with K, M, G or T, such as 4G; got {text!r}")
+    return size
 
 
 def entry_weights(text: str) -> str | tuple[float, float]:
@@ -27,6 +31,8 @@ def entry_weights(text: str) -> str | tuple[float, float]:
         largest, power = map(float, text.split(","))
     except ValueError:
         raise typer.BadParameter(f"give log, count, uniform or two numbers such as 100,0.75; got {text!r}") from None
+    if not (0 < largest < math.inf and 0 <= power < math.inf):
+        raise typer.BadParameter(f"X must be above 0 and A at least 0; got {text!r}")
     return largest, power
 
 
@@ -99,14 +105,18 @@ Jobs = Annotated[int | None, typer.Option(min=1, help="Processes to use.", show_
 
 # Counts
 ORDER_HELP = "Words in a tuple."
+LARGEST = 2**31 - 1
 Order = Annotated[int, typer.Option(min=2, max=5, help=ORDER_HELP, rich_help_panel=COUNTS)]
 Window = Annotated[
     Literal["span", "centred", "chunk"],
-    typer.Option(help="Which words occur together: see lowrank.count.", rich_help_panel=COUNTS),
+    typer.Option(
+        help="Words that fit into WIDTH + 1; that lie within WIDTH of one of them; sets of 2 WIDTH + 1.",
+        rich_help_panel=COUNTS,
+    ),
 ]
-Width = Annotated[int, typer.Option(min=1, help="Width of the window.", rich_help_panel=COUNTS)]
+Width = Annotated[int, typer.Option(min=1, max=1000, help="Width of the window.", rich_help_panel=COUNTS)]
 TUPLE_MIN_COUNT_HELP = "Drop tuples that are rarer."
-TupleMinCount = Annotated[int, typer.Option(min=1, help=TUPLE_MIN_COUNT_HELP, rich_help_panel=COUNTS)]
+TupleMinCount = Annotated[int, typer.Option(min=1, max=LARGEST, help=TUPLE_MIN_COUNT_HELP, rich_help_panel=COUNTS)]
 Repeats = Annotated[bool, typer.Option("--repeats", help="Keep tuples that repeat a word.", rich_help_panel=COUNTS)]
 Memory = Annotated[
     Any,
@@ -114,8 +124,12 @@ Memory = Annotated[
 ]
 
 # Weights
-Shift = Annotated[float, typer.Option(min=1, help="Entries are max(PMI - log SHIFT, 0).", rich_help_panel=WEIGHTS)]
-Smoothing = Annotated[float, typer.Option(min=0, help="Power of the words' probabilities.", rich_help_panel=WEIGHTS)]
+Shift = Annotated[
+    float, typer.Option(min=1, max=LARGEST, help="Entries are max(PMI - log SHIFT, 0).", rich_help_panel=WEIGHTS)
+]
+Smoothing = Annotated[
+    float, typer.Option(min=0.01, max=1, help="Power of the words' probabilities.", rich_help_panel=WEIGHTS)
+]
 Weights = Annotated[
     Any,
     typer.Option(
@@ -135,12 +149,18 @@ Method = Annotated[
     ),
 ]
 Rank = Annotated[int, typer.Option(min=1, help="Length of a vector.", rich_help_panel=MODEL)]
-ZeroWeight = Annotated[float, typer.Option(min=0, help="Weight of tuples that do not occur.", rich_help_panel=MODEL)]
-L1 = Annotated[float, typer.Option("--l1", min=0, help="Weight of the sum of vectors.", rich_help_panel=MODEL)]
-L2 = Annotated[float, typer.Option("--l2", min=0, help="Weight of the squared vectors.", rich_help_panel=MODEL)]
+ZeroWeight = Annotated[
+    float, typer.Option(min=0, max=LARGEST, help="Weight of tuples that do not occur.", rich_help_panel=MODEL)
+]
+L1 = Annotated[
+    float, typer.Option("--l1", min=0, max=LARGEST, help="Weight of the sum of vectors.", rich_help_panel=MODEL)
+]
+L2 = Annotated[
+    float, typer.Option("--l2", min=0, max=LARGEST, help="Weight of the squared vectors.", rich_help_panel=MODEL)
+]
 MaxIter = Annotated[int, typer.Option(min=1, help="Sweeps at most.", rich_help_panel=MODEL)]
 Tol = Annotated[
     float,
-    typer.Option(min=0, help="Stop when a sweep gains less than this part of the whole gain.", rich_help_panel=MODEL),
+    typer.Option(min=0, help="Stop when three sweeps each gain less than this part of all.", rich_help_panel=MODEL),
 ]
-Seed = Annotated[int, typer.Option(help="The same seed gives the same vectors.", rich_help_panel=MODEL)]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same vectors.", rich_help_panel=MODEL)]

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
+from lowrank.cli import faults, show
 from lowrank.cli import options as o
-from lowrank.cli import show
 
 Phrase = Annotated[
     list[str],
@@ -20,7 +20,11 @@ def phrase(vectors: o.Vectors, words: Phrase, *, top: o.Top = 10, as_json: o.AsJ
     from lowrank.embedding import read_vectors
 
     embedding = read_vectors(vectors)
-    nearest = {"*".join(each): embedding.neighbours(*each, top=top) for each in phrases(o.given(words))}
+    asked = phrases(o.given(words))
+    nearest = {"*".join(each): embedding.neighbours(*each, top=top) for each in asked}
+    for each in asked:
+        if not embedding.phrase(*each).any():
+            faults.say(f"warning: {' and '.join(each)} share no theme: their product is zero, and so is every cosine")
     if as_json:
         show.in_json({"phrases": show.pairs(nearest)})
     else:

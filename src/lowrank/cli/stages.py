@@ -83,6 +83,7 @@ def counts_of(
     """Take ``source`` as far as counts: read it and count it, or open what is kept."""
     from lowrank.text.corpus import Corpus
     from lowrank.text.counts import Counts
+    from lowrank.text.stopwords import stop_words
 
     def read(**to: Any) -> Corpus:
         return Corpus.build(source, jobs=resources["threads"], **corpus_options, **to)
@@ -94,7 +95,8 @@ def counts_of(
     if kind == "counts":
         return Counts.open(source)
     with steps("corpus") as facts:
-        origin = {"text": _stamp(source), **corpus_options} if kind == "text" else {}
+        words = {"stop_words": sorted(stop_words(corpus_options["stop_words"]))}  # not the name of their file
+        origin = {"text": _stamp(source), **corpus_options, **words} if kind == "text" else {}
         corpus = shelf.get("corpus", origin, read, Corpus.open) if kind == "text" else Corpus.open(source)
         facts.update(show.sizes_of_corpus(corpus))
     counts: Counts = shelf.get("counts", {"corpus": corpus.digest, **count_options}, count, Counts.open)

@@ -22,7 +22,9 @@ Order = Annotated[
 ]
 TupleMinCount = Annotated[
     int | None,
-    typer.Option(min=1, help=o.TUPLE_MIN_COUNT_HELP, show_default="2; 1 for pairs", rich_help_panel=o.COUNTS),
+    typer.Option(
+        min=1, max=o.LARGEST, help=o.TUPLE_MIN_COUNT_HELP, show_default="2; 1 for pairs", rich_help_panel=o.COUNTS
+    ),
 ]
 BOTH_CP = ("cp-sn", "cp-s")
 METHODS_WITH = {"zero_weight": BOTH_CP, "max_iter": BOTH_CP, "tol": BOTH_CP, "l1": ("cp-sn",), "l2": ("cp-s",)}
@@ -44,6 +46,7 @@ def train(
     format_: o.Format = "auto",
     field: o.Field = None,
     encoding: o.Encoding = "utf-8",
+    errors: o.Errors = "strict",
     order: Order = None,
     window: o.Window = "span",
     width: o.Width = 10,
@@ -67,6 +70,7 @@ def train(
     from lowrank.text.weighting import ppmi
 
     _refuse_idle_options(ctx, source, method)
+    _refuse_idle_shelf(keep, source, out)
     corpus_options = {
         "min_count": min_count,
         "max_size": max_size,
@@ -75,6 +79,7 @@ def train(
         "format": format_,
         "field": field,
         "encoding": encoding,
+        "errors": errors,
     }
     order = order or (2 if method == "ppmi-svd" else 3)
     least = tuple_min_count or (1 if order == 2 else 2)
@@ -135,3 +140,11 @@ def _refuse_idle_options(ctx: typer.Context, source: str, method: str) -> None:
         methods = METHODS_WITH.get(option.name or "", (method,))
         if method not in methods:
             raise InputError(f"{option.opts[0]} is an option of {' and '.join(methods)}; {method} has none such")
+
+
+def _refuse_idle_shelf(keep: Path | None, source: str, out: Path) -> None:
+    """Refuse to keep things where there is nothing to keep, or where they would be overwritten."""
+    if keep is not None and kind_of(source) == "counts":
+        raise InputError(f"--keep comes too late: {source} is a counts folder already")
+    if keep is not None and (keep.resolve() == out.resolve() or out.resolve() in keep.resolve().parents):
+        raise InputError(f"--keep {keep} lies in --out {out}, which is written as a whole; name another folder")

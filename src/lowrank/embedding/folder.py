@@ -30,7 +30,7 @@ def save_folder(
     overwrite: bool,
 ) -> None:
     """Write the three files, whole or not at all; ``about`` goes into ``meta.json``."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     vocabulary = _vocabulary_text(words, counts)
     try:
@@ -40,7 +40,8 @@ def save_folder(
     if vectors.dtype.newbyteorder("<").str not in DTYPES.values():
         raise InputError(f"vectors of type {vectors.dtype} cannot be saved; turn them into float32 or float64")
     with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
-        save_file({"vectors": np.ascontiguousarray(vectors)}, draft / "vectors.safetensors")
+        # through bytes: what safetensors writes itself fails with an error of its own when the disk is full
+        (draft / "vectors.safetensors").write_bytes(save({"vectors": np.ascontiguousarray(vectors)}))
         (draft / "vocabulary.txt").write_bytes(vocabulary)
         write_meta(draft, KIND, VERSION, words=len(words), rank=vectors.shape[1], **about)
 
@@ -95,5 +96,5 @@ def _map_vectors(path: Path) -> np.ndarray:
         return np.memmap(path, dtype, "r", offset=8 + length, shape=shape)
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}") from None
-    except (KeyError, TypeError, ValueError):  # of which damaged, and JSON errors, are kinds
+    except (KeyError, TypeError, ValueError, RecursionError, OverflowError):  # damaged and JSON errors are ValueErrors
         raise damaged from None

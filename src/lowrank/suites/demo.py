@@ -124,7 +124,7 @@ def _factorize(counts: Counts, rank: int, seed: int) -> tuple[SymmetricCP, Embed
     with bar("factorizing", total=model.max_iter) as advance:
         model.watch = lambda result: advance(note=f"objective {result.history[-1]:,.4g}")
         model.fit(ppmi(counts))
-    embedding = model.embedding(counts.vocabulary.words)
+    embedding = model.embedding(counts.vocabulary.words, counts=counts.vocabulary.counts)
     return model, embedding
 
 

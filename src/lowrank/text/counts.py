@@ -109,17 +109,35 @@ class Counts:
         """
         folder, meta = Path(path), read_meta(path, "counts", VERSION)
         entries = Entries.read_from(folder, meta)
+        if not entries.symmetric or entries.unlisted != "zero" or (len(entries) and entries.values.min() < 1):
+            raise InputError(f"{folder} is damaged: counts are symmetric, from 1 on, and what is not listed is zero")
         vocabulary = Vocabulary.load(folder / "vocabulary.txt")
         marginals = open_array(folder / "marginals.npy", (np.int64,))
         if not len(vocabulary) == len(marginals) == entries.shape[0]:
             raise InputError(
                 f"{folder} is damaged: {len(vocabulary)} words, {len(marginals)} marginals, shape {entries.shape}"
             )
-        chunks = None
-        if "chunks" in meta:
-            chunk_marginals = open_array(folder / "chunk-marginals.npy", (np.int64,))
-            chunks = Chunks(meta["chunks"]["number"], meta["chunks"]["words"], chunk_marginals)
-        return cls(entries, meta["events"], marginals, vocabulary, meta["settings"], chunks)
+        try:
+            events, settings, chunks = int(meta["events"]), dict(meta["settings"]), None
+            if "chunks" in meta:
+                chunk_marginals = open_array(folder / "chunk-marginals.npy", (np.int64,))
+                chunks = Chunks(int(meta["chunks"]["number"]), int(meta["chunks"]["words"]), chunk_marginals)
+        except KeyError as error:
+            raise InputError(f"{folder}: meta.json lacks {error}") from None
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{folder}: meta.json is damaged: {error}") from None
+        _check_marginals(folder, entries, marginals, events)
+        return cls(entries, events, marginals, vocabulary, settings, chunks)
+
+
+def _check_marginals(folder: Path, entries: Entries, marginals: NDArray[np.int64], events: int) -> None:
+    """Refuse marginals that are not those of the tuples: probabilities made of them would be nonsense."""
+    listed = np.zeros(len(marginals))
+    for block in entries.blocks():
+        for d in range(entries.order):
+            listed += np.bincount(entries.indices[block, d], entries.values[block], len(marginals))
+    if marginals.sum() != entries.order * events or (marginals < listed).any():
+        raise InputError(f"{folder} is damaged: marginals.npy does not fit the tuples and the number of events")
 
 
 class Chunks(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
+import contextlib
 import glob
 import html
 import json
@@ -54,8 +54,8 @@ class Reading:
         if self.format == "jsonl" and not self.field:
             raise InputError("format 'jsonl' needs field, the name of the field that holds the text")
         try:
-            codecs.lookup(self.encoding)
-        except LookupError:
+            "".encode(self.encoding)
+        except (LookupError, UnicodeError):  # unknown, or no encoding of text
             raise InputError(
                 f"encoding must be one that Python knows, such as 'utf-8' or 'latin-1'; got {self.encoding!r}"
             ) from None
@@ -232,7 +232,9 @@ def _file_pieces(path: str, reading: Reading, advance: Callable[[float], None] |
 
 def _guess(path: str, stream: io.BufferedReader, encoding: str) -> str:
     """Tell the format from the suffix and the first bytes."""
-    head = stream.peek(1)[:4096].decode(encoding, "ignore").lstrip("\ufeff \t\r\n")
+    head = ""
+    with contextlib.suppress(UnicodeError):  # told, with the place, where the text is read
+        head = stream.peek(1)[:4096].decode(encoding, "ignore").lstrip("\ufeff \t\r\n")
     if head.startswith("<doc "):
         return "wiki"
     if head.startswith("<mediawiki") or (head.startswith("<?xml") and "<mediawiki" in head):
@@ -292,7 +294,7 @@ def _jsonl(all_lines: Iterable[str], path: str, field: str | None) -> Iterator[P
             continue
         try:
             record = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(f"{where} is not JSON: {error}") from None
         if not isinstance(record, dict):
             raise InputError(f"{where} must be a JSON object; got {type(record).__name__}")

@@ -83,6 +83,8 @@ def blocks(stream: BinaryIO, path: str, encoding: str, errors: str) -> Iterator[
                 f"{name_of(path)} is not {encoding.removesuffix('-sig')}: byte {at} ({error.object[error.start]:#04x}) "
                 "is in error; give its encoding, or errors='replace' or 'ignore'"
             ) from None
+        except UnicodeError as error:  # such as UTF-16 without a byte order mark
+            raise InputError(f"{name_of(path)} is not {encoding}: {error}") from None
         if "\0" in text:
             raise InputError(_binary(path))
         if text:

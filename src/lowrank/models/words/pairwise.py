@@ -13,6 +13,8 @@ from lowrank.linalg import truncated_svd
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from lowrank.data import Entries
 
 
@@ -73,6 +75,6 @@ class PPMISVD:
         self.singular_values_ = s
         return self
 
-    def embedding(self, words: Sequence[str]) -> Embedding:
-        """Give the rows of the vectors their words."""
-        return Embedding(words, self.vectors_)
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the rows of the vectors their words, and how often these occur."""
+        return Embedding(words, self.vectors_, counts=counts)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from lowrank import resources
+from lowrank import kernels, resources
 from lowrank.embedding import Embedding
 from lowrank.errors import InputError, check_int
 from lowrank.forms import CP
@@ -133,9 +133,14 @@ class SymmetricCP:
         self.interrupted_ = result.interrupted
         return self
 
-    def embedding(self, words: Sequence[str]) -> Embedding:
-        """Give the rows of :math:`U` their words."""
-        return Embedding(words, self.factors_[0])
+    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
+        """Give the association :math:`m` that the model expects of tuples; shapes (n, order) -> (n,)."""
+        threads = self.threads or resources.cores()
+        return kernels.symmetric_predict(np.asarray(indices), self.factors_[0], threads=threads)
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the rows of :math:`U` their words, and how often these occur."""
+        return Embedding(words, self.factors_[0], counts=counts)
 
     def _check_memory(self, entries: Entries) -> None:
         """Refuse a rank whose factor, its history of steps and gradients per thread would not fit."""
@@ -143,7 +148,7 @@ class SymmetricCP:
         check_memory(
             4.0 * copies * entries.shape[0] * self.rank,
             f"a model of {entries.shape[0]:,} words and rank {self.rank}",
-            "lower the rank, the vocabulary or `memory`",
+            "lower the rank or the size of the vocabulary",
         )
 
 
