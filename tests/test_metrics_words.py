@@ -365,3 +365,12 @@ def test_analogies_on_real_questions(realdata):
     found = analogies(embedding, sections)
     assert (found.covered, found.total, len(found.sections)) == (19544, 19544, 14)
     assert found.accuracy < 0.02
+
+
+def test_enormous_clusters_are_refused():
+    """A cluster whose subsets would fill the memory is refused before they are listed."""
+    words = [f"w{k}" for k in range(90)]
+    embedding = Embedding(words, np.random.default_rng(0).normal(size=(90, 3)))
+    group = OutlierGroup(cluster=words[:80], outliers=words[80:])
+    with pytest.raises(InputError, match="1,581,580 subsets of 4, too many"):
+        outliers(embedding, [group], order=4)

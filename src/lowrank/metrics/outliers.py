@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,6 +39,10 @@ class OutlierGroup(NamedTuple):
     cluster: Sequence[str]
     outliers: Sequence[str]
     name: str = ""
+
+
+LARGEST = 5_000_000
+"""Numbers held for the subsets of one cluster; the published clusters of eight words need 560."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +182,10 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
     size = len(cluster)
     if size < order or len(others) == 0:
         return np.empty(0), size
+    if size * math.comb(size, order) > LARGEST:
+        raise InputError(
+            f"a cluster of {size} words has {math.comb(size, order):,} subsets of {order}, too many; split it"
+        )
     rows = np.concatenate([cluster, others])
     inner, inner_without = _subsets(size, order)
     outer, outer_without = _subsets(size, order - 1)
