@@ -65,11 +65,12 @@ class CP:
         products = [grams[id(u)] for u in factors]
 
         def pullback(derivative: float) -> Factors:
-            gradients = []
+            gradients = {}  # modes that share a factor share its gradient: one large product, not one per mode
             for d, u in enumerate(factors):
-                others = _product([gram for c, gram in enumerate(products) if c != d], products[d])
-                gradients.append((2 * derivative * (doubles[id(u)] @ others)).astype(u.dtype))
-            return gradients
+                if id(u) not in gradients:
+                    others = _product([gram for c, gram in enumerate(products) if c != d], products[d])
+                    gradients[id(u)] = (2 * derivative * (doubles[id(u)] @ others)).astype(u.dtype)
+            return [gradients[id(u)] for u in factors]
 
         return float(_product(products, products[0]).sum()), pullback
 

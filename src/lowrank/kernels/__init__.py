@@ -151,12 +151,14 @@ def symmetric_squared(
         raise ValueError(f"{n} entries need as many values and weights; got {len(values)} and {len(weights)}")
     values, weights = _frozen(values, U.dtype), _frozen(weights, U.dtype)
     z, s = U.dtype.type(zero_weight), U.dtype.type(scale)
-    threads = max(1, min(threads, -(-n // PART)))  # a thread without a part would only add zeros
+    threads = max(1, min(threads, n // len(U)))  # with fewer entries than rows a thread would mostly add zeros
+    rounds = max(1, -(-n // (threads * PART)))
+    size = max(1, -(-n // (threads * rounds)))  # at most PART, and as many parts for each thread
 
     def work(thread: int) -> tuple[float, NDArray[Any]]:
         value, total, part = 0.0, np.zeros_like(U), np.zeros_like(U)
-        for first in range(thread * PART, n, threads * PART):
-            value += symmetric.squared_fibres(columns, values, weights, z, s, U, first, min(first + PART, n), part)
+        for first in range(thread * size, n, threads * size):
+            value += symmetric.squared_fibres(columns, values, weights, z, s, U, first, min(first + size, n), part)
             total += part
             part[:] = 0
         return value, total
