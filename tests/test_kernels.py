@@ -73,17 +73,17 @@ def test_ranges_of_words_add_up(lists, order, cut):
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_symmetric_predict(order, threads):
-    """``symmetric_predict`` (kernel ``predict_fibres``) gives cells of the CP form, for rows in any order."""
+def test_cp_predict(order, threads):
+    """``cp_predict`` (kernel ``predict_fibres``) gives cells of the CP form, for rows in any order."""
     rng = np.random.default_rng(order)
     u, indices = rng.standard_normal((4, 3)), rng.integers(0, 4, (10, order))
     truth = reference.cp([u] * order)[tuple(indices.T)]
-    assert kernels.symmetric_predict(indices, u, threads=threads) == pytest.approx(truth)
+    assert kernels.cp_predict(indices, u, threads=threads) == pytest.approx(truth)
 
 
 @pytest.mark.parametrize("order", [2, 3, 4])
-def test_symmetric_squared(order):
-    """``symmetric_squared`` (kernel ``squared_fibres``) is the sum of its formula, and its gradient the derivative."""
+def test_cp_squared(order):
+    """``cp_squared`` (kernel ``squared_fibres``) is the sum of its formula, and its gradient the derivative."""
     rng = np.random.default_rng(order)
     x = Entries.collect(rng.integers(0, 5, (30, order)), rng.standard_normal(30), 5)
     w, u = rng.random(len(x)), rng.standard_normal((5, 3))
@@ -92,20 +92,44 @@ def test_symmetric_squared(order):
         m = reference.cp([v] * order)[tuple(x.indices.T)]
         return 0.35 * float(w @ (x.values - m) ** 2 - 0.2 * m @ m)
 
-    value, gradient = kernels.symmetric_squared(x.indices, x.values, w, u, zero_weight=0.2, scale=0.7, threads=1)
+    value, gradient = kernels.cp_squared(x.indices, x.values, w, u, zero_weight=0.2, scale=0.7, threads=1)
     assert value == pytest.approx(twin(u))
     assert gradient == pytest.approx(reference.numerical_gradient(twin, u), abs=1e-6)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_cp_pullback(order, threads):
+    """``cp_pullback`` (kernel ``pullback_fibres``) is the adjoint of the derivative of ``cp_predict``."""
+    rng = np.random.default_rng(order)
+    sizes = [3, 4, 2, 5][:order]
+    offsets = np.cumsum([0, *sizes[:-1]])
+    indices = np.array([rng.integers(0, n, 20) for n in sizes]).T
+    u, derivatives = rng.standard_normal((sum(sizes), 3)), rng.standard_normal(20)
+
+    def twin(v):
+        return float(derivatives @ kernels.cp_predict(indices, v, offsets=offsets, threads=1))
+
+    gradient = kernels.cp_pullback(indices, derivatives, u, offsets=offsets, threads=threads)
+    assert gradient == pytest.approx(reference.numerical_gradient(twin, u), abs=1e-6)
+
+
+def test_separate_factors_are_stacked():
+    """With offsets each mode has rows of its own: the model is that of the separate factors."""
+    rng = np.random.default_rng(0)
+    factors = [rng.standard_normal((n, 3)) for n in (3, 4, 2)]
+    indices = np.array([rng.integers(0, len(u), 9) for u in factors]).T
+    predictions = kernels.cp_predict(indices, np.vstack(factors), offsets=[0, 3, 7], threads=1)
+    assert predictions == pytest.approx(reference.cp(factors)[tuple(indices.T)])
 
 
 def test_nothing_listed():
     """No entries give no loss, no gradient and no predictions."""
     none, u = np.empty((0, 3), np.int64), np.ones((4, 2))
-    value, gradient = kernels.symmetric_squared(
-        none, np.empty(0), np.empty(0), u, zero_weight=1.0, scale=1.0, threads=2
-    )
+    value, gradient = kernels.cp_squared(none, np.empty(0), np.empty(0), u, zero_weight=1.0, scale=1.0, threads=2)
     assert value == 0
     assert np.array_equal(gradient, np.zeros((4, 2)))
-    assert len(kernels.symmetric_predict(none, u, threads=2)) == 0
+    assert len(kernels.cp_predict(none, u, threads=2)) == 0
 
 
 IDS, SENTENCES = np.array([0, 1, 2, 0], np.uint16), np.array([0, 2, 4])
@@ -124,13 +148,15 @@ SQUARED = {"zero_weight": 1.0, "scale": 1.0, "threads": 1}
         (lambda: kernels.chunk_sets(IDS, SENTENCES + 1, 5, 2), "sentences must rise"),
         (lambda: kernels.chunk_sets(IDS, np.empty(0, int), 5, 2), "sentences must rise"),
         (lambda: kernels.chunk_sets(IDS, SENTENCES, 0, 2), "length and order must be positive; got 0 and 2"),
-        (lambda: kernels.symmetric_squared(ROWS, ONES[:1], ONES, U, **SQUARED), "2 entries need as many values"),
-        (lambda: kernels.symmetric_squared(ROWS, ONES, ONES[:1], U, **SQUARED), "2 entries need as many values"),
-        (lambda: kernels.symmetric_squared(ROWS, ONES, None, U[:3], **SQUARED), "indices must be rows of U, from 0"),
-        (lambda: kernels.symmetric_squared(ROWS - 1, ONES, None, U, **SQUARED), "got -1 to 2"),
-        (lambda: kernels.symmetric_squared(ROWS, ONES, None, U[0], **SQUARED), "must be of two dimensions"),
-        (lambda: kernels.symmetric_predict(ROWS, U[:3], threads=1), "indices must be rows of U, from 0 to 2; got 0 to"),
-        (lambda: kernels.symmetric_predict(ROWS[0], U, threads=1), "must be of two dimensions"),
+        (lambda: kernels.cp_squared(ROWS, ONES[:1], ONES, U, **SQUARED), "2 entries need as many values"),
+        (lambda: kernels.cp_squared(ROWS, ONES, ONES[:1], U, **SQUARED), "2 entries need as many values"),
+        (lambda: kernels.cp_squared(ROWS, ONES, None, U[:3], **SQUARED), "indices must be rows of U, from 0"),
+        (lambda: kernels.cp_squared(ROWS - 1, ONES, None, U, **SQUARED), "got -1 to -1"),
+        (lambda: kernels.cp_squared(ROWS, ONES, None, U[0], **SQUARED), "must be of two dimensions"),
+        (lambda: kernels.cp_predict(ROWS, U[:3], threads=1), "indices must be rows of U, from 0 to 2; got 2 to 3"),
+        (lambda: kernels.cp_predict(ROWS, U, offsets=[0, 1], threads=1), "offsets must be one per mode, 3"),
+        (lambda: kernels.cp_pullback(ROWS, ONES[:1], U, threads=1), "2 entries need as many derivatives"),
+        (lambda: kernels.cp_predict(ROWS[0], U, threads=1), "must be of two dimensions"),
     ],
 )
 def test_doors_are_guarded(call, message):
@@ -142,8 +168,8 @@ def test_doors_are_guarded(call, message):
 SECOND_PROCESS = """
 import numpy as np
 from lowrank import kernels
-kernels.symmetric_predict(np.array([[0, 1]]), np.ones((2, 3)), threads=1)
-stats = kernels.symmetric.predict_fibres.stats
+kernels.cp_predict(np.array([[0, 1]]), np.ones((2, 3)), threads=1)
+stats = kernels.loops.cp.predict_fibres.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 

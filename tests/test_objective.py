@@ -133,7 +133,8 @@ def test_symmetric_entries_stand_for_their_expansion(kind, entries, zero_weight,
     ]
     answers = [way.value_and_gradient([u]) for way in ways]
     # rounding grows with what is added up and taken away again
-    size = float(np.finfo(kind).eps) * float(1 + (np.abs(reference.cp([np.abs(u)] * entries.order)) ** 2).sum())
+    cells = np.abs(reference.cp([np.abs(u)] * entries.order)) ** 2
+    size = float(np.finfo(kind).eps) * float(1 + cells.sum() + (entries.expand().values ** 2).sum())
     for value, (gradient,) in answers:
         assert gradient.dtype == kind
         assert value == pytest.approx(answers[0][0], abs=10 * size)
@@ -150,7 +151,7 @@ def large_list(*, seed=0, size=40, n=3000, order=3):
 @pytest.mark.parametrize("part", [100, 1 << 20])
 def test_threads_agree(threads, part, monkeypatch):
     """The number of threads and the length of parts change rounding only; repeated, they give the same bits."""
-    monkeypatch.setattr(kernels, "PART", part)
+    monkeypatch.setattr(kernels.cp, "PART", part)
     monkeypatch.setattr(objective, "BATCH", 257)
     x, (u,) = large_list(), factors_for(1, 40, rank=7)
     term = symmetric_term(x, zero_weight=0.1)

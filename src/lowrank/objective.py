@@ -131,7 +131,7 @@ class Objective:
         value = 0.0
         gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
         for term, copies in self._parts:
-            fast = self._compiled and _is_symmetric_squared(term)
+            fast = self._compiled and _is_cp_squared(term)
             loss, more = self._fused(term, copies, factors) if fast else _listed(term, copies, factors)
             value += loss
             _add(gradients, term.slots, more)
@@ -145,7 +145,7 @@ class Objective:
 
     def _fused(self, term: Term, copies: int, factors: Factors) -> tuple[float, Factors]:
         entries = term.entries
-        value, gradient = kernels.symmetric_squared(
+        value, gradient = kernels.cp_squared(
             entries.indices,
             entries.values,
             entries.weights,
@@ -170,7 +170,7 @@ def _lists_a_cell_twice(entries: Entries) -> bool:
     return bool((entries.indices[order][1:] == entries.indices[order][:-1]).all(axis=1).any())
 
 
-def _is_symmetric_squared(term: Term) -> bool:
+def _is_cp_squared(term: Term) -> bool:
     return (
         term.entries.symmetric
         and term.entries.order > 1

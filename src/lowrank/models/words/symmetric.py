@@ -136,7 +136,7 @@ class SymmetricCP:
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
         """Give the association :math:`m` that the model expects of tuples; shapes (n, order) -> (n,)."""
         threads = self.threads or resources.cores()
-        return kernels.symmetric_predict(np.asarray(indices), self.factors_[0], threads=threads)
+        return kernels.cp_predict(np.asarray(indices), self.factors_[0], threads=threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
         """Give the rows of :math:`U` their words, and how often these occur."""
