@@ -110,6 +110,12 @@ def squared_loss(entries, factors, *, zero_weight):
     return 0.5 * float(np.sum(np.where(listed, weights, zero_weight) * (values - cp(factors)) ** 2))
 
 
+def loss_of_all_cells(entries, factors, loss, *, zero_weight):
+    """Twin of ``Objective`` for one term of any loss: every cell of the array, listed or not, is looked at."""
+    values, weights = dense(entries)
+    return float(np.sum(np.where(cells(entries), weights, zero_weight) * loss.value(values, cp(factors))))
+
+
 def cells(entries):
     """Which cells of the array are listed."""
     listed = np.zeros(entries.shape, bool)

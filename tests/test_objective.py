@@ -12,7 +12,7 @@ from lowrank import kernels, objective
 from lowrank.data import Entries
 from lowrank.errors import InputError
 from lowrank.forms import CP
-from lowrank.losses import Squared
+from lowrank.losses import Huber, Logistic, Poisson, Squared
 from lowrank.objective import Objective, Term
 from lowrank.penalties import L1, L2, NonNegative
 from strategies import plain_entries, symmetric_entries
@@ -77,6 +77,36 @@ def test_exact_zeros_of_separate_factors(entries, zero_weight, seed):
     factors = factors_for(seed, *entries.shape)
     f = Objective([separate_term(entries, zero_weight=zero_weight)], [L2()] * entries.order)
     assert f.value(factors) == pytest.approx(reference.squared_loss(entries, factors, zero_weight=zero_weight), EXACT)
+    check_gradient(f, factors)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("loss", [Squared(), Poisson(), Logistic(), Huber(0.5)], ids=repr)
+@settings(max_examples=10)
+@given(entries=symmetric_entries(orders=(2, 3), max_size=4), zero_weight=zero_weights, seed=seeds)
+def test_any_loss(compiled, loss, entries, zero_weight, seed):
+    """Every loss is summed over the listed cells, and over the others where that has a formula."""
+    entries = replace(entries, values=np.abs(entries.values))
+    u = np.abs(factors_for(seed, entries.shape[0])[0]) + 0.1
+    zero_weight = zero_weight if loss.zeros else 0.0
+    f = Objective([Term(entries, CP(), loss, (0,) * entries.order, 0.7, zero_weight)], [L2()], compiled=compiled)
+    truth = 0.7 * reference.loss_of_all_cells(entries, [u] * entries.order, loss, zero_weight=zero_weight)
+    assert f.value([u]) == pytest.approx(truth, rel=EXACT, abs=EXACT)
+    check_gradient(f, [u], tolerance=1e-4)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("slots", [(0, 1), (0, 1, 2), (0, 0, 1), (1, 0, 1)])
+@settings(max_examples=10)
+@given(data=st.data(), zero_weight=zero_weights, seed=seeds)
+def test_symmetric_entries_with_several_factors(compiled, slots, data, zero_weight, seed):
+    """A symmetric list stands for all its permutations, whatever factors explain its modes."""
+    entries = data.draw(symmetric_entries(orders=(len(slots),), max_size=4))
+    n = len(set(slots))
+    factors = factors_for(seed, *[entries.shape[0]] * n)
+    f = Objective([Term(entries, CP(), Squared(), slots, 0.7, zero_weight)], [L2()] * n, compiled=compiled)
+    truth = 0.7 * reference.squared_loss(entries, [factors[s] for s in slots], zero_weight=zero_weight)
+    assert f.value(factors) == pytest.approx(truth, rel=EXACT, abs=EXACT)
     check_gradient(f, factors)
 
 
@@ -206,17 +236,18 @@ FLAT = Entries(np.array([[0, 1]]), np.array([1.0]), (2, 3))
 class Other:
     """A loss or a form that is none of ours."""
 
+    zeros = None
+
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"slots": (0, 0)}, r"slots must name a factor per mode; got \(0, 0\) for order 3"),
-        ({"slots": (0, 0, 1)}, r"symmetric entries share one factor; got slots \(0, 0, 1\)"),
         ({"weight": -1.0}, "weight must be a finite number of at least 0; got -1"),
         ({"zero_weight": np.nan}, "zero_weight must be a finite number of at least 0; got nan"),
         ({"entries": replace(X, unlisted="missing")}, "zero_weight must be 0 where unlisted entries are missing"),
-        ({"loss": Other()}, "zero_weight needs the squared loss and a CP form"),
-        ({"form": Other()}, "zero_weight needs the squared loss and a CP form"),
+        ({"loss": Other()}, "zero_weight needs a squared or Poisson loss and a CP form"),
+        ({"form": Other()}, "zero_weight needs a squared or Poisson loss and a CP form"),
     ],
 )
 def test_term_refusals(arguments, message):

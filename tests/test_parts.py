@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit
 
 import reference
 from lowrank.errors import InputError
 from lowrank.forms import CP
-from lowrank.losses import Squared
-from lowrank.penalties import L1, L2, NonNegative
+from lowrank.losses import Huber, Logistic, Poisson, Squared
+from lowrank.penalties import L1, L2, NonNegative, PositiveL1
 
-LOSSES = [Squared()]
+LOSSES = [Squared(), Poisson(), Logistic(), Huber(), Huber(0.3)]
 PENALTIES = [L2(), L2(0.7), L1(), L1(0.7), NonNegative(), NonNegative(0.7)]
 numbers = st.integers(-5000, 5000).map(lambda n: n / 1000)  # differences need room between a number and zero
 values = st.sampled_from([0.0, 0.7, -0.7]) | numbers
@@ -26,8 +27,9 @@ def factors_of(seed, shape, rank):
 @given(x=numbers, m=numbers)
 def test_loss_gradient(loss, x, m):
     """The derivative of a loss is what differences of its values say."""
+    x, m = (abs(x), abs(m) + 0.1) if isinstance(loss, Poisson) else (x, m)
     truth = reference.numerical_gradient(lambda p: float(loss.value(np.array([x]), p)[0]), np.array([m]), 1e-5)
-    assert loss.grad(np.array([x]), np.array([m])) == pytest.approx(truth, abs=1e-6)
+    assert loss.grad(np.array([x]), np.array([m])) == pytest.approx(truth, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -35,9 +37,40 @@ def test_loss_gradient(loss, x, m):
 def test_loss_of_a_perfect_prediction(loss, x, m):
     """A perfect prediction costs nothing and is left alone; no other costs less."""
     x, m = np.array([x]), np.array([m])
-    assert loss.value(x, x) == 0
-    assert loss.grad(x, x) == 0
-    assert loss.value(x, m) >= 0
+    if isinstance(loss, Poisson):
+        x, m = abs(x) + 0.001, abs(m)
+    best = x
+    if isinstance(loss, Logistic):  # log-odds of x
+        x = expit(x)
+    assert loss.value(x, best) == (0 if best is x else pytest.approx(-(x * np.log(x) + (1 - x) * np.log(1 - x))))
+    assert loss.grad(x, best) == 0
+    assert loss.value(x, m) >= loss.value(x, best) - 1e-12
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_losses_far_away(loss):
+    """Losses and derivatives stay finite where predictions are far off."""
+    x, m = np.array([0.0, 1.0, 1.0]), np.array([800.0, 800.0, 0.0])
+    assert np.isfinite(loss.value(x, m)).all()
+    assert np.isfinite(loss.grad(x, m)).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@given(m=st.floats(0, 9))
+def test_losses_of_zeros(loss, m):
+    """Where zero is observed the loss is half the square of the prediction, or the prediction, or has no formula."""
+    formula = {"squares": 0.5 * m**2, "total": m}
+    if loss.zeros:
+        assert loss.value(np.zeros(1), np.array([m])) == pytest.approx(formula[loss.zeros])
+
+
+def test_positive_l1_leaves_the_dead_alone():
+    """The seed's variant of the lasso: negative elements feel nothing of it."""
+    u = np.array([-1.0, 0.0, 2.0])
+    assert PositiveL1(0.5).value(u) == 1
+    assert PositiveL1(0.5).grad(u).tolist() == [0, 0, 0.5]
+    assert PositiveL1(0.5).prox(u, 2.0).tolist() == [-1, 0, 1]
+    assert PositiveL1(0.5).steepest(u, u) is u
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -47,7 +80,7 @@ def test_parts_keep_precision(part, kind):
     u = np.full((2, 3), 0.5, kind)
     if isinstance(part, CP):
         m, pullback = part([u, u], np.array([[0, 1]]))
-        answers = [m, *pullback(m), *part.all_cells([u, u])[1](1.0)]
+        answers = [m, *pullback(m), *part.all_cells([u, u])[1](1.0), *part.total([u, u])[1](1.0)]
     elif part in LOSSES:
         answers = [part.value(u, u), part.grad(u, u)]
     else:

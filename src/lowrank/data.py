@@ -26,6 +26,17 @@ BLOCK = 1 << 20
 """Entries looked at in one go where a temporary per entry is needed."""
 
 
+def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
+    """Give slices that cover ``n`` entries, ``size`` at a time.
+
+    Examples
+    --------
+    >>> list(blocks(5, 3))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+
+
 @dataclass(frozen=True, eq=False)
 class Entries:
     """Listed entries of an n-way array.
@@ -170,7 +181,7 @@ class Entries:
 
     def blocks(self) -> Iterator[slice]:
         """Give slices that cover the entries, short enough for temporaries."""
-        return (slice(start, min(start + BLOCK, len(self))) for start in range(0, len(self), BLOCK))
+        return blocks(len(self))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a folder of ``.npy`` files and ``meta.json``; it is whole or absent."""

@@ -74,6 +74,28 @@ class CP:
 
         return float(_product(products, products[0]).sum()), pullback
 
+    def total(self, factors: Factors) -> tuple[float, Callable[[float], Factors]]:
+        r"""Sum the predictions over every cell of the array, listed or not.
+
+        .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n} = \sum_r \prod_d \sum_i U^{(d)}_{ir}
+
+        Returns
+        -------
+        total : float
+        pullback : callable
+            Takes a number to its product with the gradient of each factor, the same for all its rows.
+        """
+        sums = [u.sum(axis=0, dtype=float) for u in factors]
+
+        def pullback(derivative: float) -> Factors:
+            gradients = []
+            for d, u in enumerate(factors):
+                row = derivative * _product([s for c, s in enumerate(sums) if c != d], sums[d])
+                gradients.append(np.broadcast_to(row.astype(u.dtype), u.shape))
+            return gradients
+
+        return float(_product(sums, sums[0]).sum()), pullback
+
 
 def _product(arrays: Factors, like: NDArray[Any]) -> NDArray[Any]:
     """Multiply arrays of one shape, elementwise; of none at all the product is one."""

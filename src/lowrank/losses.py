@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+import numpy as np
+
+from lowrank.errors import check_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+Zeros = Literal["squares", "total"]
+
+
 class Loss(Protocol):
     """A loss per entry and its derivative with respect to the prediction."""
+
+    @property
+    def zeros(self) -> Zeros | None:
+        """What the loss of a prediction adds up to where zero is observed, if the sum over all cells has a closed form.
+
+        Half the sum of squares, or the total of the predictions, times a constant.
+        """
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Give the loss of each entry."""
@@ -30,6 +44,8 @@ class Squared:
     [0.0, 4.5]
     """
 
+    zeros: ClassVar[Zeros | None] = "squares"
+
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Give the loss of each entry."""
         return 0.5 * (x - m) ** 2
@@ -37,3 +53,92 @@ class Squared:
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Give the derivative of each entry's loss with respect to ``m``."""
         return m - x
+
+
+@dataclass(frozen=True)
+class Poisson:
+    r"""Divergence of counts, :math:`m - x + x \log(x / m)`: the negative log-likelihood of a Poisson model of mean m.
+
+    Counts and predictions must not be negative. Below ``floor`` the logarithm of a prediction continues as its tangent,
+    so that a prediction of zero where something was counted costs much and is pulled up, rather than infinitely so.
+
+    Parameters
+    ----------
+    floor : float
+        Above 0.
+
+    References
+    ----------
+    Chi, Kolda (2012), On tensors, sparsity, and nonnegative factorizations, eq. 3.1.
+
+    Examples
+    --------
+    >>> Poisson().value(np.array([2.0, 0.0]), np.array([1.0, 3.0])).round(3).tolist()
+    [0.386, 3.0]
+    """
+
+    floor: float = 1e-10
+    zeros: ClassVar[Zeros | None] = "total"
+
+    def __post_init__(self) -> None:
+        check_number("floor", self.floor, above=True)
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the loss of each entry."""
+        from scipy.special import xlogy
+
+        above = np.maximum(m, m.dtype.type(self.floor))
+        return m - x + xlogy(x, x / above) - x * (m - above) / above
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the derivative of each entry's loss with respect to ``m``."""
+        return 1 - x / np.maximum(m, m.dtype.type(self.floor))
+
+
+@dataclass(frozen=True)
+class Logistic:
+    r"""Of truth values, :math:`\log(1 + e^m) - x m`: the negative log-likelihood of log-odds m, x from 0 to 1.
+
+    Examples
+    --------
+    >>> Logistic().value(np.array([1.0, 0.0]), np.array([0.0, -800.0])).round(3).tolist()
+    [0.693, 0.0]
+    """
+
+    zeros: ClassVar[Zeros | None] = None
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the loss of each entry."""
+        return np.logaddexp(m.dtype.type(0), m) - x * m
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the derivative of each entry's loss with respect to ``m``."""
+        from scipy.special import expit
+
+        return expit(m) - x
+
+
+@dataclass(frozen=True)
+class Huber:
+    r"""Squared up to a distance :math:`\delta`, absolute beyond: a few wild entries do not rule the fit.
+
+    Examples
+    --------
+    >>> Huber(1.0).value(np.array([0.0, 0.0]), np.array([1.0, 3.0])).tolist()
+    [0.5, 2.5]
+    """
+
+    delta: float = 1.0
+    zeros: ClassVar[Zeros | None] = None
+
+    def __post_init__(self) -> None:
+        check_number("delta", self.delta, above=True)
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the loss of each entry."""
+        near = np.minimum(np.abs(m - x), m.dtype.type(self.delta))
+        return near * (np.abs(m - x) - 0.5 * near)
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the derivative of each entry's loss with respect to ``m``."""
+        return np.clip(m - x, m.dtype.type(-self.delta), m.dtype.type(self.delta))

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lowrank import kernels, resources
+from lowrank.data import blocks
 from lowrank.errors import InputError, check_int, check_number
 from lowrank.forms import CP, Factors, Form
 from lowrank.losses import Loss, Squared
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,11 +33,12 @@ class Term:
     r"""One table of observations explained by some of the factors.
 
     .. math:: \alpha \Big[ \sum_{e\ \mathrm{listed}} w_e\, \ell(x_e, m_e)
-              + \tfrac{z}{2} \sum_{c\ \mathrm{unlisted}} m_c^2 \Big]
+              + z \sum_{c\ \mathrm{unlisted}} \ell(0, m_c) \Big]
 
     The second sum, over the cells that are not listed and count as zeros, is exact and costs nothing per cell: it is
-    the sum over all cells, which Gram matrices give (:meth:`lowrank.forms.CP.all_cells`), less that over the listed.
-    A symmetric entry stands for all its permutations.
+    the sum over all cells, for which a CP form has a formula if the loss is squared
+    (:meth:`lowrank.forms.CP.all_cells`) or Poisson's (:meth:`lowrank.forms.CP.total`), less that over the listed. A
+    symmetric entry stands for all its permutations.
 
     Parameters
     ----------
@@ -54,7 +58,7 @@ class Term:
     Raises
     ------
     InputError
-        If the slots do not fit, or zeros are weighted where the cells are missing or the loss is not squared.
+        If the slots do not fit, or zeros are weighted where cells are missing or form and loss have no formula.
     """
 
     entries: Entries
@@ -69,12 +73,10 @@ class Term:
         check_number("zero_weight", self.zero_weight)
         if len(self.slots) != self.entries.order:
             raise InputError(f"slots must name a factor per mode; got {self.slots} for order {self.entries.order}")
-        if self.entries.symmetric and len(set(self.slots)) > 1:
-            raise InputError(f"symmetric entries share one factor; got slots {self.slots}")
         if self.zero_weight and self.entries.unlisted == "missing":
             raise InputError("zero_weight must be 0 where unlisted entries are missing")
-        if self.zero_weight and not (isinstance(self.form, CP) and isinstance(self.loss, Squared)):
-            raise InputError("zero_weight needs the squared loss and a CP form; use sampled zeros for others")
+        if self.zero_weight and not (isinstance(self.form, CP) and self.loss.zeros):
+            raise InputError("zero_weight needs a squared or Poisson loss and a CP form; use sampled zeros for others")
         if self.zero_weight and not self.entries.symmetric and _lists_a_cell_twice(self.entries):
             raise InputError("zero_weight needs each cell to be listed once; add the values of cells listed twice")
 
@@ -91,7 +93,7 @@ class Objective:
     threads : int, optional
         Threads for the compiled path; all cores by default.
     compiled : bool
-        Use the fused kernel where it applies (symmetric CP, squared loss); the general path gives the same result.
+        Use compiled loops where they apply (CP forms); the general path gives the same result.
 
     Examples
     --------
@@ -117,7 +119,7 @@ class Objective:
         named = {slot for term in self.terms for slot in term.slots}
         if named != set(range(len(self.penalties))):
             raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")
-        self._parts = [part for term in self.terms for part in _equal_multiplicity(term)]
+        self._parts = [part for term in self.terms for part in parts_of(term)]
         self._compiled = compiled
 
     def value(self, factors: Factors) -> float:
@@ -130,31 +132,18 @@ class Objective:
             _check_fit(term, factors)
         value = 0.0
         gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
-        for term, copies in self._parts:
-            fast = self._compiled and _is_cp_squared(term)
-            loss, more = self._fused(term, copies, factors) if fast else _listed(term, copies, factors)
+        for part in self._parts:
+            fast = self._compiled and isinstance(part.term.form, CP)
+            loss, more = _compiled(part, factors, self.threads) if fast else _listed(part, factors)
             value += loss
-            _add(gradients, term.slots, more)
+            _add(gradients, more)
         for term in self.terms:
             if term.zero_weight:
-                total, pullback = CP().all_cells([factors[s] for s in term.slots])
-                value += 0.5 * term.weight * term.zero_weight * total
-                _add(gradients, term.slots, pullback(0.5 * term.weight * term.zero_weight))
+                loss, more = _all_zero(term, factors)
+                value += loss
+                _add(gradients, more)
         value += sum(penalty.value(u) for penalty, u in zip(self.penalties, factors, strict=True))
         return value, gradients
-
-    def _fused(self, term: Term, copies: int, factors: Factors) -> tuple[float, Factors]:
-        entries = term.entries
-        value, gradient = kernels.cp_squared(
-            entries.indices,
-            entries.values,
-            entries.weights,
-            factors[term.slots[0]],
-            zero_weight=term.zero_weight,
-            scale=term.weight * copies,
-            threads=self.threads,
-        )
-        return value, [gradient]
 
 
 def _check_fit(term: Term, factors: Factors) -> None:
@@ -170,50 +159,124 @@ def _lists_a_cell_twice(entries: Entries) -> bool:
     return bool((entries.indices[order][1:] == entries.indices[order][:-1]).all(axis=1).any())
 
 
-def _is_cp_squared(term: Term) -> bool:
-    return (
-        term.entries.symmetric
-        and term.entries.order > 1
-        and isinstance(term.form, CP)
-        and isinstance(term.loss, Squared)
-    )
+class Part(NamedTuple):
+    """Entries that stand for themselves alone, each as often as ``scale`` says."""
+
+    indices: NDArray[Any]
+    values: NDArray[Any]
+    weights: NDArray[Any] | None
+    slots: tuple[int, ...]
+    scale: float
+    term: Term
 
 
-def _equal_multiplicity(term: Term) -> list[tuple[Term, int]]:
-    """Split a term so that all entries of a part stand for equally many permutations."""
+def parts_of(term: Term) -> list[Part]:
+    """Split a term into parts.
+
+    An entry of a symmetric list stands for its permutations. Modes that share a factor may be exchanged, so only
+    different arrangements of slots need a part of their own: one if all share, n! if none do.
+    """
     entries = term.entries
     if not entries.symmetric:
-        return [(term, 1)]
-    columns = entries.indices.T
+        return [Part(entries.indices, entries.values, entries.weights, term.slots, term.weight, term)]
+    arrangements = Counter(permutations(term.slots))
+    return [
+        Part(*arrays, slots, term.weight * copies * times / math.factorial(entries.order), term)
+        for arrays, copies in _equal_multiplicity(entries)
+        for slots, times in arrangements.items()
+    ]
+
+
+Listed = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any] | None"]
+"""Indices, values and weights."""
+
+
+def _equal_multiplicity(entries: Entries) -> Iterator[tuple[Listed, int]]:
+    """Split indices, values and weights so that all entries of a part stand for equally many permutations."""
+    columns, values, weights = entries.indices.T, entries.values, entries.weights
     if not any((columns[d] == columns[d - 1]).any() for d in range(1, entries.order)):
-        return [(term, math.factorial(entries.order))]
-    multiplicity = entries.multiplicity()
-    parts = []
-    for copies in np.unique(multiplicity):
-        of = np.flatnonzero(multiplicity == copies)
-        weights = None if entries.weights is None else entries.weights[of]
-        part = replace(entries, indices=columns[:, of].T, values=entries.values[of], weights=weights)
-        parts.append((replace(term, entries=part), int(copies)))
-    return parts
+        yield (columns.T, values, weights), math.factorial(entries.order)
+        return
+    copies = entries.multiplicity()
+    for number in np.unique(copies):
+        of = np.flatnonzero(copies == number)
+        yield (columns[:, of].T, values[of], None if weights is None else weights[of]), int(number)
 
 
-def _listed(term: Term, copies: int, factors: Factors) -> tuple[float, Factors]:
-    """Loss of the listed entries less their share of the all-cells sum; one gradient per mode."""
-    entries, mine = term.entries, [factors[s] for s in term.slots]
+Gradients = list[tuple[int, "NDArray[Any]"]]
+"""Slots and what is to be added to the gradients of their factors."""
+
+
+def _all_zero(term: Term, factors: Factors) -> tuple[float, Gradients]:
+    """Loss of all cells as if each were zero."""
+    mine, scale = [factors[s] for s in term.slots], term.weight * term.zero_weight
+    if term.loss.zeros == "squares":
+        total, pullback = CP().all_cells(mine)
+        scale *= 0.5
+    else:
+        total, pullback = CP().total(mine)
+    return scale * total, list(zip(term.slots, pullback(scale), strict=True))
+
+
+def _compiled(part: Part, factors: Factors, threads: int) -> tuple[float, Gradients]:
+    """Loss of the listed entries less their share of all zero cells, for CP forms."""
+    U, offsets = stacked(factors, part.slots)
+    if isinstance(part.term.loss, Squared):
+        value, gradient = kernels.cp_squared(
+            part.indices,
+            part.values,
+            part.weights,
+            U,
+            offsets=offsets,
+            zero_weight=part.term.zero_weight,
+            scale=part.scale,
+            threads=threads,
+        )
+    else:
+        derivatives = kernels.cp_predict(part.indices, U, offsets=offsets, threads=threads)
+        value = 0.0
+        for block in blocks(len(part.values)):
+            more, derivatives[block] = _losses(part, block, derivatives[block])
+            value += more
+        gradient = kernels.cp_pullback(part.indices, derivatives, U, offsets=offsets, threads=threads)
+    starts = dict(zip(part.slots, offsets, strict=True))
+    return value, [(slot, gradient[at : at + len(factors[slot])]) for slot, at in starts.items()]
+
+
+def stacked(factors: Factors, slots: tuple[int, ...]) -> tuple[NDArray[Any], list[int]]:
+    """Give the factors that ``slots`` name as one tall matrix, and where the rows of each mode begin in it."""
+    named = list(dict.fromkeys(slots))
+    starts = np.cumsum([0, *(len(factors[s]) for s in named)]).tolist()
+    U = factors[named[0]] if len(named) == 1 else np.concatenate([factors[s] for s in named])
+    return U, [starts[named.index(s)] for s in slots]
+
+
+def _listed(part: Part, factors: Factors) -> tuple[float, Gradients]:
+    """Do the same with any form."""
+    mine = [factors[s] for s in part.slots]
     value, gradients = 0.0, [np.zeros_like(u) for u in mine]
-    for start in range(0, len(entries), BATCH):
-        batch = slice(start, start + BATCH)
-        x: NDArray[Any] = entries.values[batch].astype(mine[0].dtype)
-        w = 1.0 if entries.weights is None else entries.weights[batch]
-        m, pullback = term.form(mine, entries.indices[batch])
-        scale = term.weight * copies
-        value += scale * float(np.sum(w * term.loss.value(x, m) - 0.5 * term.zero_weight * m**2, dtype=float))
-        derivatives = scale * (w * term.loss.grad(x, m) - term.zero_weight * m)
-        for d, more in enumerate(pullback(derivatives.astype(m.dtype))):
-            gradients[d] += more
-    return value, gradients
+    for batch in blocks(len(part.values), BATCH):
+        m, pullback = part.term.form(mine, part.indices[batch])
+        more, derivatives = _losses(part, batch, m)
+        value += more
+        for d, gradient in enumerate(pullback(derivatives)):
+            gradients[d] += gradient
+    return value, list(zip(part.slots, gradients, strict=True))
 
 
-def _add(gradients: Factors, slots: tuple[int, ...], more: Factors) -> None:
-    for slot, gradient in zip(slots, more, strict=False):  # the fused kernel adds over modes itself
+def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+    """Add up the losses of a batch of predictions, and give their derivatives."""
+    loss, z = part.term.loss, m.dtype.type(part.term.zero_weight)
+    x = part.values[batch].astype(m.dtype)
+    w = m.dtype.type(1) if part.weights is None else part.weights[batch].astype(m.dtype)
+    losses, derivatives = w * loss.value(x, m), w * loss.grad(x, m)
+    if z:
+        zero = np.zeros_like(x)
+        losses -= z * loss.value(zero, m)
+        derivatives -= z * loss.grad(zero, m)
+    return part.scale * float(np.sum(losses, dtype=float)), derivatives * m.dtype.type(part.scale)
+
+
+def _add(gradients: Factors, more: Gradients) -> None:
+    for slot, gradient in more:
         gradients[slot] += gradient

@@ -136,3 +136,39 @@ class NonNegative:
     def prox(self, u: NDArray[Any], step: float) -> NDArray[Any]:
         """Subtract ``step * l1`` and cut at zero."""
         return np.maximum(u - u.dtype.type(step * self.l1), 0)
+
+
+@dataclass(frozen=True)
+class PositiveL1:
+    r"""The sum of the positive elements, :math:`\lambda \sum \max(U, 0)`, as Bailey and Aeron trained CP-SN.
+
+    Negative elements cost nothing and are taken for zeros in the end, so one that has become negative feels the loss
+    only; :class:`NonNegative` is what the formula of the paper says.
+
+    Examples
+    --------
+    >>> PositiveL1(2.0).value(np.array([-3.0, 0.5]))
+    1.0
+    """
+
+    strength: float = 0.0
+    kinked = False
+
+    def __post_init__(self) -> None:
+        check_number("strength", self.strength)
+
+    def value(self, u: NDArray[Any]) -> float:
+        """Give the penalty."""
+        return self.strength * float(np.maximum(u, 0).sum(dtype=float))
+
+    def grad(self, u: NDArray[Any]) -> NDArray[Any]:
+        """Give a subgradient: the strength where an element is positive."""
+        return (u > 0) * u.dtype.type(self.strength)
+
+    def steepest(self, u: NDArray[Any], g: NDArray[Any]) -> NDArray[Any]:  # noqa: ARG002 as TensorFlow did
+        """Give ``g``: at zero the subgradient of a penalty not yet felt."""
+        return g
+
+    def prox(self, u: NDArray[Any], step: float) -> NDArray[Any]:
+        """Subtract ``step * strength`` from positive elements, as far as zero."""
+        return np.where(u > 0, np.maximum(u - u.dtype.type(step * self.strength), 0), u)
