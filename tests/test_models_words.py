@@ -9,10 +9,11 @@ from lowrank.errors import InputError
 from lowrank.forms import CP
 from lowrank.losses import Squared
 from lowrank.models.words.pairwise import PPMISVD
-from lowrank.models.words.symmetric import SymmetricCP, _best_scale
+from lowrank.models.words.symmetric import SymmetricCP
 from lowrank.objective import Objective, Term
 from lowrank.penalties import L1, L2, NonNegative
 from lowrank.solvers import NotConvergedWarning
+from lowrank.solvers.start import best_scale
 
 
 def full(values):
@@ -166,8 +167,9 @@ def test_best_scale_is_the_best(order, zero_weight):
     """No other multiple of the start has a lower objective."""
     rng = np.random.default_rng(order)
     x = some_entries(order=order, size=8, n=20)
-    f = Objective([Term(x, CP(), Squared(), (0,) * order, 0.3, zero_weight)], [L2()])
-    start = _best_scale(f, np.abs(rng.standard_normal((8, 3))) * 7, order)
+    term = Term(x, CP(), Squared(), (0,) * order, 0.3, zero_weight)
+    f = Objective([term], [L2()])
+    start = best_scale([term], np.abs(rng.standard_normal((8, 3))) * 7)
     best = f.value([start])
     for t in (0.0, 0.5, 0.9, 0.99, 1.01, 1.1, 2.0):
         assert f.value([t * start]) > best

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from lowrank.arrays import open_array
-from lowrank.errors import InputError, check_choice
+from lowrank.errors import InputError, check_choice, check_number
 from lowrank.files import read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
@@ -154,6 +154,48 @@ class Entries:
                 else:  # as nearly always; divisions are slow
                     run[:] = 1
         return copies
+
+    def squares(self) -> float:
+        """Sum the weighted squares of the values, each entry once.
+
+        Examples
+        --------
+        >>> Entries.collect([[0, 1], [1, 2]], [3.0, 4.0], 3).squares()
+        25.0
+        """
+        w = self.weights
+        return sum(
+            float(np.sum((1 if w is None else w[block]) * self.values[block].astype(float) ** 2))
+            for block in self.blocks()
+        )
+
+    def hold_out(self, share: float, rng: np.random.Generator) -> tuple[Entries, Entries]:
+        """Split entries into some to train on and a random ``share`` to test with.
+
+        The first lists all of them, those held out with weight zero: they are not known, rather than known to be zero.
+
+        Raises
+        ------
+        InputError
+            If ``share`` is not at least 0 and below 1.
+
+        Examples
+        --------
+        >>> x = Entries.collect([[0, 1], [1, 2]], [3.0, 4.0], 3)
+        >>> known, held = x.hold_out(0.5, np.random.default_rng(0))
+        >>> known.weights.tolist(), held.values.tolist()
+        ([1.0, 0.0], [4.0])
+        """
+        if not 0 <= check_number("validation", share) < 1:
+            raise InputError(f"the share held out must be below 1; got {share}")
+        out = np.sort(rng.choice(len(self), round(share * len(self)), replace=False, shuffle=False))
+        if not len(out):
+            return self, replace(self, indices=self.indices[:0], values=self.values[:0], weights=None)
+        weights = np.ones(len(self), np.float32) if self.weights is None else self.weights.copy()
+        of = weights[out]
+        weights[out] = 0
+        held = replace(self, indices=np.asfortranarray(self.indices[out]), values=self.values[out], weights=of)
+        return replace(self, weights=weights), held
 
     def expand(self) -> Entries:
         """List every permutation of symmetric entries; others are returned as they are."""

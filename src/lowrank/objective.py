@@ -81,6 +81,51 @@ class Term:
             raise InputError("zero_weight needs each cell to be listed once; add the values of cells listed twice")
 
 
+def symmetric_terms(
+    lists: Sequence[Entries],
+    loss: Loss,
+    *,
+    zero_weight: float,
+    order_weights: Sequence[float] | None = None,
+) -> list[Term]:
+    r"""Make a term per list of symmetric entries, all explained by CP with one factor.
+
+    Each unordered tuple counts once. A term counts by its order weight relative to what it costs to predict zero for
+    all that is listed, :math:`\sum w x^2`, so with equal weights, the default, a short list matters as much as a long
+    one; the last list is the measure: its weight is taken as it is.
+
+    Raises
+    ------
+    InputError
+        If a list is not symmetric, is empty, holds zeros only, or is of another size; if there are as many weights as
+        lists not, or one is out of range.
+
+    Examples
+    --------
+    >>> from lowrank.data import Entries
+    >>> pairs, triples = Entries.collect([[0, 1]], [1.0], 3), Entries.collect([[0, 1, 2]], [3.0], 3)
+    >>> [term.weight for term in symmetric_terms([pairs, triples], Squared(), zero_weight=0.1)]
+    [4.5, 0.16666666666666666]
+    """
+    weights = [1.0] * len(lists) if order_weights is None else [check_number("order weight", w) for w in order_weights]
+    if not lists or len(weights) != len(lists):
+        raise InputError(f"order_weights must be one per list of entries; got {len(weights)} for {len(lists)}")
+    for entries in lists:
+        if not entries.symmetric:
+            raise InputError("symmetric CP needs symmetric entries; Entries.collect makes them")
+        if not len(entries):
+            raise InputError("there are no entries to factorize; lower the shift or min_count")
+        if entries.shape[0] != lists[0].shape[0]:
+            raise InputError(f"entries must be of one vocabulary; got {lists[0].shape[0]} and {entries.shape[0]} words")
+    sizes = [entries.squares() for entries in lists]
+    if not all(sizes):
+        raise InputError("every listed entry is zero, or of weight zero: there is nothing to explain")
+    return [
+        Term(x, CP(), loss, (0,) * x.order, weight * sizes[-1] / size / math.factorial(x.order), zero_weight)
+        for x, size, weight in zip(lists, sizes, weights, strict=True)
+    ]
+
+
 class Objective:
     r"""Sum of terms and penalties, :math:`f(U_1, \dots) = \sum_t \mathrm{term}_t + \sum_k \mathrm{penalty}_k(U_k)`.
 

@@ -1,72 +1,88 @@
-"""Word vectors by symmetric CP decomposition of an n-way association tensor."""
+"""Word vectors by symmetric CP decomposition of association tensors of one or several orders."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from lowrank import kernels, resources
+from lowrank.data import Entries
 from lowrank.embedding import Embedding
-from lowrank.errors import InputError, check_int
-from lowrank.forms import CP
-from lowrank.losses import Squared
-from lowrank.objective import Objective, Term
-from lowrank.penalties import L2, Penalty
+from lowrank.errors import check_int
+from lowrank.losses import Loss, Squared
+from lowrank.objective import Objective, symmetric_terms
+from lowrank.penalties import L2, Penalty, PositiveL1
 from lowrank.resources import check_memory
 from lowrank.solvers.quasi_newton import quasi_newton
 from lowrank.solvers.run import run
+from lowrank.solvers.start import best_scale, given_start, positive_start, zero_unlisted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from lowrank.data import Entries
-    from lowrank.solvers.run import Result
+    from lowrank.forms import Factors
+    from lowrank.objective import Term
+    from lowrank.solvers.run import Result, Sweep
+
+COPIES = 28
+"""Arrays of the size of the factor that a fit holds at once: 10 pairs of steps and gradients, and what a step needs."""
 
 
 class SymmetricCP:
     r"""One vector per word, such that the vectors of a tuple multiply to its association.
 
-    .. math:: \min_U \tfrac12 \sum_{e} w_e (x_e - m_e)^2 + \tfrac{z}{2} \sum_{c\ \text{unlisted}} m_c^2
-              + \mathrm{penalty}(U), \qquad m_e = \sum_r \prod_d U_{e_d r}
+    .. math:: \min_U \sum_n \alpha_n \Big[ \sum_{e} w_e\, \ell(x_e, m_e)
+              + z \sum_{c\ \text{unlisted}} \ell(0, m_c) \Big] + \mathrm{penalty}(U),
+              \qquad m_e = \sum_r \prod_d U_{e_d r}
 
-    Each unordered tuple of different words counts once (one that repeats a word by its share of the permutations). The
-    sum over the cells that are not listed is exact.
+    One order n makes CP-S, or CP-SN where the penalty is :class:`~lowrank.penalties.NonNegative`; several make JCP-S
+    and JCP-SN. Each unordered tuple of different words counts once (one that repeats a word by its share of the
+    permutations). The sum over the cells that are not listed is exact.
 
     Parameters
     ----------
     rank : int
         Columns of :math:`U`; the length of a word vector.
+    loss : Loss
+        :math:`\ell`; squared for associations, ``Poisson()`` for counts.
     zero_weight : float
         :math:`z`, how much an unlisted cell counts against a listed one of weight 1.
+    order_weights : sequence of float, optional
+        How much each list of entries counts, relative to its size: see :func:`~lowrank.objective.symmetric_terms`.
     penalty : Penalty
         Applied to :math:`U`; ``NonNegative()`` gives sparse vectors of parts.
+    start : ndarray of shape (V, r), optional
+        Where to begin instead of at random, up to a scale: factors of another order, of a lower rank, of older text.
+    solver : callable
+        Takes objective and start and yields sweeps: :func:`~lowrank.solvers.quasi_newton`, or
+        ``functools.partial(stochastic, ...)`` for tensors larger than memory.
+    validation : float
+        Share of the entries held out, whose loss tells when to stop; the vectors are those for which it was lowest.
     max_iter, tol
         See :func:`~lowrank.solvers.run.run`.
-    memory : int
-        See :func:`~lowrank.solvers.quasi_newton.quasi_newton`.
     seed : int, optional
-        Of the random start.
+        Of the random start and the entries held out.
     threads : int, optional
         All cores by default. The same seed and threads give the same bits.
     watch : callable, optional
-        Called with the :class:`~lowrank.solvers.run.Result` so far after each sweep.
+        Called with the :class:`~lowrank.solvers.run.Result` so far after each sweep, such as a
+        :class:`~lowrank.solvers.Checkpoint`.
 
     Attributes
     ----------
     factors_ : list of one ndarray of shape (V, rank)
         :math:`U`.
-    history_ : list of float
-        The objective at the start and after each sweep.
-    n_iter_, converged_, interrupted_
-        Sweeps; whether the objective settled; whether Ctrl-C stopped the sweeps.
+    result_ : Result
+        Objective, seconds and held-out loss of each sweep, and why it ended.
+    history_, n_iter_, converged_, interrupted_
+        The objective at the start and after each sweep; sweeps; whether it settled; whether Ctrl-C stopped it.
 
     References
     ----------
-    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.2 (CP-S). arXiv:1704.02686.
+    Bailey, Aeron (2017), Word embeddings via tensor factorization, sections 4.2 to 4.4. arXiv:1704.02686.
     The exact sum over zeros carries Hu, Koren, Volinsky (2008), eq. 3, to symmetric tensors.
 
     Examples
@@ -82,56 +98,64 @@ class SymmetricCP:
         self,
         rank: int = 300,
         *,
+        loss: Loss = Squared(),
         zero_weight: float = 0.1,
+        order_weights: Sequence[float] | None = None,
         penalty: Penalty = L2(0.0),
+        start: NDArray[Any] | None = None,
+        solver: Callable[[Objective, Factors], Iterator[Sweep]] = quasi_newton,
+        validation: float = 0.0,
         max_iter: int = 100,
         tol: float = 1e-3,
-        memory: int = 10,
         seed: int | None = None,
         threads: int | None = None,
         watch: Callable[[Result], None] | None = None,
     ) -> None:
         self.rank = rank
+        self.loss = loss
         self.zero_weight = zero_weight
+        self.order_weights = order_weights
         self.penalty = penalty
+        self.start = start
+        self.solver = solver
+        self.validation = validation
         self.max_iter = max_iter
         self.tol = tol
-        self.memory = memory
         self.seed = seed
         self.threads = threads
         self.watch = watch
 
-    def fit(self, entries: Entries) -> Self:
-        """Factorize symmetric entries of any order.
+    def fit(self, entries: Entries | Sequence[Entries]) -> Self:
+        """Factorize symmetric entries of any order, or of several at once.
 
         Raises
         ------
         InputError
-            If the entries are not symmetric or empty, or a parameter is out of range.
+            If entries are not symmetric, empty, all zero or of different sizes, or a parameter is out of range.
         """
-        check_int("rank", self.rank, low=1)
-        if not entries.symmetric:
-            raise InputError("symmetric CP needs symmetric entries; Entries.collect makes them")
-        if not len(entries):
-            raise InputError("there are no entries to factorize; lower the shift or min_count")
-        self._check_memory(entries)
         rng = np.random.default_rng(self.seed)
-        each_tuple_once = 1 / math.factorial(entries.order)
-        every_mode_shares_u = (0,) * entries.order
-        term = Term(entries, CP(), Squared(), every_mode_shares_u, each_tuple_once, self.zero_weight)
-        objective = Objective([term], [self.penalty], threads=self.threads)
-        # associations are positive, so random rows around a common positive direction start nearer than centred ones
-        random = (1 + rng.standard_normal((entries.shape[0], self.rank))).astype(np.float32)
-        loss_alone = Objective([term], [L2(0.0)], threads=self.threads)
-        start = _best_scale(loss_alone, self.penalty.prox(random, 0.0), entries.order)
-        solver = quasi_newton(objective, [start], memory=self.memory)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
-        self.factors_ = result.factors
-        self.history_ = result.history
-        self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        self.interrupted_ = result.interrupted
-        return self
+        lists = self._lists(entries)
+        known, held = zip(*(x.hold_out(self.validation, rng) for x in lists), strict=True)
+        terms = self._terms(known)
+        size = lists[0].shape[0]
+        self._check_memory(size)
+        if self.start is None:
+            start = positive_start(size, self.rank, rng)
+        else:
+            start = given_start(self.start, size, rank=self.rank, rng=rng)
+        start = zero_unlisted(self.penalty.prox(start, 0.0), lists)
+        return self._run(terms, best_scale(terms, start, threads=self.threads), held if self.validation else ())
+
+    def partial_fit(self, entries: Entries | Sequence[Entries]) -> Self:
+        """Go on from the present vectors for one sweep over entries of new text with the same vocabulary.
+
+        The sweep is one of ``solver``; take a stochastic one, for which it is an epoch. Without vectors yet this is
+        :meth:`fit`.
+        """
+        if not hasattr(self, "factors_"):
+            return self.fit(entries)
+        terms = self._terms(self._lists(entries))
+        return self._run(terms, self.factors_[0], max_iter=1, tol=0.0)
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
         """Give the association :math:`m` that the model expects of tuples; shapes (n, order) -> (n,)."""
@@ -140,29 +164,32 @@ class SymmetricCP:
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
         """Give the rows of :math:`U` their words, and how often these occur."""
-        return Embedding(words, self.factors_[0], counts=counts)
+        U = self.factors_[0]
+        return Embedding(words, np.maximum(U, 0) if isinstance(self.penalty, PositiveL1) else U, counts=counts)
 
-    def _check_memory(self, entries: Entries) -> None:
+    def _lists(self, entries: Entries | Sequence[Entries]) -> list[Entries]:
+        check_int("rank", self.rank, low=1)
+        return [entries] if isinstance(entries, Entries) else list(entries)
+
+    def _terms(self, lists: Sequence[Entries], **how: Any) -> list[Term]:
+        how = {"zero_weight": self.zero_weight, "order_weights": self.order_weights} | how
+        return symmetric_terms(lists, self.loss, **how)
+
+    def _run(self, terms: list[Term], start: NDArray[Any], held: Sequence[Entries] = (), **how: Any) -> Self:
+        objective = Objective(terms, [self.penalty], threads=self.threads)
+        measure = Objective(self._terms(held, zero_weight=0.0), [L2()], threads=self.threads).value if held else None
+        how = {"max_iter": self.max_iter, "tol": self.tol} | how
+        self.result_ = run(self.solver(objective, [start]), watch=self.watch, measure=measure, **how)
+        self.factors_, self.history_ = self.result_.factors, self.result_.history
+        self.n_iter_, self.converged_ = self.result_.n_iter, self.result_.converged
+        self.interrupted_ = self.result_.interrupted
+        return self
+
+    def _check_memory(self, size: int) -> None:
         """Refuse a rank whose factor, its history of steps and gradients per thread would not fit."""
-        copies = 2 * self.memory + 8 + 2 * (self.threads or resources.cores())
+        copies = COPIES + 2 * (self.threads or resources.cores())
         check_memory(
-            4.0 * copies * entries.shape[0] * self.rank,
-            f"a model of {entries.shape[0]:,} words and rank {self.rank}",
+            4.0 * copies * size * self.rank,
+            f"a model of {size:,} words and rank {self.rank}",
             "lower the rank or the size of the vocabulary",
         )
-
-
-def _best_scale(objective: Objective, u: NDArray[np.float32], order: int) -> NDArray[np.float32]:
-    """Scale a start so that the objective is lowest along its ray.
-
-    Predictions scale with ``s = t^order`` when ``u`` scales with ``t``, so the squared loss is ``f(0) - b s + c s^2``;
-    one gradient gives ``b`` and ``c``.
-    """
-    at_zero = objective.value([np.zeros_like(u)])
-    at_one, (gradient,) = objective.value_and_gradient([u])
-    slope = float(np.vdot(gradient.astype(float), u)) / order
-    c = slope - (at_one - at_zero)
-    if c <= 0:  # every prediction is zero, whatever the scale
-        return u
-    s = (2 * c - slope) / (2 * c)
-    return u * np.float32(max(s, float(np.finfo(np.float32).tiny)) ** (1 / order))
