@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowrank import InputError
-from lowrank.embedding import Embedding, unit_rows
+from lowrank.embedding import Embedding, components, components_of, unit_rows
 from strategies import embeddings
 
 ROYAL = Embedding(
@@ -272,3 +272,23 @@ def test_what_cannot_be_saved_leaves_nothing(tmp_path, embedding, fault):
     with pytest.raises(InputError, match=fault):
         embedding.save(tmp_path / "e")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_zeros_are_counted_and_left_out():
+    """``sparsity`` is the share of exact zeros; the sparse matrix holds the others."""
+    embedding = Embedding(["a", "b"], [[0.0, 2.0, 0.0], [0.0, 0.0, -1.0]])
+    assert embedding.sparsity == pytest.approx(4 / 6)
+    assert embedding.to_sparse().nnz == 2
+    assert np.array_equal(embedding.to_sparse().toarray(), embedding.vectors)
+
+
+def test_components():
+    """Columns are named by their strongest words, by magnitude; empty ones are left out."""
+    embedding = Embedding(["a", "b", "c"], [[0.0, 2.0, 0.0], [0.0, -3.0, 1.0], [0.0, 1.0, 0.0]])
+    found = components(embedding, top=2)
+    assert [(c.column, c.words) for c in found] == [(1, [("b", -3.0), ("a", 2.0)]), (2, [("b", 1.0)])]
+    assert [c.share for c in found] == [1.0, pytest.approx(1 / 3)]
+    assert [c.column for c in components_of(embedding, "b", "a")] == [1]
+    assert [c.column for c in components_of(embedding, "b", most=1)] == [2]  # all of column 2 is b
+    with pytest.raises(InputError, match="zebra"):
+        components_of(embedding, "zebra")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from lowrank import __version__
+from lowrank.cli.components import components
 from lowrank.cli.convert import convert
 from lowrank.cli.corpus import corpus
 from lowrank.cli.count import count
@@ -31,6 +32,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     train: "lowrank train wiki.txt.xz --out vectors",
     neighbours: "lowrank neighbours vectors apollo",
     phrase: "lowrank phrase vectors apollo god 'apollo*moon'",
+    components: "lowrank components vectors apollo",
     evaluate: "lowrank evaluate vectors --pairs simlex.txt",
     convert: "lowrank convert vectors vectors.txt --to word2vec",
     corpus: "lowrank corpus articles/ --out corpus --min-count 10",

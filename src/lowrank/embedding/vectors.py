@@ -79,6 +79,17 @@ class Embedding:
         return unit_rows(self.vectors)
 
     @cached_property
+    def sparsity(self) -> float:
+        """Share of elements that are exactly zero."""
+        return 1 - np.count_nonzero(self.vectors) / self.vectors.size
+
+    def to_sparse(self) -> Any:
+        """Give the vectors as a :class:`scipy.sparse.csr_array` of shape (V, R)."""
+        from scipy.sparse import csr_array
+
+        return csr_array(self.vectors)
+
+    @cached_property
     def lowercase(self) -> bool:
         """Whether no word begins with an upper-case letter."""
         return not any(word[:1].isupper() for word in self.words)
