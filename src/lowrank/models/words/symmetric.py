@@ -169,7 +169,9 @@ class SymmetricCP:
 
     def _lists(self, entries: Entries | Sequence[Entries]) -> list[Entries]:
         check_int("rank", self.rank, low=1)
-        return [entries] if isinstance(entries, Entries) else list(entries)
+        lists = [entries] if isinstance(entries, Entries) else list(entries)
+        self._terms(lists)  # refuses what cannot be explained before any work is done
+        return lists
 
     def _terms(self, lists: Sequence[Entries], **how: Any) -> list[Term]:
         how = {"zero_weight": self.zero_weight, "order_weights": self.order_weights} | how

@@ -1,0 +1,251 @@
+"""Stopping by a measure, divergence, checkpoints, starts: what every iterative model shares."""
+
+import json
+
+import numpy as np
+import pytest
+
+import reference
+from lowrank.data import Entries
+from lowrank.errors import InputError
+from lowrank.losses import Poisson, Squared
+from lowrank.models.words.symmetric import SymmetricCP
+from lowrank.objective import Objective, symmetric_terms
+from lowrank.penalties import L2, NonNegative, PositiveL1
+from lowrank.solvers import Checkpoint, DivergedWarning, Sweep, load_checkpoint, run, save_checkpoint
+from lowrank.solvers.start import best_scale, given_start, positive_start, zero_unlisted
+
+
+def sweeps(values):
+    return (Sweep([np.array([float(value)])], float(value)) for value in values)
+
+
+def some_entries(seed=0, *, size=12, n=60, order=3):
+    rng = np.random.default_rng(seed)
+    return Entries.collect(rng.integers(0, size, (n, order)), rng.random(n) + 0.1, size)
+
+
+def test_the_lowest_measure_is_kept():
+    """The sweep with the lowest measure gives the factors; so many worse ones in a row end the run."""
+    result = run(sweeps(range(20, 0, -1)), max_iter=50, measure=lambda f: abs(f[0].item() - 15), patience=3)
+    assert (result.factors[0].item(), result.best, result.n_iter) == (15, 5, 8)
+    assert result.measured == [5, 4, 3, 2, 1, 0, 1, 2, 3]
+    assert result.converged
+    exhausted = run(sweeps(range(20, 0, -1)), max_iter=7, measure=lambda f: abs(f[0].item() - 15))
+    assert (exhausted.factors[0].item(), exhausted.n_iter, exhausted.converged) == (15, 7, False)
+
+
+@pytest.mark.parametrize("value", [np.inf, np.nan])
+def test_divergence_keeps_the_last_good_factors(value):
+    """An objective that is not finite ends the run with a warning that names the sweep."""
+    with pytest.warns(DivergedWarning, match="in sweep 3; kept the factors of sweep 2; take shorter steps"):
+        result = run(sweeps([3, 2, 1, value, 0]), max_iter=9, tol=1e-3)
+    assert (result.factors[0].item(), result.history) == (1, [3, 2, 1])
+    assert (result.diverged, result.converged, result.interrupted) == (True, False, False)
+
+
+def test_checkpoint_is_what_was_reached(tmp_path):
+    """A run goes on from a checkpoint; one that is not due writes nothing; another folder is not replaced."""
+    path = tmp_path / "reached"
+    result = run(sweeps([3, 2, 1]), max_iter=2, watch=Checkpoint(path, every=0))
+    again = load_checkpoint(path)
+    assert np.array_equal(again.factors[0], result.factors[0])
+    assert (again.history, again.best, again.n_iter) == (result.history, 2, 2)
+    run(sweeps([9, 8]), max_iter=1, watch=Checkpoint(path, every=1000))
+    assert load_checkpoint(path).history == result.history
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "meta.json").write_text(json.dumps({"kind": "corpus", "version": 1}))
+    with pytest.raises(InputError, match="is no checkpoint"):
+        Checkpoint(other)
+
+
+@pytest.mark.parametrize("damage", ["cut", "absent", "key"])
+def test_damaged_checkpoints_are_refused(damage, tmp_path):
+    """A checkpoint that is cut short or lacks a part is refused by name."""
+    path = tmp_path / "reached"
+    save_checkpoint(run(sweeps([3, 2]), max_iter=1), path)
+    file = path / "factors.safetensors"
+    if damage == "cut":
+        file.write_bytes(file.read_bytes()[:-4])
+    elif damage == "absent":
+        file.unlink()
+    else:
+        meta = json.loads((path / "meta.json").read_text())
+        (path / "meta.json").write_text(json.dumps({key: meta[key] for key in ("kind", "version")}))
+    with pytest.raises(InputError, match="reached"):
+        load_checkpoint(path)
+
+
+def test_going_on_from_a_checkpoint(tmp_path):
+    """Factors of a checkpoint start where they were: the objective goes on falling from there."""
+    x = some_entries()
+    first = SymmetricCP(3, seed=0, max_iter=5, tol=0.0, watch=Checkpoint(tmp_path / "c", every=0)).fit(x)
+    reached = load_checkpoint(tmp_path / "c")
+    assert np.array_equal(reached.factors[0], first.factors_[0])
+    second = SymmetricCP(3, start=reached.factors[0], max_iter=5, tol=0.0).fit(x)
+    assert second.history_[0] <= first.history_[-1] * (1 + 1e-6)
+    assert second.history_[-1] < first.history_[-1]
+
+
+def test_held_out_entries_are_neither_known_nor_zero():
+    """The loss does not see held-out entries: neither their values nor their place among the zeros count."""
+    x = some_entries(n=100)
+    known, held = x.hold_out(0.3, np.random.default_rng(0))
+    out = known.weights == 0
+    assert out.sum() == round(0.3 * len(x)) == len(held)
+    assert np.array_equal(held.indices, x.indices[out])
+    assert np.array_equal(held.values, x.values[out])
+    u = positive_start(12, 2, np.random.default_rng(1)).astype(float)
+    dense, _ = reference.dense(x)
+    cells = reference.cp([u] * 3)
+    is_held, is_known = reference.cells(held), reference.cells(x) & ~reference.cells(held)
+    truth = 0.5 * np.sum((dense - cells)[is_known] ** 2) + 0.05 * np.sum(cells[~is_known & ~is_held] ** 2)
+    (term,) = symmetric_terms([known], Squared(), zero_weight=0.1)
+    assert Objective([term], [L2()]).value([u]) == pytest.approx(truth / 6)  # each tuple once, not each permutation
+    with pytest.raises(InputError, match="the share held out must be below 1"):
+        x.hold_out(1.0, np.random.default_rng(0))
+
+
+def test_validation_stops_before_overfitting():
+    """With noise and many columns the held-out loss rises after a while; the vectors before that are kept."""
+    rng = np.random.default_rng(0)
+    planted = rng.random((15, 2))
+    rows = np.array([row for row in np.ndindex(15, 15, 15) if row[0] > row[1] > row[2]])
+    values = reference.cp([planted] * 3)[tuple(rows.T)] + 0.3 * rng.standard_normal(len(rows))
+    x = Entries.collect(rows, values, 15)
+    model = SymmetricCP(12, zero_weight=0.0, validation=0.2, seed=0, max_iter=200, tol=0.0).fit(x)
+    result = model.result_
+    assert result.converged
+    assert result.best < result.n_iter
+    assert result.measured[result.best] == min(result.measured)
+    full = SymmetricCP(12, zero_weight=0.0, seed=0, max_iter=200, tol=0.0).fit(x)
+
+    def error(fitted):
+        return np.linalg.norm(fitted.predict(rows) - reference.cp([planted] * 3)[tuple(rows.T)])
+
+    assert error(model) < error(full)
+
+
+def test_starts():
+    """Given columns stay, missing ones are random and short; what no entry names is zero."""
+    rng = np.random.default_rng(0)
+    given = rng.standard_normal((6, 2))
+    u = given_start(given, 6, rank=5, rng=rng)
+    assert np.array_equal(u[:, :2], given.astype(np.float32))
+    assert 0 < np.abs(u[:, 2:]).max() < np.abs(given).max()
+    x = Entries.collect([[0, 1, 2], [2, 3, 1]], [1.0, 2.0], 6)
+    assert np.flatnonzero(zero_unlisted(u, [x]).any(axis=1)).tolist() == [0, 1, 2, 3]
+    for wrong, message in ((given[:5], "a row for each of 6 words"), (given * np.nan, "start must be finite")):
+        with pytest.raises(InputError, match=message):
+            given_start(wrong, 6, rank=5, rng=rng)
+    with pytest.raises(InputError, match="1 to 1 columns"):
+        given_start(given, 6, rank=1, rng=rng)
+
+
+@pytest.mark.parametrize("loss", [Squared(), Poisson()], ids=repr)
+def test_best_scale_of_several_orders(loss):
+    """The scale that is best for pairs and triples together: no other multiple has a lower objective."""
+    lists = [some_entries(order=2), some_entries(order=3)]
+    terms = symmetric_terms(lists, loss, zero_weight=0.1)
+    f = Objective(terms, [L2()])
+    start = best_scale(terms, np.abs(np.random.default_rng(0).standard_normal((12, 3))) * 7)
+    best = f.value([start])
+    near = 1e-3 * best
+    assert all(f.value([t * start]) > best - near for t in (0.5, 0.9, 0.97, 1.03, 1.1, 2.0))
+
+
+@pytest.mark.parametrize("penalty", [L2(1e-4), NonNegative(1e-4)], ids=repr)
+def test_joint_recovery(penalty):
+    """Vectors that made pairs, triples and quadruples at once are found again from all of them."""
+    rng = np.random.default_rng(3)
+    planted = rng.random((10, 3)) * (rng.random((10, 3)) < 0.7) + 0.05
+    lists = []
+    for order in (2, 3, 4):
+        rows = np.array([row for row in np.ndindex(*(10,) * order) if list(row) == sorted(row, reverse=True)])
+        lists.append(Entries.collect(rows, reference.cp([planted] * order)[tuple(rows.T)], 10))
+    models = [
+        SymmetricCP(3, zero_weight=1.0, penalty=penalty, tol=1e-9, max_iter=2000, seed=seed).fit(lists)
+        for seed in range(3)
+    ]
+    (found,) = min(models, key=lambda model: model.history_[-1]).factors_
+    cosines = np.abs((found / np.linalg.norm(found, axis=0)).T @ (planted / np.linalg.norm(planted, axis=0)))
+    assert (cosines.max(axis=0) > 0.99).all()
+    assert set(cosines.argmax(axis=0)) == {0, 1, 2}
+
+
+def test_order_weights_trade_fits():
+    """The more an order counts, the better it is fitted and the worse the other."""
+    lists = [some_entries(1, order=2), some_entries(2, order=3)]
+
+    def errors(weights):
+        model = SymmetricCP(2, order_weights=weights, seed=0, tol=1e-6, max_iter=500).fit(lists)
+        return [float(np.sum((model.predict(x.indices) - x.values) ** 2)) for x in lists]
+
+    pairs_first, triples_first = errors([10.0, 1.0]), errors([0.1, 1.0])
+    assert pairs_first[0] < triples_first[0]
+    assert pairs_first[1] > triples_first[1]
+
+
+def test_weight_of_an_order_is_relative():
+    """Values of another unit, and twice the entries, leave the balance of orders as it is."""
+    triples = Entries.collect([[0, 1, 2], [2, 3, 4], [0, 3, 5]], [1.0, 2.0, 3.0], 6)
+    for pairs in ([[0, 1], [2, 3]], [4.0, 1.0]), ([[0, 1], [2, 3], [4, 5]], [40.0, 10.0, 5.0]):
+        terms = symmetric_terms([Entries.collect(*pairs, 6), triples], Squared(), zero_weight=0.0)
+        at_zero = [Objective([term], [L2()]).value([np.zeros((6, 1))]) for term in terms]
+        assert at_zero == pytest.approx([7.0, 7.0])  # half of 1 + 4 + 9
+
+
+def test_words_of_no_tuple_have_no_vector():
+    """A word that occurs in no tuple gets zeros, whatever zeros weigh, and the others are not disturbed."""
+    x = Entries.collect([[0, 1, 2], [3, 4, 5]], [1.0, 1.0], 8)
+    for zero_weight in (0.0, 0.1):
+        (u,) = SymmetricCP(3, zero_weight=zero_weight, seed=0, max_iter=50, tol=0.0).fit(x).factors_
+        assert not u[6:].any()
+        assert u[:6].any(axis=1).all()
+
+
+def test_partial_fit_goes_on():
+    """One sweep over other entries starts from the present vectors; the first call is a fit."""
+    x, y = some_entries(0), some_entries(1)
+    model = SymmetricCP(3, seed=0, max_iter=20, tol=0.0).partial_fit(x)
+    assert np.array_equal(model.factors_[0], SymmetricCP(3, seed=0, max_iter=20, tol=0.0).fit(x).factors_[0])
+    before = model.factors_[0]
+    model.partial_fit(y)
+    assert model.n_iter_ == 1
+    assert model.history_[1] < model.history_[0]
+    assert not np.array_equal(before, model.factors_[0])
+    with pytest.raises(InputError, match="need a factor row per index"):
+        model.partial_fit(some_entries(size=20))
+
+
+def test_positive_part_is_what_positive_l1_means():
+    """With the seed's variant of the lasso negative elements are taken for zeros."""
+    model = SymmetricCP(6, penalty=PositiveL1(0.01), zero_weight=1.0, seed=0, max_iter=30, tol=0.0).fit(some_entries())
+    assert (model.factors_[0] < 0).any()
+    vectors = model.embedding([f"w{k}" for k in range(12)]).vectors
+    assert np.array_equal(vectors, np.maximum(model.factors_[0], 0))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "lists", "message"),
+    [
+        ({"order_weights": [1.0]}, [2, 3], "order_weights must be one per list of entries; got 1 for 2"),
+        ({"order_weights": [1.0, -1.0]}, [2, 3], "order weight must be a finite number of at least 0; got -1"),
+        ({}, [], "one per list of entries; got 0 for 0"),
+        ({"validation": -0.1}, [3], "validation must be a finite number of at least 0; got -0.1"),
+    ],
+)
+def test_joint_refusals(parameters, lists, message):
+    """What cannot be decomposed together is refused in a sentence."""
+    with pytest.raises(InputError, match=message):
+        SymmetricCP(2, **parameters).fit([some_entries(order=order) for order in lists])
+
+
+def test_useless_entries_are_refused():
+    """All zeros, and vocabularies of different sizes, are refused in a sentence."""
+    zeros = Entries.collect([[0, 1, 2]], [0.0], 3)
+    with pytest.raises(InputError, match="every listed entry is zero"):
+        SymmetricCP(2).fit(zeros)
+    with pytest.raises(InputError, match="entries must be of one vocabulary; got 12 and 20 words"):
+        SymmetricCP(2).fit([some_entries(order=2), some_entries(size=20)])
