@@ -2,6 +2,7 @@
 
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -34,6 +35,18 @@ def entry_weights(text: str) -> str | tuple[float, float]:
     if not (0 < largest < math.inf and 0 <= power < math.inf):
         raise typer.BadParameter(f"X must be above 0 and A at least 0; got {text!r}")
     return largest, power
+
+
+def per_order(read: Callable[[str], Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """Make a reader of values for each order: ``1/15`` is 1 for pairs and 15 for triples, ``1`` is for all."""
+
+    def values(text: Any) -> tuple[Any, ...]:
+        try:
+            return tuple(read(part) for part in str(text).split("/"))
+        except ValueError:
+            raise typer.BadParameter(f"give a number, or one for each order such as 1/15; got {text!r}") from None
+
+    return values
 
 
 def given(words: list[str]) -> list[str]:
@@ -125,7 +138,13 @@ Memory = Annotated[
 
 # Weights
 Shift = Annotated[
-    float, typer.Option(min=1, max=LARGEST, help="Entries are max(PMI - log SHIFT, 0).", rich_help_panel=WEIGHTS)
+    Any,
+    typer.Option(
+        parser=per_order(float),
+        metavar="K[/K...]",
+        help="Entries are max(PMI - log K, 0); a K for each order where there are several.",
+        rich_help_panel=WEIGHTS,
+    ),
 ]
 Smoothing = Annotated[
     float, typer.Option(min=0.01, max=1, help="Power of the words' probabilities.", rich_help_panel=WEIGHTS)
@@ -133,34 +152,75 @@ Smoothing = Annotated[
 Weights = Annotated[
     Any,
     typer.Option(
-        parser=entry_weights,
-        metavar="log|count|uniform|X,A",
-        help="Weight of an entry of count n: log(1 + n), n, 1, or min(n / X, 1)^A.",
+        parser=per_order(entry_weights),
+        metavar="log|count|uniform|X,A[/...]",
+        help="Weight of an entry of count n: log(1 + n), n, 1, or min(n / X, 1)^A; one for each order, or for all.",
         rich_help_panel=WEIGHTS,
     ),
 ]
 
-# Model
+# Model, for `train`: options not given are left to the model
+METHOD_NAMES = Literal[
+    "cp-sn",
+    "cp-s",
+    "cp",
+    "jcp-sn",
+    "jcp-s",
+    "tucker",
+    "cp-apr",
+    "ppmi-svd",
+    "nnse",
+    "glove",
+    "cbow",
+    "sgns",
+    "random",
+]
 Method = Annotated[
-    Literal["cp-sn", "cp-s", "ppmi-svd"],
+    METHOD_NAMES,
     typer.Option(
-        help="Symmetric CP of the PPMI tensor, non-negative with exact zeros or free; or SVD of the PPMI matrix.",
+        help="cp-sn, cp-s: symmetric CP of the PPMI tensor, non-negative with exact zeros, or free. jcp-...: of all"
+        " orders from 2 on together. cp: a factor for each mode, by alternating least squares. tucker: with a core."
+        " cp-apr: of the counts, Poisson. ppmi-svd, nnse, glove: of pairs. cbow, sgns: gensim's word2vec. random:"
+        " chance level.",
         rich_help_panel=MODEL,
     ),
 ]
+
+
+def _model(*flags: str, **how: Any) -> Any:
+    """Make an option of the model; unless given, it is left to the model."""
+    return typer.Option(*flags, rich_help_panel=MODEL, **how)
+
+
 Rank = Annotated[int, typer.Option(min=1, help="Length of a vector.", rich_help_panel=MODEL)]
+ModelRank = Annotated[int | None, _model(min=1, help="Length of a vector.", show_default="300; tucker 50, cp-apr 100")]
 ZeroWeight = Annotated[
-    float, typer.Option(min=0, max=LARGEST, help="Weight of tuples that do not occur.", rich_help_panel=MODEL)
+    float | None, _model(min=0, max=LARGEST, help="Weight of tuples that do not occur.", show_default="0.1")
 ]
-L1 = Annotated[
-    float, typer.Option("--l1", min=0, max=LARGEST, help="Weight of the sum of vectors.", rich_help_panel=MODEL)
+OrderWeights = Annotated[
+    Any | None,
+    _model(
+        parser=per_order(float), metavar="A/B...", help="How much each order counts, from 2 on.", show_default="1/1"
+    ),
 ]
-L2 = Annotated[
-    float, typer.Option("--l2", min=0, max=LARGEST, help="Weight of the squared vectors.", rich_help_panel=MODEL)
-]
-MaxIter = Annotated[int, typer.Option(min=1, help="Sweeps at most.", rich_help_panel=MODEL)]
+L1 = Annotated[float | None, _model("--l1", min=0, max=LARGEST, help="Weight of the sum of vectors; nnse: of codes.")]
+L2 = Annotated[float | None, _model("--l2", min=0, max=LARGEST, help="Weight of the squared vectors.")]
+Power = Annotated[float | None, _model(min=0, max=LARGEST, help="Power of the singular values.", show_default="0.5")]
+Orthogonal = Annotated[int | None, _model(min=0, help="First sweeps with orthogonal factors.", show_default="0")]
+MaxIter = Annotated[int | None, _model(min=1, help="Sweeps at most.", show_default="100; cp, tucker 50")]
 Tol = Annotated[
-    float,
-    typer.Option(min=0, help="Stop when three sweeps each gain less than this part of all.", rich_help_panel=MODEL),
+    float | None,
+    _model(min=0, help="Stop when three sweeps each gain less than this part of all.", show_default="0.001"),
 ]
+Validation = Annotated[float | None, _model(min=0, max=0.99, help="Share of entries held out to stop by.")]
+Solver = Annotated[
+    Literal["quasi-newton", "online"] | None,
+    _model(help="Full gradients, or batches with Adam.", show_default="quasi-newton"),
+]
+Step = Annotated[float | None, _model(min=0, max=LARGEST, help="Length of a step of the online solver.")]
+Batch = Annotated[int | None, _model(min=1, help="Entries per step of the online solver.")]
+SampledZeros = Annotated[float | None, _model(min=0, max=LARGEST, help="Zeros to sample per entry, online.")]
+Epochs = Annotated[int | None, _model(min=1, help="Passes over the data.")]
+Context = Annotated[int | None, _model(min=1, max=1000, help="Words to each side, of word2vec.", show_default="5")]
+Negative = Annotated[int | None, _model(min=1, max=1000, help="Noise words per word, of word2vec.", show_default="5")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same vectors.", rich_help_panel=MODEL)]

@@ -1,4 +1,4 @@
-"""From what ``lowrank train`` is given to counts, through a corpus and counts that an earlier run may have kept."""
+"""From what ``lowrank train`` is given to a corpus and to counts, or to those that an earlier run has kept."""
 
 from __future__ import annotations
 
@@ -68,38 +68,39 @@ class Shelf:
 
     def content(self) -> list[str]:
         """Name what is kept so far."""
-        places = [self.folder / name for name in ("corpus", "counts")] if self.folder else []
+        kept = ("corpus", *(f"counts-{order}" for order in range(2, 6)))
+        places = [self.folder / name for name in kept] if self.folder else []
         return [str(place) for place in places if place.exists()]
 
 
-def counts_of(
-    source: str,
-    steps: show.Steps,
-    shelf: Shelf,
-    corpus_options: dict[str, Any],
-    count_options: dict[str, Any],
-    resources: dict[str, Any],
-) -> Counts:
-    """Take ``source`` as far as counts: read it and count it, or open what is kept."""
+def corpus_of(source: str, steps: show.Steps, shelf: Shelf, options: dict[str, Any], threads: int | None) -> Corpus:
+    """Take ``source`` as far as a corpus: read it, or open what is kept."""
     from lowrank.text.corpus import Corpus
-    from lowrank.text.counts import Counts
     from lowrank.text.stopwords import stop_words
 
     def read(**to: Any) -> Corpus:
-        return Corpus.build(source, jobs=resources["threads"], **corpus_options, **to)
-
-    def count(**to: Any) -> Counts:
-        return counted(corpus, steps, count_options, **resources, **to)
+        return Corpus.build(source, jobs=threads, **options, **to)
 
     kind = kind_of(source)
-    if kind == "counts":
-        return Counts.open(source)
     with steps("corpus") as facts:
-        words = {"stop_words": sorted(stop_words(corpus_options["stop_words"]))}  # not the name of their file
-        origin = {"text": _stamp(source), **corpus_options, **words} if kind == "text" else {}
-        corpus = shelf.get("corpus", origin, read, Corpus.open) if kind == "text" else Corpus.open(source)
+        words = {"stop_words": sorted(stop_words(options["stop_words"]))}  # not the name of their file
+        origin = {"text": _stamp(source), **options, **words} if kind == "text" else {}
+        corpus: Corpus = shelf.get("corpus", origin, read, Corpus.open) if kind == "text" else Corpus.open(source)
         facts.update(show.sizes_of_corpus(corpus))
-    counts: Counts = shelf.get("counts", {"corpus": corpus.digest, **count_options}, count, Counts.open)
+    return corpus
+
+
+def counts_of(
+    corpus: Corpus, steps: show.Steps, shelf: Shelf, options: dict[str, Any], resources: dict[str, Any]
+) -> Counts:
+    """Count a corpus, or open what is kept."""
+    from lowrank.text.counts import Counts
+
+    def count(**to: Any) -> Counts:
+        return counted(corpus, steps, options, **resources, **to)
+
+    name = f"counts-{options['order']}"
+    counts: Counts = shelf.get(name, {"corpus": corpus.digest, **options}, count, Counts.open)
     return counts
 
 

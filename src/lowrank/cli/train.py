@@ -1,16 +1,25 @@
 """``lowrank train``: the whole path from text to word vectors."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lowrank.cli import faults, show
 from lowrank.cli import options as o
-from lowrank.cli.stages import Shelf, counts_of, kind_of
+from lowrank.cli.methods import METHODS
+from lowrank.cli.stages import Shelf, corpus_of, counts_of, kind_of
 from lowrank.errors import InputError
 from lowrank.files import whole_folder
 from lowrank.progress import bar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lowrank.embedding import Embedding
+    from lowrank.text.vocabulary import Vocabulary
 
 Keep = Annotated[
     Path | None,
@@ -18,16 +27,18 @@ Keep = Annotated[
 ]
 Order = Annotated[
     int | None,
-    typer.Option(min=2, max=5, help=o.ORDER_HELP, show_default="3; 2 for ppmi-svd", rich_help_panel=o.COUNTS),
+    typer.Option(min=2, max=5, help=o.ORDER_HELP, show_default="3; 2 for pairs", rich_help_panel=o.COUNTS),
 ]
 TupleMinCount = Annotated[
-    int | None,
+    Any,
     typer.Option(
-        min=1, max=o.LARGEST, help=o.TUPLE_MIN_COUNT_HELP, show_default="2; 1 for pairs", rich_help_panel=o.COUNTS
+        parser=o.per_order(int),
+        metavar="N[/N...]",
+        help="Drop tuples that are rarer; an N for each order where there are several.",
+        show_default="2; 1 for pairs",
+        rich_help_panel=o.COUNTS,
     ),
 ]
-BOTH_CP = ("cp-sn", "cp-s")
-METHODS_WITH = {"zero_weight": BOTH_CP, "max_iter": BOTH_CP, "tol": BOTH_CP, "l1": ("cp-sn",), "l2": ("cp-s",)}
 
 
 def train(
@@ -52,94 +63,146 @@ def train(
     width: o.Width = 10,
     tuple_min_count: TupleMinCount = None,
     memory: o.Memory = None,
-    shift: o.Shift = 1.0,
+    shift: o.Shift = "1",
     smoothing: o.Smoothing = 1.0,
     weights: o.Weights = "log",
     method: o.Method = "cp-sn",
-    rank: o.Rank = 300,
-    zero_weight: o.ZeroWeight = 0.1,
-    l1: o.L1 = 0.0,
-    l2: o.L2 = 0.0,
-    max_iter: o.MaxIter = 100,
-    tol: o.Tol = 1e-3,
+    rank: o.ModelRank = None,
+    zero_weight: o.ZeroWeight = None,
+    order_weights: o.OrderWeights = None,
+    l1: o.L1 = None,
+    l2: o.L2 = None,
+    power: o.Power = None,
+    orthogonal: o.Orthogonal = None,
+    max_iter: o.MaxIter = None,
+    tol: o.Tol = None,
+    validation: o.Validation = None,
+    solver: o.Solver = None,
+    step: o.Step = None,
+    batch: o.Batch = None,
+    sampled_zeros: o.SampledZeros = None,
+    epochs: o.Epochs = None,
+    context: o.Context = None,
+    negative: o.Negative = None,
     seed: o.Seed = 0,
 ) -> None:
     """Make word vectors of text: read it, count tuples of words, weight them, and factorize."""
     from lowrank.embedding import Embedding
-    from lowrank.text.tokens import Tokenizer, whitespace
-    from lowrank.text.weighting import ppmi
 
+    chosen, settings = METHODS[method], ctx.params
     _refuse_idle_options(ctx, source, method)
     _refuse_idle_shelf(keep, source, out)
-    corpus_options = {
-        "min_count": min_count,
-        "max_size": max_size,
-        "stop_words": None if stop_words == "none" else stop_words,
-        "tokenizer": whitespace if tokenised else Tokenizer(),
-        "format": format_,
-        "field": field,
-        "encoding": encoding,
-        "errors": errors,
-    }
-    order = order or (2 if method == "ppmi-svd" else 3)
-    least = tuple_min_count or (1 if order == 2 else 2)
-    count_options = {"order": order, "window": window, "width": width, "min_count": least}
+    orders = _orders(method, order, kind_of(source))
+    model = chosen.make({name: settings[name] for name in chosen.has if settings[name] is not None})
     steps, shelf = show.Steps(silent=as_json), Shelf(keep, force=force)
     with whole_folder(out, kind="embedding", overwrite=force) as draft, faults.keeping(shelf.content):
-        resources = {"threads": threads, "memory": memory}
-        counts = counts_of(source, steps, shelf, corpus_options, count_options, resources)
-        with steps("weights") as facts:
-            entries = ppmi(counts, shift=shift, smoothing=smoothing, weights=weights)
-            facts["entries"] = len(entries)
+        data, vocabulary = _data(source, steps, shelf, needs=chosen.needs, orders=orders, settings=settings)
         with steps("factors") as facts:
-            sweeps = {"zero_weight": zero_weight, "max_iter": max_iter, "tol": tol, "threads": threads}
-            model = _model(method, rank, seed, l1 or l2, sweeps)
-            vectors, interrupted = _fit(model, entries, counts.vocabulary.words, max_iter, facts)
-        meta = {"trained": {name: show.plain(value) for name, value in ctx.params.items()}}
-        Embedding(vectors.words, vectors.vectors, counts=counts.vocabulary.counts, meta=meta).save(draft)
+            vectors, interrupted = _fit(model, data, vocabulary.words, facts)
+            if vectors.sparsity:
+                facts["zeros"] = round(vectors.sparsity, 4)
+        meta = {"trained": {name: show.plain(value) for name, value in settings.items()}}
+        Embedding(vectors.words, vectors.vectors, counts=vocabulary.counts, meta=meta).save(draft)
     sizes = {"words": len(vectors), "rank": vectors.rank, "interrupted": interrupted}
     show.wrote(out, {**sizes, "steps": steps.done}, as_json=as_json, hint=f"lowrank neighbours {out} WORD")
     if interrupted:
         raise faults.interrupted(kept=[f"the vectors of the last sweep in {out}"])
 
 
-def _model(method: str, rank: int, seed: int, strength: float, of_cp: dict[str, Any]) -> Any:
-    if method == "ppmi-svd":
-        from lowrank.models.words.pairwise import PPMISVD
+def _data(
+    source: str, steps: show.Steps, shelf: Shelf, *, needs: str, orders: tuple[int, ...], settings: dict[str, Any]
+) -> tuple[Any, Vocabulary]:
+    """Make what a method is fitted to: a corpus, counts, or associations of one order or several."""
+    from lowrank.text.counts import Counts
+    from lowrank.text.weighting import ppmi
 
-        return PPMISVD(rank, seed=seed)
-    from lowrank.models.words.symmetric import SymmetricCP
-    from lowrank.penalties import L2, NonNegative
+    if kind_of(source) == "counts":
+        counted = [Counts.open(source)]
+    else:
+        corpus = corpus_of(source, steps, shelf, _corpus_options(settings), settings["threads"])
+        if needs == "corpus":
+            return corpus, corpus.vocabulary
+        least = settings["tuple_min_count"] or [1 if n == 2 else 2 for n in orders]
+        windows = {"window": settings["window"], "width": settings["width"]}
+        resources = {"threads": settings["threads"], "memory": settings["memory"]}
+        counted = [
+            counts_of(corpus, steps, shelf, {"order": n, **windows, "min_count": at_least}, resources)
+            for n, at_least in zip(orders, _each("--tuple-min-count", least, orders), strict=True)
+        ]
+    vocabulary = counted[0].vocabulary
+    if needs == "counts":
+        return counted[0].entries, vocabulary
+    with steps("weights") as facts:
+        shifts, weights = (_each(f"--{name}", settings[name], orders) for name in ("shift", "weights"))
+        lists = [
+            ppmi(counts, shift=shift, smoothing=settings["smoothing"], weights=weight)
+            for counts, shift, weight in zip(counted, shifts, weights, strict=True)
+        ]
+        facts["entries"] = sum(map(len, lists))
+    return lists if len(lists) > 1 else lists[0], vocabulary
 
-    penalty = NonNegative(strength) if method == "cp-sn" else L2(strength)
-    return SymmetricCP(rank, seed=seed, penalty=penalty, **of_cp)
+
+def _corpus_options(settings: dict[str, Any]) -> dict[str, Any]:
+    from lowrank.text.tokens import Tokenizer, whitespace
+
+    names = ("min_count", "max_size", "field", "encoding", "errors")
+    stop_words = settings["stop_words"]
+    return {
+        **{name: settings[name] for name in names},
+        "stop_words": None if stop_words == "none" else stop_words,
+        "tokenizer": whitespace if settings["tokenised"] else Tokenizer(),
+        "format": settings["format_"],
+    }
 
 
-def _fit(model: Any, entries: Any, words: tuple[str, ...], max_iter: int, facts: dict[str, Any]) -> tuple[Any, bool]:
+def _orders(method: str, order: int | None, kind: str) -> tuple[int, ...]:
+    """Say which orders a method is fitted to, or refuse them."""
+    chosen = METHODS[method]
+    if kind == "counts" and (chosen.joint or chosen.needs == "corpus"):
+        needed = "counts of several orders" if chosen.joint else "running text"
+        raise InputError(f"{method} needs {needed}, and a counts folder is of one order; give it text or a corpus")
+    order = order or chosen.order
+    if order not in chosen.orders:
+        raise InputError(f"{method} takes order {' or '.join(map(str, chosen.orders))}; got {order}")
+    return tuple(range(2, order + 1)) if chosen.joint else (order,)
+
+
+def _each(option: str, values: Sequence[Any], orders: tuple[int, ...]) -> Sequence[Any]:
+    """Give one value per order; a single one is for all."""
+    if len(values) not in (1, len(orders)):
+        raise InputError(f"{option} takes one value, or one for each of the orders {orders}; got {len(values)}")
+    return values if len(values) == len(orders) else [*values] * len(orders)
+
+
+def _fit(model: Any, data: Any, words: tuple[str, ...], facts: dict[str, Any]) -> tuple[Embedding, bool]:
     """Return the vectors, and whether Ctrl-C came before they settled."""
     if not hasattr(model, "watch"):
         with bar("decomposing"):
-            return model.fit(entries).embedding(words), False
-    with bar("factorizing", total=max_iter) as advance:
+            return model.fit(data).embedding(words), False
+    with bar("factorizing", total=getattr(model, "max_iter", None) or model.epochs) as advance:
         model.watch = lambda result: advance(1, note=f"objective {result.history[-1]:,.4g}")
-        model.fit(entries)
+        model.fit(data)
     facts.update(sweeps=model.n_iter_, converged=model.converged_)
     return model.embedding(words), model.interrupted_
 
 
 def _refuse_idle_options(ctx: typer.Context, source: str, method: str) -> None:
     """Refuse options that would be ignored: those of text if ``source`` is counted already, and so on."""
-    kind = kind_of(source)
-    idle = {"text": (), "corpus": (o.CORPUS,), "counts": (o.CORPUS, o.COUNTS)}[kind]
+    kind, chosen = kind_of(source), METHODS[method]
+    late = {"text": (), "corpus": (o.CORPUS,), "counts": (o.CORPUS, o.COUNTS)}[kind]
+    unused = {"corpus": (o.COUNTS, o.WEIGHTS), "counts": (o.WEIGHTS,), "ppmi": ()}[chosen.needs]
     for option in ctx.command.params:
         where = ctx.get_parameter_source(option.name)
         if where is None or where.name != "COMMANDLINE":
             continue
-        if getattr(option, "rich_help_panel", None) in idle:
-            raise InputError(f"{option.opts[0]} comes too late: {source} is a {kind} folder already")
-        methods = METHODS_WITH.get(option.name or "", (method,))
-        if method not in methods:
-            raise InputError(f"{option.opts[0]} is an option of {' and '.join(methods)}; {method} has none such")
+        panel, name = getattr(option, "rich_help_panel", None), option.opts[0]
+        if panel in late:
+            raise InputError(f"{name} comes too late: {source} is a {kind} folder already")
+        if panel in unused:
+            raise InputError(f"{name} has no effect: {method} is fitted to the {chosen.needs}")
+        if panel == o.MODEL and option.name not in ("method", *chosen.has):
+            others = [other for other, its in METHODS.items() if option.name in its.has]
+            raise InputError(f"{name} is an option of {', '.join(others)}; {method} has none such")
 
 
 def _refuse_idle_shelf(keep: Path | None, source: str, out: Path) -> None:

@@ -1,0 +1,150 @@
+"""The methods of ``lowrank train``: what each is made of, and which options it has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Options = dict[str, Any]
+"""Options of the model that were given, by name; the others have the model's own defaults."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method.
+
+    Attributes
+    ----------
+    make : callable
+        Takes the options that were given to a model.
+    needs : {"corpus", "counts", "ppmi"}
+        What the model is fitted to.
+    options : tuple of str
+        The options it has, besides rank and seed.
+    order : int
+        Words in a tuple, unless said otherwise.
+    orders : tuple of int
+        The orders it can be fitted to.
+    joint : bool
+        Whether it is fitted to all orders from 2 on at once.
+    """
+
+    make: Callable[[Options], Any]
+    needs: Literal["corpus", "counts", "ppmi"]
+    options: tuple[str, ...] = ()
+    order: int = 3
+    orders: tuple[int, ...] = (2, 3, 4, 5)
+    joint: bool = False
+
+    @property
+    def has(self) -> tuple[str, ...]:
+        """The options of the model."""
+        return ("rank", "seed", *self.options)
+
+
+def _symmetric(given: Options, penalty: str, strength: str) -> Any:
+    from lowrank import penalties
+    from lowrank.models.words.symmetric import SymmetricCP
+
+    given = dict(given)
+    online = {name: given.pop(name) for name in ("step", "batch", "sampled_zeros") if name in given}
+    if given.pop("solver", "") == "online":
+        given["solver"] = _online(online, given.get("seed"))
+    return SymmetricCP(penalty=getattr(penalties, penalty)(given.pop(strength, 0.0)), **given)
+
+
+def _online(options: Options, seed: int | None) -> Any:
+    from functools import partial
+
+    from lowrank.solvers import Adam, stochastic
+
+    rule = {"rule": Adam(step=options.pop("step"))} if "step" in options else {}
+    zeros = {"zeros": options.pop("sampled_zeros")} if "sampled_zeros" in options else {}
+    return partial(stochastic, seed=seed, **rule, **zeros, **options)
+
+
+def _non_negative(given: Options) -> Any:
+    return _symmetric(given, "NonNegative", "l1")
+
+
+def _free(given: Options) -> Any:
+    return _symmetric(given, "L2", "l2")
+
+
+def _cp(given: Options) -> Any:
+    from lowrank.models.words.asymmetric import AsymmetricCP
+
+    return AsymmetricCP(**given)
+
+
+def _tucker(given: Options) -> Any:
+    from lowrank.models.words.tucker import Tucker
+
+    return Tucker(**given)
+
+
+def _cp_apr(given: Options) -> Any:
+    from lowrank.models.words.poisson import PoissonCP
+
+    return PoissonCP(**given)
+
+
+def _ppmi_svd(given: Options) -> Any:
+    from lowrank.models.words.pairwise import PPMISVD
+
+    return PPMISVD(**given)
+
+
+def _nnse(given: Options) -> Any:
+    from lowrank.models.words.sparse_coding import NNSE
+
+    return NNSE(**given)
+
+
+def _glove(given: Options) -> Any:
+    from lowrank.models.words.glove import GloVe
+
+    return GloVe(**given)
+
+
+def _cbow(given: Options) -> Any:
+    from lowrank.models.words.neural import Word2Vec
+
+    return Word2Vec(method="cbow", **given)
+
+
+def _sgns(given: Options) -> Any:
+    from lowrank.models.words.neural import Word2Vec
+
+    return Word2Vec(method="sgns", **given)
+
+
+def _random(given: Options) -> Any:
+    from lowrank.models.words.chance import RandomVectors
+
+    return RandomVectors(**given)
+
+
+ITERATED = ("max_iter", "tol", "threads")
+SYMMETRIC = (*ITERATED, "zero_weight", "validation", "solver", "step", "batch", "sampled_zeros")
+JOINT = (*SYMMETRIC, "order_weights")
+NEURAL = ("epochs", "context", "negative", "threads")
+
+METHODS = {
+    "cp": Method(_cp, "ppmi", (*ITERATED, "orthogonal")),
+    "cp-s": Method(_free, "ppmi", (*SYMMETRIC, "l2")),
+    "cp-sn": Method(_non_negative, "ppmi", (*SYMMETRIC, "l1")),
+    "jcp-s": Method(_free, "ppmi", (*JOINT, "l2"), joint=True),
+    "jcp-sn": Method(_non_negative, "ppmi", (*JOINT, "l1"), joint=True),
+    "tucker": Method(_tucker, "ppmi", ITERATED, orders=(2, 3, 4)),
+    "cp-apr": Method(_cp_apr, "counts", ITERATED),
+    "ppmi-svd": Method(_ppmi_svd, "ppmi", ("power",), order=2, orders=(2,)),
+    "nnse": Method(_nnse, "ppmi", (*ITERATED, "l1"), order=2, orders=(2,)),
+    "glove": Method(_glove, "counts", ("epochs", "threads"), order=2, orders=(2,)),
+    "cbow": Method(_cbow, "corpus", NEURAL),
+    "sgns": Method(_sgns, "corpus", NEURAL),
+    "random": Method(_random, "corpus"),
+}
