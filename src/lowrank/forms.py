@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+ROWS = 1024
+"""Rows whose products are added in the precision of a factor."""
 Factors = list[NDArray[Any]]
 Pullback = Callable[[NDArray[Any]], Factors]
 
@@ -49,10 +51,19 @@ class CP:
 
         return _product(rows, rows[0]).sum(axis=1), pullback
 
-    def all_cells(self, factors: Factors) -> tuple[float, Callable[[float], Factors]]:
+    def all_cells(
+        self, factors: Factors, grams: dict[int, NDArray[Any]] | None = None
+    ) -> tuple[float, Callable[[float], Factors]]:
         r"""Sum the squared predictions over every cell of the array, listed or not.
 
         .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n}^2 = 1^\top (G_1 * \dots * G_n)\, 1, \qquad G_d = U_d^\top U_d
+
+        Parameters
+        ----------
+        factors : list of ndarray
+            One per mode.
+        grams : dict, optional
+            Gram matrices by the ``id`` of their factor; those missing are added, so that several sums share them.
 
         Returns
         -------
@@ -60,16 +71,18 @@ class CP:
         pullback : callable
             Takes a number to its product with the gradient of each factor, :math:`2 U_d (G_1 * \dots)_{\ne d}`.
         """
-        doubles = {id(u): u.astype(float) for u in factors}
-        grams = {key: u.T @ u for key, u in doubles.items()}
+        grams = {} if grams is None else grams
+        for u in factors:
+            if id(u) not in grams:
+                grams[id(u)] = gram(u)
         products = [grams[id(u)] for u in factors]
 
         def pullback(derivative: float) -> Factors:
             gradients = {}  # modes that share a factor share its gradient: one large product, not one per mode
             for d, u in enumerate(factors):
                 if id(u) not in gradients:
-                    others = _product([gram for c, gram in enumerate(products) if c != d], products[d])
-                    gradients[id(u)] = (2 * derivative * (doubles[id(u)] @ others)).astype(u.dtype)
+                    others = _product([g for c, g in enumerate(products) if c != d], products[d])
+                    gradients[id(u)] = u @ (2 * derivative * others).astype(u.dtype)
             return [gradients[id(u)] for u in factors]
 
         return float(_product(products, products[0]).sum()), pullback
@@ -95,6 +108,15 @@ class CP:
             return gradients
 
         return float(_product(sums, sums[0]).sum()), pullback
+
+
+def gram(u: NDArray[Any]) -> NDArray[np.float64]:
+    """Give ``u' u``, shape (R, R): products of blocks of rows in the precision of ``u``, added in double precision."""
+    total = np.zeros((u.shape[1], u.shape[1]))
+    for start in range(0, len(u), ROWS):
+        block = u[start : start + ROWS]
+        total += block.T @ block
+    return total
 
 
 def _product(arrays: Factors, like: NDArray[Any]) -> NDArray[Any]:

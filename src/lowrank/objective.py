@@ -182,9 +182,10 @@ class Objective:
             loss, more = _compiled(part, factors, self.threads) if fast else _listed(part, factors)
             value += loss
             _add(gradients, more)
+        grams: dict[int, NDArray[Any]] = {}
         for term in self.terms:
             if term.zero_weight:
-                loss, more = _all_zero(term, factors)
+                loss, more = _all_zero(term, factors, grams)
                 value += loss
                 _add(gradients, more)
         value += sum(penalty.value(u) for penalty, u in zip(self.penalties, factors, strict=True))
@@ -252,11 +253,11 @@ Gradients = list[tuple[int, "NDArray[Any]"]]
 """Slots and what is to be added to the gradients of their factors."""
 
 
-def _all_zero(term: Term, factors: Factors) -> tuple[float, Gradients]:
+def _all_zero(term: Term, factors: Factors, grams: dict[int, NDArray[Any]]) -> tuple[float, Gradients]:
     """Loss of all cells as if each were zero."""
     mine, scale = [factors[s] for s in term.slots], term.weight * term.zero_weight
     if term.loss.zeros == "squares":
-        total, pullback = CP().all_cells(mine)
+        total, pullback = CP().all_cells(mine, grams)
         scale *= 0.5
     else:
         total, pullback = CP().total(mine)
