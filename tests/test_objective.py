@@ -13,7 +13,7 @@ from lowrank.data import Entries
 from lowrank.errors import InputError
 from lowrank.forms import CP
 from lowrank.losses import Huber, Logistic, Poisson, Squared
-from lowrank.objective import Objective, Term
+from lowrank.objective import Objective, Term, fit
 from lowrank.penalties import L1, L2, NonNegative
 from strategies import plain_entries, symmetric_entries
 
@@ -273,3 +273,23 @@ def test_objective_refusals():
             f.value([np.ones(shape) for shape in shapes])
     with pytest.raises(InputError, match="need a factor row per index"):
         Objective([symmetric_term(X)], [L2()]).value([np.ones((2, 2))])
+
+
+@pytest.mark.parametrize("slots", [(0, 0, 0), (0, 1, 2)])
+@settings(max_examples=15)
+@given(entries=symmetric_entries(orders=(3,), max_size=4), seed=seeds)
+def test_fit_is_what_norms_say(slots, entries, seed):
+    """Fit is one less the relative error, over the listed cells and over all of them."""
+    factors = factors_for(seed, *[entries.shape[0]] * len(set(slots)))
+    dense, _ = reference.dense(entries)
+    errors, listed = dense - reference.cp([factors[s] for s in slots]), reference.cells(entries)
+    size = np.linalg.norm(dense)
+    term = Term(entries, CP(), Squared(), slots)
+    if size == 0:
+        with pytest.raises(InputError, match="nothing to explain"):
+            fit(term, factors)
+        return
+    found = fit(term, factors)
+    assert found.listed == pytest.approx(1 - np.linalg.norm(errors[listed]) / size)
+    assert found.all_cells == pytest.approx(1 - np.linalg.norm(errors) / size)
+    assert fit(replace(term, entries=replace(entries, unlisted="missing")), factors).all_cells is None

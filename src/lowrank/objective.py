@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -203,6 +203,47 @@ def _lists_a_cell_twice(entries: Entries) -> bool:
     """Whether two entries share all indices; symmetric entries never do."""
     order = np.lexsort(entries.indices.T)
     return bool((entries.indices[order][1:] == entries.indices[order][:-1]).all(axis=1).any())
+
+
+class Fit(NamedTuple):
+    r"""How much of the values a model explains, :math:`1 - \|X - M\| / \|X\|`; 0 is no better than zeros."""
+
+    listed: float
+    """Over the cells that are listed."""
+    all_cells: float | None
+    """Over all cells, the unlisted as zeros; None where they are missing or there is no formula."""
+
+
+def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
+    """Tell how much of the values of a term its factors explain; weights of entries are not used.
+
+    Examples
+    --------
+    >>> from lowrank.data import Entries
+    >>> x = Entries.collect([[0, 1]], [2.0], 2)
+    >>> fit(Term(x, CP(), Squared(), (0, 0)), [np.array([[1.0], [1.0]])])
+    Fit(listed=0.5, all_cells=0.29...)
+    """
+    threads = resources.cores() if threads is None else threads
+    size = product = error = 0.0
+    for part in parts_of(replace(term, weight=1.0)):
+        U, offsets = stacked(factors, part.slots)
+        for block in blocks(len(part.values)):
+            if isinstance(term.form, CP):
+                m = kernels.cp_predict(part.indices[block], U, offsets=offsets, threads=threads).astype(float)
+            else:
+                m = term.form([factors[s] for s in part.slots], part.indices[block])[0].astype(float)
+            x = part.values[block].astype(float)
+            size += part.scale * float(x @ x)
+            product += part.scale * float(x @ m)
+            error += part.scale * float(np.sum((x - m) ** 2))
+    if not size:
+        raise InputError("every listed entry is zero: there is nothing to explain")
+    total = None
+    if isinstance(term.form, CP) and term.entries.unlisted == "zero":
+        squares, _ = CP().all_cells([factors[s] for s in term.slots])
+        total = 1 - math.sqrt(max(size - 2 * product + squares, 0) / size)
+    return Fit(1 - math.sqrt(error / size), total)
 
 
 class Part(NamedTuple):

@@ -120,7 +120,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "-"}[value]
     if isinstance(value, list | tuple):
-        return " to ".join(map(_cell, value))
+        return (" to " if isinstance(value, tuple) else " and ").join(map(_cell, value))
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) >= 1 else f"{value:.3f}"
     return f"{value:,}" if isinstance(value, int) and sys.stdout.isatty() else str(value)

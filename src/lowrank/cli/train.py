@@ -183,6 +183,8 @@ def _fit(model: Any, data: Any, words: tuple[str, ...], facts: dict[str, Any]) -
         model.watch = lambda result: advance(1, note=f"objective {result.history[-1]:,.4g}")
         model.fit(data)
     facts.update(sweeps=model.n_iter_, converged=model.converged_)
+    if hasattr(model, "explained_"):
+        facts["explained"] = [round(found.listed, 4) for found in model.explained_]
     return model.embedding(words), model.interrupted_
 
 

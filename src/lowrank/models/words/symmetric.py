@@ -11,7 +11,7 @@ from lowrank.data import Entries
 from lowrank.embedding import Embedding
 from lowrank.errors import check_int
 from lowrank.losses import Loss, Squared
-from lowrank.objective import Objective, symmetric_terms
+from lowrank.objective import Objective, fit, symmetric_terms
 from lowrank.penalties import L2, Penalty, PositiveL1
 from lowrank.resources import check_memory
 from lowrank.solvers.quasi_newton import quasi_newton
@@ -79,6 +79,8 @@ class SymmetricCP:
         Objective, seconds and held-out loss of each sweep, and why it ended.
     history_, n_iter_, converged_, interrupted_
         The objective at the start and after each sweep; sweeps; whether it settled; whether Ctrl-C stopped it.
+    explained_ : list of Fit
+        How much of each list is explained: see :func:`~lowrank.objective.fit`.
 
     References
     ----------
@@ -185,6 +187,7 @@ class SymmetricCP:
         self.factors_, self.history_ = self.result_.factors, self.result_.history
         self.n_iter_, self.converged_ = self.result_.n_iter, self.result_.converged
         self.interrupted_ = self.result_.interrupted
+        self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in terms]
         return self
 
     def _check_memory(self, size: int) -> None:
