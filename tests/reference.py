@@ -135,3 +135,13 @@ def numerical_gradient(f, u, step=1e-6):
         shifted[at] = u[at] - step
         gradient[at] = (above - f(shifted)) / (2 * step)
     return gradient
+
+
+def poisson_phi(entries, factors, mode, floor):
+    """Twin of ``cp_poisson``: every cell of the array is looked at."""
+    values, predictions = dense(entries)[0], cp(factors)
+    phi = np.zeros(factors[mode].shape)
+    for cell in np.ndindex(entries.shape):
+        others = np.prod([u[i] for d, (u, i) in enumerate(zip(factors, cell, strict=True)) if d != mode], axis=0)
+        phi[cell[mode]] += values[cell] / max(predictions[cell], floor) * others
+    return phi

@@ -294,7 +294,7 @@ Gradients = list[tuple[int, "NDArray[Any]"]]
 """Slots and what is to be added to the gradients of their factors."""
 
 
-def _all_zero(term: Term, factors: Factors, grams: dict[int, NDArray[Any]]) -> tuple[float, Gradients]:
+def _all_zero(term: Term, factors: Factors, grams: dict[int, NDArray[Any]] | None = None) -> tuple[float, Gradients]:
     """Loss of all cells as if each were zero."""
     mine, scale = [factors[s] for s in term.slots], term.weight * term.zero_weight
     if term.loss.zeros == "squares":

@@ -6,14 +6,50 @@ threads; a part has its own output, and parts are added in a fixed order: as man
 
 from lowrank.kernels.counting import WordIndex, chunk_sets, count_tuples, index_words, tuple_work
 from lowrank.kernels.cp import cp_predict, cp_pullback, cp_squared
+from lowrank.kernels.glove import GloveCells, glove_arrange, glove_epoch
+from lowrank.kernels.lasso import nonnegative_lasso
+from lowrank.kernels.mttkrp import mttkrp, mttkrp_symmetric
+from lowrank.kernels.poisson import cp_poisson
+from lowrank.kernels.stochastic import (
+    RowPenalties,
+    Touched,
+    absent_cells,
+    adagrad_rows,
+    adam_rows,
+    add_cp_pullback,
+    add_cp_squared,
+    pull_rows,
+    touch_rows,
+)
+from lowrank.kernels.tucker import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
 
 __all__ = [
+    "GloveCells",
+    "RowPenalties",
+    "Touched",
     "WordIndex",
+    "absent_cells",
+    "adagrad_rows",
+    "adam_rows",
+    "add_cp_pullback",
+    "add_cp_squared",
     "chunk_sets",
     "count_tuples",
+    "cp_poisson",
     "cp_predict",
     "cp_pullback",
     "cp_squared",
+    "glove_arrange",
+    "glove_epoch",
     "index_words",
+    "mttkrp",
+    "mttkrp_symmetric",
+    "nonnegative_lasso",
+    "pull_rows",
+    "touch_rows",
+    "tucker_core",
+    "tucker_predict",
+    "tucker_pullback",
     "tuple_work",
+    "unfolding_gram",
 ]

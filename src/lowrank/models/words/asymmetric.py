@@ -49,8 +49,8 @@ class AsymmetricCP:
     max_iter, tol
         See :func:`~lowrank.solvers.run.run`.
     vectors : {"words", "contexts", "all"}
-        What :meth:`embedding` gives: :math:`U^{(1)} \Lambda^{1/n}`, :math:`U^{(2)} \Lambda^{1/n}`, or those of all modes
-        side by side.
+        What :meth:`embedding` gives: :math:`U^{(1)} \lambda^{1/n}`, :math:`U^{(2)} \lambda^{1/n}`, or those of all
+        modes side by side.
     seed : int, optional
         Of the random start.
     threads : int, optional
@@ -78,10 +78,10 @@ class AsymmetricCP:
     Examples
     --------
     >>> from lowrank.data import Entries
-    >>> x = Entries.collect([[0, 1], [2, 3], [2, 2]], [1.0, 2.0, 1.0], 4)
-    >>> model = AsymmetricCP(2, seed=0).fit(x)
-    >>> model.weights_.round(3).tolist(), model.predict([[2, 3]]).round(1).tolist()
-    ([2.562, 1.562], [2.0])
+    >>> x = Entries.collect([[0, 1, 2], [3, 4, 5]], [2.0, 1.0], 6)
+    >>> model = AsymmetricCP(8, seed=0).fit(x)
+    >>> bool(model.predict([[2, 0, 1]])[0] > 1.9), bool(abs(model.predict([[0, 1, 5]])[0]) < 0.1)
+    (True, True)
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class AsymmetricCP:
         orthogonal: int = 0,
         ridge: float = 0.0,
         max_iter: int = 50,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         vectors: Vectors = "words",
         seed: int | None = None,
         threads: int | None = None,
@@ -151,7 +151,8 @@ class AsymmetricCP:
                     " take 'words' or 'contexts'"
                 )
             return Embedding(words, np.concatenate(scaled, axis=1), counts=counts)
-        return Embedding(words, scaled[check_choice("vectors", self.vectors, get_args(Vectors)) == "contexts"], counts=counts)
+        mode = get_args(Vectors).index(check_choice("vectors", self.vectors, get_args(Vectors)))
+        return Embedding(words, scaled[mode], counts=counts)
 
     def _scaled(self) -> Factors:
         share = self.weights_ ** np.float32(1 / len(self.factors_))

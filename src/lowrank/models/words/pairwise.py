@@ -8,7 +8,8 @@ import numpy as np
 
 from lowrank.embedding import Embedding
 from lowrank.errors import InputError, check_int, check_number
-from lowrank.linalg import truncated_svd
+from lowrank.linalg import symmetric_matrix, truncated_eigh, truncated_svd
+from lowrank.resources import check_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,12 @@ class PPMISVD:
 
     .. math:: X \approx U_R \Sigma_R V_R^\top, \qquad \text{vectors} = U_R \Sigma_R^{p}
 
-    Weights of entries are not used: every cell, zero or not, counts alike.
+    Weights of entries are not used: every cell, zero or not, counts alike. Where :math:`X` is symmetric, the columns of
+    :math:`U` are eigenvectors and :math:`\Sigma` the magnitudes of their eigenvalues; where an eigenvalue is negative,
+    the column of :math:`V` is that of :math:`U` with the sign turned, and the product of two word vectors counts that
+    column with the wrong sign. Few of the large ones are.
+
+    Shift and smoothing are options of :func:`~lowrank.text.weighting.ppmi`.
 
     Parameters
     ----------
@@ -32,7 +38,7 @@ class PPMISVD:
     power : float
         :math:`p`; 1/2 makes words and contexts alike, 0 leaves directions alone.
     seed : int, optional
-        Of the start of the Lanczos iteration.
+        Of the start of the iteration.
 
     Attributes
     ----------
@@ -44,6 +50,7 @@ class PPMISVD:
     References
     ----------
     Levy, Goldberg (2014), Neural word embedding as implicit matrix factorization, section 5.1, symmetric SVD.
+    Levy, Goldberg, Dagan (2015), Improving distributional similarity, section 3.3, for the power.
 
     Examples
     --------
@@ -70,7 +77,13 @@ class PPMISVD:
         check_number("power", self.power)
         if entries.order != 2:
             raise InputError(f"PPMI-SVD factorizes a matrix; got entries of order {entries.order}")
-        U, s, _ = truncated_svd(entries.to_coo().tocsr().astype(float), self.rank, seed=self.seed)
+        self._check_memory(entries)
+        if entries.symmetric:
+            X = symmetric_matrix(entries.indices, entries.values, entries.shape[0])
+            w, U = truncated_eigh(X, self.rank, seed=self.seed)
+            s = np.abs(w)
+        else:
+            U, s, _ = truncated_svd(entries.to_coo().tocsr().astype(float), self.rank, seed=self.seed)
         self.vectors_ = (U * s**self.power).astype(np.float32)
         self.singular_values_ = s
         return self
@@ -78,3 +91,11 @@ class PPMISVD:
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
         """Give the rows of the vectors their words, and how often these occur."""
         return Embedding(words, self.vectors_, counts=counts)
+
+    def _check_memory(self, entries: Entries) -> None:
+        """Refuse what would not fit: the matrix while it is sorted, and a basis of about four times the rank."""
+        check_memory(
+            48.0 * len(entries) + 8.0 * 5 * max(entries.shape) * self.rank,
+            f"a decomposition of rank {self.rank} of {len(entries):,} entries of {max(entries.shape):,} words",
+            "lower the rank or the size of the vocabulary",
+        )

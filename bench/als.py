@@ -1,0 +1,138 @@
+"""Nanoseconds of one core per unique entry and sweep of CP by alternating least squares: ours, pyttb, tensorly.
+
+OPENBLAS_NUM_THREADS=1 python bench/als.py [COUNTS] --words 1000 --entries 20000 --rank 50 300
+
+Without COUNTS (a folder made by `lowrank count`) entries are drawn at random, frequent words more often. All get the
+same tensor, the same start and as many sweeps; the others need all permutations written out. Needs
+`pip install pyttb==1.8.6 tensorly sparse`; who is not installed, or does not come to an end, is named. At the
+default size the others take minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from lowrank import CP, L2, Entries, Objective, Squared, Term, ppmi
+from lowrank.solvers import als, run
+from lowrank.text.counts import Counts
+
+ROUNDS = 3
+SWEEPS = 3
+
+
+def of_counts(counts: Path, words: int, entries: int) -> Entries:
+    """Associations among the most frequent words, evenly thinned."""
+    x = ppmi(Counts.open(counts))
+    keep = np.flatnonzero(x.indices[:, 0] < words)  # indices fall along the row: the first is the rarest word
+    keep = keep[np.linspace(0, len(keep) - 1, min(entries, len(keep))).astype(int)]
+    return Entries(x.indices.T[:, keep].T, x.values[keep], (words,) * 3, symmetric=True)
+
+
+def drawn(words: int, entries: int) -> Entries:
+    rng = np.random.default_rng(0)
+    rows = (words ** rng.random((3 * entries, 3))).astype(int) - 1
+    rows = np.unique(np.sort(rows, axis=1)[:, ::-1], axis=0)
+    rows = rows[np.sort(rng.permutation(len(rows))[:entries])]
+    values = rng.random(len(rows), np.float32) + np.float32(0.1)
+    return Entries(np.asfortranarray(rows.astype(np.uint16)), values, (words,) * 3, symmetric=True)
+
+
+def objective(x: Entries) -> Objective:
+    return Objective([Term(x, CP(), Squared(), (0, 1, 2), zero_weight=1.0)], [L2()] * 3, threads=1)
+
+
+def ours(x: Entries, start):
+    f = objective(x)
+    return lambda: run(als(f, start), max_iter=SWEEPS).factors
+
+
+def written_out(x: Entries, start):
+    return ours(x.expand(), start)
+
+
+def pyttb(x: Entries, start):
+    import pyttb as ttb
+
+    full = x.expand()
+    tensor = ttb.sptensor(full.indices.astype(int), full.values.astype(float)[:, None], full.shape)
+    init = ttb.ktensor([u.astype(float) for u in start])
+    how = {"init": init, "maxiters": SWEEPS, "stoptol": 0, "printitn": 0, "fixsigns": False}
+
+    def sweeps():
+        found = ttb.cp_als(tensor, start[0].shape[1], **how)[0]
+        return [found.factor_matrices[0] * found.weights, *found.factor_matrices[1:]]
+
+    return sweeps
+
+
+def tensorly(x: Entries, start):
+    import sparse
+    import tensorly as tl
+    from tensorly.contrib.sparse.decomposition import parafac
+
+    full = x.expand()
+    tensor = sparse.COO(full.indices.T.astype(int), full.values.astype(float), shape=full.shape)
+
+    def sweeps():
+        ones = sparse.COO.from_numpy(np.ones(start[0].shape[1]))
+        init = tl.cp_tensor.CPTensor((ones, [u.astype(float) for u in start]))
+        found = parafac(tensor, start[0].shape[1], n_iter_max=SWEEPS, init=init, tol=0)
+        return [found.factors[0] * found.weights.todense(), *found.factors[1:]]
+
+    return sweeps
+
+
+def compare(x: Entries, rank: int, makers) -> None:
+    """Take turns; print the median time and what part of the tensor was explained."""
+    start = [
+        np.random.default_rng(d).standard_normal((size, rank)).astype(np.float32) for d, size in enumerate(x.shape)
+    ]
+    f, zero = objective(x), [np.zeros_like(u) for u in start]
+    contenders, took = {}, {}
+    for make in makers:
+        try:
+            contenders[make.__name__] = make(x, start)
+            factors = [u.astype(float) for u in contenders[make.__name__]()]  # compiles; also the first to fail
+            fit = 1 - math.sqrt(f.value(factors) / f.value(zero))
+            print(f"rank {rank:4d}  {make.__name__:12s} fit {fit:.6f} after {SWEEPS} sweeps")
+            took[make.__name__] = []
+        except Exception as error:  # noqa: BLE001 whatever stops a contender is part of the result
+            print(f"rank {rank:4d}  {make.__name__:12s} {type(error).__name__}: {str(error)[:90]}")
+    for _ in range(ROUNDS):
+        for name, seconds in took.items():
+            began = time.process_time()
+            contenders[name]()
+            seconds.append(time.process_time() - began)
+    for name, seconds in took.items():
+        median = statistics.median(seconds)
+        ratio = median / statistics.median(took["ours"])
+        per_entry = median / SWEEPS / len(x) * 1e9
+        print(
+            f"rank {rank:4d}  {name:12s} {median:8.3f} s {per_entry:9.0f} ns per unique entry and sweep  x {ratio:.1f}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("counts", type=Path, nargs="?")
+    parser.add_argument("--words", type=int, default=1000)
+    parser.add_argument("--entries", type=int, default=20_000)
+    parser.add_argument("--rank", type=int, nargs="+", default=[50, 300])
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    cut = (options.words, options.entries)
+    x = of_counts(options.counts, *cut) if options.counts else drawn(*cut)
+    print(f"{len(x):,} unique entries of order 3, {options.words:,} words; {len(x.expand()):,} written out")
+    for rank in options.rank:
+        compare(x, rank, (ours, written_out, tensorly, pyttb))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""The product of a sparse tensor with all factors but one: what alternating least squares needs of the data.
+
+Row ``i`` of the result for a mode sums, over the entries whose index in that mode is ``i``, the value times the product
+of the rows that the other modes name. A fibre is a run of entries that share all indices but the last, the leaf; what
+depends on the other indices alone, the prefix, is formed once per fibre. The array of entries times rank never exists.
+
+For symmetric entries every permutation counts though each tuple is listed once. A leaf then costs one gather of each
+of the other factors and one update, as many as one permutation would cost anew in every mode; the sum over
+permutations of the prefix is formed per fibre.
+"""
+
+import numpy as np
+from numba import njit
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _fibre_end(indices, start, last):
+    """Give the first entry after ``start`` that differs from it in more than the leaf."""
+    e = start + 1
+    while e < last:
+        for d in range(indices.shape[0] - 1):
+            if indices[d, e] != indices[d, start]:
+                return e
+        e += 1
+    return e
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _prefix_product(indices, offsets, U, e, mode, w):
+    """Multiply the rows of all indices of entry ``e`` but the leaf and that of ``mode``."""
+    w[:] = 1
+    for d in range(indices.shape[0] - 1):
+        if d != mode:
+            i = offsets[d] + indices[d, e]
+            for r in range(len(w)):
+                w[r] *= U[i, r]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def leaf_mode(indices, offsets, values, U, first, last, M):
+    """Add ``x_e prod_(d < order - 1) U[offsets[d] + e_d]`` to the row of ``M`` that the leaf of each entry names."""
+    leaf = indices.shape[0] - 1
+    w = np.empty(M.shape[1], U.dtype)
+    start = first
+    while start < last:
+        end = _fibre_end(indices, start, last)
+        _prefix_product(indices, offsets, U, start, leaf, w)
+        for e in range(start, end):
+            k, x = indices[leaf, e], values[e]
+            for r in range(len(w)):
+                M[k, r] += x * w[r]
+        start = end
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def prefix_mode(indices, offsets, values, U, mode, first, last, M):
+    """Add ``x_e prod_(d != mode) U[offsets[d] + e_d]`` to the row of ``M`` that each entry names in ``mode``."""
+    leaf = indices.shape[0] - 1
+    w, s = np.empty(M.shape[1], U.dtype), np.empty(M.shape[1], U.dtype)
+    start = first
+    while start < last:
+        end = _fibre_end(indices, start, last)
+        _prefix_product(indices, offsets, U, start, mode, w)
+        s[:] = 0
+        for e in range(start, end):
+            k, x = offsets[leaf] + indices[leaf, e], values[e]
+            for r in range(len(s)):
+                s[r] += x * U[k, r]
+        i = indices[mode, start]
+        for r in range(len(s)):
+            M[i, r] += s[r] * w[r]
+        start = end
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _assignments(indices, T, e, skip, table):
+    """Sum over all ways to give the words of a prefix but one to different factors.
+
+    ``table[S]`` becomes the sum for the set of factors ``S``, a number with a bit per factor, that takes as many of the
+    words of entry ``e``, word ``skip`` left out, as ``S`` has members.
+    """
+    factors = T.shape[0]
+    table[:] = 0
+    table[0] = 1
+    for taken in range(1 << factors):
+        word = 0
+        for c in range(factors):
+            word += (taken >> c) & 1
+        if word >= factors - 1:
+            continue
+        if word >= skip:
+            word += 1
+        i = indices[word, e]
+        for c in range(factors):
+            if (taken >> c) & 1 == 0:
+                more = taken | (1 << c)
+                for r in range(T.shape[2]):
+                    table[more, r] += table[taken, r] * T[c, i, r]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def symmetric_fibres(indices, values, T, first, last, M):
+    """Add ``x_e prod_c T[c, e_p(c)]`` to row ``e_p(last)`` of ``M``, for all ``order!`` permutations ``p`` of an entry.
+
+    ``T`` is (order - 1, V, R): the factors of the other modes. Any order.
+    """
+    factors, rank = T.shape[0], T.shape[2]
+    everyone = (1 << factors) - 1
+    table = np.empty((1 << factors, rank), T.dtype)
+    w, s = np.empty(rank, T.dtype), np.empty((factors, rank), T.dtype)
+    start = first
+    while start < last:
+        end = _fibre_end(indices, start, last)
+        _assignments(indices, T, start, 0, table)
+        w[:] = 0
+        for c in range(factors):
+            i, rest = indices[0, start], everyone ^ (1 << c)
+            for r in range(rank):
+                w[r] += T[c, i, r] * table[rest, r]
+        s[:] = 0
+        for e in range(start, end):
+            k, x = indices[factors, e], values[e]
+            for c in range(factors):
+                for r in range(rank):
+                    s[c, r] += x * T[c, k, r]
+            for r in range(rank):
+                M[k, r] += x * w[r]
+        for word in range(factors):
+            if word > 0:
+                _assignments(indices, T, start, word, table)
+            for c in range(factors):
+                i, rest = indices[word, start], everyone ^ (1 << c)
+                for r in range(rank):
+                    M[i, r] += s[c, r] * table[rest, r]
+        start = end
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def symmetric_triples(indices, values, T, first, last, M):
+    """Do what ``symmetric_fibres`` does, for order 3, the common case.
+
+    Half of the fibres of counted text hold one or two leaves: a single one needs no sums, and two share each pass over
+    the sums, which bounds the time. Loops are short since few arrays at a time can be shown not to overlap.
+    """
+    A, B, rank = T[0], T[1], T.shape[2]
+    w, a, b = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
+    start = first
+    while start < last:
+        end = _fibre_end(indices, start, last)
+        i, j, k, x = indices[0, start], indices[1, start], indices[2, start], values[start]
+        if end == start + 1:
+            for r in range(rank):
+                M[k, r] += x * (A[i, r] * B[j, r] + B[i, r] * A[j, r])
+            for r in range(rank):
+                M[i, r] += x * (A[j, r] * B[k, r] + B[j, r] * A[k, r])
+            for r in range(rank):
+                M[j, r] += x * (A[i, r] * B[k, r] + B[i, r] * A[k, r])
+            start = end
+            continue
+        odd = (end - start) % 2
+        for r in range(rank):
+            w[r] = A[i, r] * B[j, r] + B[i, r] * A[j, r]
+        x *= T.dtype.type(odd)  # of an odd number of leaves the first begins the sums, else they begin at zero
+        for r in range(rank):
+            a[r] = x * A[k, r]
+        for r in range(rank):
+            b[r] = x * B[k, r]
+        for e in range(start + odd, end, 2):
+            k, h, x, y = indices[2, e], indices[2, e + 1], values[e], values[e + 1]
+            for r in range(rank):
+                a[r] += x * A[k, r] + y * A[h, r]
+            for r in range(rank):
+                b[r] += x * B[k, r] + y * B[h, r]
+        for e in range(start, end):
+            k, x = indices[2, e], values[e]
+            for r in range(rank):
+                M[k, r] += x * w[r]
+        for r in range(rank):
+            M[i, r] += B[j, r] * a[r] + A[j, r] * b[r]
+        for r in range(rank):
+            M[j, r] += B[i, r] * a[r] + A[i, r] * b[r]
+        start = end

@@ -1,0 +1,271 @@
+r"""Stochastic descent over random batches of entries, which may lie on disk.
+
+A step adds up the gradient of a batch and moves only the rows that the batch touches. What the batch does not tell of,
+the penalties and the exact sum over zeros, reaches a row when it is touched: its share of an epoch since the last time.
+So a step costs in proportion to its batch, and the gradients of an epoch in which nothing moves add up to the full
+gradient exactly.
+
+References
+----------
+Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.2. arXiv:1704.02686.
+Kolda, Hong (2020), Stochastic gradients for large-scale tensor decomposition, algorithm 3.1: epochs that fail.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowrank import kernels
+from lowrank.errors import InputError, check_int, check_number
+from lowrank.forms import CP
+from lowrank.losses import Squared
+from lowrank.objective import _all_zero, _check_fit, _losses, parts_of
+from lowrank.penalties import L1, L2, NonNegative
+from lowrank.resources import check_memory
+from lowrank.solvers.batches import Batches, Zeros
+from lowrank.solvers.rules import Adam, Rule
+from lowrank.solvers.run import Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from lowrank.forms import Factors
+    from lowrank.objective import Objective, Part
+    from lowrank.penalties import Penalty
+
+REFRESHES = 8
+"""How often an epoch computes anew how the exact zeros pull at each row; a refresh costs rows times rank squared."""
+SLOWER = 0.3
+"""What the step is multiplied with after an epoch that failed."""
+FASTER = 1.1
+"""What it is multiplied with after one that did not, up to its first value."""
+SAMPLE = 1 << 18
+"""Zeros drawn once, at most, to measure their loss after each epoch."""
+
+
+def stochastic(
+    objective: Objective,
+    start: Factors,
+    *,
+    rule: Rule = Adam(),  # noqa: B008 frozen
+    batch: int = 16_384,
+    zeros: float = 0.0,
+    zeros_weight: float = 1.0,
+    rng: np.random.Generator,
+) -> Iterator[Sweep]:
+    r"""Descend from ``start`` by random batches; one sweep is one epoch, which sees each listed entry of each term once.
+
+    An epoch that does not lower the objective is undone, and the step shortened: the objective never rises.
+
+    Parameters
+    ----------
+    objective : Objective
+        Its terms have CP forms, any loss; its factors have one rank.
+    start : list of ndarray
+        Where to begin; it is not changed.
+    rule : Adam or Adagrad
+        How far each element moves.
+    batch : int
+        Listed entries of a step, all terms together, each with its share.
+    zeros : float
+        Zeros drawn per listed entry; 0 where unlisted cells say nothing or ``zero_weight`` counts them exactly. See
+        :class:`~lowrank.solvers.batches.Zeros` for what they add to the objective.
+    zeros_weight : float
+        Weight of a drawn zero; that of a listed entry is 1 unless it has its own.
+    rng : numpy.random.Generator
+        Draws batches and zeros.
+
+    Yields
+    ------
+    Sweep
+        First the start. The objective is that of all entries, with the loss of a fixed sample of zeros if they are
+        drawn. It does not end by itself.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, a form is not CP, factors do not fit, or zeros cannot be drawn.
+
+    Examples
+    --------
+    >>> from lowrank import CP, Entries, L2, Objective, Squared, Term
+    >>> from lowrank.solvers import run
+    >>> x = Entries.collect([[0, 1, 2], [3, 4, 5]], [1.0, 1.0], 6)
+    >>> objective = Objective([Term(x, CP(), Squared(), (0, 0, 0))], [L2(0.0)])
+    >>> rng = np.random.default_rng(0)
+    >>> result = run(stochastic(objective, [rng.random((6, 2))], rng=rng), max_iter=200)
+    >>> bool(result.history[-1] < 1e-6)
+    True
+    """
+    check_int("batch", batch, low=1)
+    check_number("zeros", zeros)
+    check_number("zeros_weight", zeros_weight)
+    if any(not isinstance(term.form, CP) for term in objective.terms):
+        raise InputError("stochastic steps know the CP form only; use quasi_newton for others")
+    for penalty in objective.penalties:
+        if penalty.kinked and not isinstance(penalty, L1 | NonNegative):
+            raise InputError(f"stochastic steps know the kinks of L1 and NonNegative; got {penalty}")
+    if len({(u.shape[1:], u.dtype) for u in start}) != 1 or start[0].ndim != 2 or start[0].dtype.kind != "f":
+        shapes = [f"{u.dtype} {u.shape}" for u in start]
+        raise InputError(f"start must be matrices of one rank and one floating type; got {shapes}")
+    if not any(len(term.entries) for term in objective.terms):
+        raise InputError("there are no entries to descend on")
+    for term in objective.terms:
+        _check_fit(term, start)
+    descent = _Descent(objective, start, rule, batch=batch, zeros=zeros, zeros_weight=zeros_weight, rng=rng)
+    return descent.sweeps()
+
+
+class _Descent:
+    """The memory of a descent: one tall matrix of all factors, and what belongs to its rows."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        start: Factors,
+        rule: Rule,
+        *,
+        batch: int,
+        zeros: float,
+        zeros_weight: float,
+        rng: np.random.Generator,
+    ) -> None:
+        rows, rank = sum(map(len, start)), start[0].shape[1]
+        check_memory(
+            (4 + 2 * rule.copies) * rows * rank * start[0].itemsize,
+            f"stochastic descent of {rows:,} rows and rank {rank}",
+            "lower the rank, or take Adagrad with whole_rows=True",
+        )
+        self.objective, self.rule, self.rng, self.rate = objective, rule, rng, zeros
+        self.U = np.concatenate(start)
+        self.dU = np.zeros_like(self.U)
+        self.at = np.cumsum([0, *map(len, start)]).tolist()
+        self.factors = [self.U[a:b] for a, b in zip(self.at, self.at[1:], strict=False)]
+        self.exact = [term for term in objective.terms if term.zero_weight]
+        self.pull = np.zeros_like(self.U[: len(self.U) if self.exact else 0])
+        self.penalties, self.others = _row_penalties(objective.penalties, self.factors)
+        self.batches = Batches([part for term in objective.terms for part in parts_of(term)], batch)
+        self.zeros = {id(term): Zeros(term, zeros_weight) for term in objective.terms} if zeros else {}
+        self.sample = [self._draw(part, min(len(part.values) * zeros, SAMPLE)) for part in self.batches.parts if zeros]
+        self.stamp, self.now = np.zeros(rows, np.int64), 0
+        self.paid, self.clock = np.zeros(rows, np.int64), 0
+
+    def sweeps(self) -> Iterator[Sweep]:
+        """Yield the start and the end of each epoch."""
+        state, pace, value = self.rule.state(self.U), 1.0, self.value()
+        while True:
+            yield Sweep([u.copy() for u in self.factors], value)
+            before = [array.copy() for array in (self.U, *state)]
+            self.epoch(state, pace)
+            reached = self.value()
+            if reached <= value:
+                value, pace = reached, min(1.0, pace * FASTER)
+                continue
+            for array, copy in zip((self.U, *state), before, strict=True):
+                array[:] = copy
+            self.rule.forget(state)
+            pace *= SLOWER
+
+    def epoch(self, state: list[NDArray[Any]], pace: float) -> None:
+        """Take a step for each batch."""
+        steps = self.batches.steps
+        paces = self.U.dtype.type(pace) * self.scales()
+        for step, parts in enumerate(self.batches.epoch(self.rng)):
+            if self.exact and step % max(1, steps // REFRESHES) == 0:
+                self.refresh()
+            touched = self.gradient(parts, last=step + 1 == steps)
+            self.rule.move(touched, self.penalties, state, U=self.U, dU=self.dU, pace=paces)
+
+    def gradient(self, parts: list[Part], *, last: bool) -> kernels.Touched:
+        """Add the gradient of a batch, and what else is due at the rows it touches; of all late rows if ``last``."""
+        rows = np.empty(0, np.int64)
+        self.now += 1
+        self.clock += sum(len(part.values) for part in parts)
+        drawn = [self._draw(part, len(part.values) * self.rate) for part in parts if self.rate]
+        for part in [*parts, *drawn]:
+            offsets = [self.at[slot] for slot in part.slots]
+            rows = kernels.touch_rows(part.indices, offsets, stamp=self.stamp, now=self.now, rows=rows)
+            self._add_part(part, offsets)
+        if last and (self.exact or self.others or self.penalties.ridge.any() or self.penalties.lasso.any()):
+            late = (self.clock - self.paid >= self.batches.total) & (self.stamp != self.now)
+            rows = np.concatenate([rows, np.flatnonzero(late)])
+        shares = ((self.clock - self.paid[rows]) / self.batches.total).astype(self.U.dtype)
+        self.paid[rows] = self.clock
+        touched = kernels.Touched(rows, shares)
+        if self.exact or self.penalties.ridge.any():
+            kernels.pull_rows(touched, self.penalties.ridge, self.pull, self.U, dU=self.dU)
+        for slot in self.others:
+            mine = (rows >= self.at[slot]) & (rows < self.at[slot + 1])
+            grad = self.objective.penalties[slot].grad(self.U[rows[mine]])
+            self.dU[rows[mine]] += shares[mine, None] * grad
+        return touched
+
+    def scales(self) -> NDArray[Any]:
+        """Give for each row the root mean square of the elements of its factor; 1 if all of them are zero."""
+        sizes = [float(np.sqrt(np.mean(np.square(u, dtype=float)))) or 1.0 for u in self.factors]
+        return np.repeat(np.array(sizes, self.U.dtype), [len(u) for u in self.factors])
+
+    def refresh(self) -> None:
+        """Compute how the exact zeros pull at each row."""
+        self.pull[:] = 0
+        for term in self.exact:
+            for slot, gradient in _all_zero(term, self.factors)[1]:
+                self.pull[self.at[slot] : self.at[slot + 1]] += gradient
+
+    def value(self) -> float:
+        """Measure the objective, and the loss of the sample of zeros."""
+        value = self.objective.value(self.factors)
+        for part, drawn in zip(self.batches.parts, self.sample, strict=False):
+            m = self._predict(drawn, [self.at[slot] for slot in part.slots])
+            asked = len(part.values) * self.rate
+            value += max(1.0, asked / SAMPLE) * _losses(drawn, slice(None), m)[0]
+        return value
+
+    def _draw(self, part: Part, number: float) -> Part:
+        return self.zeros[id(part.term)].draw(number, part, self.rng)
+
+    def _add_part(self, part: Part, offsets: list[int]) -> None:
+        if isinstance(part.term.loss, Squared):
+            weights = np.ones(len(part.values), self.U.dtype) if part.weights is None else part.weights
+            kernels.add_cp_squared(
+                part.indices,
+                part.values,
+                weights,
+                offsets=offsets,
+                U=self.U,
+                dU=self.dU,
+                zero_weight=part.term.zero_weight,
+                scale=part.scale,
+            )
+            return
+        _, derivatives = _losses(part, slice(None), self._predict(part, offsets))
+        kernels.add_cp_pullback(part.indices, derivatives, offsets=offsets, U=self.U, dU=self.dU)
+
+    def _predict(self, part: Part, offsets: list[int]) -> NDArray[Any]:
+        return kernels.cp_predict(part.indices, self.U, offsets=offsets, threads=1)
+
+
+def _row_penalties(penalties: tuple[Penalty, ...], factors: Factors) -> tuple[kernels.RowPenalties, list[int]]:
+    """Give the numbers of penalties that the loops know, and the slots of smooth ones that they do not."""
+    numbers, others = [], []
+    for slot, penalty in enumerate(penalties):
+        ridge, lasso = 0.0, 0.0
+        if isinstance(penalty, L2):
+            ridge = penalty.strength
+        elif isinstance(penalty, L1):
+            lasso = penalty.strength
+        elif isinstance(penalty, NonNegative):
+            lasso = penalty.l1
+        else:
+            others.append(slot)
+        numbers.append((ridge, lasso, isinstance(penalty, NonNegative)))
+    ridges, lassos, bounded = (
+        np.repeat(np.array(column), [len(u) for u in factors]) for column in zip(*numbers, strict=True)
+    )
+    kind = factors[0].dtype
+    return kernels.RowPenalties(ridges.astype(kind), lassos.astype(kind), bounded.astype(bool)), others

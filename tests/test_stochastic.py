@@ -1,0 +1,454 @@
+"""Stochastic descent: its batches, zeros, rules, and what they find."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference
+from lowrank import kernels
+from lowrank.data import Entries
+from lowrank.errors import InputError
+from lowrank.forms import CP
+from lowrank.losses import Logistic, Poisson, Squared
+from lowrank.objective import Objective, Term, parts_of
+from lowrank.penalties import L1, L2, NonNegative
+from lowrank.solvers import Adagrad, Adam, quasi_newton, run, stochastic
+from lowrank.solvers.batches import Batches, Zeros, cells_of
+
+RULES = [Adam(0.05), Adagrad(0.3), Adagrad(0.3, whole_rows=True)]
+
+
+class Recorder:
+    """A rule that adds up the gradients and moves nothing."""
+
+    copies = 0.0
+
+    def state(self, U):
+        self.sum = np.zeros_like(U)
+        return []
+
+    def move(self, touched, penalties, state, *, U, dU, pace):  # noqa: ARG002 the protocol's
+        untouched = np.ones(len(U), bool)
+        untouched[touched.rows] = False
+        assert not dU[untouched].any()
+        self.sum += dU
+        dU[:] = 0
+
+    def forget(self, state):
+        pass
+
+
+def congruence(u, v):
+    """Smallest |cosine| of columns matched as well as possible."""
+    cosines = np.abs((u / np.linalg.norm(u, axis=0)).T @ (v / np.linalg.norm(v, axis=0)))
+    orders = itertools.permutations(range(u.shape[1]))
+    return max(min(cosines[r, s] for r, s in enumerate(order)) for order in orders)
+
+
+def every_cell(factors):
+    full = reference.cp(factors)
+    rows = np.argwhere(np.ones(full.shape, bool))
+    return Entries(np.asfortranarray(rows), full[tuple(rows.T)], full.shape)
+
+
+def every_tuple(u, order):
+    rows = np.array(list(itertools.combinations_with_replacement(range(len(u)), order)))
+    return Entries.collect(rows, reference.cp([u] * order)[tuple(rows.T)], len(u))
+
+
+def some_tuples(rng, *, size=9, order=3, number=40, weighted=True):
+    rows = rng.integers(size, size=(number, order))
+    x = Entries.collect(rows, rng.poisson(2, number) + 1.0, size)
+    return replace(x, weights=rng.random(len(x)) + 0.5) if weighted else x
+
+
+def sparse_matrix(rng, shape, number):
+    flat = np.sort(rng.choice(math.prod(shape), number, replace=False))
+    rows = np.asfortranarray(np.stack(np.unravel_index(flat, shape), axis=1))
+    return Entries(rows, rng.poisson(2, number) + 1.0, shape)
+
+
+def first_epochs(objective, start, epochs, *, seed=0, **how):
+    return run(stochastic(objective, start, rng=np.random.default_rng(seed), **how), max_iter=epochs)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_planted_factors_are_found(rule):
+    """Different factors per mode, seen in small batches, come back."""
+    rng = np.random.default_rng(1)
+    planted = [rng.standard_normal((n, 3)) for n in (10, 12, 14)]
+    objective = Objective([Term(every_cell(planted), CP(), Squared(), (0, 1, 2))], [L2()] * 3)
+    runs = [first_epochs(objective, [rng.random((len(u), 3)) for u in planted], 80, rule=rule, batch=128) for _ in "12"]
+    found = min(runs, key=lambda result: result.history[-1]).factors
+    assert min(congruence(u, v) for u, v in zip(found, planted, strict=True)) > 0.99
+
+
+@pytest.mark.parametrize("orders", [(3,), (2, 3)], ids=str)
+@pytest.mark.parametrize("penalty", [L2(), NonNegative()], ids=str)
+def test_planted_symmetric_factors_are_found(orders, penalty):
+    """One factor that all modes of all terms share comes back."""
+    rng = np.random.default_rng(2)
+    planted = rng.random((16, 3)) * (rng.random((16, 3)) < 0.6)
+    terms = [Term(every_tuple(planted, order), CP(), Squared(), (0,) * order) for order in orders]
+    objective = Objective(terms, [penalty])
+    runs = [first_epochs(objective, [rng.random((16, 3))], 80, rule=Adagrad(0.1), batch=64) for _ in "12"]
+    (found,) = min(runs, key=lambda result: result.history[-1]).factors
+    assert congruence(found, planted) > 0.99
+    assert penalty.value(found) < math.inf
+
+
+@pytest.mark.parametrize("loss", [Squared(), Poisson(), Logistic()], ids=str)
+@pytest.mark.parametrize("slots", [(0, 0, 0), (0, 1, 0)], ids=str)
+@pytest.mark.parametrize("batch", [7, 1000])
+def test_gradients_of_an_epoch_add_up(loss, slots, batch):
+    """Where nothing moves, the steps of every epoch add up to the gradient of the objective, penalties and all."""
+    rng = np.random.default_rng(3)
+    zero_weight = 0.3 if loss.zeros else 0.0
+    matrix = Term(sparse_matrix(rng, (9, 5), 12), CP(), Squared(), (0, 2), 0.5, 0.2)
+    terms = [Term(some_tuples(rng), CP(), loss, slots, 2.0, zero_weight), matrix]
+    penalties = [L2(0.7), L2(0.1), L2(0.2)]
+    if 1 not in slots:
+        terms[1], penalties = replace(matrix, slots=(0, 1)), penalties[:2]
+    objective = Objective(terms, penalties)
+    sizes = [9, 9, 5] if 1 in slots else [9, 5]
+    start = [rng.random((n, 2)) for n in sizes]
+    rule = Recorder()
+    sweeps = stochastic(objective, start, rule=rule, batch=batch, rng=rng)
+    value, gradients = objective.value_and_gradient(start)
+    for epoch in range(1, 4):
+        assert next(sweeps).objective == pytest.approx(value)
+        if epoch > 1:  # what an untouched row is owed in one epoch may be paid in the next
+            late = np.abs(rule.sum - (epoch - 1) * np.concatenate(gradients))
+            assert late.max() < 1e-9 * (1 + np.abs(rule.sum).max())
+
+
+def test_smooth_penalties_of_others_are_known_by_their_gradient():
+    """A penalty that the loops do not know is asked for the gradient of the touched rows."""
+
+    class Quartic:
+        kinked = False
+
+        def value(self, u):
+            return 0.25 * float((u**4).sum())
+
+        def grad(self, u):
+            return u**3
+
+    rng = np.random.default_rng(4)
+    start, rule = [rng.random((9, 2))], Recorder()
+    objective = Objective([Term(some_tuples(rng), CP(), Squared(), (0, 0, 0))], [Quartic()])
+    sweeps = stochastic(objective, start, rule=rule, batch=10, rng=rng)
+    next(sweeps), next(sweeps)
+    np.testing.assert_allclose(rule.sum, objective.value_and_gradient(start)[1][0], rtol=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(sizes=st.lists(st.integers(0, 300), min_size=1, max_size=3), batch=st.integers(1, 400), seed=st.integers(0, 99))
+def test_an_epoch_sees_every_entry_once(sizes, batch, seed):
+    """Batches hold each entry of each part once, a share of every part, and are about as large as asked."""
+    if not sum(sizes):
+        return
+    one = np.zeros(1, np.int64)
+    parts = []
+    for k, n in enumerate(sizes):
+        x = Entries(np.arange(n)[:, None], np.arange(n) + 0.0, (max(n, 1),))
+        parts += [p._replace(slots=(k,)) for p in parts_of(Term(x, CP(), Squared(), (0,)))]
+    seen = {k: [] for k in range(len(sizes))}
+    for step in Batches(parts, batch).epoch(np.random.default_rng(seed)):
+        for part in step:
+            np.testing.assert_array_equal(part.indices[:, 0], part.values)
+            seen[part.slots[0]] += part.values.tolist()
+        assert sum(len(part.values) for part in step) <= 2 * batch + len(one) * len(sizes)
+    assert [sorted(values) for values in seen.values()] == [list(range(n)) for n in sizes]
+
+
+def test_same_seed_same_bits():
+    """Everything random comes from ``rng``."""
+    rng = np.random.default_rng(5)
+    x, start = some_tuples(rng, number=200, size=20), [rng.random((20, 3))]
+    objective = Objective([Term(x, CP(), Squared(), (0, 0, 0))], [NonNegative()], threads=1)
+    a, b, other = (
+        first_epochs(objective, start, 3, seed=seed, batch=16, zeros=0.5, rule=Adagrad(0.01)) for seed in (1, 1, 2)
+    )
+    assert a.history == b.history
+    assert a.factors[0].tobytes() == b.factors[0].tobytes() != other.factors[0].tobytes()
+
+
+def test_mapped_entries_give_the_same(tmp_path):
+    """Entries on disk are read in slices and give the bits of those in memory."""
+    rng = np.random.default_rng(6)
+    x, start = some_tuples(rng, number=200, size=20), [rng.random((20, 3))]
+    x.save(tmp_path / "x")
+    results = [
+        first_epochs(Objective([Term(e, CP(), Squared(), (0,) * 3)], [L2()]), start, 3, batch=16, zeros=0.3)
+        for e in (x, Entries.load(tmp_path / "x"))
+    ]
+    assert results[0].factors[0].tobytes() == results[1].factors[0].tobytes()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+def test_rows_that_nothing_concerns_stay(rule):
+    """A row without entries keeps its bits; a penalty moves it."""
+    rng = np.random.default_rng(7)
+    x = replace(some_tuples(rng, size=9), shape=(12, 12, 12))
+    start = [rng.random((12, 2))]
+    for penalty, stays in ((L2(), True), (L2(0.1), False), (L1(0.1), False)):
+        objective = Objective([Term(x, CP(), Squared(), (0, 0, 0))], [penalty])
+        (found,) = first_epochs(objective, start, 3, rule=rule, batch=8).factors
+        assert (found[9:] == start[0][9:]).all() == stays
+        assert (found[:9] != start[0][:9]).any()
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 99), rule=st.sampled_from([*RULES, Adam(5.0), Adagrad(50.0)]))
+def test_the_objective_never_rises(seed, rule):
+    """An epoch that fails, even by overflow, is undone; factors and objective agree."""
+    rng = np.random.default_rng(seed)
+    term = Term(some_tuples(rng), CP(), Squared(), (0, 0, 0), 1.0, 0.1)
+    objective = Objective([term], [NonNegative(0.01)])
+    sweeps = list(itertools.islice(stochastic(objective, [rng.random((9, 2))], rule=rule, batch=9, rng=rng), 6))
+    values = [sweep.objective for sweep in sweeps]
+    assert values == sorted(values, reverse=True)
+    assert [objective.value(sweep.factors) for sweep in sweeps] == values
+    assert len({id(sweep.factors[0]) for sweep in sweeps}) == len(sweeps)
+
+
+@pytest.mark.parametrize("penalty", [L2(0.3), L1(0.5), NonNegative(0.2)], ids=str)
+def test_it_ends_where_quasi_newton_ends(penalty):
+    """Penalties, exact zeros and weights lead to the same minimum as the full gradient, zeros included."""
+    rng = np.random.default_rng(8)
+    x = sparse_matrix(rng, (12, 10), 60)
+    objective = Objective([Term(x, CP(), Squared(), (0, 1), 1.0, 0.5)], [penalty] * 2, threads=1)
+    start = [rng.random((n, 2)) for n in x.shape]
+    start[0][0] = 0  # comes back to life
+    best = run(quasi_newton(objective, start), max_iter=400)
+    result = first_epochs(objective, start, 400, rule=Adagrad(0.3), batch=20)
+    assert result.history[-1] == pytest.approx(best.history[-1], rel=2e-3)
+    if penalty.kinked:
+        assert 0 < sum((u == 0).sum() for u in result.factors)
+        assert result.factors[0][0].any()
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 999), order=st.integers(2, 4), symmetric=st.booleans())
+def test_zeros_are_absent_and_distinct(seed, order, symmetric):
+    """Cells drawn are not listed; for symmetric entries they are tuples of different words, falling."""
+    rng = np.random.default_rng(seed)
+    if symmetric:
+        x = some_tuples(rng, size=6, order=order, number=12, weighted=False)
+    else:
+        x = sparse_matrix(rng, (4, 5, 3, 2)[:order], 7)
+    term = Term(x, CP(), Squared(), (0,) * order if symmetric else tuple(range(order)))
+    (part, *_) = parts_of(term)
+    drawn = Zeros(term, 1.0).draw(300, part, rng).indices
+    listed = set(map(tuple, x.indices.tolist()))
+    assert listed.isdisjoint(map(tuple, drawn.tolist()))
+    assert drawn.min(initial=0) >= 0
+    assert (drawn < np.array(x.shape)).all()
+    if symmetric:
+        assert (drawn[:, 1:] < drawn[:, :-1]).all()
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_zeros_are_drawn_uniformly(symmetric):
+    """Every cell that is not listed is drawn as often, at the rate that the class states."""
+    rng = np.random.default_rng(9)
+    x = some_tuples(rng, size=6, number=12, weighted=False) if symmetric else sparse_matrix(rng, (4, 3, 2), 7)
+    term = Term(x, CP(), Squared(), (0, 0, 0) if symmetric else (0, 1, 2))
+    number = 400_000
+    drawn = Zeros(term, 1.0).draw(number, parts_of(term)[0], rng).indices
+    _, times = np.unique(drawn, axis=0, return_counts=True)
+    listed = sum(len(set(row)) == 3 for row in x.indices.tolist()) if symmetric else len(x)
+    assert len(times) == cells_of(x) - listed
+    # leaves of one prefix are drawn together, so the counts vary eight times as much as independent ones
+    expected = number / cells_of(x)
+    assert np.abs(times - expected).max() < 5 * math.sqrt(8 * expected)
+
+
+def test_zeros_pull_predictions_down():
+    """Drawn zeros add to the measured objective what they are said to, and lower what is predicted of absent cells."""
+    rng = np.random.default_rng(10)
+    x = some_tuples(rng, size=20, number=150, weighted=False)
+    start = [rng.random((20, 3))]
+    objective = Objective([Term(x, CP(), Squared(), (0, 0, 0))], [NonNegative()])
+    exact = Objective([Term(x, CP(), Squared(), (0, 0, 0), 1.0, 1.0)], [NonNegative()])
+    rate = cells_of(x) / len(x)  # as many as cells, so that each counts once
+
+    def absent(factors):
+        return 2 * (exact.value(factors) - objective.value(factors)) / 6
+
+    plain = first_epochs(objective, start, 30, rule=Adagrad(0.05), batch=30)
+    drawn = first_epochs(objective, start, 30, rule=Adagrad(0.05), batch=30, zeros=rate)
+    gain = drawn.history[0] - plain.history[0]
+    repeated = 0.7, 1.3  # tuples that repeat a word are among all cells, but not among those drawn
+    assert repeated[0] < gain / (exact.value(start) - objective.value(start)) < repeated[1]
+    assert absent(drawn.factors) < 0.5 * absent(plain.factors)
+
+
+def test_other_losses_learn_from_drawn_zeros():
+    """Log-odds of what is listed come out above those of what is not."""
+    rng = np.random.default_rng(11)
+    group = rng.integers(3, size=30)
+    rows = np.array([t for t in itertools.combinations(range(30), 3) if len(set(group[list(t)])) == 1])
+    kept = rows[rng.random(len(rows)) < 0.6]
+    x = Entries.collect(kept, np.ones(len(kept)), 30)
+    objective = Objective([Term(x, CP(), Logistic(), (0, 0, 0))], [L2(0.01)])
+    start = [rng.standard_normal((30, 4))]
+    result = first_epochs(objective, start, 60, rule=Adagrad(0.2), batch=50, zeros=5.0)
+    m = reference.cp(result.factors * 3)
+    same = m[tuple(rows.T)]
+    mixed = np.array([m[t] for t in itertools.combinations(range(30), 3) if len(set(group[list(t)])) > 1])
+    assert np.mean(same > 0) > 0.9 > 0.2 > np.mean(mixed > 0)
+
+
+@given(seed=st.integers(0, 999))
+@settings(max_examples=20, deadline=None)
+def test_adam_rows_are_adam(seed):
+    """Each touched row follows the published rule by its own clock; the others keep their bits."""
+    rng = np.random.default_rng(seed)
+    U, dU = rng.standard_normal((5, 3)), np.zeros((5, 3))
+    rows = [rng.permutation(5)[: rng.integers(1, 6)] for _ in range(4)]
+    gradients = rng.standard_normal((4, 5, 3))
+    lasso, bounded = np.array([0, 0, 0.5, 0.5, 0]), np.array([False, True, False, True, False])
+    pace = np.array([0.1, 0.1, 0.2, 0.1, 0.2])
+    twin, m, v, t = U.copy(), np.zeros((5, 3)), np.zeros((5, 3)), np.zeros(5)
+    penalties = kernels.RowPenalties(np.zeros(5), lasso, bounded)
+    state = Adam().state(U)
+    for touched, g in zip(rows, gradients, strict=True):
+        dU[touched] = g[touched]
+        shares = np.full(len(touched), 0.5)
+        kernels.adam_rows(
+            kernels.Touched(touched, shares), penalties, state, U=U, dU=dU, pace=pace, decays=(0.8, 0.9), eps=1e-8
+        )
+        for i in touched:
+            t[i] += 1
+            m[i], v[i] = 0.8 * m[i] + 0.2 * g[i], 0.9 * v[i] + 0.1 * g[i] ** 2
+            step = pace[i] / (np.sqrt(v[i] / (1 - 0.9 ** t[i])) + 1e-8)
+            twin[i] = shrunk(twin[i] - step * m[i] / (1 - 0.8 ** t[i]), 0.5 * step * lasso[i], bounded[i])
+    np.testing.assert_allclose(U, twin, atol=1e-12)
+    assert not dU.any()
+
+
+@given(seed=st.integers(0, 999), whole_rows=st.booleans())
+@settings(max_examples=20, deadline=None)
+def test_adagrad_rows_are_adagrad(seed, whole_rows):
+    """Each touched row follows the published rule; with one sum per row, of the mean square."""
+    rng = np.random.default_rng(seed)
+    U, dU = rng.standard_normal((5, 3)), np.zeros((5, 3))
+    lasso, bounded = np.array([0, 0, 0.5, 0.5, 0]), np.array([False, True, False, True, False])
+    pace = np.array([0.1, 0.1, 0.2, 0.1, 0.2])
+    twin, total = U.copy(), np.zeros((5, 3))
+    (state,) = Adagrad(whole_rows=whole_rows).state(U)
+    for _ in range(4):
+        touched, g = rng.permutation(5)[: rng.integers(1, 6)], rng.standard_normal((5, 3))
+        dU[touched] = g[touched]
+        kernels.adagrad_rows(
+            kernels.Touched(touched, np.full(len(touched), 0.5)),
+            kernels.RowPenalties(np.zeros(5), lasso, bounded),
+            state,
+            U=U,
+            dU=dU,
+            pace=pace,
+            eps=1e-8,
+        )
+        for i in touched:
+            total[i] += np.mean(g[i] ** 2) if whole_rows else g[i] ** 2
+            step = pace[i] / (np.sqrt(total[i]) + 1e-8)
+            twin[i] = shrunk(twin[i] - step * g[i], 0.5 * step * lasso[i], bounded[i])
+    np.testing.assert_allclose(U, twin, atol=1e-12)
+    assert not dU.any()
+
+
+def shrunk(u, by, bounded):
+    return np.maximum(u - by, 0) if bounded else np.sign(u) * np.maximum(np.abs(u) - by, 0)
+
+
+@given(seed=st.integers(0, 999))
+@settings(max_examples=20, deadline=None)
+def test_gradients_are_added_to_what_is_there(seed):
+    """The doors that add give what those that return give; rows are listed once a step; shares scale the pull."""
+    rng = np.random.default_rng(seed)
+    indices = np.asfortranarray(rng.integers(4, size=(12, 3)))
+    U, before, pull = rng.random((9, 2)), rng.random((9, 2)), rng.random((9, 2))
+    values, weights, offsets = rng.random(12), rng.random(12), [0, 5, 0]
+    value, gradient = kernels.cp_squared(
+        indices, values, weights, U, offsets=offsets, zero_weight=0.2, scale=3.0, threads=1
+    )
+    dU = before.copy()
+    how = {"offsets": offsets, "U": U, "dU": dU}
+    assert kernels.add_cp_squared(indices, values, weights, **how, zero_weight=0.2, scale=3.0) == pytest.approx(value)
+    np.testing.assert_allclose(dU, before + gradient, atol=1e-12)
+    kernels.add_cp_pullback(indices, values, **how)
+    more = kernels.cp_pullback(indices, values, U, offsets=offsets, threads=1)
+    np.testing.assert_allclose(dU, before + gradient + more, atol=1e-12)
+
+    stamp, rows = np.zeros(9, np.int64), np.empty(0, np.int64)
+    for half in (indices[:6], indices[6:]):
+        rows = kernels.touch_rows(half, offsets, stamp=stamp, now=1, rows=rows)
+    assert sorted(rows.tolist()) == sorted(set((indices + np.array(offsets)).ravel().tolist()))
+    touched, ridge, dU[:] = kernels.Touched(rows, rng.random(len(rows))), rng.random(9), 0
+    kernels.pull_rows(touched, ridge, pull, U, dU=dU)
+    expected = touched.shares[:, None] * (ridge[rows, None] * U[rows] + pull[rows])
+    np.testing.assert_allclose(dU[rows], expected, atol=1e-12)
+
+
+@given(seed=st.integers(0, 999), order=st.integers(2, 4))
+@settings(max_examples=20, deadline=None)
+def test_absent_cells_are_those_not_listed(seed, order):
+    """Membership is that of a set of tuples."""
+    rng = np.random.default_rng(seed)
+    x = sparse_matrix(rng, (4,) * order, 10)
+    starts = np.searchsorted(x.indices[:, 0], np.arange(5))
+    prefixes, leaves = rng.integers(4, size=(6, order - 1)), rng.integers(4, size=(6, 3))
+    listed = set(map(tuple, x.indices.tolist()))
+    absent = [[(*p, k) not in listed for k in row] for p, row in zip(prefixes.tolist(), leaves.tolist(), strict=True)]
+    assert kernels.absent_cells(x.indices, starts, prefixes, leaves).tolist() == absent
+
+
+def refusals():
+    rng = np.random.default_rng(0)
+    x = sparse_matrix(rng, (4, 3), 6)
+    term, start = Term(x, CP(), Squared(), (0, 1)), [np.ones((4, 2)), np.ones((3, 2))]
+
+    class Other(CP):
+        pass
+
+    class Kinked(L2):
+        kinked = True
+
+    yield {"batch": 0}, term, start, L2(), "batch must be a whole number of at least 1; got 0"
+    yield {"zeros": -1}, term, start, L2(), "zeros must be a finite number of at least 0; got -1"
+    yield {"zeros": 1}, replace(term, zero_weight=1.0), start, L2(), "zeros must be 0 where zero_weight already"
+    missing = replace(term, entries=replace(x, unlisted="missing"))
+    yield {"zeros": 1}, missing, start, L2(), "zeros must be 0 where unlisted entries are missing"
+    shuffled = replace(x, indices=np.asfortranarray(x.indices[::-1]))
+    yield {"zeros": 1}, replace(term, entries=shuffled), start, L2(), "zeros need entries in lexicographic order"
+    yield {}, replace(term, form=object()), start, L2(), "stochastic steps know the CP form only"
+    yield {}, term, start, Kinked(), "stochastic steps know the kinks of L1 and NonNegative; got"
+    yield {}, term, [start[0], np.ones((3, 3))], L2(), "start must be matrices of one rank and one floating type"
+    yield {}, term, [start[0][:2], start[1]], L2(), r"entries of shape \(4, 3\) need a factor row per index"
+    yield {}, replace(term, entries=replace(x, indices=x.indices[:0], values=x.values[:0])), start, L2(), "no entries"
+
+
+@pytest.mark.parametrize(("how", "term", "start", "penalty", "message"), list(refusals()))
+def test_bad_input_is_refused(how, term, start, penalty, message):
+    """At once, in one sentence."""
+    objective = Objective([term], [penalty] * 2)
+    with pytest.raises(InputError, match=message):
+        stochastic(objective, start, rng=np.random.default_rng(0), **how)
+
+
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: Adam(-1), "step must be a finite number of at least 0; got -1"),
+    (lambda: Adam(decays=(0.9, 1.0)), r"decays must be less than 1; got \(0.9, 1.0\)"),
+    (lambda: Adagrad(math.nan), "step must be a finite number of at least 0; got nan"),
+])
+def test_rules_refuse(make, message):
+    """Numbers out of range."""
+    with pytest.raises(InputError, match=message):
+        make()
