@@ -2,8 +2,8 @@
 
 python bench/glove.py COUNTS --reference glove/build/glove --rank 50 --epochs 10
 
-COUNTS is a folder of counts of pairs made by `lowrank count --order 2`. The reference reads the cells from a file that is
-shuffled once, as its own tool would. It is run with one thread, as ours is, and its speed is that of its own epochs.
+COUNTS is a folder of counts of pairs made by `lowrank count --order 2`. The reference reads the cells from a file that
+is shuffled once, as its own tool would. It is run with one thread, as ours is, and its speed is that of its own epochs.
 """
 
 from __future__ import annotations

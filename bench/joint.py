@@ -2,8 +2,8 @@
 
 LOWRANK_DATA=... python bench/joint.py CORPUS --rank 100
 
-Pairs and triples of the corpus share one factor. Outlier detection uses every second group of WikiSem500 (the other half
-is kept for reports), similarity is the mean Spearman correlation over the sets of the data folder. ``fit`` is
+Pairs and triples of the corpus share one factor. Outlier detection uses every second group of WikiSem500 (the other
+half is kept for reports), similarity is the mean Spearman correlation over the sets of the data folder. ``fit`` is
 1 - |X - M| / |X| over the listed cells of each order, weighted as in training. Prints rows of a Markdown table.
 """
 

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from lowrank import Embedding, SymmetricCP
 from lowrank.cli import EXAMPLES, app, faults, show, stages, train
+from lowrank.cli.methods import METHODS
 from lowrank.cli.options import entry_weights, in_bytes, per_order
 
 TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
@@ -267,6 +268,50 @@ def test_train_from_text(method, text, tmp_path):
     assert list(found["steps"]) == ["corpus", "plan", "count", "weights", "factors"]
     assert all(step["seconds"] >= 0 for step in found["steps"].values())
     assert len(in_json("neighbours", tmp_path / "out", "moon")["neighbours"]["moon"]) == 10
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_every_method_trains(method, text, tmp_path):
+    """Each method makes vectors of the same text and words; what one has not is refused by name."""
+    chosen = METHODS[method]
+    options = ["--min-count", "1", "--rank", "3", "--threads", "1"]
+    options += [] if chosen.needs == "corpus" else ["--width", "4", "--tuple-min-count", "1"]
+    options += ["--max-iter", "3", "--tol", "0"] if "max_iter" in chosen.options else []
+    options += ["--epochs", "2"] if "epochs" in chosen.options else []
+    if method == "nnse":
+        options[3] = "3"
+    found = in_json("train", text, "--out", tmp_path / "out", "--method", method, *options)
+    assert found["words"] == 16
+    assert len(Embedding.load(tmp_path / "out")) == 16
+
+
+def test_orders_have_settings_of_their_own(text, tmp_path):
+    """Joint models take a value for each order; too many are refused."""
+    options = ["--method", "jcp-s", "--min-count", "1", "--rank", "3", "--max-iter", "3", "--tol", "0"]
+    found = in_json(
+        "train", text, "--out", tmp_path / "a", *options, "--shift", "1/2", "--weights", "log/count",
+        "--tuple-min-count", "1/2", "--order-weights", "1/0.5", "--order", "3",
+    )  # fmt: skip
+    assert len(found["steps"]["factors"]["explained"]) == 2
+    wrong = lowrank("train", text, "--out", tmp_path / "b", *options, "--shift", "1/2/3")
+    assert "--shift takes one value, or one for each of the orders (2, 3); got 3" in sentence(wrong)
+    three = lowrank("train", text, "--out", tmp_path / "b", "--method", "glove", "--min-count", "1", "--order", "3")
+    assert "glove takes order 2; got 3" in sentence(three)
+
+
+def test_online_training(text, tmp_path):
+    """The online solver has options of its own, which are refused without it."""
+    succeed("train", text, "--out", tmp_path / "a", *SMALL, "--solver", "online", "--step", "0.01", "--batch", "64")
+    assert "--step is an option of --solver online" in sentence(
+        lowrank("train", text, "--out", tmp_path / "b", *SMALL, "--step", "0.01")
+    )
+
+
+def test_components_of_words(vectors):
+    """Components are shown with their strongest words, all or those of a word."""
+    found = in_json("components", vectors, "apollo", "--top", "2")["components"]
+    assert [len(each["words"]) for each in found] == [2, 2]
+    assert len(in_json("components", vectors)["components"]) == 3
 
 
 def test_train_says_how_long_steps_took(text, tmp_path):

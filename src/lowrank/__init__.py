@@ -3,6 +3,7 @@
 from lowrank._lazy import attach
 
 _HOMES = {
+    "AsymmetricCP": ".models.words.asymmetric",
     "CP": ".forms",
     "Corpus": ".text.corpus",
     "Embedding": ".embedding",

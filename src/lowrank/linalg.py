@@ -67,7 +67,7 @@ BLOCK = 32
 def truncated_eigh(
     operator: Any, rank: int, *, tol: float = 1e-2, seed: int | None = None
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    r"""Give the ``rank`` eigenvalues of largest magnitude and their vectors, :math:`A \approx V \mathrm{diag}(w) V^\top`.
+    r"""Give the ``rank`` eigenvalues of largest magnitude, :math:`A \approx V \mathrm{diag}(w) V^\top`.
 
     Block Lanczos with full orthogonalization; when the basis is full it is restarted from its best Ritz vectors. For a
     sparse matrix of slowly falling eigenvalues this takes a quarter of the time of ARPACK, as most of its work is done

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from lowrank.errors import InputError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -50,7 +52,9 @@ def _symmetric(given: Options, penalty: str, strength: str) -> Any:
     from lowrank.models.words.symmetric import SymmetricCP
 
     given = dict(given)
-    online = {name: given.pop(name) for name in ("step", "batch", "sampled_zeros") if name in given}
+    if given.get("solver") != "online" and (idle := {"step", "batch", "sampled_zeros"} & set(given)):
+        raise InputError(f"--{min(idle).replace('_', '-')} is an option of --solver online")
+    online: Options = {name: given.pop(name) for name in ("step", "batch", "sampled_zeros") if name in given}
     if given.pop("solver", "") == "online":
         given["solver"] = _online(online, given.get("seed"))
     return SymmetricCP(penalty=getattr(penalties, penalty)(given.pop(strength, 0.0)), **given)
@@ -61,9 +65,9 @@ def _online(options: Options, seed: int | None) -> Any:
 
     from lowrank.solvers import Adam, stochastic
 
-    rule = {"rule": Adam(step=options.pop("step"))} if "step" in options else {}
-    zeros = {"zeros": options.pop("sampled_zeros")} if "sampled_zeros" in options else {}
-    return partial(stochastic, seed=seed, **rule, **zeros, **options)
+    how: Options = {"seed": seed, "batch": options.get("batch"), "zeros": options.get("sampled_zeros")}
+    how["rule"] = Adam(step=options["step"]) if "step" in options else None
+    return partial(stochastic, **{name: value for name, value in how.items() if value is not None})
 
 
 def _non_negative(given: Options) -> Any:
@@ -113,13 +117,18 @@ def _glove(given: Options) -> Any:
 def _cbow(given: Options) -> Any:
     from lowrank.models.words.neural import Word2Vec
 
-    return Word2Vec(method="cbow", **given)
+    return Word2Vec(method="cbow", **_renamed(given))
 
 
 def _sgns(given: Options) -> Any:
     from lowrank.models.words.neural import Word2Vec
 
-    return Word2Vec(method="sgns", **given)
+    return Word2Vec(method="sgns", **_renamed(given))
+
+
+def _renamed(given: Options) -> Options:
+    """Call the window of word2vec what gensim calls it; ``--window`` is a kind of window of counts."""
+    return {"window" if name == "context" else name: value for name, value in given.items()}
 
 
 def _random(given: Options) -> Any:

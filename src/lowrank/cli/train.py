@@ -184,7 +184,8 @@ def _fit(model: Any, data: Any, words: tuple[str, ...], facts: dict[str, Any]) -
         model.fit(data)
     facts.update(sweeps=model.n_iter_, converged=model.converged_)
     if hasattr(model, "explained_"):
-        facts["explained"] = [round(found.listed, 4) for found in model.explained_]
+        found = model.explained_
+        facts["explained"] = [round(each.listed, 4) for each in found] if isinstance(found, list) else round(found, 4)
     return model.embedding(words), model.interrupted_
 
 

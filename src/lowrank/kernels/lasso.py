@@ -58,7 +58,5 @@ def nonnegative_lasso(
     G, B = frozen(G, np.float32), frozen(B, np.float32)
     bounds = np.linspace(0, n, threads + 1).astype(np.int64)
     small, some = np.float32(tol), np.float32(l1)
-    work = in_threads(
-        lambda t: lasso.lasso_rows(G, B, some, small, sweeps, bounds[t], bounds[t + 1], A), threads
-    )
+    work = in_threads(lambda t: lasso.lasso_rows(G, B, some, small, sweeps, bounds[t], bounds[t + 1], A), threads)
     return int(sum(work))

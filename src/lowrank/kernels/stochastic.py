@@ -133,7 +133,8 @@ def adagrad_rows(
 
     .. math:: a \leftarrow a + g^2, \quad u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{g}{\sqrt a + \epsilon}\Big)
 
-    ``pace`` holds :math:`\eta` per row, ``total`` :math:`a`; if it has one column, the mean of :math:`g^2` over a row stands for all its elements.
+    ``pace`` holds :math:`\eta` per row, ``total`` :math:`a`; if it has one column, the mean of :math:`g^2` over a row
+    stands for all its elements.
     """
     _check_touched(touched, U, dU)
     _check_rows(U, penalties, pace)

@@ -47,7 +47,6 @@ class Rule(Protocol):
     ) -> None:
         """Move touched rows of ``U`` against ``dU`` by their ``pace`` times the step; their gradient becomes zero."""
 
-
     def forget(self, state: list[NDArray[Any]]) -> None:
         """Drop the direction of earlier steps, which an epoch that failed has shown to be wrong."""
 

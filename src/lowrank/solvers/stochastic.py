@@ -13,12 +13,12 @@ Kolda, Hong (2020), Stochastic gradients for large-scale tensor decomposition, a
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowrank import kernels
+from lowrank.data import blocks
 from lowrank.errors import InputError, check_int, check_number
 from lowrank.forms import CP
 from lowrank.losses import Squared
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from lowrank.objective import Objective, Part
     from lowrank.penalties import Penalty
 
-REFRESHES = 8
-"""How often an epoch computes anew how the exact zeros pull at each row; a refresh costs rows times rank squared."""
+REFRESHES = (8, 32)
+"""How often an epoch computes anew how the exact zeros pull at each row, at least and at most: what is old misleads."""
 SLOWER = 0.3
 """What the step is multiplied with after an epoch that failed."""
 FASTER = 1.1
@@ -56,9 +56,9 @@ def stochastic(
     batch: int = 16_384,
     zeros: float = 0.0,
     zeros_weight: float = 1.0,
-    rng: np.random.Generator,
+    seed: int | np.random.Generator | None = None,
 ) -> Iterator[Sweep]:
-    r"""Descend from ``start`` by random batches; one sweep is one epoch, which sees each listed entry of each term once.
+    r"""Descend from ``start`` by random batches; one sweep is one epoch, which sees each listed entry once.
 
     An epoch that does not lower the objective is undone, and the step shortened: the objective never rises.
 
@@ -77,7 +77,7 @@ def stochastic(
         :class:`~lowrank.solvers.batches.Zeros` for what they add to the objective.
     zeros_weight : float
         Weight of a drawn zero; that of a listed entry is 1 unless it has its own.
-    rng : numpy.random.Generator
+    seed : int or numpy.random.Generator, optional
         Draws batches and zeros.
 
     Yields
@@ -98,7 +98,7 @@ def stochastic(
     >>> x = Entries.collect([[0, 1, 2], [3, 4, 5]], [1.0, 1.0], 6)
     >>> objective = Objective([Term(x, CP(), Squared(), (0, 0, 0))], [L2(0.0)])
     >>> rng = np.random.default_rng(0)
-    >>> result = run(stochastic(objective, [rng.random((6, 2))], rng=rng), max_iter=200)
+    >>> result = run(stochastic(objective, [rng.random((6, 2))], seed=rng), max_iter=200)
     >>> bool(result.history[-1] < 1e-6)
     True
     """
@@ -117,7 +117,9 @@ def stochastic(
         raise InputError("there are no entries to descend on")
     for term in objective.terms:
         _check_fit(term, start)
-    descent = _Descent(objective, start, rule, batch=batch, zeros=zeros, zeros_weight=zeros_weight, rng=rng)
+    descent = _Descent(
+        objective, start, rule, batch=batch, zeros=zeros, zeros_weight=zeros_weight, rng=np.random.default_rng(seed)
+    )
     return descent.sweeps()
 
 
@@ -146,10 +148,12 @@ class _Descent:
         self.dU = np.zeros_like(self.U)
         self.at = np.cumsum([0, *map(len, start)]).tolist()
         self.factors = [self.U[a:b] for a, b in zip(self.at, self.at[1:], strict=False)]
+        self.batches = Batches([part for term in objective.terms for part in parts_of(term)], batch)
         self.exact = [term for term in objective.terms if term.zero_weight]
+        # a refresh costs rows times rank squared, an epoch entries times rank: about half as much for the refreshes
+        self.refreshes = int(np.clip(4 * self.batches.total / self.U.size, *REFRESHES))
         self.pull = np.zeros_like(self.U[: len(self.U) if self.exact else 0])
         self.penalties, self.others = _row_penalties(objective.penalties, self.factors)
-        self.batches = Batches([part for term in objective.terms for part in parts_of(term)], batch)
         self.zeros = {id(term): Zeros(term, zeros_weight) for term in objective.terms} if zeros else {}
         self.sample = [self._draw(part, min(len(part.values) * zeros, SAMPLE)) for part in self.batches.parts if zeros]
         self.stamp, self.now = np.zeros(rows, np.int64), 0
@@ -176,13 +180,13 @@ class _Descent:
         steps = self.batches.steps
         paces = self.U.dtype.type(pace) * self.scales()
         for step, parts in enumerate(self.batches.epoch(self.rng)):
-            if self.exact and step % max(1, steps // REFRESHES) == 0:
+            if self.exact and step % max(1, steps // self.refreshes) == 0:
                 self.refresh()
             touched = self.gradient(parts, last=step + 1 == steps)
             self.rule.move(touched, self.penalties, state, U=self.U, dU=self.dU, pace=paces)
 
     def gradient(self, parts: list[Part], *, last: bool) -> kernels.Touched:
-        """Add the gradient of a batch, and what else is due at the rows it touches; of all late rows if ``last``."""
+        """Add the gradient of a batch, and what else is due at the rows it touches, at all rows if ``last``."""
         rows = np.empty(0, np.int64)
         self.now += 1
         self.clock += sum(len(part.values) for part in parts)
@@ -192,8 +196,7 @@ class _Descent:
             rows = kernels.touch_rows(part.indices, offsets, stamp=self.stamp, now=self.now, rows=rows)
             self._add_part(part, offsets)
         if last and (self.exact or self.others or self.penalties.ridge.any() or self.penalties.lasso.any()):
-            late = (self.clock - self.paid >= self.batches.total) & (self.stamp != self.now)
-            rows = np.concatenate([rows, np.flatnonzero(late)])
+            rows = np.concatenate([rows, np.flatnonzero((self.paid < self.clock) & (self.stamp != self.now))])
         shares = ((self.clock - self.paid[rows]) / self.batches.total).astype(self.U.dtype)
         self.paid[rows] = self.clock
         touched = kernels.Touched(rows, shares)
@@ -218,13 +221,19 @@ class _Descent:
                 self.pull[self.at[slot] : self.at[slot + 1]] += gradient
 
     def value(self) -> float:
-        """Measure the objective, and the loss of the sample of zeros."""
-        value = self.objective.value(self.factors)
+        """Measure the objective, by predictions alone, and the loss of the sample of zeros."""
+        pairs = zip(self.objective.penalties, self.factors, strict=True)
+        value = sum(penalty.value(u) for penalty, u in pairs)
+        value += sum(_all_zero(term, self.factors)[0] for term in self.exact)
+        for part in self.batches.parts:
+            value += sum(self._loss(part, block) for block in blocks(len(part.values)))
         for part, drawn in zip(self.batches.parts, self.sample, strict=False):
-            m = self._predict(drawn, [self.at[slot] for slot in part.slots])
-            asked = len(part.values) * self.rate
-            value += max(1.0, asked / SAMPLE) * _losses(drawn, slice(None), m)[0]
+            value += max(1.0, len(part.values) * self.rate / SAMPLE) * self._loss(drawn, slice(None))
         return value
+
+    def _loss(self, part: Part, block: slice) -> float:
+        m = self._predict(part._replace(indices=part.indices[block]), [self.at[slot] for slot in part.slots])
+        return _losses(part, block, m)[0]
 
     def _draw(self, part: Part, number: float) -> Part:
         return self.zeros[id(part.term)].draw(number, part, self.rng)
@@ -247,7 +256,7 @@ class _Descent:
         kernels.add_cp_pullback(part.indices, derivatives, offsets=offsets, U=self.U, dU=self.dU)
 
     def _predict(self, part: Part, offsets: list[int]) -> NDArray[Any]:
-        return kernels.cp_predict(part.indices, self.U, offsets=offsets, threads=1)
+        return kernels.cp_predict(part.indices, self.U, offsets=offsets, threads=self.objective.threads)
 
 
 def _row_penalties(penalties: tuple[Penalty, ...], factors: Factors) -> tuple[kernels.RowPenalties, list[int]]:

@@ -83,7 +83,7 @@ def adam_rows(rows, shares, lasso, bounded, pace, betas, eps, U, dU, first, seco
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def adagrad_rows(rows, shares, lasso, bounded, pace, eps, U, dU, total):
-    """Move rows by Adagrad, each at its own pace; the gradient becomes zero. ``total`` of one column holds a mean per row."""
+    """Move rows by Adagrad, each at its own pace; the gradient becomes zero. A one-column ``total`` is per row."""
     rank = U.shape[1]
     steps = np.empty(rank, U.dtype)
     for k in range(len(rows)):

@@ -43,7 +43,8 @@ class AsymmetricCP:
     rank : int
         Number of components; the length of a word vector.
     orthogonal : int
-        First sweeps with orthogonal factors (Orth-ALS); needs a rank of at most the length of each mode.
+        First sweeps with orthogonal factors (Orth-ALS); needs a rank of at most the length of each mode. On counted
+        text the fit came out alike with and without them.
     ridge : float
         Strength of the ridge.
     max_iter, tol

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, Self, get_args
 
 import numpy as np
 
+from lowrank.data import Entries
 from lowrank.embedding import Embedding
 from lowrank.errors import check_choice, check_int
 from lowrank.resources import check_memory
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lowrank.data import Entries
+    from lowrank.text.corpus import Corpus
 
 Distribution = Literal["normal", "uniform"]
 
@@ -56,8 +57,8 @@ class RandomVectors:
         self.distribution = distribution
         self.seed = seed
 
-    def fit(self, entries: Entries) -> Self:
-        """Draw a vector for each index of the first mode; the entries themselves are not looked at.
+    def fit(self, entries: Entries | Corpus) -> Self:
+        """Draw a vector for each index of the first mode, or each word of a corpus; what occurs is not looked at.
 
         Raises
         ------
@@ -66,7 +67,7 @@ class RandomVectors:
         """
         check_int("rank", self.rank, low=1)
         check_choice("distribution", self.distribution, get_args(Distribution))
-        shape = (entries.shape[0], self.rank)
+        shape = (entries.shape[0] if isinstance(entries, Entries) else len(entries.vocabulary), self.rank)
         check_memory(12.0 * shape[0] * shape[1], f"{shape[0]:,} random vectors of rank {self.rank}", "lower the rank")
         rng = np.random.default_rng(self.seed)
         if self.distribution == "normal":

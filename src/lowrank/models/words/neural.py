@@ -21,16 +21,11 @@ if TYPE_CHECKING:
     from lowrank.text.corpus import Corpus
 
 Method = Literal["sgns", "cbow"]
-STEPS = {"sgns": 0.025, "cbow": 0.05}
-"""The first steps of the reference program."""
-LAST_STEP = 1e-4
-"""Where the step ends, as in the reference program."""
-LONGEST = 10_000
-"""Words that gensim takes of a sentence; it would drop the rest, so longer ones are cut into such pieces."""
-PIECE = 100_000
-"""Tokens between two readings of the loss: gensim adds it up in single precision, which soon loses what is added."""
-EXPONENT = 0.75
-"""Of the counts by which negative words are drawn, as published."""
+STEPS = {"sgns": 0.025, "cbow": 0.05}  # the first steps of the reference program
+LAST_STEP = 1e-4  # where the step ends, as in the reference program
+LONGEST = 10_000  # words that gensim takes of a sentence; longer ones are cut, as it would drop the rest
+PIECE = 100_000  # tokens between two readings of the loss, which gensim adds up in single precision
+EXPONENT = 0.75  # of the counts by which negative words are drawn, as published
 
 
 class Word2Vec:
@@ -47,18 +42,12 @@ class Word2Vec:
     ----------
     rank : int
         Length of a word vector.
-    method : {"sgns", "cbow"}
-        What predicts what.
-    window : int
-        Words to each side, at most.
-    epochs : int
-        Passes over the corpus.
-    negative : int
-        :math:`K`.
-    sample : float
-        Words of a larger share of the tokens are thinned out; 0 keeps all.
-    step : float, optional
-        The first; 0.025 for ``"sgns"`` and 0.05 for ``"cbow"`` by default.
+    method, window : {"sgns", "cbow"}, int
+        What predicts what; words to each side, at most.
+    epochs, negative : int
+        Passes over the corpus; :math:`K`.
+    sample, step : float
+        Words of a larger share are thinned out, 0 keeps all; first step, 0.025 for sgns and 0.05 for cbow by default.
     seed : int, optional
         Of the start and of what is drawn.
     threads : int
@@ -72,16 +61,14 @@ class Word2Vec:
     vectors_ : ndarray of shape (V, rank)
         :math:`u`; rows of words that do not occur are zero.
     history_ : list of float
-        Loss per token of the corpus, in nats: at the start, of its first 100,000 tokens; then of each epoch as it was
-        met on the way. Good to a few per cent, as gensim adds it up in single precision.
+        Loss per token, in nats: at the start of the first 100,000, then of each epoch; good to a few per cent.
     n_iter_, converged_, interrupted_
-        Epochs; always False; whether Ctrl-C stopped the epochs.
+        Epochs; always False; whether Ctrl-C stopped them.
 
     References
     ----------
-    Mikolov, Sutskever, Chen, Corrado, Dean (2013), Distributed representations of words and phrases and their
-    compositionality, eq. 4. Mikolov, Chen, Corrado, Dean (2013), Efficient estimation of word representations in
-    vector space, section 3.1.
+    Mikolov et al. (2013), Distributed representations of words and phrases and their compositionality, eq. 4.
+    Mikolov et al. (2013), Efficient estimation of word representations in vector space, section 3.1.
 
     Examples
     --------
@@ -133,18 +120,15 @@ class Word2Vec:
         model = self._model(corpus)
         result = run(_epochs(model, corpus, self.epochs, step), max_iter=self.epochs, watch=self.watch)
         (self.vectors_,) = result.factors
-        self.history_ = result.history
-        self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        self.interrupted_ = result.interrupted
+        self.history_, self.n_iter_ = result.history, result.n_iter
+        self.converged_, self.interrupted_ = result.converged, result.interrupted
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
         """Give the rows of the vectors their words, and how often these occur."""
         return Embedding(words, self.vectors_, counts=counts)
 
-    def _model(self, corpus: Corpus) -> Any:
-        """Make gensim's model, with the words of the corpus and no other."""
+    def _model(self, corpus: Corpus) -> Any:  # gensim's, with the words of the corpus and no other
         words = corpus.vocabulary.words
         rank, threads = check_int("rank", self.rank, low=1), check_int("threads", self.threads, low=1)
         window, negative = check_int("window", self.window, low=1), check_int("negative", self.negative, low=1)

@@ -35,7 +35,7 @@ class NNSE:
     ----------
     rank : int
         Columns of :math:`A`, rows of :math:`D`; may exceed ``svd_rank``.
-    svd_rank : int
+    svd_rank : int, optional
         Columns of :math:`X`.
     power : float
         Of the singular values in :math:`X`, see :class:`~lowrank.models.words.pairwise.PPMISVD`.
@@ -80,7 +80,7 @@ class NNSE:
         self,
         rank: int = 300,
         *,
-        svd_rank: int = 300,
+        svd_rank: int | None = None,
         power: float = 0.5,
         l1: float = 0.05,
         max_iter: int = 50,
@@ -113,13 +113,14 @@ class NNSE:
             raise InputError("there are no entries to factorize; lower the shift or min_count")
         size = entries.shape[0]
         check_int("rank", self.rank, low=1, high=size)
-        check_int("svd_rank", self.svd_rank, low=1, high=size - 1)
+        kept = min(300, size - 1) if self.svd_rank is None else self.svd_rank
+        check_int("svd_rank", kept, low=1, high=size - 1)
         check_number("power", self.power)
         check_number("l1", self.l1)
         threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
-        self._check_memory(entries)
+        self._check_memory(entries, kept)
         matrix = symmetric_matrix(entries.indices, entries.values, size)
-        w, V = truncated_eigh(matrix, self.svd_rank, seed=self.seed)
+        w, V = truncated_eigh(matrix, kept, seed=self.seed)
         X = _unit_rows((V * np.abs(w) ** self.power).astype(np.float32))
         solver = _sweeps(X, self.rank, self.l1, threads, np.random.default_rng(self.seed))
         result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
@@ -135,20 +136,18 @@ class NNSE:
         """Give the rows of the codes their words, and how often these occur."""
         return Embedding(words, self.vectors_, counts=counts)
 
-    def _check_memory(self, entries: Entries) -> None:
+    def _check_memory(self, entries: Entries, kept: int) -> None:
         """Refuse what would not fit: the decomposition, or the codes with what a sweep takes."""
         size = entries.shape[0]
-        decomposition = 48.0 * len(entries) + 4.0 * 5 * size * self.svd_rank
+        decomposition = 48.0 * len(entries) + 4.0 * 5 * size * kept
         check_memory(
-            max(decomposition, 4.0 * 4 * size * (self.rank + self.svd_rank)),
-            f"a model of {size:,} words, rank {self.rank} and svd_rank {self.svd_rank}",
+            max(decomposition, 4.0 * 4 * size * (self.rank + kept)),
+            f"a model of {size:,} words, rank {self.rank} and svd_rank {kept}",
             "lower a rank or the size of the vocabulary",
         )
 
 
-def _sweeps(
-    X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.random.Generator
-) -> Iterator[Sweep]:
+def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.random.Generator) -> Iterator[Sweep]:
     """Take turns between codes and dictionary; the start is a dictionary of random words and codes of zero."""
     D = X[rng.choice(len(X), rank, replace=False)].copy()
     A = np.zeros((len(X), rank), np.float32)
