@@ -43,7 +43,8 @@ class Tucker:
         Columns of U; for entries that are not symmetric one number per mode, if they differ. The core has the product
         of the ranks of all modes as its number of elements.
     start : {"random", "hosvd"}
-        Random directions, or the leading ones of each unfolding, which take more memory and time.
+        Random directions, or the leading ones of each unfolding, which take more memory and time and are the safer
+        start for symmetric matrices and values of both signs.
     power : float
         :math:`p` in the vectors :math:`U \Sigma^p`, with the singular values :math:`\Sigma`. With 1, inner products
         of vectors are those of the model's slices; 0 leaves directions alone.
