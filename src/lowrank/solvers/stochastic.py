@@ -44,6 +44,8 @@ SLOWER = 0.3
 """What the step is multiplied with after an epoch that failed."""
 FASTER = 1.1
 """What it is multiplied with after one that did not, up to its first value."""
+SLOWEST = 1e-3
+"""Where it ends: a step a thousandth of the first no longer lowers the objective."""
 SAMPLE = 1 << 18
 """Zeros drawn once, at most, to measure their loss after each epoch."""
 
@@ -84,7 +86,7 @@ def stochastic(
     ------
     Sweep
         First the start. The objective is that of all entries, with the loss of a fixed sample of zeros if they are
-        drawn. It does not end by itself.
+        drawn. It ends after failures that leave a thousandth of the first step.
 
     Raises
     ------
@@ -174,6 +176,8 @@ class _Descent:
                 array[:] = copy
             self.rule.forget(state)
             pace *= SLOWER
+            if pace < SLOWEST:
+                return
 
     def epoch(self, state: list[NDArray[Any]], pace: float) -> None:
         """Take a step for each batch."""
