@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowrank.kernels.doors import frozen, in_threads
+from lowrank.kernels.doors import checked, frozen, in_threads, sum_of_parts, table
 from lowrank.kernels.loops import cp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-PART = 1 << 20
-"""Entries whose gradients are added in a row in the precision of the factors before they join the total."""
 
 
 def cp_squared(
@@ -57,7 +54,7 @@ def cp_squared(
     value : float
     gradient : ndarray of shape (rows, R)
     """
-    columns, at, U = _checked(indices, offsets, U)
+    columns, at = checked(indices, offsets, len(_matrix(U)))
     n = columns.shape[1]
     weights = np.ones(n, U.dtype) if weights is None else weights
     if not (len(values) == len(weights) == n):
@@ -65,21 +62,23 @@ def cp_squared(
     values, weights = frozen(values, U.dtype), frozen(weights, U.dtype)
     z, s = U.dtype.type(zero_weight), U.dtype.type(scale)
 
-    def work(first: int, last: int, out: NDArray[Any]) -> float:
-        return cp.squared_fibres(columns, at, values, weights, z, s, U, first, last, out)
+    loop = cp.squared_triples if len(columns) == 3 else cp.squared_fibres
 
-    return _sum_of_parts(work, n, U, threads)
+    def work(first: int, last: int, T: NDArray[Any]) -> float:
+        return loop(columns, at, values, weights, z, s, T, first, last)
+
+    return sum_of_parts(work, n, [U, U], threads=threads)
 
 
 def cp_predict(
     indices: NDArray[Any], U: NDArray[Any], *, offsets: Sequence[int] | None = None, threads: int
 ) -> NDArray[Any]:
     """Give the model's value of each entry: shapes (n, order), (rows, R) -> (n,)."""
-    columns, at, U = _checked(indices, offsets, U)
+    columns, at = checked(indices, offsets, len(_matrix(U)))
     n = columns.shape[1]
-    predictions = np.empty(n, U.dtype)
+    T, predictions = table(U), np.empty(n, U.dtype)
     bounds = np.linspace(0, n, threads + 1).astype(np.int64)
-    in_threads(lambda t: cp.predict_fibres(columns, at, U, bounds[t], bounds[t + 1], predictions), threads)
+    in_threads(lambda t: cp.predict_fibres(columns, at, T, bounds[t], bounds[t + 1], predictions), threads)
     return predictions
 
 
@@ -95,54 +94,20 @@ def cp_pullback(
 
     Shapes (n, order), (n,), (rows, R) -> (rows, R).
     """
-    columns, at, U = _checked(indices, offsets, U)
+    columns, at = checked(indices, offsets, len(_matrix(U)))
     n = columns.shape[1]
     if len(derivatives) != n:
         raise ValueError(f"{n} entries need as many derivatives; got {len(derivatives)}")
     derivatives = frozen(derivatives, U.dtype)
 
-    def work(first: int, last: int, out: NDArray[Any]) -> float:
-        cp.pullback_fibres(columns, at, derivatives, U, first, last, out)
+    def work(first: int, last: int, T: NDArray[Any]) -> float:
+        cp.pullback_fibres(columns, at, derivatives, T, first, last)
         return 0.0
 
-    return _sum_of_parts(work, n, U, threads)[1]
+    return sum_of_parts(work, n, [U, U], threads=threads)[1]
 
 
-def _sum_of_parts(
-    work: Callable[[int, int, NDArray[Any]], float], n: int, U: NDArray[Any], threads: int
-) -> tuple[float, NDArray[Any]]:
-    """Add values and gradients of parts of the entries, each part of its own sum, in a fixed order."""
-    threads = max(1, min(threads, n // max(len(U), 1)))  # with fewer entries than rows a thread would mostly add zeros
-    rounds = max(1, -(-n // (threads * PART)))
-    size = max(1, -(-n // (threads * rounds)))  # at most PART, and as many parts for each thread
-
-    def parts(thread: int) -> tuple[float, NDArray[Any]]:
-        value, total, part = 0.0, np.zeros_like(U), np.zeros_like(U)
-        for first in range(thread * size, n, threads * size):
-            value += work(first, min(first + size, n), part)
-            total += part
-            part[:] = 0
-        return value, total
-
-    results = in_threads(parts, threads)
-    gradient = results[0][1]
-    for _, more in results[1:]:
-        gradient += more
-    return sum(value for value, _ in results), gradient
-
-
-def _checked(
-    indices: NDArray[Any], offsets: Sequence[int] | None, U: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[Any]]:
-    """Check that every index is a row of U: a loop would read and write beyond it."""
-    if indices.ndim != 2 or U.ndim != 2:
-        raise ValueError(f"indices and U must be of two dimensions; got shapes {indices.shape} and {U.shape}")
-    columns = frozen(indices.T)
-    at = np.zeros(len(columns), np.int64) if offsets is None else np.asarray(offsets, np.int64)
-    if at.shape != (len(columns),):
-        raise ValueError(f"offsets must be one per mode, {len(columns)}; got shape {at.shape}")
-    for column, offset in zip(columns, at, strict=True):
-        if column.size and not (int(column.min()) + offset >= 0 and int(column.max()) + offset < len(U)):
-            low, high = int(column.min()) + offset, int(column.max()) + offset
-            raise ValueError(f"indices must be rows of U, from 0 to {len(U) - 1}; got {low} to {high}")
-    return columns, at, frozen(U)
+def _matrix(U: NDArray[Any]) -> NDArray[Any]:
+    if U.ndim != 2:
+        raise ValueError(f"U must be of two dimensions; got shape {U.shape}")
+    return U

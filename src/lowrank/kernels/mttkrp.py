@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowrank.kernels.cp import _sum_of_parts
-from lowrank.kernels.doors import frozen
+from lowrank.kernels.doors import frozen, sum_of_parts, table
 from lowrank.kernels.loops import mttkrp as loops
 
 if TYPE_CHECKING:
@@ -52,19 +51,19 @@ def mttkrp(
     """
     columns, values = _checked(indices, values, factors, mode)
     others = [u for d, u in enumerate(factors) if d != mode]
-    U = frozen(np.concatenate(others))
+    T = table(np.concatenate(others))
     # rows of the other factors stand one below the other; where those of ``mode`` would begin is not used
     sizes = [0 if d == mode else len(u) for d, u in enumerate(factors)]
     offsets = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
 
-    def work(first: int, last: int, out: NDArray[Any]) -> float:
+    def work(first: int, last: int, M: NDArray[Any]) -> float:
         if mode == len(factors) - 1:
-            loops.leaf_mode(columns, offsets, values, U, first, last, out)
+            loops.leaf_mode(columns, offsets, values, T, first, last, M)
         else:
-            loops.prefix_mode(columns, offsets, values, U, mode, first, last, out)
+            loops.prefix_mode(columns, offsets, values, T, mode, first, last, M)
         return 0.0
 
-    return _sum_of_parts(work, columns.shape[1], frozen(factors[mode]), threads)[1]
+    return sum_of_parts(work, columns.shape[1], [factors[mode]], threads=threads)[1]
 
 
 def mttkrp_symmetric(
@@ -96,14 +95,14 @@ def mttkrp_symmetric(
     columns, values = _checked(indices, values, factors, mode)
     if len({u.shape for u in factors}) > 1:
         raise ValueError(f"symmetric entries need factors of one shape; got {[u.shape for u in factors]}")
-    T = frozen(np.stack([u for d, u in enumerate(factors) if d != mode]))
+    layers = [*(u for d, u in enumerate(factors) if d != mode), factors[mode]]
     loop = loops.symmetric_triples if len(factors) == 3 else loops.symmetric_fibres
 
-    def work(first: int, last: int, out: NDArray[Any]) -> float:
-        loop(columns, values, T, first, last, out)
+    def work(first: int, last: int, T: NDArray[Any]) -> float:
+        loop(columns, values, T, first, last)
         return 0.0
 
-    return _sum_of_parts(work, columns.shape[1], frozen(factors[mode]), threads)[1]
+    return sum_of_parts(work, columns.shape[1], layers, threads=threads)[1]
 
 
 def _checked(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowrank.kernels.cp import _checked, _sum_of_parts
-from lowrank.kernels.doors import frozen
+from lowrank.kernels.doors import checked, frozen, sum_of_parts, table
 from lowrank.kernels.loops import poisson
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def cp_poisson(
         :math:`\sum_e x_e \log m_e`; 0 if not ``measured``.
     phi : ndarray of shape (rows of the mode, R)
     """
-    columns, at, U = _checked(indices, offsets, U)
+    columns, at = checked(indices, offsets, len(U))
     order, n = columns.shape
     bounds = [*at.tolist(), len(U)]
     if bounds[0] != 0 or bounds != sorted(bounds) or not 0 <= mode < order:
@@ -76,10 +75,12 @@ def cp_poisson(
     orders = list(permutations(range(order))) if permuted else [tuple(range(order))]
     places = [(np.ascontiguousarray(at[list(modes)]), modes.index(mode)) for modes in orders]
 
-    def work(first: int, last: int, out: NDArray[Any]) -> float:
+    T = table(U)
+
+    def work(first: int, last: int, phi: NDArray[Any]) -> float:
         return sum(
-            poisson.poisson_fibres(columns, offset, values, U, target, epsilon, measured, first, last, out)
+            poisson.poisson_fibres(columns, offset, values, T, target, epsilon, measured, first, last, phi)
             for offset, target in places
         )
 
-    return _sum_of_parts(work, n, U[bounds[mode] : bounds[mode + 1]], threads)
+    return sum_of_parts(work, n, [U[bounds[mode] : bounds[mode + 1]]], threads=threads)

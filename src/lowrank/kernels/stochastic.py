@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowrank.kernels.cp import _checked
+from lowrank.kernels.doors import checked as _checked
 from lowrank.kernels.doors import frozen
 from lowrank.kernels.loops import cp, stochastic
 

@@ -1,10 +1,11 @@
 """CP models of any order: predictions, the way back from their derivatives, and both in one for the squared loss.
 
-The factors are the rows of one tall matrix ``U``; ``offsets[d]`` says where those of mode ``d`` begin, so modes may
-share a factor or not. A fibre is a run of entries that share all words but the last, the leaf. With ``p`` the words of
-its prefix, the product ``w = prod_d U[p_d]`` is formed once; each leaf ``k`` costs one dot product ``m = w . U[k]`` and
-two vector updates, ``s += g U[k]`` and ``dU[k] += g w``; the words of the prefix get ``dU[p_d] += s prod_(c != d)
-U[p_c]`` at the end.
+The factors are the rows of one table ``T``, and ``offsets[d]`` says where those of mode ``d`` begin, so modes may share a
+factor or not. ``T[i, 0]`` is a row ``U[i]`` and ``T[i, 1]``, beside it in memory, its gradient ``dU[i]``. A fibre is a
+run of entries that share all words but the last, the leaf. With ``p`` the words of its prefix, the product
+``w = prod_d U[p_d]`` is formed once; each leaf ``k`` costs one dot product ``m = w . U[k]`` and two vector updates,
+``s += g U[k]`` and ``dU[k] += g w``; the words of the prefix get ``dU[p_d] += s prod_(c != d) U[p_c]`` at the end.
+Leaves go in pairs, which share each pass over ``w`` and ``s``.
 """
 
 import numpy as np
@@ -26,26 +27,53 @@ def _fibre_end(indices, start, last):
     return e
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _prefix_product(indices, offsets, U, e, w):
+@njit(inline="always")
+def _prefix_product(indices, offsets, T, e, w):
     """Multiply the rows of all words of entry ``e`` but the leaf."""
-    w[:] = 1
+    for r in range(len(w)):
+        w[r] = 1
     for d in range(indices.shape[0] - 1):
         i = offsets[d] + indices[d, e]
         for r in range(len(w)):
-            w[r] *= U[i, r]
+            w[r] *= T[i, 0, r]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
-def _add_to_prefix(indices, offsets, U, e, s, rest, dU):
+@njit(inline="always")
+def _dot(T, k, w):
+    m = T.dtype.type(0)
+    for r in range(len(w)):
+        m += w[r] * T[k, 0, r]
+    return m
+
+
+@njit(inline="always")
+def _dots(T, k, h, w):
+    m, n = T.dtype.type(0), T.dtype.type(0)
+    for r in range(len(w)):
+        m += w[r] * T[k, 0, r]
+        n += w[r] * T[h, 0, r]
+    return m, n
+
+
+@njit(inline="always")
+def _add_leaf(T, k, g, w, s):
+    for r in range(len(w)):
+        s[r] += g * T[k, 0, r]
+        T[k, 1, r] += g * w[r]
+
+
+@njit(inline="always")
+def _add_leaves(T, k, h, g, f, w, s):
+    for r in range(len(w)):
+        s[r] += g * T[k, 0, r] + f * T[h, 0, r]
+        T[k, 1, r] += g * w[r]
+        T[h, 1, r] += f * w[r]
+
+
+@njit(inline="always")
+def _add_to_prefix(indices, offsets, T, e, s, rest):
     """Add ``s`` times the rows of the other words to the gradient of each word of the prefix of entry ``e``."""
     prefix = indices.shape[0] - 1
-    if prefix == 2:  # order 3, the common case: both updates in one pass
-        i, j = offsets[0] + indices[0, e], offsets[1] + indices[1, e]
-        for r in range(len(s)):
-            dU[i, r] += U[j, r] * s[r]
-            dU[j, r] += U[i, r] * s[r]
-        return
     for d in range(prefix):
         for r in range(len(s)):
             rest[r] = s[r]
@@ -53,76 +81,118 @@ def _add_to_prefix(indices, offsets, U, e, s, rest, dU):
             if c != d:
                 j = offsets[c] + indices[c, e]
                 for r in range(len(s)):
-                    rest[r] *= U[j, r]
+                    rest[r] *= T[j, 0, r]
         i = offsets[d] + indices[d, e]
         for r in range(len(s)):
-            dU[i, r] += rest[r]
+            T[i, 1, r] += rest[r]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def squared_fibres(indices, offsets, values, weights, zero_weight, scale, U, first, last, dU):
+def squared_fibres(indices, offsets, values, weights, zero_weight, scale, T, first, last):
     """Add the gradient of ``scale/2 sum_e [weights_e (x_e - m_e)^2 - zero_weight m_e^2]`` over entries first..last.
 
-    ``indices`` is (order, n), ``U`` and ``dU`` are (rows, R). Returns the value, summed in double precision.
+    ``indices`` is (order, n), ``T`` is (rows, 2, R). Returns the value, summed in double precision.
     """
-    rank, last_mode = U.shape[1], indices.shape[0] - 1
+    rank, last_mode = T.shape[2], indices.shape[0] - 1
     leaf, offset = indices[last_mode], offsets[last_mode]
-    w, s, rest = np.empty(rank, U.dtype), np.empty(rank, U.dtype), np.empty(rank, U.dtype)
+    w, s, rest = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
     value = 0.0
     start = first
     while start < last:
         end = _fibre_end(indices, start, last)
-        _prefix_product(indices, offsets, U, start, w)
-        s[:] = 0
-        for e in range(start, end):
+        _prefix_product(indices, offsets, T, start, w)
+        for r in range(rank):
+            s[r] = 0
+        e = start
+        while e + 1 < end:
+            k, h = offset + leaf[e], offset + leaf[e + 1]
+            m, n = _dots(T, k, h, w)
+            a, b = m - values[e], n - values[e + 1]
+            g, f = weights[e] * a - zero_weight * m, weights[e + 1] * b - zero_weight * n
+            value += weights[e] * a * a - zero_weight * m * m + weights[e + 1] * b * b - zero_weight * n * n
+            _add_leaves(T, k, h, scale * g, scale * f, w, s)
+            e += 2
+        if e < end:
             k = offset + leaf[e]
-            m = U.dtype.type(0)
-            for r in range(rank):
-                m += w[r] * U[k, r]
-            residual = m - values[e]
-            g = scale * (weights[e] * residual - zero_weight * m)
-            value += weights[e] * residual * residual - zero_weight * m * m
-            for r in range(rank):
-                s[r] += g * U[k, r]
-                dU[k, r] += g * w[r]
-        _add_to_prefix(indices, offsets, U, start, s, rest, dU)
+            m = _dot(T, k, w)
+            a = m - values[e]
+            value += weights[e] * a * a - zero_weight * m * m
+            _add_leaf(T, k, scale * (weights[e] * a - zero_weight * m), w, s)
+        _add_to_prefix(indices, offsets, T, start, s, rest)
         start = end
     return 0.5 * scale * value
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def predict_fibres(indices, offsets, U, first, last, predictions):
-    """Write ``m_e = sum_r prod_d U[indices[d, e], r]`` for entries first..last."""
-    rank, last_mode = U.shape[1], indices.shape[0] - 1
-    w = np.empty(rank, U.dtype)
+def squared_triples(indices, offsets, values, weights, zero_weight, scale, T, first, last):
+    """Do what ``squared_fibres`` does, for order 3, the common case: a known prefix takes a fifth less time."""
+    rank, leaf, offset = T.shape[2], indices[2], offsets[2]
+    w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype)
+    value = 0.0
     start = first
     while start < last:
         end = _fibre_end(indices, start, last)
-        _prefix_product(indices, offsets, U, start, w)
-        for e in range(start, end):
-            k = offsets[last_mode] + indices[last_mode, e]
-            m = U.dtype.type(0)
-            for r in range(rank):
-                m += w[r] * U[k, r]
-            predictions[e] = m
+        i, j = offsets[0] + indices[0, start], offsets[1] + indices[1, start]
+        for r in range(rank):
+            w[r] = T[i, 0, r] * T[j, 0, r]
+            s[r] = 0
+        for e in range(start, end - 1, 2):
+            k, h = offset + leaf[e], offset + leaf[e + 1]
+            m, n = _dots(T, k, h, w)
+            a, b = m - values[e], n - values[e + 1]
+            value += weights[e] * a * a - zero_weight * m * m + weights[e + 1] * b * b - zero_weight * n * n
+            g, f = weights[e] * a - zero_weight * m, weights[e + 1] * b - zero_weight * n
+            _add_leaves(T, k, h, scale * g, scale * f, w, s)
+        if (end - start) % 2:
+            k = offset + leaf[end - 1]
+            m = _dot(T, k, w)
+            a = m - values[end - 1]
+            value += weights[end - 1] * a * a - zero_weight * m * m
+            _add_leaf(T, k, scale * (weights[end - 1] * a - zero_weight * m), w, s)
+        for r in range(rank):
+            T[i, 1, r] += T[j, 0, r] * s[r]
+            T[j, 1, r] += T[i, 0, r] * s[r]
+        start = end
+    return 0.5 * scale * value
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def predict_fibres(indices, offsets, T, first, last, predictions):
+    """Write ``m_e = sum_r prod_d U[indices[d, e], r]`` for entries first..last."""
+    last_mode = indices.shape[0] - 1
+    leaf, offset = indices[last_mode], offsets[last_mode]
+    w = np.empty(T.shape[2], T.dtype)
+    start = first
+    while start < last:
+        end = _fibre_end(indices, start, last)
+        _prefix_product(indices, offsets, T, start, w)
+        e = start
+        while e + 1 < end:
+            predictions[e], predictions[e + 1] = _dots(T, offset + leaf[e], offset + leaf[e + 1], w)
+            e += 2
+        if e < end:
+            predictions[e] = _dot(T, offset + leaf[e], w)
         start = end
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def pullback_fibres(indices, offsets, derivatives, U, first, last, dU):
-    """Add ``sum_e derivatives_e dm_e/dU`` over entries first..last to ``dU``."""
-    rank, last_mode = U.shape[1], indices.shape[0] - 1
-    w, s, rest = np.empty(rank, U.dtype), np.empty(rank, U.dtype), np.empty(rank, U.dtype)
+def pullback_fibres(indices, offsets, derivatives, T, first, last):
+    """Add ``sum_e derivatives_e dm_e/dU`` over entries first..last to the gradients."""
+    rank, last_mode = T.shape[2], indices.shape[0] - 1
+    leaf, offset = indices[last_mode], offsets[last_mode]
+    w, s, rest = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
     start = first
     while start < last:
         end = _fibre_end(indices, start, last)
-        _prefix_product(indices, offsets, U, start, w)
-        s[:] = 0
-        for e in range(start, end):
-            k = offsets[last_mode] + indices[last_mode, e]
-            g = derivatives[e]
-            for r in range(rank):
-                s[r] += g * U[k, r]
-                dU[k, r] += g * w[r]
-        _add_to_prefix(indices, offsets, U, start, s, rest, dU)
+        _prefix_product(indices, offsets, T, start, w)
+        for r in range(rank):
+            s[r] = 0
+        e = start
+        while e + 1 < end:
+            k, h = offset + leaf[e], offset + leaf[e + 1]
+            _add_leaves(T, k, h, derivatives[e], derivatives[e + 1], w, s)
+            e += 2
+        if e < end:
+            _add_leaf(T, offset + leaf[e], derivatives[e], w, s)
+        _add_to_prefix(indices, offsets, T, start, s, rest)
         start = end

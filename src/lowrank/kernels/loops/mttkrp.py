@@ -29,49 +29,49 @@ def _fibre_end(indices, start, last):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _prefix_product(indices, offsets, U, e, mode, w):
+def _prefix_product(indices, offsets, T, e, mode, w):
     """Multiply the rows of all indices of entry ``e`` but the leaf and that of ``mode``."""
     w[:] = 1
     for d in range(indices.shape[0] - 1):
         if d != mode:
             i = offsets[d] + indices[d, e]
             for r in range(len(w)):
-                w[r] *= U[i, r]
+                w[r] *= T[i, 0, r]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def leaf_mode(indices, offsets, values, U, first, last, M):
+def leaf_mode(indices, offsets, values, T, first, last, M):
     """Add ``x_e prod_(d < order - 1) U[offsets[d] + e_d]`` to the row of ``M`` that the leaf of each entry names."""
     leaf = indices.shape[0] - 1
-    w = np.empty(M.shape[1], U.dtype)
+    w = np.empty(M.shape[2], T.dtype)
     start = first
     while start < last:
         end = _fibre_end(indices, start, last)
-        _prefix_product(indices, offsets, U, start, leaf, w)
+        _prefix_product(indices, offsets, T, start, leaf, w)
         for e in range(start, end):
             k, x = indices[leaf, e], values[e]
             for r in range(len(w)):
-                M[k, r] += x * w[r]
+                M[k, 0, r] += x * w[r]
         start = end
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def prefix_mode(indices, offsets, values, U, mode, first, last, M):
+def prefix_mode(indices, offsets, values, T, mode, first, last, M):
     """Add ``x_e prod_(d != mode) U[offsets[d] + e_d]`` to the row of ``M`` that each entry names in ``mode``."""
     leaf = indices.shape[0] - 1
-    w, s = np.empty(M.shape[1], U.dtype), np.empty(M.shape[1], U.dtype)
+    w, s = np.empty(M.shape[2], T.dtype), np.empty(M.shape[2], T.dtype)
     start = first
     while start < last:
         end = _fibre_end(indices, start, last)
-        _prefix_product(indices, offsets, U, start, mode, w)
+        _prefix_product(indices, offsets, T, start, mode, w)
         s[:] = 0
         for e in range(start, end):
             k, x = offsets[leaf] + indices[leaf, e], values[e]
             for r in range(len(s)):
-                s[r] += x * U[k, r]
+                s[r] += x * T[k, 0, r]
         i = indices[mode, start]
         for r in range(len(s)):
-            M[i, r] += s[r] * w[r]
+            M[i, 0, r] += s[r] * w[r]
         start = end
 
 
@@ -82,7 +82,7 @@ def _assignments(indices, T, e, skip, table):
     ``table[S]`` becomes the sum for the set of factors ``S``, a number with a bit per factor, that takes as many of the
     words of entry ``e``, word ``skip`` left out, as ``S`` has members.
     """
-    factors = T.shape[0]
+    factors = T.shape[1] - 1
     table[:] = 0
     table[0] = 1
     for taken in range(1 << factors):
@@ -98,16 +98,16 @@ def _assignments(indices, T, e, skip, table):
             if (taken >> c) & 1 == 0:
                 more = taken | (1 << c)
                 for r in range(T.shape[2]):
-                    table[more, r] += table[taken, r] * T[c, i, r]
+                    table[more, r] += table[taken, r] * T[i, c, r]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def symmetric_fibres(indices, values, T, first, last, M):
-    """Add ``x_e prod_c T[c, e_p(c)]`` to row ``e_p(last)`` of ``M``, for all ``order!`` permutations ``p`` of an entry.
+def symmetric_fibres(indices, values, T, first, last):
+    """Add ``x_e prod_c T[e_p(c), c]`` to ``T[e_p(last), last]``, for all ``order!`` permutations ``p`` of an entry.
 
-    ``T`` is (order - 1, V, R): the factors of the other modes. Any order.
+    ``T`` is (V, order, R): the factors of the other modes and the result. Any order.
     """
-    factors, rank = T.shape[0], T.shape[2]
+    factors, rank = T.shape[1] - 1, T.shape[2]
     everyone = (1 << factors) - 1
     table = np.empty((1 << factors, rank), T.dtype)
     w, s = np.empty(rank, T.dtype), np.empty((factors, rank), T.dtype)
@@ -119,33 +119,33 @@ def symmetric_fibres(indices, values, T, first, last, M):
         for c in range(factors):
             i, rest = indices[0, start], everyone ^ (1 << c)
             for r in range(rank):
-                w[r] += T[c, i, r] * table[rest, r]
+                w[r] += T[i, c, r] * table[rest, r]
         s[:] = 0
         for e in range(start, end):
             k, x = indices[factors, e], values[e]
             for c in range(factors):
                 for r in range(rank):
-                    s[c, r] += x * T[c, k, r]
+                    s[c, r] += x * T[k, c, r]
             for r in range(rank):
-                M[k, r] += x * w[r]
+                T[k, factors, r] += x * w[r]
         for word in range(factors):
             if word > 0:
                 _assignments(indices, T, start, word, table)
             for c in range(factors):
                 i, rest = indices[word, start], everyone ^ (1 << c)
                 for r in range(rank):
-                    M[i, r] += s[c, r] * table[rest, r]
+                    T[i, factors, r] += s[c, r] * table[rest, r]
         start = end
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def symmetric_triples(indices, values, T, first, last, M):
+def symmetric_triples(indices, values, T, first, last):
     """Do what ``symmetric_fibres`` does, for order 3, the common case.
 
     Half of the fibres of counted text hold one or two leaves: a single one needs no sums, and two share each pass over
     the sums, which bounds the time. Loops are short since few arrays at a time can be shown not to overlap.
     """
-    A, B, rank = T[0], T[1], T.shape[2]
+    rank = T.shape[2]
     w, a, b = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
     start = first
     while start < last:
@@ -153,33 +153,33 @@ def symmetric_triples(indices, values, T, first, last, M):
         i, j, k, x = indices[0, start], indices[1, start], indices[2, start], values[start]
         if end == start + 1:
             for r in range(rank):
-                M[k, r] += x * (A[i, r] * B[j, r] + B[i, r] * A[j, r])
+                T[k, 2, r] += x * (T[i, 0, r] * T[j, 1, r] + T[i, 1, r] * T[j, 0, r])
             for r in range(rank):
-                M[i, r] += x * (A[j, r] * B[k, r] + B[j, r] * A[k, r])
+                T[i, 2, r] += x * (T[j, 0, r] * T[k, 1, r] + T[j, 1, r] * T[k, 0, r])
             for r in range(rank):
-                M[j, r] += x * (A[i, r] * B[k, r] + B[i, r] * A[k, r])
+                T[j, 2, r] += x * (T[i, 0, r] * T[k, 1, r] + T[i, 1, r] * T[k, 0, r])
             start = end
             continue
         odd = (end - start) % 2
         for r in range(rank):
-            w[r] = A[i, r] * B[j, r] + B[i, r] * A[j, r]
+            w[r] = T[i, 0, r] * T[j, 1, r] + T[i, 1, r] * T[j, 0, r]
         x *= T.dtype.type(odd)  # of an odd number of leaves the first begins the sums, else they begin at zero
         for r in range(rank):
-            a[r] = x * A[k, r]
+            a[r] = x * T[k, 0, r]
         for r in range(rank):
-            b[r] = x * B[k, r]
+            b[r] = x * T[k, 1, r]
         for e in range(start + odd, end, 2):
             k, h, x, y = indices[2, e], indices[2, e + 1], values[e], values[e + 1]
             for r in range(rank):
-                a[r] += x * A[k, r] + y * A[h, r]
+                a[r] += x * T[k, 0, r] + y * T[h, 0, r]
             for r in range(rank):
-                b[r] += x * B[k, r] + y * B[h, r]
+                b[r] += x * T[k, 1, r] + y * T[h, 1, r]
         for e in range(start, end):
             k, x = indices[2, e], values[e]
             for r in range(rank):
-                M[k, r] += x * w[r]
+                T[k, 2, r] += x * w[r]
         for r in range(rank):
-            M[i, r] += B[j, r] * a[r] + A[j, r] * b[r]
+            T[i, 2, r] += T[j, 1, r] * a[r] + T[j, 0, r] * b[r]
         for r in range(rank):
-            M[j, r] += B[i, r] * a[r] + A[i, r] * b[r]
+            T[j, 2, r] += T[i, 1, r] * a[r] + T[i, 0, r] * b[r]
         start = end

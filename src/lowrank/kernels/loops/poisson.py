@@ -35,14 +35,14 @@ def _log_likelihood(x, m, floor):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def poisson_fibres(indices, offsets, values, U, target, floor, measured, first, last, phi):
+def poisson_fibres(indices, offsets, values, T, target, floor, measured, first, last, phi):
     """Add ``sum_e x_e / max(m_e, floor) prod_(d != target) U[o_d + e_d]`` to row ``e_target`` of ``phi``.
 
-    Column ``d`` of ``indices`` (order, n) names rows of ``U`` from ``offsets[d]`` on; ``phi`` has the rows of the
-    target alone. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
+    Column ``d`` of ``indices`` (order, n) names rows ``U[i] = T[i, 0]`` from ``offsets[d]`` on; ``phi`` has
+    the rows of the target alone. Returns ``sum_e x_e log m_e`` of entries first..last if ``measured``, else 0.
     """
-    rank, leaf = U.shape[1], indices.shape[0] - 1
-    others, w, s = np.empty(rank, U.dtype), np.empty(rank, U.dtype), np.empty(rank, U.dtype)
+    rank, leaf = T.shape[2], indices.shape[0] - 1
+    others, w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype), np.empty(rank, T.dtype)
     total = 0.0
     start = first
     while start < last:
@@ -52,13 +52,13 @@ def poisson_fibres(indices, offsets, values, U, target, floor, measured, first, 
             if d != target:
                 i = offsets[d] + indices[d, start]
                 for r in range(rank):
-                    others[r] *= U[i, r]
+                    others[r] *= T[i, 0, r]
         if target == leaf:
             w[:] = others
         else:
             i = offsets[target] + indices[target, start]
             for r in range(rank):
-                w[r] = others[r] * U[i, r]
+                w[r] = others[r] * T[i, 0, r]
                 s[r] = 0
         for e in range(start, end):
             x = values[e]
@@ -66,21 +66,21 @@ def poisson_fibres(indices, offsets, values, U, target, floor, measured, first, 
                 continue
             at = indices[leaf, e]
             k = offsets[leaf] + at
-            m = U.dtype.type(0)
+            m = T.dtype.type(0)
             for r in range(rank):
-                m += w[r] * U[k, r]
+                m += w[r] * T[k, 0, r]
             if measured:
                 total += _log_likelihood(x, m, floor)
             c = x / max(m, floor)
             if target == leaf:
                 for r in range(rank):
-                    phi[at, r] += c * w[r]
+                    phi[at, 0, r] += c * w[r]
             else:
                 for r in range(rank):
-                    s[r] += c * U[k, r]
+                    s[r] += c * T[k, 0, r]
         if target != leaf:
             i = indices[target, start]
             for r in range(rank):
-                phi[i, r] += s[r] * others[r]
+                phi[i, 0, r] += s[r] * others[r]
         start = end
     return total
