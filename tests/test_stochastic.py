@@ -26,20 +26,21 @@ RULES = [Adam(0.05), Adagrad(0.5), Adagrad(0.5, whole_rows=True)]
 class Recorder:
     """A rule that adds up the gradients and moves nothing."""
 
-    copies = 0.0
+    layers = 0
 
-    def state(self, U):
-        self.sum = np.zeros_like(U)
-        return []
+    def start(self, T):
+        self.sum = np.zeros_like(T[:, 0])
+        self.gradient = self.sum[:, :2]
+        return np.zeros(len(T))
 
-    def move(self, touched, penalties, state, *, U, dU, pace):  # noqa: ARG002 the protocol's
-        untouched = np.ones(len(U), bool)
+    def move(self, touched, penalties, T, state, *, pace, rank):  # noqa: ARG002 the protocol's
+        untouched = np.ones(len(T), bool)
         untouched[touched.rows] = False
-        assert not dU[untouched].any()
-        self.sum += dU
-        dU[:] = 0
+        assert not T[untouched, 1].any()
+        self.sum += T[:, 1]
+        T[:, 1] = 0
 
-    def forget(self, state):
+    def forget(self, T):
         pass
 
 
@@ -125,7 +126,7 @@ def test_gradients_of_an_epoch_add_up(loss, slots, batch):
     value, gradients = objective.value_and_gradient(start)
     for epoch in range(3):
         assert next(sweeps).objective == pytest.approx(value)
-        np.testing.assert_allclose(rule.sum, epoch * np.concatenate(gradients), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(rule.gradient, epoch * np.concatenate(gradients), rtol=1e-9, atol=1e-9)
 
 
 def test_smooth_penalties_of_others_are_known_by_their_gradient():
@@ -145,7 +146,7 @@ def test_smooth_penalties_of_others_are_known_by_their_gradient():
     objective = Objective([Term(some_tuples(rng), CP(), Squared(), (0, 0, 0))], [Quartic()])
     sweeps = stochastic(objective, start, rule=rule, batch=10, seed=rng)
     next(sweeps), next(sweeps)
-    np.testing.assert_allclose(rule.sum, objective.value_and_gradient(start)[1][0], rtol=1e-9)
+    np.testing.assert_allclose(rule.gradient, objective.value_and_gradient(start)[1][0], rtol=1e-9)
 
 
 @settings(max_examples=30, deadline=None)
@@ -305,27 +306,28 @@ def test_other_losses_learn_from_drawn_zeros():
 def test_adam_rows_are_adam(seed):
     """Each touched row follows the published rule by its own clock; the others keep their bits."""
     rng = np.random.default_rng(seed)
-    U, dU = rng.standard_normal((5, 3)), np.zeros((5, 3))
+    U = rng.standard_normal((5, 3))
+    T, seen = kernels.table(U, *[np.zeros((5, 3))] * 3), np.zeros(5, np.int64)
     rows = [rng.permutation(5)[: rng.integers(1, 6)] for _ in range(4)]
     gradients = rng.standard_normal((4, 5, 3))
     lasso, bounded = np.array([0, 0, 0.5, 0.5, 0]), np.array([False, True, False, True, False])
     pace = np.array([0.1, 0.1, 0.2, 0.1, 0.2])
     twin, m, v, t = U.copy(), np.zeros((5, 3)), np.zeros((5, 3)), np.zeros(5)
     penalties = kernels.RowPenalties(np.zeros(5), lasso, bounded)
-    state = Adam().state(U)
     for touched, g in zip(rows, gradients, strict=True):
-        dU[touched] = g[touched]
+        T[touched, 1, :3] = g[touched]
         shares = np.full(len(touched), 0.5)
         kernels.adam_rows(
-            kernels.Touched(touched, shares), penalties, state, U=U, dU=dU, pace=pace, decays=(0.8, 0.9), eps=1e-8
+            kernels.Touched(touched, shares), penalties, T, seen, pace=pace, decays=(0.8, 0.9), eps=1e-8
         )
         for i in touched:
             t[i] += 1
             m[i], v[i] = 0.8 * m[i] + 0.2 * g[i], 0.9 * v[i] + 0.1 * g[i] ** 2
             step = pace[i] / (np.sqrt(v[i] / (1 - 0.9 ** t[i])) + 1e-8)
             twin[i] = shrunk(twin[i] - step * m[i] / (1 - 0.8 ** t[i]), 0.5 * step * lasso[i], bounded[i])
-    np.testing.assert_allclose(U, twin, atol=1e-12)
-    assert not dU.any()
+    np.testing.assert_allclose(T[:, 0, :3], twin, atol=1e-12)
+    assert not T[:, 1].any()
+    assert not T[:, :, 3:].any()
 
 
 @given(seed=st.integers(0, 999), whole_rows=st.booleans())
@@ -333,29 +335,24 @@ def test_adam_rows_are_adam(seed):
 def test_adagrad_rows_are_adagrad(seed, whole_rows):
     """Each touched row follows the published rule; with one sum per row, of the mean square."""
     rng = np.random.default_rng(seed)
-    U, dU = rng.standard_normal((5, 3)), np.zeros((5, 3))
+    U = rng.standard_normal((5, 3))
+    T, rule = kernels.table(U, *[np.zeros((5, 3))] * 2), Adagrad(1.0, whole_rows=whole_rows)
     lasso, bounded = np.array([0, 0, 0.5, 0.5, 0]), np.array([False, True, False, True, False])
     pace = np.array([0.1, 0.1, 0.2, 0.1, 0.2])
     twin, total = U.copy(), np.zeros((5, 3))
-    (state,) = Adagrad(whole_rows=whole_rows).state(U)
+    state = rule.start(T)
     for _ in range(4):
         touched, g = rng.permutation(5)[: rng.integers(1, 6)], rng.standard_normal((5, 3))
-        dU[touched] = g[touched]
-        kernels.adagrad_rows(
-            kernels.Touched(touched, np.full(len(touched), 0.5)),
-            kernels.RowPenalties(np.zeros(5), lasso, bounded),
-            state,
-            U=U,
-            dU=dU,
-            pace=pace,
-            eps=1e-8,
-        )
+        T[touched, 1, :3] = g[touched]
+        shares = kernels.Touched(touched, np.full(len(touched), 0.5))
+        rule.move(shares, kernels.RowPenalties(np.zeros(5), lasso, bounded), T, state, pace=pace, rank=3)
         for i in touched:
             total[i] += np.mean(g[i] ** 2) if whole_rows else g[i] ** 2
-            step = pace[i] / (np.sqrt(total[i]) + 1e-8)
+            step = pace[i] / (np.sqrt(total[i]) + 1e-12)
             twin[i] = shrunk(twin[i] - step * g[i], 0.5 * step * lasso[i], bounded[i])
-    np.testing.assert_allclose(U, twin, atol=1e-12)
-    assert not dU.any()
+    np.testing.assert_allclose(T[:, 0, :3], twin, atol=1e-12)
+    assert not T[:, 1].any()
+    assert not T[:, :, 3:].any()
 
 
 def shrunk(u, by, bounded):
@@ -373,11 +370,11 @@ def test_gradients_are_added_to_what_is_there(seed):
     value, gradient = kernels.cp_squared(
         indices, values, weights, U, offsets=offsets, zero_weight=0.2, scale=3.0, threads=1
     )
-    dU = before.copy()
-    how = {"offsets": offsets, "U": U, "dU": dU}
-    assert kernels.add_cp_squared(indices, values, weights, **how, zero_weight=0.2, scale=3.0) == pytest.approx(value)
+    T = kernels.table(U, before)
+    dU, how = T[:, 1, :2], {"offsets": offsets, "zero_weight": 0.2, "scale": 3.0}
+    assert kernels.add_cp_squared(indices, values, weights, T, **how) == pytest.approx(value)
     np.testing.assert_allclose(dU, before + gradient, atol=1e-12)
-    kernels.add_cp_pullback(indices, values, **how)
+    kernels.add_cp_pullback(indices, values, T, offsets=offsets)
     more = kernels.cp_pullback(indices, values, U, offsets=offsets, threads=1)
     np.testing.assert_allclose(dU, before + gradient + more, atol=1e-12)
 
@@ -386,7 +383,7 @@ def test_gradients_are_added_to_what_is_there(seed):
         rows = kernels.touch_rows(half, offsets, stamp=stamp, now=1, rows=rows)
     assert sorted(rows.tolist()) == sorted(set((indices + np.array(offsets)).ravel().tolist()))
     touched, ridge, dU[:] = kernels.Touched(rows, rng.random(len(rows))), rng.random(9), 0
-    kernels.pull_rows(touched, ridge, pull, U, dU=dU)
+    kernels.pull_rows(touched, ridge, pull, T)
     expected = touched.shares[:, None] * (ridge[rows, None] * U[rows] + pull[rows])
     np.testing.assert_allclose(dU[rows], expected, atol=1e-12)
 

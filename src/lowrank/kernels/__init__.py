@@ -6,6 +6,7 @@ threads; a part has its own output, and parts are added in a fixed order: as man
 
 from lowrank.kernels.counting import WordIndex, chunk_sets, count_tuples, index_words, tuple_work
 from lowrank.kernels.cp import cp_predict, cp_pullback, cp_squared
+from lowrank.kernels.doors import table
 from lowrank.kernels.glove import GloveCells, glove_arrange, glove_epoch
 from lowrank.kernels.lasso import nonnegative_lasso
 from lowrank.kernels.mttkrp import mttkrp, mttkrp_symmetric
@@ -15,6 +16,7 @@ from lowrank.kernels.stochastic import (
     Touched,
     absent_cells,
     adagrad_rows,
+    adagrad_whole_rows,
     adam_rows,
     add_cp_pullback,
     add_cp_squared,
@@ -30,6 +32,7 @@ __all__ = [
     "WordIndex",
     "absent_cells",
     "adagrad_rows",
+    "adagrad_whole_rows",
     "adam_rows",
     "add_cp_pullback",
     "add_cp_squared",
@@ -46,6 +49,7 @@ __all__ = [
     "mttkrp_symmetric",
     "nonnegative_lasso",
     "pull_rows",
+    "table",
     "touch_rows",
     "tucker_core",
     "tucker_predict",

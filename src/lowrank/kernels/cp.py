@@ -73,10 +73,11 @@ def cp_squared(
 def cp_predict(
     indices: NDArray[Any], U: NDArray[Any], *, offsets: Sequence[int] | None = None, threads: int
 ) -> NDArray[Any]:
-    """Give the model's value of each entry: shapes (n, order), (rows, R) -> (n,)."""
-    columns, at = checked(indices, offsets, len(_matrix(U)))
+    """Give the model's value of each entry: shapes (n, order), (rows, R) -> (n,). ``U`` may be a table of rows."""
+    T = U if U.ndim == 3 else table(_matrix(U))
+    columns, at = checked(indices, offsets, len(T))
     n = columns.shape[1]
-    T, predictions = table(U), np.empty(n, U.dtype)
+    predictions = np.empty(n, U.dtype)
     bounds = np.linspace(0, n, threads + 1).astype(np.int64)
     in_threads(lambda t: cp.predict_fibres(columns, at, T, bounds[t], bounds[t + 1], predictions), threads)
     return predictions

@@ -1,4 +1,4 @@
-"""Doors to the loops of stochastic steps, which change the factors ``U`` and their gradient ``dU`` where they are."""
+"""Doors to the loops of stochastic steps, which change a table of factors and their gradients where it is."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowrank.kernels.doors import checked as _checked
-from lowrank.kernels.doors import frozen
+from lowrank.kernels.doors import checked, frozen
 from lowrank.kernels.loops import cp, stochastic
 
 if TYPE_CHECKING:
@@ -35,33 +34,31 @@ def add_cp_squared(
     indices: NDArray[Any],
     values: NDArray[Any],
     weights: NDArray[Any],
+    T: NDArray[Any],
     *,
     offsets: Sequence[int],
-    U: NDArray[Any],
-    dU: NDArray[Any],
     zero_weight: float,
     scale: float,
 ) -> float:
-    """Add the gradient of :func:`cp_squared` to ``dU`` and give its value."""
-    columns, at, rows = _checked(indices, offsets, U)
-    _check_twin(U, dU)
+    """Add the gradient of :func:`cp_squared` to the second layer of a table of rows and give its value."""
+    columns, at = checked(indices, offsets, len(T))
     n = columns.shape[1]
     if not (len(values) == len(weights) == n):
         raise ValueError(f"{n} entries need as many values and weights; got {len(values)} and {len(weights)}")
-    x, w = frozen(values, U.dtype), frozen(weights, U.dtype)
-    z, s = U.dtype.type(zero_weight), U.dtype.type(scale)
-    return cp.squared_fibres(columns, at, x, w, z, s, rows, 0, n, dU)
+    x, w = frozen(values, T.dtype), frozen(weights, T.dtype)
+    z, s = T.dtype.type(zero_weight), T.dtype.type(scale)
+    loop = cp.squared_triples if len(columns) == 3 else cp.squared_fibres
+    return loop(columns, at, x, w, z, s, _layers(T, 2), 0, n)
 
 
 def add_cp_pullback(
-    indices: NDArray[Any], derivatives: NDArray[Any], *, offsets: Sequence[int], U: NDArray[Any], dU: NDArray[Any]
+    indices: NDArray[Any], derivatives: NDArray[Any], T: NDArray[Any], *, offsets: Sequence[int]
 ) -> None:
-    """Add what :func:`cp_pullback` gives to ``dU``."""
-    columns, at, rows = _checked(indices, offsets, U)
-    _check_twin(U, dU)
+    """Add what :func:`cp_pullback` gives to the second layer of a table of rows."""
+    columns, at = checked(indices, offsets, len(T))
     if derivatives.shape != (columns.shape[1],):
         raise ValueError(f"{columns.shape[1]} entries need as many derivatives; got {derivatives.shape}")
-    cp.pullback_fibres(columns, at, frozen(derivatives, U.dtype), rows, 0, columns.shape[1], dU)
+    cp.pullback_fibres(columns, at, frozen(derivatives, T.dtype), _layers(T, 2), 0, columns.shape[1])
 
 
 def touch_rows(
@@ -81,21 +78,20 @@ def touch_rows(
     return room[: stochastic.touch_rows(columns, at, stamp, now, room, len(rows))]
 
 
-def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], U: NDArray[Any], *, dU: NDArray[Any]) -> None:
-    """Add to each touched row of ``dU`` its share of ``ridge U + pull``; an empty pull is none."""
-    _check_touched(touched, U, dU)
-    if len(pull):
-        _check_twin(U, pull)
-    stochastic.pull_rows(*touched, ridge, pull, U, dU)
+def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDArray[Any]) -> None:
+    """Add to the gradient of each touched row its share of ``ridge U + pull``; an empty pull is none."""
+    _check_touched(touched, T)
+    if len(pull) and (len(pull) != len(T) or pull.shape[1] > T.shape[2]):
+        raise ValueError(f"pull must have a row per row of T, {len(T)}, no longer; got {pull.shape}")
+    stochastic.pull_rows(*touched, ridge, pull, _layers(T, 2))
 
 
 def adam_rows(
     touched: Touched,
     penalties: RowPenalties,
-    state: Sequence[NDArray[Any]],
+    T: NDArray[Any],
+    seen: NDArray[np.int64],
     *,
-    U: NDArray[Any],
-    dU: NDArray[Any],
     pace: NDArray[Any],
     decays: tuple[float, float],
     eps: float,
@@ -106,43 +102,48 @@ def adam_rows(
               u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{m / (1 - \beta^t)}{\sqrt{v / (1 - \gamma^t)} +
               \epsilon}\Big)
 
-    The step of the proximal operator is that of the element. ``pace`` holds :math:`\eta` per
-    row, ``state`` m and v of the shape of U and t per row.
+    The step of the proximal operator is that of the element. ``pace`` holds :math:`\eta` per row, the layers of ``T``
+    u, g, m and v, and ``seen`` t per row.
     """
-    _check_touched(touched, U, dU)
-    _check_rows(U, penalties, pace)
-    for moment in state[:2]:
-        _check_twin(U, moment)
-    kind = U.dtype.type
-    betas = np.array(decays, U.dtype)
+    _check_touched(touched, T)
+    _check_rows(T, *penalties, pace, seen)
+    kind = T.dtype.type
     rules = (penalties.lasso, penalties.bounded)
-    stochastic.adam_rows(*touched, *rules, pace, betas, kind(eps), U, dU, *state)
+    stochastic.adam_rows(*touched, *rules, pace, np.array(decays, T.dtype), kind(eps), _layers(T, 4), seen)
 
 
 def adagrad_rows(
-    touched: Touched,
-    penalties: RowPenalties,
-    total: NDArray[Any],
-    *,
-    U: NDArray[Any],
-    dU: NDArray[Any],
-    pace: NDArray[Any],
-    eps: float,
+    touched: Touched, penalties: RowPenalties, T: NDArray[Any], *, pace: NDArray[Any], eps: float
 ) -> None:
     r"""Move the touched rows by Adagrad and make their gradient zero.
 
     .. math:: a \leftarrow a + g^2, \quad u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{g}{\sqrt a + \epsilon}\Big)
 
-    ``pace`` holds :math:`\eta` per row, ``total`` :math:`a`; if it has one column, the mean of :math:`g^2` over a row
-    stands for all its elements.
+    ``pace`` holds :math:`\eta` per row, the layers of ``T`` u, g and a.
     """
-    _check_touched(touched, U, dU)
-    _check_rows(U, penalties, pace)
-    if len(total) != len(U) or total.shape[1] not in (1, U.shape[1]):
-        raise ValueError(f"total must have a row per row of U and 1 or {U.shape[1]} columns; got {total.shape}")
-    kind = U.dtype.type
+    _check_touched(touched, T)
+    _check_rows(T, *penalties, pace)
+    stochastic.adagrad_rows(
+        *touched, penalties.lasso, penalties.bounded, pace, T.dtype.type(eps), _layers(T, 3)
+    )
+
+
+def adagrad_whole_rows(
+    touched: Touched,
+    penalties: RowPenalties,
+    T: NDArray[Any],
+    total: NDArray[Any],
+    *,
+    rank: int,
+    pace: NDArray[Any],
+    eps: float,
+) -> None:
+    """Do the same with one :math:`a` per row, ``total``: the mean of :math:`g^2` over its ``rank`` elements."""
+    _check_touched(touched, T)
+    _check_rows(T, *penalties, pace, total)
+    kind = T.dtype.type
     rules = (penalties.lasso, penalties.bounded)
-    stochastic.adagrad_rows(*touched, *rules, pace, kind(eps), U, dU, total)
+    stochastic.adagrad_whole_rows(*touched, *rules, pace, kind(eps), kind(rank), _layers(T, 2), total)
 
 
 def absent_cells(
@@ -175,19 +176,19 @@ def absent_cells(
     return absent
 
 
-def _check_twin(U: NDArray[Any], other: NDArray[Any]) -> None:
+def _layers(T: NDArray[Any], least: int) -> NDArray[Any]:
     """Loops write into these: a copy made to fit would be lost."""
-    if other.shape != U.shape or other.dtype != U.dtype or not other.flags.c_contiguous or not U.flags.c_contiguous:
-        raise ValueError(f"arrays of rows must be contiguous, {U.dtype} {U.shape}; got {other.dtype} {other.shape}")
+    if T.ndim != 3 or T.shape[1] < least or not T.flags.c_contiguous:
+        raise ValueError(f"a table must be contiguous, of at least {least} layers; got shape {T.shape}")
+    return T
 
 
-def _check_rows(U: NDArray[Any], penalties: RowPenalties, pace: NDArray[Any]) -> None:
-    if not all(array.shape == (len(U),) for array in (*penalties, pace)):
-        raise ValueError(f"penalties and pace must be one number per row of U, {len(U)}")
+def _check_rows(T: NDArray[Any], *columns: NDArray[Any]) -> None:
+    if not all(column.shape == (len(T),) for column in columns):
+        raise ValueError(f"penalties, pace and memory must be one number per row of T, {len(T)}")
 
 
-def _check_touched(touched: Touched, U: NDArray[Any], dU: NDArray[Any]) -> None:
-    _check_twin(U, dU)
+def _check_touched(touched: Touched, T: NDArray[Any]) -> None:
     rows, shares = touched
-    if len(rows) != len(shares) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(U)):
-        raise ValueError(f"rows must be from 0 to {len(U) - 1}, each with a share")
+    if len(rows) != len(shares) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(T)):
+        raise ValueError(f"rows must be from 0 to {len(T) - 1}, each with a share")

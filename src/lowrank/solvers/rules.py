@@ -29,25 +29,25 @@ EPS = 1e-12
 class Rule(Protocol):
     """A rule of descent and the memory it needs."""
 
-    copies: float
-    """Size of the memory, in copies of the factors."""
+    layers: int
+    """Layers of a table that it remembers by, after a row and its gradient."""
 
-    def state(self, U: NDArray[Any]) -> list[NDArray[Any]]:
-        """Give the memory before the first step."""
+    def start(self, T: NDArray[Any]) -> NDArray[Any]:
+        """Give what else it remembers, one number per row of ``T``, before the first step."""
 
     def move(
         self,
         touched: kernels.Touched,
         penalties: kernels.RowPenalties,
-        state: list[NDArray[Any]],
+        T: NDArray[Any],
+        state: NDArray[Any],
         *,
-        U: NDArray[Any],
-        dU: NDArray[Any],
         pace: NDArray[Any],
+        rank: int,
     ) -> None:
-        """Move touched rows of ``U`` against ``dU`` by their ``pace`` times the step; their gradient becomes zero."""
+        """Move touched rows of ``T`` against their gradient by ``pace`` times the step; the gradient becomes zero."""
 
-    def forget(self, state: list[NDArray[Any]]) -> None:
+    def forget(self, T: NDArray[Any]) -> None:
         """Drop the direction of earlier steps, which an epoch that failed has shown to be wrong."""
 
 
@@ -72,7 +72,7 @@ class Adam:
 
     step: float = 0.05
     decays: tuple[float, float] = (0.9, 0.999)
-    copies = 2.0
+    layers = 2
 
     def __post_init__(self) -> None:
         check_number("step", self.step)
@@ -80,27 +80,27 @@ class Adam:
             if check_number("decays", decay) >= 1:
                 raise InputError(f"decays must be less than 1; got {self.decays}")
 
-    def state(self, U: NDArray[Any]) -> list[NDArray[Any]]:
-        """Give the memory before the first step: both means, and steps per row."""
-        return [np.zeros_like(U), np.zeros_like(U), np.zeros(len(U), np.int64)]
+    def start(self, T: NDArray[Any]) -> NDArray[Any]:
+        """Give the steps that each row has taken."""
+        return np.zeros(len(T), np.int64)
 
     def move(
         self,
         touched: kernels.Touched,
         penalties: kernels.RowPenalties,
-        state: list[NDArray[Any]],
+        T: NDArray[Any],
+        state: NDArray[Any],
         *,
-        U: NDArray[Any],
-        dU: NDArray[Any],
         pace: NDArray[Any],
+        rank: int,  # noqa: ARG002 the protocol's
     ) -> None:
-        """Move touched rows of ``U`` against ``dU`` by their ``pace`` times the step; their gradient becomes zero."""
-        pace = pace * U.dtype.type(self.step)
-        kernels.adam_rows(touched, penalties, state, U=U, dU=dU, pace=pace, decays=self.decays, eps=EPS)
+        """Move touched rows of ``T`` against their gradient by ``pace`` times the step; the gradient becomes zero."""
+        pace = pace * T.dtype.type(self.step)
+        kernels.adam_rows(touched, penalties, T, state, pace=pace, decays=self.decays, eps=EPS)
 
-    def forget(self, state: list[NDArray[Any]]) -> None:
+    def forget(self, T: NDArray[Any]) -> None:
         """Drop the mean of gradients; that of their squares still says how large steps may be."""
-        state[0][:] = 0
+        T[:, 2] = 0
 
 
 @dataclass(frozen=True)
@@ -127,27 +127,30 @@ class Adagrad:
         check_number("step", self.step)
 
     @property
-    def copies(self) -> float:
-        """Size of the memory, in copies of the factors."""
-        return 0.0 if self.whole_rows else 1.0
+    def layers(self) -> int:
+        """Layers of a table that it remembers by, after a row and its gradient."""
+        return 0 if self.whole_rows else 1
 
-    def state(self, U: NDArray[Any]) -> list[NDArray[Any]]:
-        """Give the memory before the first step: the sum of squares of each element or row."""
-        return [np.zeros((len(U), 1 if self.whole_rows else U.shape[1]), U.dtype)]
+    def start(self, T: NDArray[Any]) -> NDArray[Any]:
+        """Give the sum of each row, if it is one."""
+        return np.zeros(len(T), T.dtype)
 
     def move(
         self,
         touched: kernels.Touched,
         penalties: kernels.RowPenalties,
-        state: list[NDArray[Any]],
+        T: NDArray[Any],
+        state: NDArray[Any],
         *,
-        U: NDArray[Any],
-        dU: NDArray[Any],
         pace: NDArray[Any],
+        rank: int,
     ) -> None:
-        """Move touched rows of ``U`` against ``dU`` by their ``pace`` times the step; their gradient becomes zero."""
-        pace = pace * U.dtype.type(self.step)
-        kernels.adagrad_rows(touched, penalties, state[0], U=U, dU=dU, pace=pace, eps=EPS)
+        """Move touched rows of ``T`` against their gradient by ``pace`` times the step; the gradient becomes zero."""
+        pace = pace * T.dtype.type(self.step)
+        if self.whole_rows:
+            kernels.adagrad_whole_rows(touched, penalties, T, state, rank=rank, pace=pace, eps=EPS)
+        else:
+            kernels.adagrad_rows(touched, penalties, T, pace=pace, eps=EPS)
 
-    def forget(self, state: list[NDArray[Any]]) -> None:
+    def forget(self, T: NDArray[Any]) -> None:
         """Do nothing: no direction is remembered."""

@@ -126,7 +126,7 @@ def stochastic(
 
 
 class _Descent:
-    """The memory of a descent: one tall matrix of all factors, and what belongs to its rows."""
+    """The memory of a descent: one table of all factors, and what belongs to its rows."""
 
     def __init__(
         self,
@@ -141,20 +141,21 @@ class _Descent:
     ) -> None:
         rows, rank = sum(map(len, start)), start[0].shape[1]
         check_memory(
-            (4 + 2 * rule.copies) * rows * rank * start[0].itemsize,
+            (2 * (2 + rule.layers) + 2) * rows * rank * start[0].itemsize,
             f"stochastic descent of {rows:,} rows and rank {rank}",
             "lower the rank, or take Adagrad with whole_rows=True",
         )
         self.objective, self.rule, self.rng, self.rate = objective, rule, rng, zeros
-        self.U = np.concatenate(start)
-        self.dU = np.zeros_like(self.U)
+        U = np.concatenate(start)
+        self.T = kernels.table(U, *[np.zeros_like(U)] * (1 + rule.layers))
+        self.U, self.dU = self.T[:, 0, :rank], self.T[:, 1, :rank]
         self.at = np.cumsum([0, *map(len, start)]).tolist()
         self.factors = [self.U[a:b] for a, b in zip(self.at, self.at[1:], strict=False)]
         self.batches = Batches([part for term in objective.terms for part in parts_of(term)], batch)
         self.exact = [term for term in objective.terms if term.zero_weight]
         # a refresh costs rows times rank squared, an epoch entries times rank: about half as much for the refreshes
         self.refreshes = int(np.clip(4 * self.batches.total / self.U.size, *REFRESHES))
-        self.pull = np.zeros_like(self.U[: len(self.U) if self.exact else 0])
+        self.pull = np.zeros_like(U[: len(U) if self.exact else 0])
         self.penalties, self.others = _row_penalties(objective.penalties, self.factors)
         self.zeros = {id(term): Zeros(term, zeros_weight) for term in objective.terms} if zeros else {}
         self.sample = [self._draw(part, min(len(part.values) * zeros, SAMPLE)) for part in self.batches.parts if zeros]
@@ -163,23 +164,22 @@ class _Descent:
 
     def sweeps(self) -> Iterator[Sweep]:
         """Yield the start and the end of each epoch."""
-        state, pace, value = self.rule.state(self.U), 1.0, self.value()
+        state, pace, value = self.rule.start(self.T), 1.0, self.value()
         while True:
             yield Sweep([u.copy() for u in self.factors], value)
-            before = [array.copy() for array in (self.U, *state)]
+            before = self.T.copy(), state.copy()
             self.epoch(state, pace)
             reached = self.value()
             if reached <= value:
                 value, pace = reached, min(1.0, pace * FASTER)
                 continue
-            for array, copy in zip((self.U, *state), before, strict=True):
-                array[:] = copy
-            self.rule.forget(state)
+            self.T[:], state[:] = before
+            self.rule.forget(self.T)
             pace *= SLOWER
             if pace < SLOWEST:
                 return
 
-    def epoch(self, state: list[NDArray[Any]], pace: float) -> None:
+    def epoch(self, state: NDArray[Any], pace: float) -> None:
         """Take a step for each batch."""
         steps = self.batches.steps
         paces = self.U.dtype.type(pace) * self.scales()
@@ -187,7 +187,7 @@ class _Descent:
             if self.exact and step % max(1, steps // self.refreshes) == 0:
                 self.refresh()
             touched = self.gradient(parts, last=step + 1 == steps)
-            self.rule.move(touched, self.penalties, state, U=self.U, dU=self.dU, pace=paces)
+            self.rule.move(touched, self.penalties, self.T, state, pace=paces, rank=self.U.shape[1])
 
     def gradient(self, parts: list[Part], *, last: bool) -> kernels.Touched:
         """Add the gradient of a batch, and what else is due at the rows it touches, at all rows if ``last``."""
@@ -205,7 +205,7 @@ class _Descent:
         self.paid[rows] = self.clock
         touched = kernels.Touched(rows, shares)
         if self.exact or self.penalties.ridge.any():
-            kernels.pull_rows(touched, self.penalties.ridge, self.pull, self.U, dU=self.dU)
+            kernels.pull_rows(touched, self.penalties.ridge, self.pull, self.T)
         for slot in self.others:
             mine = (rows >= self.at[slot]) & (rows < self.at[slot + 1])
             grad = self.objective.penalties[slot].grad(self.U[rows[mine]])
@@ -249,18 +249,17 @@ class _Descent:
                 part.indices,
                 part.values,
                 weights,
+                self.T,
                 offsets=offsets,
-                U=self.U,
-                dU=self.dU,
                 zero_weight=part.term.zero_weight,
                 scale=part.scale,
             )
             return
         _, derivatives = _losses(part, slice(None), self._predict(part, offsets))
-        kernels.add_cp_pullback(part.indices, derivatives, offsets=offsets, U=self.U, dU=self.dU)
+        kernels.add_cp_pullback(part.indices, derivatives, self.T, offsets=offsets)
 
     def _predict(self, part: Part, offsets: list[int]) -> NDArray[Any]:
-        return kernels.cp_predict(part.indices, self.U, offsets=offsets, threads=self.objective.threads)
+        return kernels.cp_predict(part.indices, self.T, offsets=offsets, threads=self.objective.threads)
 
 
 def _row_penalties(penalties: tuple[Penalty, ...], factors: Factors) -> tuple[kernels.RowPenalties, list[int]]:

@@ -1,7 +1,8 @@
 """What a stochastic step does beside the gradient: find the rows it touches, move them, and draw cells that are zero.
 
-Factors are the rows of one tall matrix ``U``, as in the loops of CP models. A step touches few of them; everything here
-costs in proportion to the rows touched, and the gradient ``dU`` is left as zeros for the next step.
+Factors are the rows of one table ``T``, as in the loops of CP models: ``T[i, 0]`` is a row ``U[i]``, ``T[i, 1]`` its
+gradient, further layers what a rule remembers of it. A step touches few rows; everything here costs in proportion to
+these, and their gradients are left as zeros for the next step. Where a row ends its padding is zero and stays zero.
 """
 
 import math
@@ -28,17 +29,17 @@ def touch_rows(indices, offsets, stamp, now, rows, found):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def pull_rows(rows, shares, ridge, pull, U, dU):
+def pull_rows(rows, shares, ridge, pull, T):
     """Add ``shares_k (ridge_i U_i + pull_i)`` to the gradient of each row ``i = rows_k``; no pull if it is empty."""
     for k in range(len(rows)):
         i, share = rows[k], shares[k]
         strength = share * ridge[i]
         if strength != 0:
-            for r in range(U.shape[1]):
-                dU[i, r] += strength * U[i, r]
+            for r in range(T.shape[2]):
+                T[i, 1, r] += strength * T[i, 0, r]
         if len(pull):
-            for r in range(U.shape[1]):
-                dU[i, r] += share * pull[i, r]
+            for r in range(pull.shape[1]):
+                T[i, 1, r] += share * pull[i, r]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -55,55 +56,68 @@ def _shrink_row(u, steps, lasso, bounded):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def adam_rows(rows, shares, lasso, bounded, pace, betas, eps, U, dU, first, second, seen):
-    """Move rows by Adam, each at its own pace and with its own count of steps; the gradient becomes zero."""
-    rank = U.shape[1]
+def adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
+    """Move rows by Adam, each at its own pace and with its own count of steps; the gradient becomes zero.
+
+    Layers of ``T`` are the row, its gradient, the mean of gradients and that of their squares.
+    """
     beta, gamma = betas[0], betas[1]
-    one = U.dtype.type(1)
-    steps = np.empty(rank, U.dtype)
+    one = T.dtype.type(1)
+    steps = np.empty(T.shape[2], T.dtype)
     for k in range(len(rows)):
         i = rows[k]
         seen[i] += 1
         # the square root of the correction is taken once a row, and eps is scaled with it
-        root = U.dtype.type(math.sqrt(1 - float(gamma) ** seen[i]))
+        root = T.dtype.type(math.sqrt(1 - float(gamma) ** seen[i]))
         step, small = pace[i] * root, eps * root
-        unbias = U.dtype.type(1 / (1 - float(beta) ** seen[i]))
-        for r in range(rank):
-            g = dU[i, r]
-            dU[i, r] = 0
-            m = beta * first[i, r] + (one - beta) * g
-            v = gamma * second[i, r] + (one - gamma) * g * g
-            first[i, r] = m
-            second[i, r] = v
+        unbias = T.dtype.type(1 / (1 - float(beta) ** seen[i]))
+        for r in range(T.shape[2]):
+            g = T[i, 1, r]
+            T[i, 1, r] = 0
+            m = beta * T[i, 2, r] + (one - beta) * g
+            v = gamma * T[i, 3, r] + (one - gamma) * g * g
+            T[i, 2, r] = m
+            T[i, 3, r] = v
             steps[r] = step / (np.sqrt(v) + small)
-            U[i, r] -= unbias * steps[r] * m
+            T[i, 0, r] -= unbias * steps[r] * m
         if bounded[i] or lasso[i] != 0:
-            _shrink_row(U[i], steps, shares[k] * lasso[i], bounded[i])
+            _shrink_row(T[i, 0], steps, shares[k] * lasso[i], bounded[i])
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def adagrad_rows(rows, shares, lasso, bounded, pace, eps, U, dU, total):
-    """Move rows by Adagrad, each at its own pace; the gradient becomes zero. A one-column ``total`` is per row."""
-    rank = U.shape[1]
-    steps = np.empty(rank, U.dtype)
+def adagrad_rows(rows, shares, lasso, bounded, pace, eps, T):
+    """Move rows by Adagrad, each at its own pace; the gradient becomes zero. Layer 2 is the sum of its squares."""
+    steps = np.empty(T.shape[2], T.dtype)
     for k in range(len(rows)):
         i = rows[k]
-        if total.shape[1] == 1:
-            squares = U.dtype.type(0)
-            for r in range(rank):
-                squares += dU[i, r] * dU[i, r]
-            total[i, 0] += squares / rank
-            steps[:] = pace[i] / (np.sqrt(total[i, 0]) + eps)
-        else:
-            for r in range(rank):
-                t = total[i, r] + dU[i, r] * dU[i, r]
-                total[i, r] = t
-                steps[r] = pace[i] / (np.sqrt(t) + eps)
-        for r in range(rank):
-            U[i, r] -= steps[r] * dU[i, r]
-            dU[i, r] = 0
+        for r in range(T.shape[2]):
+            g = T[i, 1, r]
+            T[i, 1, r] = 0
+            total = T[i, 2, r] + g * g
+            T[i, 2, r] = total
+            steps[r] = pace[i] / (np.sqrt(total) + eps)
+            T[i, 0, r] -= steps[r] * g
         if bounded[i] or lasso[i] != 0:
-            _shrink_row(U[i], steps, shares[k] * lasso[i], bounded[i])
+            _shrink_row(T[i, 0], steps, shares[k] * lasso[i], bounded[i])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def adagrad_whole_rows(rows, shares, lasso, bounded, pace, eps, rank, T, total):
+    """Do the same with one sum for all ``rank`` elements of a row: that of their mean squares."""
+    steps = np.empty(T.shape[2], T.dtype)
+    for k in range(len(rows)):
+        i = rows[k]
+        squares = T.dtype.type(0)
+        for r in range(T.shape[2]):
+            squares += T[i, 1, r] * T[i, 1, r]
+        total[i] += squares / rank
+        step = pace[i] / (np.sqrt(total[i]) + eps)
+        for r in range(T.shape[2]):
+            T[i, 0, r] -= step * T[i, 1, r]
+            T[i, 1, r] = 0
+        if bounded[i] or lasso[i] != 0:
+            steps[:] = step
+            _shrink_row(T[i, 0], steps, shares[k] * lasso[i], bounded[i])
 
 
 @njit(cache=True, nogil=True)
