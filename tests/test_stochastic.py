@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -272,6 +273,27 @@ def test_zeros_are_drawn_uniformly(symmetric):
     assert np.abs(times - expected).max() < 5 * math.sqrt(8 * expected)
 
 
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_zeros_beside_listed_entries(symmetric):
+    """A fibre is drawn from as often as it has listed entries, and each of its unlisted cells at the same rate."""
+    rng = np.random.default_rng(9)
+    x = some_tuples(rng, size=6, number=12, weighted=False) if symmetric else sparse_matrix(rng, (4, 3, 5), 9)
+    term = Term(x, CP(), Squared(), (0, 0, 0) if symmetric else (0, 1, 2))
+    part = next(part for part in parts_of(term) if not symmetric or len(set(part.indices[0].tolist())) == 3)
+    number = 400_000
+    drawn = Zeros(term, 1.0, beside=True).draw(number, part, rng).indices
+    times = Counter(map(tuple, drawn.tolist()))
+    listed = set(map(tuple, x.indices.tolist()))
+    expected = Counter()
+    for *prefix, _ in part.indices.tolist():
+        leaves = range(prefix[-1] if symmetric else 5)
+        for leaf in leaves:
+            if (*prefix, leaf) not in listed:
+                expected[*prefix, leaf] += number / len(part.values) / len(leaves)
+    assert times.keys() == expected.keys()
+    assert all(abs(times[cell] - expected[cell]) < 5 * math.sqrt(8 * expected[cell]) for cell in expected)
+
+
 def test_drawn_zeros_stand_for_all_of_them():
     """Drawn at a rate of all cells, they measure, and lead to, what an exact zero weight of one does."""
     rng = np.random.default_rng(10)
@@ -317,9 +339,7 @@ def test_adam_rows_are_adam(seed):
     for touched, g in zip(rows, gradients, strict=True):
         T[touched, 1, :3] = g[touched]
         shares = np.full(len(touched), 0.5)
-        kernels.adam_rows(
-            kernels.Touched(touched, shares), penalties, T, seen, pace=pace, decays=(0.8, 0.9), eps=1e-8
-        )
+        kernels.adam_rows(kernels.Touched(touched, shares), penalties, T, seen, pace=pace, decays=(0.8, 0.9), eps=1e-8)
         for i in touched:
             t[i] += 1
             m[i], v[i] = 0.8 * m[i] + 0.2 * g[i], 0.9 * v[i] + 0.1 * g[i] ** 2

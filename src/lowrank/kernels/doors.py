@@ -53,9 +53,7 @@ def table(*layers: NDArray[Any]) -> NDArray[Any]:
     return laid
 
 
-def checked(
-    indices: NDArray[Any], offsets: Sequence[int] | None, rows: int
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Give indices by column and offsets; every index must be one of the rows: a loop would read and write beyond."""
     if indices.ndim != 2:
         raise ValueError(f"indices must be of two dimensions; got shape {indices.shape}")

@@ -112,9 +112,7 @@ def adam_rows(
     stochastic.adam_rows(*touched, *rules, pace, np.array(decays, T.dtype), kind(eps), _layers(T, 4), seen)
 
 
-def adagrad_rows(
-    touched: Touched, penalties: RowPenalties, T: NDArray[Any], *, pace: NDArray[Any], eps: float
-) -> None:
+def adagrad_rows(touched: Touched, penalties: RowPenalties, T: NDArray[Any], *, pace: NDArray[Any], eps: float) -> None:
     r"""Move the touched rows by Adagrad and make their gradient zero.
 
     .. math:: a \leftarrow a + g^2, \quad u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{g}{\sqrt a + \epsilon}\Big)
@@ -123,9 +121,7 @@ def adagrad_rows(
     """
     _check_touched(touched, T)
     _check_rows(T, *penalties, pace)
-    stochastic.adagrad_rows(
-        *touched, penalties.lasso, penalties.bounded, pace, T.dtype.type(eps), _layers(T, 3)
-    )
+    stochastic.adagrad_rows(*touched, penalties.lasso, penalties.bounded, pace, T.dtype.type(eps), _layers(T, 3))
 
 
 def adagrad_whole_rows(

@@ -90,12 +90,19 @@ class Zeros:
 
     .. math:: \frac{q\, n\, w}{C} \sum_{c\ \mathrm{unlisted}} \ell(0, m_c), \qquad C \text{ cells.}
 
+    Drawn beside listed entries, a cell shares all indices but the last with one of them, so its rows are at hand and it
+    is a harder question; a fibre :math:`f` of :math:`C_f` cells, :math:`n_f` of them listed, then adds
+
+    .. math:: \frac{q\, n_f\, w}{C_f} \sum_{c \in f\ \mathrm{unlisted}} \ell(0, m_c).
+
     Parameters
     ----------
     term : Term
         Its entries are in lexicographic order, as symmetric ones always are.
     weight : float
         :math:`w`.
+    beside : bool
+        Whether zeros are drawn beside listed entries.
 
     Raises
     ------
@@ -103,7 +110,7 @@ class Zeros:
         If a cell cannot be looked up, or zeros mean nothing here.
     """
 
-    def __init__(self, term: Term, weight: float) -> None:
+    def __init__(self, term: Term, weight: float, *, beside: bool = False) -> None:
         entries = term.entries
         if entries.unlisted == "missing":
             raise InputError("zeros must be 0 where unlisted entries are missing")
@@ -115,7 +122,7 @@ class Zeros:
             )
         if not entries.symmetric and not _in_order(entries):
             raise InputError("zeros need entries in lexicographic order, to look cells up; sort them by np.lexsort")
-        self.entries, self.weight, self.alpha = entries, weight, term.weight
+        self.entries, self.weight, self.alpha, self.beside = entries, weight, term.weight, beside
         self.arrangements = Counter(permutations(term.slots)) if entries.symmetric else Counter([term.slots])
         self.listed = np.ascontiguousarray(entries.indices.T).T  # a mapped list stays where it is
         first = np.zeros(entries.shape[0], np.int64)
@@ -126,8 +133,8 @@ class Zeros:
     def draw(self, number: float, part: Part, rng: np.random.Generator) -> Part:
         """Draw cells for a part of the term: ``number`` in expectation, those that are listed included."""
         prefixes = int(number / LEAVES + rng.random())  # rounded at random, so that the expectation is exact
-        cells = self._cells(prefixes, rng)
-        leaf = rng.random((prefixes, LEAVES))
+        cells = self._neighbours(prefixes, part, rng) if self.beside else self._cells(prefixes, rng)
+        leaf = rng.random((len(cells), LEAVES))
         # of a falling tuple the last is any index below the last but one; the prefix has come with that probability
         below = cells[:, -2:-1] if self.entries.symmetric else self.entries.shape[-1]
         leaves = (leaf * below).astype(np.int64)
@@ -137,6 +144,14 @@ class Zeros:
         scale = self.alpha * self.weight * self.arrangements[part.slots]
         values = np.zeros(indices.shape[1], part.values.dtype)
         return part._replace(indices=indices.T, values=values, weights=None, scale=scale)
+
+    def _neighbours(self, number: int, part: Part, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw listed entries, in the order of the list; of symmetric ones, those whose fibre has a falling tuple."""
+        cells = part.indices[np.sort(rng.integers(len(part.values), size=number))]
+        if not self.entries.symmetric:
+            return cells
+        prefixes = cells[:, :-1]
+        return cells[(prefixes[:, 1:] < prefixes[:, :-1]).all(axis=1) & (prefixes[:, -1] > 0)]
 
     def _cells(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw cells uniformly; of symmetric entries, tuples of different words, falling."""

@@ -58,6 +58,7 @@ def stochastic(
     batch: int = 16_384,
     zeros: float = 0.0,
     zeros_weight: float = 1.0,
+    zeros_beside: bool = False,
     seed: int | np.random.Generator | None = None,
 ) -> Iterator[Sweep]:
     r"""Descend from ``start`` by random batches; one sweep is one epoch, which sees each listed entry once.
@@ -79,6 +80,8 @@ def stochastic(
         :class:`~lowrank.solvers.batches.Zeros` for what they add to the objective.
     zeros_weight : float
         Weight of a drawn zero; that of a listed entry is 1 unless it has its own.
+    zeros_beside : bool
+        Whether zeros are drawn among the cells that share all indices but the last with a listed entry, not among all.
     seed : int or numpy.random.Generator, optional
         Draws batches and zeros.
 
@@ -119,10 +122,9 @@ def stochastic(
         raise InputError("there are no entries to descend on")
     for term in objective.terms:
         _check_fit(term, start)
-    descent = _Descent(
-        objective, start, rule, batch=batch, zeros=zeros, zeros_weight=zeros_weight, rng=np.random.default_rng(seed)
-    )
-    return descent.sweeps()
+    rng = np.random.default_rng(seed)
+    zeros_of = {id(term): Zeros(term, zeros_weight, beside=zeros_beside) for term in objective.terms} if zeros else {}
+    return _Descent(objective, start, rule, batch=batch, zeros=zeros, zeros_of=zeros_of, rng=rng).sweeps()
 
 
 class _Descent:
@@ -136,7 +138,7 @@ class _Descent:
         *,
         batch: int,
         zeros: float,
-        zeros_weight: float,
+        zeros_of: dict[int, Zeros],
         rng: np.random.Generator,
     ) -> None:
         rows, rank = sum(map(len, start)), start[0].shape[1]
@@ -157,7 +159,7 @@ class _Descent:
         self.refreshes = int(np.clip(4 * self.batches.total / self.U.size, *REFRESHES))
         self.pull = np.zeros_like(U[: len(U) if self.exact else 0])
         self.penalties, self.others = _row_penalties(objective.penalties, self.factors)
-        self.zeros = {id(term): Zeros(term, zeros_weight) for term in objective.terms} if zeros else {}
+        self.zeros_of = zeros_of
         self.sample = [self._draw(part, min(len(part.values) * zeros, SAMPLE)) for part in self.batches.parts if zeros]
         self.stamp, self.now = np.zeros(rows, np.int64), 0
         self.paid, self.clock = np.zeros(rows, np.int64), 0
@@ -240,7 +242,7 @@ class _Descent:
         return _losses(part, block, m)[0]
 
     def _draw(self, part: Part, number: float) -> Part:
-        return self.zeros[id(part.term)].draw(number, part, self.rng)
+        return self.zeros_of[id(part.term)].draw(number, part, self.rng)
 
     def _add_part(self, part: Part, offsets: list[int]) -> None:
         if isinstance(part.term.loss, Squared):

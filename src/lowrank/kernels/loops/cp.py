@@ -1,8 +1,8 @@
 """CP models of any order: predictions, the way back from their derivatives, and both in one for the squared loss.
 
-The factors are the rows of one table ``T``, and ``offsets[d]`` says where those of mode ``d`` begin, so modes may share a
-factor or not. ``T[i, 0]`` is a row ``U[i]`` and ``T[i, 1]``, beside it in memory, its gradient ``dU[i]``. A fibre is a
-run of entries that share all words but the last, the leaf. With ``p`` the words of its prefix, the product
+The factors are the rows of one table ``T``, and ``offsets[d]`` says where those of mode ``d`` begin, so modes may share
+a factor or not. ``T[i, 0]`` is a row ``U[i]`` and ``T[i, 1]``, beside it in memory, its gradient ``dU[i]``. A fibre is
+a run of entries that share all words but the last, the leaf. With ``p`` the words of its prefix, the product
 ``w = prod_d U[p_d]`` is formed once; each leaf ``k`` costs one dot product ``m = w . U[k]`` and two vector updates,
 ``s += g U[k]`` and ``dU[k] += g w``; the words of the prefix get ``dU[p_d] += s prod_(c != d) U[p_c]`` at the end.
 Leaves go in pairs, which share each pass over ``w`` and ``s``.
