@@ -384,6 +384,19 @@ def test_vectors_know_where_they_come_from(text, tmp_path):
     assert embedding.counts[embedding.index["apollo"]] == 60
 
 
+def test_train_goes_on_from_given_vectors(text, tmp_path):
+    """``--start`` takes vectors of the same words: a run that was stopped goes on, and a lower rank grows."""
+    work = ("--keep", tmp_path / "work", *SMALL, "--json")
+    short = json.loads(succeed("train", text, "--out", tmp_path / "short", *work, "--max-iter", "3"))
+    more = json.loads(succeed("train", text, "--out", tmp_path / "more", *work, "--start", tmp_path / "short"))
+    assert more["steps"]["factors"]["explained"] > short["steps"]["factors"]["explained"]
+    wider = succeed("train", text, "--out", tmp_path / "wider", *work, "--start", tmp_path / "short", "--rank", "5")
+    assert json.loads(wider)["rank"] == 5
+    (tmp_path / "few.txt").write_text("apollo 1 2\n", encoding="utf-8")
+    few = lowrank("train", text, "--out", tmp_path / "none", *work, "--start", tmp_path / "few.txt")
+    assert "--start must have a vector for every word; 15 of 16 have none" in sentence(few)
+
+
 def test_train_leaves_defaults_to_the_model():
     """What is not said on the command line is left to the model, and the help tells the model's defaults."""
     said = inspect.signature(train, eval_str=True).parameters

@@ -83,7 +83,7 @@ def test_cp_predict(order, threads):
 
 @pytest.mark.parametrize("order", [2, 3, 4])
 def test_cp_squared(order):
-    """``cp_squared`` (kernel ``squared_fibres``) is the sum of its formula, and its gradient the derivative."""
+    """``cp_squared`` (``squared_fibres``, ``squared_triples``) is its formula, and its gradient the derivative."""
     rng = np.random.default_rng(order)
     x = Entries.collect(rng.integers(0, 5, (30, order)), rng.standard_normal(30), 5)
     w, u = rng.random(len(x)), rng.standard_normal((5, 3))
@@ -121,6 +121,19 @@ def test_separate_factors_are_stacked():
     indices = np.array([rng.integers(0, len(u), 9) for u in factors]).T
     predictions = kernels.cp_predict(indices, np.vstack(factors), offsets=[0, 3, 7], threads=1)
     assert predictions == pytest.approx(reference.cp(factors)[tuple(indices.T)])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("rank", [1, 16, 19])
+def test_tables_of_rows(kind, rank):
+    """``table`` lays layers side by side, each row at the beginning of a cache line, with zeros up to the next."""
+    layers = np.random.default_rng(rank).standard_normal((3, 5, rank)).astype(kind)
+    T = kernels.table(*layers)
+    assert T.dtype == kind
+    assert T.flags.c_contiguous
+    assert T.ctypes.data % 64 == T.strides[0] % 64 == T.strides[1] % 64 == 0
+    assert np.array_equal(T[:, :, :rank], layers.transpose(1, 0, 2))
+    assert not T[:, :, rank:].any()
 
 
 def test_nothing_listed():

@@ -353,7 +353,7 @@ def test_adam_rows_are_adam(seed):
 @given(seed=st.integers(0, 999), whole_rows=st.booleans())
 @settings(max_examples=20, deadline=None)
 def test_adagrad_rows_are_adagrad(seed, whole_rows):
-    """Each touched row follows the published rule; with one sum per row, of the mean square."""
+    """Touched rows follow the published rule, ``adagrad_rows``, or with one sum per row ``adagrad_whole_rows``."""
     rng = np.random.default_rng(seed)
     U = rng.standard_normal((5, 3))
     T, rule = kernels.table(U, *[np.zeros((5, 3))] * 2), Adagrad(1.0, whole_rows=whole_rows)

@@ -138,7 +138,7 @@ def _random(given: Options) -> Any:
 
 
 ITERATED = ("max_iter", "tol", "threads")
-SYMMETRIC = (*ITERATED, "zero_weight", "validation", "solver", "step", "batch", "sampled_zeros")
+SYMMETRIC = (*ITERATED, "zero_weight", "validation", "start", "solver", "step", "batch", "sampled_zeros")
 JOINT = (*SYMMETRIC, "order_weights")
 NEURAL = ("epochs", "context", "negative", "threads")
 

@@ -213,6 +213,14 @@ Tol = Annotated[
     _model(min=0, help="Stop when three sweeps each gain less than this part of all.", show_default="0.001"),
 ]
 Validation = Annotated[float | None, _model(min=0, max=0.99, help="Share of entries held out to stop by.")]
+Start = Annotated[
+    str | None,
+    _model(
+        metavar="VECTORS",
+        help="Go on from these vectors, of the same words and at most as long.",
+        show_default="random",
+    ),
+]
 Solver = Annotated[
     Literal["quasi-newton", "online"] | None,
     _model(help="Full gradients, or batches with Adam.", show_default="quasi-newton"),

@@ -77,6 +77,7 @@ def train(
     max_iter: o.MaxIter = None,
     tol: o.Tol = None,
     validation: o.Validation = None,
+    start: o.Start = None,
     solver: o.Solver = None,
     step: o.Step = None,
     batch: o.Batch = None,
@@ -87,16 +88,19 @@ def train(
     seed: o.Seed = 0,
 ) -> None:
     """Make word vectors of text: read it, count tuples of words, weight them, and factorize."""
-    from lowrank.embedding import Embedding
+    from lowrank.embedding import Embedding, read_vectors
 
     chosen, settings = METHODS[method], ctx.params
     _refuse_idle_options(ctx, source, method)
     _refuse_idle_shelf(keep, source, out)
     orders = _orders(method, order, kind_of(source))
-    model = chosen.make({name: settings[name] for name in chosen.has if settings[name] is not None})
+    given = read_vectors(start) if start else None
+    model = chosen.make({name: settings[name] for name in chosen.has if settings[name] is not None and name != "start"})
     steps, shelf = show.Steps(silent=as_json), Shelf(keep, force=force)
     with whole_folder(out, kind="embedding", overwrite=force) as draft, faults.keeping(shelf.content):
         data, vocabulary = _data(source, steps, shelf, needs=chosen.needs, orders=orders, settings=settings)
+        if given is not None:
+            model.start = _rows(given, vocabulary.words)
         with steps("factors") as facts:
             vectors, interrupted = _fit(model, data, vocabulary.words, facts)
             if vectors.sparsity:
@@ -187,6 +191,17 @@ def _fit(model: Any, data: Any, words: tuple[str, ...], facts: dict[str, Any]) -
         found = model.explained_
         facts["explained"] = [round(each.listed, 4) for each in found] if isinstance(found, list) else round(found, 4)
     return model.embedding(words), model.interrupted_
+
+
+def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
+    """Give the vectors of ``words``, in their order."""
+    missing = [word for word in words if word not in given.index]
+    if missing:
+        raise InputError(
+            f"--start must have a vector for every word; {len(missing):,} of {len(words):,} have none, {missing[0]!r}"
+            " among them: train both on one corpus, kept by --keep"
+        )
+    return given.lookup(words)
 
 
 def _refuse_idle_options(ctx: typer.Context, source: str, method: str) -> None:

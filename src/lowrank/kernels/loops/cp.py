@@ -27,7 +27,7 @@ def _fibre_end(indices, start, last):
     return e
 
 
-@njit(inline="always")
+@njit(cache=True, inline="always")
 def _prefix_product(indices, offsets, T, e, w):
     """Multiply the rows of all words of entry ``e`` but the leaf."""
     for r in range(len(w)):
@@ -38,7 +38,7 @@ def _prefix_product(indices, offsets, T, e, w):
             w[r] *= T[i, 0, r]
 
 
-@njit(inline="always")
+@njit(cache=True, inline="always")
 def _dot(T, k, w):
     m = T.dtype.type(0)
     for r in range(len(w)):
@@ -46,7 +46,7 @@ def _dot(T, k, w):
     return m
 
 
-@njit(inline="always")
+@njit(cache=True, inline="always")
 def _dots(T, k, h, w):
     m, n = T.dtype.type(0), T.dtype.type(0)
     for r in range(len(w)):
@@ -55,14 +55,14 @@ def _dots(T, k, h, w):
     return m, n
 
 
-@njit(inline="always")
+@njit(cache=True, inline="always")
 def _add_leaf(T, k, g, w, s):
     for r in range(len(w)):
         s[r] += g * T[k, 0, r]
         T[k, 1, r] += g * w[r]
 
 
-@njit(inline="always")
+@njit(cache=True, inline="always")
 def _add_leaves(T, k, h, g, f, w, s):
     for r in range(len(w)):
         s[r] += g * T[k, 0, r] + f * T[h, 0, r]
@@ -70,7 +70,7 @@ def _add_leaves(T, k, h, g, f, w, s):
         T[h, 1, r] += f * w[r]
 
 
-@njit(inline="always")
+@njit(cache=True, inline="always")
 def _add_to_prefix(indices, offsets, T, e, s, rest):
     """Add ``s`` times the rows of the other words to the gradient of each word of the prefix of entry ``e``."""
     prefix = indices.shape[0] - 1
