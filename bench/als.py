@@ -5,7 +5,7 @@ OPENBLAS_NUM_THREADS=1 python bench/als.py [COUNTS] --words 1000 --entries 20000
 Without COUNTS (a folder made by `lowrank count`) entries are drawn at random, frequent words more often. All get the
 same tensor, the same start and as many sweeps; the others need all permutations written out. Needs
 `pip install pyttb==1.8.6 tensorly sparse`; who is not installed, or does not come to an end, is named. At the
-default size the others take minutes.
+default size the others take minutes; tensorly needs memory for words squared times the rank.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ import numpy as np
 from lowrank import CP, L2, Entries, Objective, Squared, Term, ppmi
 from lowrank.solvers import als, run
 from lowrank.text.counts import Counts
-
-ROUNDS = 3
-SWEEPS = 3
 
 
 def of_counts(counts: Path, words: int, entries: int) -> Entries:
@@ -48,31 +45,31 @@ def objective(x: Entries) -> Objective:
     return Objective([Term(x, CP(), Squared(), (0, 1, 2), zero_weight=1.0)], [L2()] * 3, threads=1)
 
 
-def ours(x: Entries, start):
+def ours(x: Entries, start, sweeps: int):
     f = objective(x)
-    return lambda: run(als(f, start), max_iter=SWEEPS).factors
+    return lambda: run(als(f, start), max_iter=sweeps).factors
 
 
-def written_out(x: Entries, start):
-    return ours(x.expand(), start)
+def written_out(x: Entries, start, sweeps: int):
+    return ours(x.expand(), start, sweeps)
 
 
-def pyttb(x: Entries, start):
+def pyttb(x: Entries, start, sweeps: int):
     import pyttb as ttb
 
     full = x.expand()
     tensor = ttb.sptensor(full.indices.astype(int), full.values.astype(float)[:, None], full.shape)
     init = ttb.ktensor([u.astype(float) for u in start])
-    how = {"init": init, "maxiters": SWEEPS, "stoptol": 0, "printitn": 0, "fixsigns": False}
+    how = {"init": init, "maxiters": sweeps, "stoptol": 0, "printitn": 0, "fixsigns": False}
 
-    def sweeps():
+    def descend():
         found = ttb.cp_als(tensor, start[0].shape[1], **how)[0]
         return [found.factor_matrices[0] * found.weights, *found.factor_matrices[1:]]
 
-    return sweeps
+    return descend
 
 
-def tensorly(x: Entries, start):
+def tensorly(x: Entries, start, sweeps: int):
     import sparse
     import tensorly as tl
     from tensorly.contrib.sparse.decomposition import parafac
@@ -80,16 +77,16 @@ def tensorly(x: Entries, start):
     full = x.expand()
     tensor = sparse.COO(full.indices.T.astype(int), full.values.astype(float), shape=full.shape)
 
-    def sweeps():
+    def descend():
         ones = sparse.COO.from_numpy(np.ones(start[0].shape[1]))
         init = tl.cp_tensor.CPTensor((ones, [u.astype(float) for u in start]))
-        found = parafac(tensor, start[0].shape[1], n_iter_max=SWEEPS, init=init, tol=0)
+        found = parafac(tensor, start[0].shape[1], n_iter_max=sweeps, init=init, tol=0)
         return [found.factors[0] * found.weights.todense(), *found.factors[1:]]
 
-    return sweeps
+    return descend
 
 
-def compare(x: Entries, rank: int, makers) -> None:
+def compare(x: Entries, rank: int, makers, *, sweeps: int, rounds: int) -> None:
     """Take turns; print the median time and what part of the tensor was explained."""
     start = [
         np.random.default_rng(d).standard_normal((size, rank)).astype(np.float32) for d, size in enumerate(x.shape)
@@ -98,14 +95,14 @@ def compare(x: Entries, rank: int, makers) -> None:
     contenders, took = {}, {}
     for make in makers:
         try:
-            contenders[make.__name__] = make(x, start)
+            contenders[make.__name__] = make(x, start, sweeps)
             factors = [u.astype(float) for u in contenders[make.__name__]()]  # compiles; also the first to fail
             fit = 1 - math.sqrt(f.value(factors) / f.value(zero))
-            print(f"rank {rank:4d}  {make.__name__:12s} fit {fit:.6f} after {SWEEPS} sweeps")
+            print(f"rank {rank:4d}  {make.__name__:12s} fit {fit:.6f} after {sweeps} sweeps")
             took[make.__name__] = []
         except Exception as error:  # noqa: BLE001 whatever stops a contender is part of the result
             print(f"rank {rank:4d}  {make.__name__:12s} {type(error).__name__}: {str(error)[:90]}")
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, seconds in took.items():
             began = time.process_time()
             contenders[name]()
@@ -113,7 +110,7 @@ def compare(x: Entries, rank: int, makers) -> None:
     for name, seconds in took.items():
         median = statistics.median(seconds)
         ratio = median / statistics.median(took["ours"])
-        per_entry = median / SWEEPS / len(x) * 1e9
+        per_entry = median / sweeps / len(x) * 1e9
         print(
             f"rank {rank:4d}  {name:12s} {median:8.3f} s {per_entry:9.0f} ns per unique entry and sweep  x {ratio:.1f}"
         )
@@ -125,13 +122,18 @@ def main() -> None:
     parser.add_argument("--words", type=int, default=1000)
     parser.add_argument("--entries", type=int, default=20_000)
     parser.add_argument("--rank", type=int, nargs="+", default=[50, 300])
+    parser.add_argument("--sweeps", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--leave-out", nargs="*", default=[], help="contenders not to run, such as tensorly")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     cut = (options.words, options.entries)
     x = of_counts(options.counts, *cut) if options.counts else drawn(*cut)
     print(f"{len(x):,} unique entries of order 3, {options.words:,} words; {len(x.expand()):,} written out")
     for rank in options.rank:
-        compare(x, rank, (ours, written_out, tensorly, pyttb))
+        makers = (ours, written_out, tensorly, pyttb)
+        taking_part = [make for make in makers if make.__name__ not in options.leave_out]
+        compare(x, rank, taking_part, sweeps=options.sweeps, rounds=options.rounds)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,9 @@
 
 python bench/gradient.py COUNTS --rank 100 300
 
-COUNTS is a folder made by `lowrank count`. The general path, loss outside the kernel, is timed on a few entries.
+COUNTS is a folder made by `lowrank count`. The general path, loss outside the kernel, is timed on a few entries. Row
+traffic is what the loop reads and writes of rows and gradients, three rows for a leaf and three for each fibre, wherever
+they are; beside it stands what `a += b` moves, of matrices of one megabyte and of the size of the factors.
 """
 
 from __future__ import annotations
@@ -19,6 +21,22 @@ from lowrank import CP, L2, Objective, Squared, Term, ppmi
 from lowrank.text.counts import Counts
 
 ROUNDS = 3
+
+
+def fibres(entries) -> int:
+    """Count runs of entries that share all words but the last."""
+    prefix = entries.indices.T[:-1]
+    return 1 + int(np.count_nonzero((prefix[:, 1:] != prefix[:, :-1]).any(axis=0)))
+
+
+def streamed(size: int) -> float:
+    """Gigabytes a second that numpy reads and writes adding two arrays of so many bytes."""
+    a, b = np.zeros(size // 4, np.float32), np.ones(size // 4, np.float32)
+    times = max(1, (1 << 30) // size)
+    start = time.perf_counter()
+    for _ in range(times):
+        np.add(a, b, out=a)
+    return 3 * size * times / (time.perf_counter() - start) / 1e9
 
 
 def main() -> None:
@@ -51,9 +69,13 @@ def main() -> None:
                 start = time.perf_counter()
                 objective.value_and_gradient([U])
                 took[name].append(time.perf_counter() - start)
+        row = 4 * (-(-rank // 16) * 16)
+        moved = 3 * row * (1 + fibres(entries) / len(entries))
         for name, (_, size) in contenders.items():
             median = statistics.median(took[name])
-            print(f"rank {rank:4d}  {name:20s} {median:8.3f} s  {median / size * 1e9:8.1f} ns per entry")
+            traffic = f"{moved / (median / size * 1e9):6.1f} GB/s of rows" if name != "general path" else ""
+            print(f"rank {rank:4d}  {name:20s} {median:8.3f} s  {median / size * 1e9:8.1f} ns per entry  {traffic}")
+        print(f"a += b, one thread: {streamed(1 << 19):.1f} GB/s in 1 MB, {streamed(len(U) * row):.1f} in all of U, dU")
 
 
 if __name__ == "__main__":
