@@ -2,9 +2,9 @@
 
 python bench/gradient.py COUNTS --rank 100 300
 
-COUNTS is a folder made by `lowrank count`. The general path, loss outside the kernel, is timed on a few entries. Row
-traffic is what the loop reads and writes of rows and gradients, three rows for a leaf and three for each fibre, wherever
-they are; beside it stands what `a += b` moves, of matrices of one megabyte and of the size of the factors.
+COUNTS is a folder made by `lowrank count`. The general path, loss outside the kernel, is timed on few entries. Row
+traffic is what the loop reads and writes of rows and gradients, three rows for a leaf and three for each fibre,
+wherever they are; beside it stands what `a += b` moves, of matrices of one megabyte and of the size of the factors.
 """
 
 from __future__ import annotations

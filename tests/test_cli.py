@@ -5,6 +5,7 @@ import inspect
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -382,6 +383,31 @@ def test_vectors_know_where_they_come_from(text, tmp_path):
     embedding = Embedding.load(tmp_path / "out")
     assert embedding.meta["trained"]["width"] == 4
     assert embedding.counts[embedding.index["apollo"]] == 60
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_train_refuses_what_cannot_be(method, text, tmp_path):
+    """A rank larger than memory, and a text of one word, are answered in a sentence; nothing is left behind."""
+    out = tmp_path / "out"
+    huge = lowrank("train", text, "--out", out, "--method", method, "--min-count", "1", "--rank", "900000000")
+    assert re.search("needs .* MiB of memory|rank must be a whole number from 1 to", sentence(huge))
+    (tmp_path / "one.txt").write_text("moon " * 50, encoding="utf-8")
+    one = lowrank("train", tmp_path / "one.txt", "--out", out, "--method", method, "--min-count", "1", "--rank", "1")
+    if METHODS[method].needs == "corpus":  # one word is a vocabulary
+        assert len(Embedding.load(out)) == 1
+    else:
+        assert re.search("no tuple of . words", sentence(one))
+        assert not out.exists()
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_train_of_words_that_never_meet(method, tmp_path):
+    """Two vocabularies without a common sentence give finite vectors."""
+    lines = ["apple pear plum fig"] * 30 + ["iron zinc lead gold"] * 30
+    (tmp_path / "text.txt").write_text("\n".join(lines), encoding="utf-8")
+    how = ("--method", method, "--min-count", "1", "--rank", "3")
+    succeed("train", tmp_path / "text.txt", "--out", tmp_path / "out", *how)
+    assert np.isfinite(Embedding.load(tmp_path / "out").vectors).all()
 
 
 def test_train_goes_on_from_given_vectors(text, tmp_path):

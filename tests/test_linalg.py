@@ -5,8 +5,9 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import aslinearoperator
 
+from lowrank import linalg
 from lowrank.errors import InputError
-from lowrank.linalg import truncated_svd
+from lowrank.linalg import truncated_eigh, truncated_svd
 
 
 def some_matrix(shape, seed=0):
@@ -62,3 +63,48 @@ def test_refusals(rank):
     """The rank is at least 1 and below the smaller side."""
     with pytest.raises(InputError, match="rank must be"):
         truncated_svd(some_matrix((5, 8)), rank)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("spectrum", ["falling", "pairs", "low rank", "equal", "blocks"])
+def test_truncated_eigh_of_a_large_matrix(spectrum, kind):
+    """Eigenvalues are those of LAPACK and vectors satisfy A v = w v, whatever the spectrum looks like."""
+    rng = np.random.default_rng(0)
+    n, rank = 400, 6
+    values = {
+        "falling": 10 / np.arange(1, n + 1),
+        "pairs": np.repeat(10 / np.arange(1, n // 2 + 1), 2) * np.tile([1, -1], n // 2),
+        "low rank": np.where(np.arange(n) < 4, 5.0, 0.0),
+        "equal": np.ones(n),
+        "blocks": np.repeat([9.0, 4.0, 1.0, 0.1], n // 4),
+    }[spectrum]
+    Q = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    A = ((Q * values) @ Q.T).astype(kind)
+    w, V = truncated_eigh(A, rank, seed=0)
+    truth = np.sort(np.abs(values))[::-1][:rank]
+    assert V.dtype == kind
+    assert np.abs(w) == pytest.approx(truth, rel=1e-3, abs=1e-4)
+    assert np.linalg.norm(A @ V - V * w, axis=0).max() <= 0.011 * max(truth[-1], 1e-3)
+    assert np.allclose(V.T @ V, np.eye(rank), atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [9, 400])
+def test_truncated_eigh_refuses_what_is_not_finite(n):
+    """A matrix that overflows has no eigenvalues, small or large."""
+    with np.errstate(all="ignore"), pytest.raises(InputError, match="not finite"):
+        truncated_eigh(np.full((n, n), np.inf), 2, seed=0)
+
+
+def test_truncated_eigh_says_where_it_stopped(monkeypatch):
+    """What cannot converge ends all the same: a product that is never the same has no eigenvectors."""
+    monkeypatch.setattr(linalg, "FILLINGS", 2)
+    rng = np.random.default_rng(0)
+
+    class Noise:
+        shape, dtype = (400, 400), np.dtype(float)
+
+        def __matmul__(self, x):
+            return rng.standard_normal(x.shape)
+
+    with pytest.warns(UserWarning, match="eigenvectors are known to"):
+        truncated_eigh(Noise(), 2, seed=0)
