@@ -2,8 +2,10 @@
 
 import itertools
 import math
+import re
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from lowrank.objective import Objective, Term, parts_of
 from lowrank.penalties import L1, L2, NonNegative
 from lowrank.solvers import Adagrad, Adam, quasi_newton, run, stochastic
 from lowrank.solvers.batches import Batches, Zeros, cells_of
+from lowrank.tns import write_tns
 
 RULES = [Adam(0.05), Adagrad(0.5), Adagrad(0.5, whole_rows=True)]
 
@@ -419,6 +422,21 @@ def test_absent_cells_are_those_not_listed(seed, order):
     listed = set(map(tuple, x.indices.tolist()))
     absent = [[(*p, k) not in listed for k in row] for p, row in zip(prefixes.tolist(), leaves.tolist(), strict=True)]
     assert kernels.absent_cells(x.indices, starts, prefixes, leaves).tolist() == absent
+
+
+def test_the_example_of_the_guide(tmp_path, monkeypatch):
+    """What the guide says of a tensor in a file runs as it stands, and explains the tensor."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(12)
+    planted = [rng.random((size, 2)) for size in (9, 8, 7)]
+    cells = np.array(list(itertools.product(range(9), range(8), range(7))))
+    values = np.prod([u[column] for u, column in zip(planted, cells.T, strict=True)], axis=0).sum(axis=1)
+    write_tns(Entries(cells, values, (9, 8, 7)), "tensor.tns")
+    guide = (Path(__file__).parents[1] / "docs" / "guide.md").read_text(encoding="utf-8")
+    (example,) = (code for code in re.findall("```python\n(.*?)```", guide, re.DOTALL) if "read_tns" in code)
+    names: dict = {}
+    exec(example, names)
+    assert names["result"].history[-1] < 0.02 * names["result"].history[0]
 
 
 def refusals():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from lowrank.arrays import open_array
-from lowrank.errors import InputError, check_choice, check_number
+from lowrank.errors import InputError, check_choice, check_int, check_number
 from lowrank.files import read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ class Entries:
         >>> x.indices.tolist(), x.values.tolist()
         ([[2, 1, 0], [3, 3, 0]], [2.0, 5.0])
         """
+        check_int("size", size, low=1)
         rows, numbers = np.asarray(indices), np.asarray(values, float)
         if rows.ndim != 2 or numbers.shape != (len(rows),):
             raise InputError(f"indices must be of shape (n, order), values (n,); got {rows.shape} and {numbers.shape}")
