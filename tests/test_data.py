@@ -257,3 +257,12 @@ def test_order_of_a_large_list():
             swapped[[at, at + 1]] = rows[[at + 1, at]]
             with pytest.raises(InputError, match="order breaks near entry"):
                 Entries(swapped, np.ones(len(rows)), (size, size), symmetric=True)
+
+
+def test_indices_are_kept_by_column():
+    """However they come, each column is contiguous: loops would copy all of them at every call."""
+    rows = np.array([[2, 1, 0], [3, 1, 0], [3, 2, 1]])
+    for indices in (rows, np.asfortranarray(rows), np.repeat(rows, 2, axis=0)[::2]):
+        x = Entries(indices, np.ones(3), (4, 4, 4), symmetric=True)
+        assert x.indices.T.flags.c_contiguous
+        assert np.array_equal(x.indices, rows)

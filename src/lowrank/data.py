@@ -86,6 +86,8 @@ class Entries:
             )
         if self.indices.shape[1] != len(self.shape):
             raise InputError(f"indices of {self.indices.shape[1]} modes do not fit the shape {self.shape}")
+        if not self.indices.flags.f_contiguous:
+            object.__setattr__(self, "indices", np.asfortranarray(self.indices))
         for name, array in (("values", self.values), ("weights", self.weights)):
             if array is not None and array.shape != (len(self.indices),):
                 raise InputError(f"{name} must have shape ({len(self.indices)},), one per entry; got {array.shape}")

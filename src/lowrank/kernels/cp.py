@@ -67,7 +67,7 @@ def cp_squared(
     def work(first: int, last: int, T: NDArray[Any]) -> float:
         return loop(columns, at, values, weights, z, s, T, first, last)
 
-    return sum_of_parts(work, n, [U, U], threads=threads)
+    return sum_of_parts(work, n, [U], U, threads=threads)
 
 
 def cp_predict(
@@ -105,7 +105,7 @@ def cp_pullback(
         cp.pullback_fibres(columns, at, derivatives, T, first, last)
         return 0.0
 
-    return sum_of_parts(work, n, [U, U], threads=threads)[1]
+    return sum_of_parts(work, n, [U], U, threads=threads)[1]
 
 
 def _matrix(U: NDArray[Any]) -> NDArray[Any]:

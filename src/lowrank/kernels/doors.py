@@ -77,22 +77,30 @@ def in_threads(work: Callable[[int], Any], threads: int) -> list[Any]:
 
 
 def sum_of_parts(
-    work: Callable[[int, int, NDArray[Any]], float], n: int, layers: Sequence[NDArray[Any]], *, threads: int
+    work: Callable[[int, int, NDArray[Any]], float],
+    n: int,
+    layers: Sequence[NDArray[Any]],
+    like: NDArray[Any],
+    *,
+    threads: int,
 ) -> tuple[float, NDArray[Any]]:
     """Add values and gradients of parts of ``n`` entries, each part of its own sum, in a fixed order.
 
-    ``work(first, last, T)`` returns a value and adds a gradient to the last layer of a table of ``layers``; what is
-    there at first does not count.
+    ``work(first, last, T)`` returns a value and adds a gradient, of the shape and type of ``like``, to the last layer
+    of a table of ``layers`` and one of zeros.
     """
-    rows, rank = layers[-1].shape
+    rows, rank = like.shape
     threads = max(1, min(threads, n // max(rows, 1)))  # with fewer entries than rows a thread would mostly add zeros
     rounds = max(1, -(-n // (threads * PART)))
     size = max(1, -(-n // (threads * rounds)))  # at most PART, and as many parts for each thread
+    zeros = np.broadcast_to(like.dtype.type(0), like.shape)
 
     def parts(thread: int) -> tuple[float, NDArray[Any]]:
-        T, total, value = table(*layers), np.zeros((rows, rank), layers[-1].dtype), 0.0
+        T = table(*layers, zeros)
         part = T[:, -1, :rank]
-        part[:] = 0
+        if rounds == 1:
+            return work(min(thread * size, n), min((thread + 1) * size, n), T), part
+        value, total = 0.0, np.zeros(like.shape, like.dtype)
         for first in range(thread * size, n, threads * size):
             value += work(first, min(first + size, n), T)
             total += part
@@ -100,7 +108,7 @@ def sum_of_parts(
         return value, total
 
     results = in_threads(parts, threads)
-    gradient = results[0][1]
+    gradient = np.ascontiguousarray(results[0][1])
     for _, more in results[1:]:
         gradient += more
     return sum(value for value, _ in results), gradient

@@ -63,7 +63,7 @@ def mttkrp(
             loops.prefix_mode(columns, offsets, values, T, mode, first, last, M)
         return 0.0
 
-    return sum_of_parts(work, columns.shape[1], [factors[mode]], threads=threads)[1]
+    return sum_of_parts(work, columns.shape[1], [], factors[mode], threads=threads)[1]
 
 
 def mttkrp_symmetric(
@@ -95,14 +95,14 @@ def mttkrp_symmetric(
     columns, values = _checked(indices, values, factors, mode)
     if len({u.shape for u in factors}) > 1:
         raise ValueError(f"symmetric entries need factors of one shape; got {[u.shape for u in factors]}")
-    layers = [*(u for d, u in enumerate(factors) if d != mode), factors[mode]]
+    layers = [u for d, u in enumerate(factors) if d != mode]
     loop = loops.symmetric_triples if len(factors) == 3 else loops.symmetric_fibres
 
     def work(first: int, last: int, T: NDArray[Any]) -> float:
         loop(columns, values, T, first, last)
         return 0.0
 
-    return sum_of_parts(work, columns.shape[1], layers, threads=threads)[1]
+    return sum_of_parts(work, columns.shape[1], layers, factors[mode], threads=threads)[1]
 
 
 def _checked(

@@ -83,4 +83,4 @@ def cp_poisson(
             for offset, target in places
         )
 
-    return sum_of_parts(work, n, [U[bounds[mode] : bounds[mode + 1]]], threads=threads)
+    return sum_of_parts(work, n, [], U[bounds[mode] : bounds[mode + 1]], threads=threads)

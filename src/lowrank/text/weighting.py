@@ -106,7 +106,7 @@ def ppmi(
         for sign, places, part in parts:
             pmi += sign * part.log_probability(entries.indices[block][:, places])
         positive = np.flatnonzero(pmi > 0)
-        kept.append(entries.indices.T[:, block][:, positive])
+        kept.append(entries.indices.T[:, block].take(positive, axis=1))
         values.append(pmi[positive].astype(np.float32))
         seen.append(entries.values[block][positive])
     if not any(map(len, values)):
