@@ -52,7 +52,6 @@ def main() -> None:
     contenders = {
         "JCP-S, eigenvectors, 10 sweeps": lambda: joint(corpus, options.rank, 10, eigenvectors=True),
         "JCP-S, eigenvectors, 20 sweeps": lambda: joint(corpus, options.rank, 20, eigenvectors=True),
-        "JCP-S, eigenvectors, to rest": lambda: joint(corpus, options.rank, 300, eigenvectors=True),
         "JCP-S, random, to rest": lambda: joint(corpus, options.rank, 300, eigenvectors=False),
         "JCP-SN, random, to rest": lambda: joint(corpus, options.rank, 300, eigenvectors=False, penalty=NonNegative()),
         "CBOW, sentences": lambda: cbow(corpus, options.rank, sentences=sentences),
