@@ -65,7 +65,7 @@ def test_losses_of_zeros(loss, m):
 
 
 def test_positive_l1_leaves_the_dead_alone():
-    """The seed's variant of the lasso: negative elements feel nothing of it."""
+    """The variant of the lasso by Bailey and Aeron: negative elements feel nothing of it."""
     u = np.array([-1.0, 0.0, 2.0])
     assert PositiveL1(0.5).value(u) == 1
     assert PositiveL1(0.5).grad(u).tolist() == [0, 0, 0.5]

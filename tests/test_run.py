@@ -220,7 +220,7 @@ def test_partial_fit_goes_on():
 
 
 def test_positive_part_is_what_positive_l1_means():
-    """With the seed's variant of the lasso negative elements are taken for zeros."""
+    """With Bailey and Aeron's variant of the lasso negative elements are taken for zeros."""
     model = SymmetricCP(6, penalty=PositiveL1(0.01), zero_weight=1.0, seed=0, max_iter=30, tol=0.0).fit(some_entries())
     assert (model.factors_[0] < 0).any()
     vectors = model.embedding([f"w{k}" for k in range(12)]).vectors
