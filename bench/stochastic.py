@@ -28,7 +28,6 @@ from lowrank.solvers.start import best_scale, positive_start, zero_unlisted
 from lowrank.solvers.stochastic import _Descent
 from lowrank.text.counts import Counts
 
-EPOCHS = 3
 MARKS = (2, 5, 10, 20, 30, 60, 120, 240, 480)
 
 
@@ -37,7 +36,7 @@ def start_of(term: Term, rank: int):
     return [best_scale([term], zero_unlisted(np.maximum(u, 0), [term.entries]))]
 
 
-def epochs(entries, rank: int) -> None:
+def epochs(entries, rank: int, number: int, batch: int) -> None:
     """Time epochs of every kind."""
     slots = (0,) * entries.order
     exact = Term(entries, CP(), Squared(), slots, zero_weight=0.1)
@@ -56,10 +55,10 @@ def epochs(entries, rank: int) -> None:
         objective = Objective([term], [L2()], threads=1)
         drawn = {id(term): Zeros(term, 1.0, beside="beside" in name)} if zeros else {}
         descent = _Descent(
-            objective, start, rule, batch=16_384, zeros=zeros, zeros_of=drawn, rng=np.random.default_rng(0)
+            objective, start, rule, batch=batch, zeros=zeros, zeros_of=drawn, rng=np.random.default_rng(0)
         )
         state, took = rule.start(descent.T), []
-        for _ in range(EPOCHS):
+        for _ in range(number):
             begin = time.perf_counter()
             descent.epoch(state, 1e-3)
             took.append(time.perf_counter() - begin)
@@ -102,6 +101,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("counts", type=Path)
     parser.add_argument("--rank", type=int, nargs="+", default=[100])
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--batch", type=int, default=65_536)
     parser.add_argument("--race", type=float, metavar="SECONDS")
     options = parser.parse_args()
     entries = ppmi(Counts.open(options.counts))
@@ -110,7 +111,7 @@ def main() -> None:
         if options.race:
             race(entries, rank, options.race)
         else:
-            epochs(entries, rank)
+            epochs(entries, rank, options.epochs, options.batch)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ import math
 import re
 from collections import Counter
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,6 +25,8 @@ from lowrank.penalties import L1, L2, NonNegative
 from lowrank.solvers import Adagrad, Adam, quasi_newton, run, stochastic
 from lowrank.solvers.batches import Batches, Zeros, cells_of
 from lowrank.tns import write_tns
+
+module = import_module("lowrank.solvers.stochastic")  # the function of this name hides it
 
 RULES = [Adam(0.05), Adagrad(0.5), Adagrad(0.5, whole_rows=True)]
 
@@ -422,6 +426,19 @@ def test_absent_cells_are_those_not_listed(seed, order):
     listed = set(map(tuple, x.indices.tolist()))
     absent = [[(*p, k) not in listed for k in row] for p, row in zip(prefixes.tolist(), leaves.tolist(), strict=True)]
     assert kernels.absent_cells(x.indices, starts, prefixes, leaves).tolist() == absent
+
+
+@pytest.mark.parametrize(("number", "most", "batch"), [(30, 65_536, 256), (100_000, 65_536, 390), (100_000, 300, 300)])
+def test_batches_are_a_256th_of_the_entries(number, most, batch, monkeypatch):
+    """Within bounds, unless another length is asked for."""
+    taken = []
+    monkeypatch.setattr(module, "_Descent", lambda *_, batch, **__: taken.append(batch) or SimpleNamespace(sweeps=list))
+    monkeypatch.setattr(module, "BATCHES", (256, most))
+    x = Entries(np.zeros((number, 2), int), np.ones(number), (1, 1))
+    objective = Objective([Term(x, CP(), Squared(), (0, 1))], [L2()] * 2)
+    stochastic(objective, [np.ones((1, 2))] * 2)
+    stochastic(objective, [np.ones((1, 2))] * 2, batch=7)
+    assert taken == [batch, 7]
 
 
 def test_the_example_of_the_guide(tmp_path, monkeypatch):

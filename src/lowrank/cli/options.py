@@ -226,7 +226,9 @@ Solver = Annotated[
     _model(help="Full gradients, or batches with Adam.", show_default="quasi-newton"),
 ]
 Step = Annotated[float | None, _model(min=0, max=LARGEST, help="Length of a step of the online solver.")]
-Batch = Annotated[int | None, _model(min=1, help="Entries per step of the online solver.")]
+Batch = Annotated[
+    int | None, _model(min=1, help="Entries per step of the online solver.", show_default="a 256th of all")
+]
 SampledZeros = Annotated[float | None, _model(min=0, max=LARGEST, help="Zeros to sample per entry, online.")]
 Epochs = Annotated[int | None, _model(min=1, help="Passes over the data.")]
 Context = Annotated[int | None, _model(min=1, max=1000, help="Words to each side, of word2vec.", show_default="5")]
