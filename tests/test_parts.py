@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.special import expit
 
@@ -25,11 +25,12 @@ def factors_of(seed, shape, rank):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @given(x=numbers, m=numbers)
+@example(x=0.0, m=0.3)
 def test_loss_gradient(loss, x, m):
-    """The derivative of a loss is what differences of its values say."""
+    """The derivative of a loss is what differences of its values say, to a quarter of their step where it bends."""
     x, m = (abs(x), abs(m) + 0.1) if isinstance(loss, Poisson) else (x, m)
     truth = reference.numerical_gradient(lambda p: float(loss.value(np.array([x]), p)[0]), np.array([m]), 1e-5)
-    assert loss.grad(np.array([x]), np.array([m])) == pytest.approx(truth, rel=1e-6, abs=1e-6)
+    assert loss.grad(np.array([x]), np.array([m])) == pytest.approx(truth, rel=1e-6, abs=3e-6)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
