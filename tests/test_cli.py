@@ -423,6 +423,22 @@ def test_train_goes_on_from_given_vectors(text, tmp_path):
     assert "--start must have a vector for every word; 15 of 16 have none" in sentence(few)
 
 
+def test_train_refuses_settings_of_other_orders_before_it_counts(text, tmp_path):
+    """As many settings as orders, or one: said at once, with nothing kept."""
+    how = ("--method", "jcp-sn", "--shift", "1/2/3", "--keep", tmp_path / "work")
+    refused = lowrank("train", text, "--out", tmp_path / "out", *how)
+    assert "--shift takes one value, or one for each of the orders (2, 3); got 3" in sentence(refused)
+    assert not (tmp_path / "work").exists()
+
+
+def test_drawn_zeros_replace_exact_ones(text, tmp_path):
+    """``--sampled-zeros`` runs with the other options left out; both kinds of zeros at once are refused."""
+    how = (*SMALL, "--solver", "online", "--sampled-zeros", "1")
+    succeed("train", text, "--out", tmp_path / "out", *how)
+    both = lowrank("train", text, "--out", tmp_path / "both", *how, "--zero-weight", "0.1")
+    assert "set one of them to 0" in sentence(both)
+
+
 def test_train_leaves_defaults_to_the_model():
     """What is not said on the command line is left to the model, and the help tells the model's defaults."""
     said = inspect.signature(train, eval_str=True).parameters

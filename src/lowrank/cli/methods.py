@@ -54,6 +54,8 @@ def _symmetric(given: Options, penalty: str, strength: str) -> Any:
     given = dict(given)
     if given.get("solver") != "online" and (idle := {"step", "batch", "sampled_zeros"} & set(given)):
         raise InputError(f"--{min(idle).replace('_', '-')} is an option of --solver online")
+    if "sampled_zeros" in given:
+        given.setdefault("zero_weight", 0.0)  # drawn zeros stand in the place of exact ones
     online: Options = {name: given.pop(name) for name in ("step", "batch", "sampled_zeros") if name in given}
     if given.pop("solver", "") == "online":
         given["solver"] = _online(online, given.get("seed"))

@@ -229,7 +229,9 @@ Step = Annotated[float | None, _model(min=0, max=LARGEST, help="Length of a step
 Batch = Annotated[
     int | None, _model(min=1, help="Entries per step of the online solver.", show_default="a 256th of all")
 ]
-SampledZeros = Annotated[float | None, _model(min=0, max=LARGEST, help="Zeros to sample per entry, online.")]
+SampledZeros = Annotated[
+    float | None, _model(min=0, max=LARGEST, help="Zeros to sample per entry, online, instead of a zero weight.")
+]
 Epochs = Annotated[int | None, _model(min=1, help="Passes over the data.")]
 Context = Annotated[int | None, _model(min=1, max=1000, help="Words to each side, of word2vec.", show_default="5")]
 Negative = Annotated[int | None, _model(min=1, max=1000, help="Noise words per word, of word2vec.", show_default="5")]

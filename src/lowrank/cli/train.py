@@ -94,6 +94,8 @@ def train(
     _refuse_idle_options(ctx, source, method)
     _refuse_idle_shelf(keep, source, out)
     orders = _orders(method, order, kind_of(source))
+    for name in ("tuple_min_count", "shift", "weights"):
+        _each(name, settings[name] or (None,), orders)  # refuses what does not fit the orders before work begins
     given = read_vectors(start) if start else None
     model = chosen.make({name: settings[name] for name in chosen.has if settings[name] is not None and name != "start"})
     steps, shelf = show.Steps(silent=as_json), Shelf(keep, force=force)
@@ -131,13 +133,13 @@ def _data(
         resources = {"threads": settings["threads"], "memory": settings["memory"]}
         counted = [
             counts_of(corpus, steps, shelf, {"order": n, **windows, "min_count": at_least}, resources)
-            for n, at_least in zip(orders, _each("--tuple-min-count", least, orders), strict=True)
+            for n, at_least in zip(orders, _each("tuple_min_count", least, orders), strict=True)
         ]
     vocabulary = counted[0].vocabulary
     if needs == "counts":
         return counted[0].entries, vocabulary
     with steps("weights") as facts:
-        shifts, weights = (_each(f"--{name}", settings[name], orders) for name in ("shift", "weights"))
+        shifts, weights = (_each(name, settings[name], orders) for name in ("shift", "weights"))
         lists = [
             ppmi(counts, shift=shift, smoothing=settings["smoothing"], weights=weight)
             for counts, shift, weight in zip(counted, shifts, weights, strict=True)
@@ -171,10 +173,12 @@ def _orders(method: str, order: int | None, kind: str) -> tuple[int, ...]:
     return tuple(range(2, order + 1)) if chosen.joint else (order,)
 
 
-def _each(option: str, values: Sequence[Any], orders: tuple[int, ...]) -> Sequence[Any]:
-    """Give one value per order; a single one is for all."""
+def _each(name: str, values: Sequence[Any], orders: tuple[int, ...]) -> Sequence[Any]:
+    """Give one value of an option per order; a single one is for all."""
     if len(values) not in (1, len(orders)):
-        raise InputError(f"{option} takes one value, or one for each of the orders {orders}; got {len(values)}")
+        raise InputError(
+            f"--{name.replace('_', '-')} takes one value, or one for each of the orders {orders}; got {len(values)}"
+        )
     return values if len(values) == len(orders) else [*values] * len(orders)
 
 

@@ -115,7 +115,7 @@ class Zeros:
         if entries.unlisted == "missing":
             raise InputError("zeros must be 0 where unlisted entries are missing")
         if term.zero_weight:
-            raise InputError("zeros must be 0 where zero_weight already counts every zero")
+            raise InputError("zeros must be 0 where zero_weight already counts every zero; set one of them to 0")
         if entries.order < 2 or (entries.symmetric and entries.shape[0] < entries.order):
             raise InputError(
                 f"zeros of shape {entries.shape} cannot be drawn: a cell needs two or more different indices"
