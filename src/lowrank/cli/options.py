@@ -230,7 +230,7 @@ Batch = Annotated[
     int | None, _model(min=1, help="Entries per step of the online solver.", show_default="a 256th of all")
 ]
 SampledZeros = Annotated[
-    float | None, _model(min=0, max=LARGEST, help="Zeros to sample per entry, online, instead of a zero weight.")
+    float | None, _model(min=0, max=LARGEST, help="Zeros drawn per entry, online, for the zero weight.")
 ]
 Epochs = Annotated[int | None, _model(min=1, help="Passes over the data.")]
 Context = Annotated[int | None, _model(min=1, max=1000, help="Words to each side, of word2vec.", show_default="5")]
