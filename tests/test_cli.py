@@ -19,6 +19,7 @@ from lowrank import Embedding, SymmetricCP
 from lowrank.cli import EXAMPLES, app, faults, show, stages, train
 from lowrank.cli.methods import METHODS
 from lowrank.cli.options import entry_weights, in_bytes, per_order
+from lowrank.solvers import Adam
 
 TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
 SMALL = ["--min-count", "1", "--width", "4", "--rank", "4", "--max-iter", "5", "--tol", "0", "--tuple-min-count", "1"]
@@ -273,14 +274,12 @@ def test_train_from_text(method, text, tmp_path):
 
 @pytest.mark.parametrize("method", sorted(METHODS))
 def test_every_method_trains(method, text, tmp_path):
-    """Each method makes vectors of the same text and words; what one has not is refused by name."""
+    """Each method makes vectors of the same text and words."""
     chosen = METHODS[method]
     options = ["--min-count", "1", "--rank", "3", "--threads", "1"]
     options += [] if chosen.needs == "corpus" else ["--width", "4", "--tuple-min-count", "1"]
     options += ["--max-iter", "3", "--tol", "0"] if "max_iter" in chosen.options else []
     options += ["--epochs", "2"] if "epochs" in chosen.options else []
-    if method == "nnse":
-        options[3] = "3"
     found = in_json("train", text, "--out", tmp_path / "out", "--method", method, *options)
     assert found["words"] == 16
     assert len(Embedding.load(tmp_path / "out")) == 16
@@ -306,6 +305,22 @@ def test_online_training(text, tmp_path):
     assert "--step is an option of --solver online" in sentence(
         lowrank("train", text, "--out", tmp_path / "b", *SMALL, "--step", "0.01")
     )
+    model = METHODS["cp-sn"].make({"solver": "online", "step": 0.01, "batch": 64, "sampled_zeros": 2.0, "seed": 5})
+    assert model.solver.keywords == {"rule": Adam(0.01), "batch": 64, "zeros": 2.0, "seed": 5}
+    assert model.zero_weight == 0
+
+
+def test_the_order_of_counts_is_theirs(text, tmp_path):
+    """A folder of counts says of which order it is: a method that does not take it refuses before it weighs."""
+    succeed("corpus", text, "--out", tmp_path / "corpus", "--min-count", "1")
+    succeed("count", tmp_path / "corpus", "--out", tmp_path / "pairs", "--order", "2")
+    svd = succeed("train", tmp_path / "pairs", "--out", tmp_path / "svd", "--method", "ppmi-svd", "--rank", "3")
+    assert "wrote" in svd
+    two = lowrank("train", tmp_path / "pairs", "--out", tmp_path / "a", "--shift", "1/2")
+    assert "--shift takes one value, or one for each of the orders (2,); got 2" in sentence(two)
+    succeed("count", tmp_path / "corpus", "--out", tmp_path / "triples", "--order", "3")
+    glove = lowrank("train", tmp_path / "triples", "--out", tmp_path / "b", "--method", "glove")
+    assert "glove takes order 2; got 3" in sentence(glove)
 
 
 def test_components_of_words(vectors):

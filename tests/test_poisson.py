@@ -114,10 +114,10 @@ def test_threads_share_the_work():
         ({"offsets": [0, 12, 7]}, "offsets must rise from 0"),
         ({"offsets": [1, 7, 13]}, "offsets must rise from 0"),
         ({"mode": 3}, "mode lie below 3; got .* and 3"),
-        ({"offsets": [0, 6, 13]}, r"indices must lie within their modes of \[6, 7, 5\] rows"),
-        ({"permuted": True}, "indices must lie within their modes"),
+        ({"offsets": [0, 6, 13]}, "indices must be rows of U, from 0 to 5; got 0 to 6"),
+        ({"permuted": True}, r"indices must lie within every mode of \[7, 6, 5\] rows"),
         ({"values": np.ones(3)}, r"entries need as many values; got shape \(3,\)"),
-        ({"U": np.ones((17, 2))}, "indices must be rows of U, from 0 to 16; got 13 to 17"),
+        ({"U": np.ones((17, 2))}, "indices must be rows of U, from 0 to 3; got 0 to 4"),
     ],
 )
 def test_door_refuses(change, message):

@@ -180,7 +180,7 @@ class Entries:
         Raises
         ------
         InputError
-            If ``share`` is not at least 0 and below 1.
+            If ``share`` is not at least 0 and below 1, or is too small for any entry.
 
         Examples
         --------
@@ -192,7 +192,9 @@ class Entries:
         if not 0 <= check_number("validation", share) < 1:
             raise InputError(f"the share held out must be below 1; got {share}")
         out = np.sort(rng.choice(len(self), round(share * len(self)), replace=False, shuffle=False))
-        if not len(out):
+        if share and not len(out):
+            raise InputError(f"a share of {share:g} holds out none of {len(self)} entries; raise it")
+        if not share:
             return self, replace(self, indices=self.indices[:0], values=self.values[:0], weights=None)
         weights = np.ones(len(self), np.float32) if self.weights is None else self.weights.copy()
         of = weights[out]

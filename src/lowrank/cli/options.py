@@ -80,7 +80,7 @@ Words = Annotated[list[str], typer.Argument(metavar="WORD...", help="Words; - re
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace what is there, if it is of the same kind.")]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="all cores")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="all cores; word2vec 1")]
 Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many words to show.")]
 
 # Text
@@ -207,7 +207,7 @@ L1 = Annotated[float | None, _model("--l1", min=0, max=LARGEST, help="Weight of 
 L2 = Annotated[float | None, _model("--l2", min=0, max=LARGEST, help="Weight of the squared vectors.")]
 Power = Annotated[float | None, _model(min=0, max=LARGEST, help="Power of the singular values.", show_default="0.5")]
 Orthogonal = Annotated[int | None, _model(min=0, help="First sweeps with orthogonal factors.", show_default="0")]
-MaxIter = Annotated[int | None, _model(min=1, help="Sweeps at most.", show_default="100; cp, tucker 50")]
+MaxIter = Annotated[int | None, _model(min=1, help="Sweeps at most.", show_default="100; cp, tucker, nnse 50")]
 Tol = Annotated[
     float | None,
     _model(min=0, help="Stop when three sweeps each gain less than this part of all.", show_default="0.001"),

@@ -93,7 +93,7 @@ def train(
     chosen, settings = METHODS[method], ctx.params
     _refuse_idle_options(ctx, source, method)
     _refuse_idle_shelf(keep, source, out)
-    orders = _orders(method, order, kind_of(source))
+    orders = _orders(method, order, source)
     for name in ("tuple_min_count", "shift", "weights"):
         _each(name, settings[name] or (None,), orders)  # refuses what does not fit the orders before work begins
     given = read_vectors(start) if start else None
@@ -161,12 +161,16 @@ def _corpus_options(settings: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _orders(method: str, order: int | None, kind: str) -> tuple[int, ...]:
+def _orders(method: str, order: int | None, source: str) -> tuple[int, ...]:
     """Say which orders a method is fitted to, or refuse them."""
+    from lowrank.text.counts import Counts
+
     chosen = METHODS[method]
-    if kind == "counts" and (chosen.joint or chosen.needs == "corpus"):
-        needed = "counts of several orders" if chosen.joint else "running text"
-        raise InputError(f"{method} needs {needed}, and a counts folder is of one order; give it text or a corpus")
+    if kind_of(source) == "counts":
+        if chosen.joint or chosen.needs == "corpus":
+            needed = "counts of several orders" if chosen.joint else "running text"
+            raise InputError(f"{method} needs {needed}, and a counts folder is of one order; give it text or a corpus")
+        order = Counts.open(source).entries.order
     order = order or chosen.order
     if order not in chosen.orders:
         raise InputError(f"{method} takes order {' or '.join(map(str, chosen.orders))}; got {order}")

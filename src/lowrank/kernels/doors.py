@@ -54,17 +54,17 @@ def table(*layers: NDArray[Any]) -> NDArray[Any]:
 
 
 def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Give indices by column and offsets; every index must be one of the rows: a loop would read and write beyond."""
+    """Give indices by column and offsets; each must be a row of its mode: a loop would read and write beyond."""
     if indices.ndim != 2:
         raise ValueError(f"indices must be of two dimensions; got shape {indices.shape}")
     columns = frozen(indices.T)
     at = np.zeros(len(columns), np.int64) if offsets is None else np.asarray(offsets, np.int64)
     if at.shape != (len(columns),):
         raise ValueError(f"offsets must be one per mode, {len(columns)}; got shape {at.shape}")
-    for column, offset in zip(columns, at, strict=True):
-        if column.size and not (int(column.min()) + offset >= 0 and int(column.max()) + offset < rows):
-            low, high = int(column.min()) + offset, int(column.max()) + offset
-            raise ValueError(f"indices must be rows of U, from 0 to {rows - 1}; got {low} to {high}")
+    for column, offset in zip(columns, at.tolist(), strict=True):
+        size = min([other for other in at.tolist() if other > offset], default=rows) - offset
+        if column.size and not 0 <= int(column.min()) <= int(column.max()) < size:
+            raise ValueError(f"indices must be rows of U, from 0 to {size - 1}; got {column.min()} to {column.max()}")
     return columns, at
 
 

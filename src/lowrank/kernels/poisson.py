@@ -61,14 +61,13 @@ def cp_poisson(
         :math:`\sum_e x_e \log m_e`; 0 if not ``measured``.
     phi : ndarray of shape (rows of the mode, R)
     """
+    bounds = [*offsets, len(U)]
+    if bounds[0] != 0 or bounds != sorted(bounds) or not 0 <= mode < len(offsets):
+        raise ValueError(f"offsets must rise from 0, and mode lie below {len(offsets)}; got {list(offsets)} and {mode}")
     columns, at = checked(indices, offsets, len(U))
     order, n = columns.shape
-    bounds = [*at.tolist(), len(U)]
-    if bounds[0] != 0 or bounds != sorted(bounds) or not 0 <= mode < order:
-        raise ValueError(f"offsets must rise from 0, and mode lie below {order}; got {list(offsets)} and {mode}")
-    sizes = np.diff(bounds)
-    if n and (columns.max(axis=1) >= (sizes.min() if permuted else sizes)).any():
-        raise ValueError(f"indices must lie within their modes of {sizes.tolist()} rows")
+    if n and permuted and columns.max() >= np.diff(bounds).min():
+        raise ValueError(f"indices must lie within every mode of {np.diff(bounds).tolist()} rows")
     if values.shape != (n,):
         raise ValueError(f"{n} entries need as many values; got shape {values.shape}")
     values, epsilon = frozen(values, U.dtype), U.dtype.type(floor)

@@ -81,6 +81,7 @@ def touch_rows(
 def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDArray[Any]) -> None:
     """Add to the gradient of each touched row its share of ``ridge U + pull``; an empty pull is none."""
     _check_touched(touched, T)
+    _check_rows(T, ridge)
     if len(pull) and (len(pull) != len(T) or pull.shape[1] > T.shape[2]):
         raise ValueError(f"pull must have a row per row of T, {len(T)}, no longer; got {pull.shape}")
     stochastic.pull_rows(*touched, ridge, pull, _layers(T, 2))

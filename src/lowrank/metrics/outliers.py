@@ -41,7 +41,7 @@ class OutlierGroup(NamedTuple):
     name: str = ""
 
 
-LARGEST = 5_000_000
+MOST_NUMBERS = 5_000_000
 """Numbers held for the subsets of one cluster; the published clusters of eight words need 560."""
 
 
@@ -182,7 +182,7 @@ def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool
     size = len(cluster)
     if size < order or len(others) == 0:
         return np.empty(0), size
-    if size * math.comb(size, order) > LARGEST:
+    if size * math.comb(size, order) > MOST_NUMBERS:
         raise InputError(
             f"a cluster of {size} words has {math.comb(size, order):,} subsets of {order}, too many; split it"
         )

@@ -124,7 +124,6 @@ class Zeros:
             raise InputError("zeros need entries in lexicographic order, to look cells up; sort them by np.lexsort")
         self.entries, self.weight, self.alpha, self.beside = entries, weight, term.weight, beside
         self.arrangements = Counter(permutations(term.slots)) if entries.symmetric else Counter([term.slots])
-        self.listed = np.ascontiguousarray(entries.indices.T).T  # a mapped list stays where it is
         first = np.zeros(entries.shape[0], np.int64)
         for block in entries.blocks():
             first += np.bincount(entries.indices[block, 0], minlength=len(first))
@@ -138,7 +137,7 @@ class Zeros:
         # of a falling tuple the last is any index below the last but one; the prefix has come with that probability
         below = cells[:, -2:-1] if self.entries.symmetric else self.entries.shape[-1]
         leaves = (leaf * below).astype(np.int64)
-        absent = kernels.absent_cells(self.listed, self.starts, cells[:, :-1], leaves)
+        absent = kernels.absent_cells(self.entries.indices, self.starts, cells[:, :-1], leaves)
         columns = [np.repeat(column, absent.sum(axis=1)) for column in cells[:, :-1].T]
         indices = np.stack([*columns, leaves[absent]]).astype(self.entries.indices.dtype)
         scale = self.alpha * self.weight * self.arrangements[part.slots]

@@ -67,7 +67,7 @@ def stochastic(
 ) -> Iterator[Sweep]:
     r"""Descend from ``start`` by random batches; one sweep is one epoch, which sees each listed entry once.
 
-    An epoch that does not lower the objective is undone, and the step shortened: the objective never rises.
+    An epoch that raises the objective is undone and tried again with a shorter step: the objective never rises.
 
     Parameters
     ----------
@@ -165,27 +165,27 @@ class _Descent:
         self.refreshes = int(np.clip(4 * self.batches.total / self.U.size, *REFRESHES))
         self.pull = np.zeros_like(U[: len(U) if self.exact else 0])
         self.penalties, self.others = _row_penalties(objective.penalties, self.factors)
+        self.ridged = bool(self.penalties.ridge.any())
         self.zeros_of = zeros_of
         self.sample = [self._draw(part, min(len(part.values) * zeros, SAMPLE)) for part in self.batches.parts if zeros]
         self.stamp, self.now = np.zeros(rows, np.int64), 0
         self.paid, self.clock = np.zeros(rows, np.int64), 0
 
     def sweeps(self) -> Iterator[Sweep]:
-        """Yield the start and the end of each epoch."""
+        """Yield the start and the end of each epoch that did not fail."""
         state, pace, value = self.rule.start(self.T), 1.0, self.value()
-        while True:
-            yield Sweep([u.copy() for u in self.factors], value)
+        yield Sweep([u.copy() for u in self.factors], value)
+        while pace >= SLOWEST:
             before = self.T.copy(), state.copy()
             self.epoch(state, pace)
             reached = self.value()
             if reached <= value:
                 value, pace = reached, min(1.0, pace * FASTER)
+                yield Sweep([u.copy() for u in self.factors], value)
                 continue
             self.T[:], state[:] = before
             self.rule.forget(self.T)
             pace *= SLOWER
-            if pace < SLOWEST:
-                return
 
     def epoch(self, state: NDArray[Any], pace: float) -> None:
         """Take a step for each batch."""
@@ -207,12 +207,12 @@ class _Descent:
             offsets = [self.at[slot] for slot in part.slots]
             rows = kernels.touch_rows(part.indices, offsets, stamp=self.stamp, now=self.now, rows=rows)
             self._add_part(part, offsets)
-        if last and (self.exact or self.others or self.penalties.ridge.any() or self.penalties.lasso.any()):
+        if last and (self.exact or self.others or self.ridged or self.penalties.lasso.any()):
             rows = np.concatenate([rows, np.flatnonzero((self.paid < self.clock) & (self.stamp != self.now))])
         shares = ((self.clock - self.paid[rows]) / self.batches.total).astype(self.U.dtype)
         self.paid[rows] = self.clock
         touched = kernels.Touched(rows, shares)
-        if self.exact or self.penalties.ridge.any():
+        if self.exact or self.ridged:
             kernels.pull_rows(touched, self.penalties.ridge, self.pull, self.T)
         for slot in self.others:
             mine = (rows >= self.at[slot]) & (rows < self.at[slot + 1])

@@ -162,8 +162,8 @@ def _epochs(
 ) -> Iterator[Sweep]:
     """Start near zero, as the reference does, and visit the cells again and again."""
     shape = (2, cells.size, rank)
-    U = ((rng.random(shape, dtype=np.float32) - np.float32(0.5)) / np.float32(rank)).astype(np.float32)
-    b = ((rng.random(shape[:2], dtype=np.float32) - np.float32(0.5)) / np.float32(rank)).astype(np.float32)
+    U = (rng.random(shape, dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
+    b = (rng.random(shape[:2], dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
     parameters = U, b, np.ones_like(U), np.ones_like(b)
     loss = kernels.glove_epoch(cells, parameters, step=0.0, threads=threads)
     while True:

@@ -94,8 +94,9 @@ class PPMISVD:
 
     def _check_memory(self, entries: Entries) -> None:
         """Refuse what would not fit: the matrix while it is sorted, and a basis of about four times the rank."""
+        itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0
         check_memory(
-            48.0 * len(entries) + 8.0 * 5 * max(entries.shape) * self.rank,
+            48.0 * len(entries) + itemsize * 5 * max(entries.shape) * self.rank,
             f"a decomposition of rank {self.rank} of {len(entries):,} entries of {max(entries.shape):,} words",
             "lower the rank or the size of the vocabulary",
         )

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from lowrank import kernels, resources
-from lowrank.embedding import Embedding
+from lowrank.embedding import Embedding, unit_rows
 from lowrank.errors import InputError, check_int, check_number
-from lowrank.linalg import symmetric_matrix, truncated_eigh
+from lowrank.models.words.pairwise import PPMISVD
 from lowrank.resources import check_memory
 from lowrank.solvers.run import Sweep, run
 
@@ -119,9 +119,7 @@ class NNSE:
         check_number("l1", self.l1)
         threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
         self._check_memory(entries, kept)
-        matrix = symmetric_matrix(entries.indices, entries.values, size)
-        w, V = truncated_eigh(matrix, kept, seed=self.seed)
-        X = _unit_rows((V * np.abs(w) ** self.power).astype(np.float32))
+        X = unit_rows(PPMISVD(kept, power=self.power, seed=self.seed).fit(entries).vectors_)
         solver = _sweeps(X, self.rank, self.l1, threads, np.random.default_rng(self.seed))
         result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
         self.vectors_, self.dictionary_ = result.factors
@@ -137,11 +135,10 @@ class NNSE:
         return Embedding(words, self.vectors_, counts=counts)
 
     def _check_memory(self, entries: Entries, kept: int) -> None:
-        """Refuse what would not fit: the decomposition, or the codes with what a sweep takes."""
+        """Refuse codes that would not fit, with what a sweep takes."""
         size = entries.shape[0]
-        decomposition = 48.0 * len(entries) + 4.0 * 5 * size * kept
         check_memory(
-            max(decomposition, 4.0 * 4 * size * (self.rank + kept)),
+            4.0 * 4 * size * (self.rank + kept),
             f"a model of {size:,} words, rank {self.rank} and svd_rank {kept}",
             "lower a rank or the size of the vocabulary",
         )
@@ -173,9 +170,3 @@ def _improve_dictionary(
 def _objective(X: NDArray[np.float32], A: NDArray[np.float32], D: NDArray[np.float32], l1: float) -> float:
     residual: NDArray[Any] = X - A @ D
     return 0.5 * float(np.sum(residual**2, dtype=float)) + l1 * float(A.sum(dtype=float))
-
-
-def _unit_rows(X: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Scale rows to length one; rows of zeros, of words without any association, stay."""
-    norms = np.linalg.norm(X, axis=1, keepdims=True)
-    return np.divide(X, norms, out=np.zeros_like(X), where=norms > 0)
