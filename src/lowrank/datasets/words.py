@@ -8,14 +8,15 @@ parsed by ``read_pairs``, ``read_outlier_group`` and ``read_questions``.
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lowrank.datasets.place import check_count, folder, lines, text
 from lowrank.errors import InputError, MissingExtraError, check_choice
 from lowrank.metrics.outliers import OutlierGroup
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
 Pair = tuple[str, str, float]
@@ -36,23 +37,6 @@ SIMILARITY = {  # name: file, number of pairs
 OUTLIERS = {"wikisem500": ("wikisem500-en", 500, 2812), "8-8-8": ("outlier-8-8-8", 8, 64)}  # folder, groups, cases
 ANALOGIES = {"google": ("questions-words.txt", 19544), "msr": ("msr.txt", 8000)}  # file, number of questions
 SCORES = ("score", "similarity", "rating", "simlex999", "human (mean)", "mean")  # headings of a column of scores
-
-
-def folder(path: str | os.PathLike[str] | None = None) -> Path:
-    """Give the folder of test sets: ``path``, else what the environment variable ``LOWRANK_DATA`` names.
-
-    Raises
-    ------
-    InputError
-        If neither is given, or there is no such folder.
-    """
-    named = path if path is not None else os.environ.get("LOWRANK_DATA")
-    if not named:
-        raise InputError("no folder of test sets is known; set the environment variable LOWRANK_DATA to its path")
-    if not Path(named).is_dir():
-        whose = "LOWRANK_DATA" if path is None else "the path given"
-        raise InputError(f"{named} is not a folder; {whose} must name the folder of test sets")
-    return Path(named)
 
 
 def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, list[Pair]]:
@@ -78,7 +62,7 @@ def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, lis
     sets = {}
     for name, (file, number) in SIMILARITY.items():
         sets[name] = read_pairs(where / file)
-        _check_count(where / file, len(sets[name]), number, "pairs")
+        check_count(where / file, len(sets[name]), number, "pairs")
     return sets
 
 
@@ -101,8 +85,8 @@ def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | N
     place, groups, cases = OUTLIERS[name]
     where = folder(root) / "words" / place
     read = [read_outlier_group(file) for file in sorted(where.glob("*.txt"))]
-    _check_count(where, len(read), groups, "groups")
-    _check_count(where, sum(len(group.outliers) for group in read), cases, "cases")
+    check_count(where, len(read), groups, "groups")
+    check_count(where, sum(len(group.outliers) for group in read), cases, "cases")
     return read
 
 
@@ -125,7 +109,7 @@ def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | No
     file, number = ANALOGIES[name]
     where = folder(root) / "words" / "analogy" / file
     sections = read_questions(where)
-    _check_count(where, sum(map(len, sections.values())), number, "questions")
+    check_count(where, sum(map(len, sections.values())), number, "questions")
     return sections
 
 
@@ -179,7 +163,7 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
     column, pairs = score if isinstance(score, int) else None, []
     if column is not None and column < 2:
         raise InputError(f"score must be the number of a column of at least 2; got {column}")
-    for first, (where, line) in zip(_first_then_not(), _lines(Path(path)), strict=False):
+    for first, (where, line) in zip(_first_then_not(), lines(Path(path)), strict=False):
         fields = _fields(line)
         if column is None:
             column = _score_column(where, fields, score)
@@ -201,7 +185,7 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
     """
     file = Path(path)
     parts: list[list[str]] = [[]]
-    for number, line in enumerate(_text(file).strip().splitlines(), 1):
+    for number, line in enumerate(text(file).strip().splitlines(), 1):
         if line.strip():
             parts[-1].append(line.strip())
         elif parts[-1]:  # several empty lines count as one
@@ -230,7 +214,7 @@ def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:
     """
     sections: dict[str, list[Question]] = {}
     name = ""
-    for where, line in _lines(Path(path)):
+    for where, line in lines(Path(path)):
         if line.startswith(":"):
             name = line[1:].strip()
             continue
@@ -248,20 +232,6 @@ def _first_then_not() -> Iterator[bool]:
     yield True
     while True:
         yield False
-
-
-def _lines(path: Path) -> Iterator[tuple[str, str]]:
-    """Give "file, line n" and the line, for lines that say something."""
-    for number, line in enumerate(_text(path).split("\n"), 1):
-        if line.strip() and not line.startswith("#"):
-            yield f"{path}, line {number}", line.strip()
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
 
 
 def _fields(line: str) -> list[str]:
@@ -296,8 +266,3 @@ def _is_number(text: str) -> bool:
         return math.isfinite(float(text))
     except ValueError:
         return False
-
-
-def _check_count(where: Path, found: int, published: int, what: str) -> None:
-    if found != published:
-        raise InputError(f"{where} holds {found:,} {what}; the published set has {published:,}")
