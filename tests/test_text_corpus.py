@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import lowrank
@@ -403,3 +403,70 @@ def test_wikipedia(realdata):
     assert 16_500_000 < len(corpus) < 17_500_000
     assert corpus.vocabulary.words[:5] == ("the", "of", "and", "in", "to")
     assert corpus.document(0)[0][:5] == ["anarchism", "is", "a", "political", "philosophy"]
+
+
+# ---- titles, and parts of a corpus
+
+
+WIKI = """<doc id="1" title="Pearl Harbor">
+Pearl Harbor
+
+Ships sank. Ships burnt.
+</doc>
+<doc id="2" title="Pearl &amp; Jam">
+Pearl &amp; Jam
+
+A band sang.
+</doc>
+<doc id="3" title="">
+Ships sang.
+</doc>
+"""
+
+
+def test_titles_are_kept_with_their_documents(tmp_path):
+    """WikiExtractor's titles come out in the order of the documents; texts without titles have none."""
+    (tmp_path / "wiki.txt").write_text(WIKI)
+    corpus = Corpus.build(tmp_path / "wiki.txt", tmp_path / "corpus", min_count=1)
+    assert corpus.titles == ("Pearl Harbor", "Pearl & Jam", "")
+    assert Corpus.open(tmp_path / "corpus").titles == corpus.titles
+    assert Corpus.build(["no titles here"], min_count=1).titles is None
+
+
+def test_titles_of_another_number_are_refused(tmp_path):
+    """A titles file that lost a line is damaged."""
+    (tmp_path / "wiki.txt").write_text(WIKI)
+    corpus = Corpus.build(tmp_path / "wiki.txt", tmp_path / "corpus", min_count=1)
+    (tmp_path / "corpus" / "titles.txt").write_text("Pearl Harbor\n")
+    with pytest.raises(InputError, match=r"titles.txt is damaged: 1 titles for 3 documents"):
+        _ = corpus.titles
+
+
+@given(
+    texts=st.lists(st.lists(st.lists(st.sampled_from("abcde"), max_size=4), max_size=3), min_size=1, max_size=6),
+    data=st.data(),
+)
+def test_a_part_reads_like_the_whole(texts, data):
+    """The documents selected hold what they held, and their vocabulary counts it; none selected is refused."""
+    assume(any(word for text in texts for sentence in text for word in sentence))
+    corpus = Corpus.build(texts, min_count=1)
+    chosen = data.draw(st.lists(st.integers(0, len(texts) - 1), unique=True))
+    words = [word for d in chosen for sentence in corpus.document(d) for word in sentence]
+    if not words:
+        with pytest.raises(InputError):
+            corpus.select(chosen)
+        return
+    part = corpus.select(chosen)
+    assert [part.document(k) for k in range(len(chosen))] == [corpus.document(d) for d in sorted(chosen)]
+    assert dict(zip(part.vocabulary.words, part.vocabulary.counts, strict=True)) == Counter(words)
+
+
+def test_a_part_keeps_titles_and_refuses_unknown_documents(tmp_path):
+    """Titles go with their documents; a number beyond the last, or one named twice, is refused."""
+    (tmp_path / "wiki.txt").write_text(WIKI)
+    corpus = Corpus.build(tmp_path / "wiki.txt", min_count=1)
+    assert corpus.select([2, 0]).titles == ("Pearl Harbor", "")
+    assert corpus.select([0], tmp_path / "part").digest == Corpus.open(tmp_path / "part").digest
+    for wrong in ([3], [-1], [0, 0]):
+        with pytest.raises(InputError, match="different numbers below 3"):
+            corpus.select(wrong)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import itertools
 import weakref
@@ -16,7 +17,7 @@ from lowrank.arrays import open_array
 from lowrank.errors import InputError, check_int
 from lowrank.files import folder_or_temporary, read_meta, whole_folder, write_meta
 from lowrank.progress import bar
-from lowrank.text.encoder import Draft, Tokenize, chunks, encode_all
+from lowrank.text.encoder import TITLES, Draft, Tokenize, chunks, encode_all
 from lowrank.text.readers import Reading, Source, find_files, pieces
 from lowrank.text.stopwords import stop_words as read_stop_words
 from lowrank.text.tokens import Tokenizer
@@ -24,7 +25,7 @@ from lowrank.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -55,6 +56,8 @@ class Corpus:
         SHA-256 of the content, the same for the same text and settings on any machine.
     path : Path
         The folder.
+    titles : tuple of str, optional
+        What each document is called; empty where it has no title, None if none has one. Read when first asked for.
 
     Examples
     --------
@@ -183,6 +186,72 @@ class Corpus:
             digest=meta["digest"],
             path=folder,
         )
+
+    @functools.cached_property
+    def titles(self) -> tuple[str, ...] | None:
+        """What each document is called, or None."""
+        file = self.path / TITLES
+        if not file.exists():
+            return None
+        titles = tuple(file.read_text(encoding="utf-8").split("\n")[:-1])
+        if len(titles) != len(self.documents) - 1:
+            raise InputError(f"{file} is damaged: {len(titles)} titles for {len(self.documents) - 1} documents")
+        return titles
+
+    def select(
+        self, documents: Sequence[int] | NDArray[np.integer], path: str | os.PathLike[str] | None = None
+    ) -> Corpus:
+        """Make a corpus of some of the documents, such as those that are not held out for a test.
+
+        Parameters
+        ----------
+        documents : sequence of int
+            Numbers of different documents; they are kept in their present order.
+        path : path, optional
+            The folder to make; without it a temporary one that lives as long as the corpus object.
+
+        Returns
+        -------
+        Corpus
+            Its vocabulary has the words that occur in these documents, by their count there.
+
+        Raises
+        ------
+        InputError
+            If a number is no document's or is named twice, or the documents hold no words.
+
+        Examples
+        --------
+        >>> corpus = Corpus.build(["a rose is a rose", "a red rose", "no"], min_count=1)
+        >>> corpus.select([2, 1]).document(0)
+        [['a', 'red', 'rose']]
+        """
+        chosen = np.unique(np.asarray(documents, np.int64))
+        total = len(self.documents) - 1
+        if len(chosen) != len(documents) or (len(chosen) and not 0 <= chosen[0] <= chosen[-1] < total):
+            raise InputError(f"documents must be different numbers below {total:,}")
+        edges = self.sentences[self.documents]  # of each document, in tokens
+        ids = np.concatenate([self.ids[:0], *(self.ids[edges[d] : edges[d + 1]] for d in chosen)])
+        counts = np.bincount(ids, minlength=len(self.vocabulary))
+        vocabulary = Vocabulary.choose(dict(zip(self.vocabulary.words, counts.tolist(), strict=True)))
+        renumbered = np.zeros(len(self.vocabulary), ids.dtype)
+        renumbered[[self.vocabulary.index[word] for word in vocabulary.words]] = np.arange(len(vocabulary))
+        inside = [np.diff(self.sentences[self.documents[d] : self.documents[d + 1] + 1]) for d in chosen]
+        lengths = np.concatenate([[0], *inside])
+        sizes = np.concatenate([[0], np.diff(self.documents)[chosen]])
+        with folder_or_temporary(path) as (target, release):
+            with whole_folder(target, kind=KIND, overwrite=False) as folder:
+                np.save(folder / "ids.npy", renumbered[ids])
+                np.save(folder / "sentences.npy", np.cumsum(lengths))
+                np.save(folder / "documents.npy", np.cumsum(sizes))
+                if self.titles is not None:
+                    (folder / TITLES).write_text("".join(f"{self.titles[d]}\n" for d in chosen), encoding="utf-8")
+                vocabulary.save(folder / "vocabulary.txt")
+                settings = self.settings | {"part": {"documents": len(chosen), "of": self.digest}}
+                write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
+            corpus = type(self).open(target)
+            weakref.finalize(corpus, release)
+        return corpus
 
     def document(self, number: int) -> list[list[str]]:
         """Return the sentences of a document as words (those of the vocabulary)."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Tokenize = Callable[[str], list[list[str]]]
 CHUNK = 1 << 21  # characters that one task of a worker takes
+TITLES = "titles.txt"
 SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
 _TOKEN = 6  # characters that a token counts for
 
@@ -41,6 +42,7 @@ class Chunk(NamedTuple):
     lengths: NDArray[np.uint32]  # of each sentence
     sentences: NDArray[np.uint32]  # in each piece
     starts: NDArray[np.uint32]  # whether a document starts with the piece
+    titles: list[str]  # of the documents that start
 
 
 def encode(pieces: list[Piece], tokenize: Tokenize) -> Chunk:
@@ -65,7 +67,8 @@ def encode(pieces: list[Piece], tokenize: Tokenize) -> Chunk:
     if odd is not None:
         raise InputError(f"a token must be a string; got {odd!r}")
     starts = np.array([piece.starts for piece in pieces], dtype=np.uint32)
-    return Chunk(types, ids, lengths, np.array([len(s) for s in split], dtype=np.uint32), starts)
+    titles = [" ".join(piece.title.split()) for piece in pieces if piece.starts]
+    return Chunk(types, ids, lengths, np.array([len(s) for s in split], dtype=np.uint32), starts, titles)
 
 
 def chunks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
@@ -128,6 +131,8 @@ class Draft:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._spill = (folder / "spill").open("w+b")
+        self._titles = (folder / TITLES).open("w", encoding="utf-8", newline="\n")
+        self._titled = False
         self._shapes: list[tuple[int, int, int]] = []
         self._documents = 0
         self._index: dict[str, int] = {}
@@ -142,6 +147,8 @@ class Draft:
         self._counts[numbers] += np.bincount(chunk.ids, minlength=len(numbers))
         for array in (numbers[chunk.ids], chunk.lengths, chunk.sentences, chunk.starts):
             self._spill.write(np.ascontiguousarray(array).data)
+        self._titles.writelines(f"{title}\n" for title in chunk.titles)
+        self._titled |= any(chunk.titles)
         self._documents += int(chunk.starts.sum())
         self._shapes.append((len(chunk.ids), len(chunk.lengths), len(chunk.starts)))
 
@@ -186,9 +193,12 @@ class Draft:
             documents.append([sentence])
 
     def close(self) -> None:
-        """Delete the provisional numbers."""
+        """Delete the provisional numbers, and the titles if no document has one."""
         self._spill.close()
+        self._titles.close()
         (self._folder / "spill").unlink(missing_ok=True)
+        if not self._titled:
+            (self._folder / TITLES).unlink(missing_ok=True)
 
     def _chunks(self) -> Iterator[list[NDArray[np.uint32]]]:
         self._spill.seek(0)

@@ -31,12 +31,14 @@ Source = str | os.PathLike[str] | Iterable[Any]
 class Piece(NamedTuple):
     """A document, or part of a long one.
 
-    ``starts`` says whether a new document begins, ``markup`` whether ``content`` is MediaWiki markup still.
+    ``starts`` says whether a new document begins, ``markup`` whether ``content`` is MediaWiki markup still, ``title``
+    what the document is called, where the format says so.
     """
 
     content: Content
     starts: bool = True
     markup: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True)
@@ -264,27 +266,28 @@ def _text(texts: Iterable[str]) -> Iterator[Piece]:
 def _wiki(all_lines: Iterable[str]) -> Iterator[Piece]:
     """Read ``<doc title="...">``, the title once more, paragraphs, ``</doc>``; what lies between two is left out."""
     held: list[str] = []
-    size, inside, starts, title = 0, False, True, None
+    size, inside, starts, title, name = 0, False, True, None, ""
     for line in all_lines:
         if line.startswith("<doc "):
             if inside:
-                yield Piece("".join(held), starts)
+                yield Piece("".join(held), starts, title=name)
             match = _TITLE.search(line)
-            held, size, inside, starts, title = [], 0, True, True, match and html.unescape(match[1])
+            name = html.unescape(match[1]) if match else ""
+            held, size, inside, starts, title = [], 0, True, True, name or None
         elif line.startswith("</doc>") and inside:
-            yield Piece("".join(held), starts)
+            yield Piece("".join(held), starts, title=name)
             inside = False
         elif inside and not (title is not None and html.unescape(line.strip()) == title):
             held.append(line + "\n")
             size += len(line)
             title = None if line.strip() else title
             if size > PIECE:
-                yield Piece("".join(held), starts)
+                yield Piece("".join(held), starts, title=name)
                 held, size, starts = [], 0, False
         else:
             title = None
     if inside:
-        yield Piece("".join(held), starts)
+        yield Piece("".join(held), starts, title=name)
 
 
 def _jsonl(all_lines: Iterable[str], path: str, field: str | None) -> Iterator[Piece]:
@@ -311,9 +314,9 @@ def _mediawiki(stream: io.BufferedReader, path: str) -> Iterator[Piece]:
     except ImportError:
         raise MissingExtraError("gensim", "gensim", "reading MediaWiki dumps") from None
     try:
-        for _, text, _ in extract_pages(stream, filter_namespaces=("0",)):
+        for name, text, _ in extract_pages(stream, filter_namespaces=("0",)):
             if text and not text.lstrip()[:9].lower().startswith("#redirect"):
-                yield Piece(text, markup=True)
+                yield Piece(text, markup=True, title=name or "")
     except ParseError as error:
         raise InputError(f"{name_of(path)} is not a whole MediaWiki dump: {error}") from None
     except (AttributeError, ValueError):
