@@ -158,6 +158,49 @@ class Entries:
                     run[:] = 1
         return copies
 
+    def find(self, tuples: ArrayLike) -> NDArray[np.int64]:
+        """Say where tuples are listed, by bisection; -1 where they are not.
+
+        Parameters
+        ----------
+        tuples : array of shape (m, order)
+            Tuples, their words in any order.
+
+        Raises
+        ------
+        InputError
+            If the entries are not symmetric, and so in no order, or the tuples have another order.
+
+        Examples
+        --------
+        >>> Entries.collect([[0, 1, 2], [3, 3, 0]], [1.0, 5.0], 4).find([[2, 1, 0], [0, 3, 3], [3, 1, 0]]).tolist()
+        [0, 1, -1]
+        """
+        rows = np.asarray(tuples)
+        if not self.symmetric or rows.ndim != 2 or rows.shape[1] != self.order:
+            raise InputError(f"find looks for tuples of {self.order} in symmetric entries; got shape {rows.shape}")
+        rows = np.sort(rows, axis=1)[:, ::-1]
+        low, high = np.zeros(len(rows), np.int64), np.full(len(rows), len(self), np.int64)
+        for _ in range(len(self).bit_length()):
+            middle = (low + high) // 2
+            smaller, equal = self._compare(np.minimum(middle, len(self) - 1), rows)
+            smaller &= low < high
+            low = np.where(smaller, middle + 1, low)
+            high = np.where(smaller, high, np.minimum(middle, high))
+        if not len(self):
+            return np.full(len(rows), -1)
+        _, equal = self._compare(np.minimum(low, len(self) - 1), rows)
+        return np.where(equal, low, -1)
+
+    def _compare(self, at: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether the entries at these places come before the rows, and whether they are the rows."""
+        smaller, equal = np.zeros(len(rows), bool), np.ones(len(rows), bool)
+        for d in range(self.order):
+            index = self.indices[at, d]
+            smaller |= equal & (index < rows[:, d])
+            equal &= index == rows[:, d]
+        return smaller, equal
+
     def squares(self) -> float:
         """Sum the weighted squares of the values, each entry once.
 

@@ -4,6 +4,18 @@ What is read from the folder is compared with the published counts; nothing is d
 """
 
 from lowrank.datasets.place import folder
+from lowrank.datasets.reviews import Review, polarity
+from lowrank.datasets.senses import (
+    SEMEVAL2013,
+    SENSEVAL,
+    Instance,
+    SenseSet,
+    read_instances,
+    read_sense_key,
+    read_senseval,
+    semeval2013,
+    senseval,
+)
 from lowrank.datasets.words import (
     ANALOGIES,
     OUTLIERS,
@@ -22,15 +34,26 @@ from lowrank.datasets.words import (
 __all__ = [
     "ANALOGIES",
     "OUTLIERS",
+    "SEMEVAL2013",
+    "SENSEVAL",
     "SIMILARITY",
+    "Instance",
     "Pair",
     "Question",
+    "Review",
+    "SenseSet",
     "analogy_questions",
     "folder",
     "gensim_file",
     "outlier_groups",
+    "polarity",
+    "read_instances",
     "read_outlier_group",
     "read_pairs",
     "read_questions",
+    "read_sense_key",
+    "read_senseval",
+    "semeval2013",
+    "senseval",
     "similarity_sets",
 ]

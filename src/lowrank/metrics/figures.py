@@ -81,8 +81,8 @@ class Figure:
     ----------
     name : str
         What was measured: ``"wikisem500 OD2 accuracy"``.
-    rows : ndarray of shape (n, 2)
-        One per unit, such as what it adds to numerator and denominator.
+    rows : ndarray of shape (n, k)
+        One per unit, such as what it adds to numerator and denominator; what the statistic takes.
     used, total : int
         Cases that count, and all; the others have unknown words.
     statistic : callable

@@ -166,23 +166,16 @@ class _Marginal:
     """Log probability of tuples of a lower order, looked up by their words."""
 
     def __init__(self, counts: Counts) -> None:
-        self._order, self._size = counts.entries.order, counts.entries.shape[0]
-        self._log = _log_tuple(counts, slice(None), "tuples") if self._order > 1 else np.empty(0)
-        self._keys = self._key(counts.entries.indices)
-
-    def _key(self, rows: NDArray[Any]) -> NDArray[np.uint64]:
-        key = np.zeros(len(rows), np.uint64)
-        for d in range(rows.shape[1]):
-            key = key * np.uint64(self._size) + rows[:, d].astype(np.uint64)
-        return key
+        self._entries = counts.entries
+        self._log = _log_tuple(counts, slice(None), "tuples") if counts.entries.order > 1 else np.empty(0)
 
     def log_probability(self, rows: NDArray[Any]) -> NDArray[np.float64]:
-        key = self._key(rows)
-        at = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
-        if (self._keys[at] != key).any():
+        at = self._entries.find(rows)
+        if (at < 0).any():
+            order = self._entries.order
             raise InputError(
-                f"specific interaction needs every {self._order}-tuple within a counted tuple; count order"
-                f" {self._order} of the same corpus with the same window and min_count=1"
+                f"specific interaction needs every {order}-tuple within a counted tuple; count order"
+                f" {order} of the same corpus with the same window and min_count=1"
             )
         return self._log[at]
 

@@ -1,0 +1,264 @@
+r"""Test sets made of text: tuples that training did not see, and phrases and names known from titles of articles.
+
+They measure what tuples of words say beyond pairs, on any text: its documents are split, models are trained on one part
+and these test sets are made of the other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from lowrank.errors import InputError, check_int
+from lowrank.metrics.completion import Gap
+from lowrank.metrics.multiwords import Candidate
+from lowrank.metrics.phrases import Phrase
+from lowrank.progress import tracked
+from lowrank.text.counts import count
+from lowrank.text.tokens import Tokenizer
+from lowrank.text.weighting import ppmi
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lowrank.data import Entries
+    from lowrank.text.corpus import Corpus
+    from lowrank.text.vocabulary import Vocabulary
+
+WRONG = 8
+"""Words drawn for each case, of which the first that fits is taken."""
+MATCHED = 16
+"""Words drawn among those that occurred with each word given, of which the one nearest in frequency is taken."""
+OWN_MOST, OWN_LEAST, OWN_COUNT = 20, 10, 3
+"""Words characteristic of an article: at most and at least so many, each seen so often in it."""
+
+
+def split(corpus: Corpus, share: float = 0.1, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw the documents to train on, and a share of them to hold out.
+
+    Raises
+    ------
+    InputError
+        If the share would leave one of the two without a document.
+
+    Examples
+    --------
+    >>> from lowrank import Corpus
+    >>> train, held = split(Corpus.build(["a", "b", "c", "d"], min_count=1), 0.25)
+    >>> len(train), len(held)
+    (3, 1)
+    """
+    total = len(corpus.documents) - 1
+    size = round(share * total)
+    if not 0 < size < total:
+        raise InputError(f"a share of {share:g} of {total:,} documents leaves nothing to train on or to hold out")
+    drawn = np.random.default_rng(seed).permutation(total)
+    return np.sort(drawn[size:]), np.sort(drawn[:size])
+
+
+def gaps(
+    train: Corpus,
+    held: Corpus,
+    *,
+    order: int = 3,
+    width: int = 10,
+    min_count: int = 10,
+    size: int = 20_000,
+    seed: int = 0,
+) -> list[Gap]:
+    """Take tuples that are frequent in ``held`` and never occurred in ``train``, and words that do not complete them.
+
+    Parameters
+    ----------
+    train, held : Corpus
+        The text of the models and other text.
+    order, width : int
+        Words in a tuple and span of the window.
+    min_count : int
+        How often a tuple must occur in ``held``.
+    size : int
+        How many cases to draw at most.
+    seed : int
+        Of the cases, the place of the answer, and the wrong words.
+
+    Raises
+    ------
+    InputError
+        If there is no such tuple.
+    """
+    check_int("size", size, low=1)
+    rng = np.random.default_rng(seed)
+    seen, other = count(train, order=order, width=width).entries, count(held, order=order, width=width)
+    frequent = count(held, order=order, width=width, min_count=min_count)
+    associations = ppmi(frequent)
+    place = np.array([train.vocabulary.index.get(word, -1) for word in held.vocabulary.words])
+    tuples = place[associations.indices.astype(np.int64)]
+    new = np.flatnonzero((tuples >= 0).all(axis=1))
+    new = new[seen.find(tuples[new]) < 0]
+    if not len(new):
+        raise InputError(
+            f"no tuple of {order} words occurs {min_count} times in the text held out and never in training"
+        )
+    new = rng.permutation(new)[:size]
+    rows = rng.permuted(tuples[new], axis=1)  # the last is the answer
+    back = np.full(len(train.vocabulary), -1)
+    back[place[place >= 0]] = np.flatnonzero(place >= 0)
+    unseen = _Unseen(seen, other.entries, back)
+    wrong = _wrong(train, rows, unseen, rng)
+    matched = _matched(train, rows, unseen, rng, width)
+    words = (*train.vocabulary.words, "")
+    return [
+        Gap(tuple(words[w] for w in row[:-1]), words[row[-1]], words[a], words[b], float(x))
+        for row, a, b, x in zip(rows, wrong, matched, associations.values[new], strict=True)
+        if a >= 0 and b >= 0
+    ]
+
+
+class _Unseen:
+    """Tells which tuples, in numbers of the training vocabulary, are listed neither in training nor held out."""
+
+    def __init__(self, seen: Entries, other: Entries, back: NDArray[np.int64]) -> None:
+        self._seen, self._other, self._back = seen, other, back
+
+    def __call__(self, given: NDArray[np.int64], words: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each of ``words`` completes its ``given`` to a new tuple of different words; (n, m) -> (n, m)."""
+        n, m = words.shape
+        rows = np.concatenate([np.repeat(given, m, axis=0), words.reshape(-1, 1)], axis=1)
+        new = (words[:, :, None] != given[:, None]).all(axis=2).ravel() & (rows[:, -1] >= 0)
+        new[new] = self._seen.find(rows[new]) < 0
+        there = self._back[rows]
+        at = np.flatnonzero(new & (there >= 0).all(axis=1))
+        new[at] = self._other.find(there[at]) < 0
+        return np.asarray(new.reshape(n, m))
+
+
+def _first(words: NDArray[np.int64], fits: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """First word of each row that fits, or -1."""
+    at = fits.argmax(axis=1)
+    rows = np.arange(len(words))
+    return np.where(fits[rows, at], words[rows, at], -1)
+
+
+def _wrong(train: Corpus, rows: NDArray[np.int64], unseen: _Unseen, rng: np.random.Generator) -> NDArray[np.int64]:
+    share = train.vocabulary.counts / train.vocabulary.counts.sum()
+    drawn = rng.choice(len(share), (len(rows), WRONG), p=share)
+    return _first(drawn, unseen(rows[:, :-1], drawn))
+
+
+def _matched(
+    train: Corpus, rows: NDArray[np.int64], unseen: _Unseen, rng: np.random.Generator, width: int
+) -> NDArray[np.int64]:
+    """Draw words that occurred with each word given; -1 where the answer itself did not, or none fits."""
+    pairs = count(train, order=2, width=width).entries
+    size = len(train.vocabulary)
+    i, j = pairs.indices.T.astype(np.int32)
+    together = csr_array((np.ones(2 * len(i), bool), (np.concatenate([i, j]), np.concatenate([j, i]))), (size, size))
+    frequency = np.log(train.vocabulary.counts)
+    drawn = np.full((len(rows), MATCHED), -1)
+    for k, row in enumerate(tracked(rows, "matching words")):
+        common = together.indices[slice(*together.indptr[row[0] : row[0] + 2])]
+        for word in row[1:-1]:
+            common = np.intersect1d(
+                common, together.indices[slice(*together.indptr[word : word + 2])], assume_unique=True
+            )
+        if row[-1] in common:
+            some = rng.choice(common, min(MATCHED, len(common)), replace=False)
+            drawn[k, : len(some)] = some[np.argsort(np.abs(frequency[some] - frequency[row[-1]]), kind="stable")]
+    return _first(drawn, unseen(rows[:, :-1], drawn) & (drawn != rows[:, -1:]))
+
+
+def phrases(train: Corpus, held: Corpus) -> list[Phrase]:
+    r"""Take articles of ``held`` titled by two words, and the words that are characteristic of them.
+
+    Characteristic are the words :math:`w`, other than those of the title, with the largest
+    :math:`n_w \log \frac{n_w}{N p_w}`, where :math:`n_w` of the :math:`N` words of the article are :math:`w`, and
+    :math:`p_w` is its share of the training text. The words of others are of articles of either text.
+
+    Raises
+    ------
+    InputError
+        If the documents have no titles, or none of these fits.
+    """
+    known = train.vocabulary
+    own = _own(held, known)
+    sharing: dict[str, set[tuple[tuple[str, ...], tuple[str, ...]]]] = defaultdict(set)
+    for title, words in [*own.items(), *(_own(train, known).items() if train is not held else ())]:
+        for word in title:
+            sharing[word] |= {(title, words)}
+    cases = []
+    for title, mine in own.items():
+        rivals = {word for shared in title for rival, words in sharing[shared] if rival != title for word in words}
+        others = sorted(rivals - {*mine, *title})
+        if len(others) >= OWN_LEAST:
+            cases.append(Phrase(title, mine, tuple(others)))
+    if not cases:
+        raise InputError("no article held out has a title of two known words that another one shares a word with")
+    return cases
+
+
+def _own(corpus: Corpus, known: Vocabulary) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Words characteristic of the articles titled by two known words, the most characteristic first, by title."""
+    place = np.array([known.index.get(word, -1) for word in corpus.vocabulary.words])
+    edges = corpus.sentences[corpus.documents]
+    log_share = np.log(known.counts / known.counts.sum())
+    own = {}
+    for document, title in _titles(corpus, 2, known.index).items():
+        ids = place[corpus.ids[edges[document] : edges[document + 1]]]
+        words = _characteristic(ids[ids >= 0], [known.index[w] for w in title], log_share)
+        if len(words) >= OWN_LEAST:
+            own[title] = tuple(known.words[w] for w in words)
+    return own
+
+
+def _characteristic(ids: NDArray[np.int64], title: list[int], log_share: NDArray[np.float64]) -> NDArray[np.int64]:
+    words, n = np.unique(ids, return_counts=True)
+    fits = (n >= OWN_COUNT) & ~np.isin(words, title)
+    score = n * (np.log(n / max(len(ids), 1)) - log_share[words])
+    words, score = words[fits & (score > 0)], score[fits & (score > 0)]
+    return np.asarray(words[np.argsort(-score, kind="stable")[:OWN_MOST]])
+
+
+def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:
+    """Take the runs of ``order`` different adjacent words that occur so often, and tell those that title a document.
+
+    Words are adjacent as they are in the corpus, which may have left some out.
+
+    Raises
+    ------
+    InputError
+        If the documents have no titles, or no run is a title.
+    """
+    titled = set(_titles(corpus, order, corpus.vocabulary.index).values())
+    sentence = np.repeat(np.arange(len(corpus.sentences) - 1), np.diff(corpus.sentences))
+    ids = np.asarray(corpus.ids, np.int64)
+    last = len(ids) - order + 1
+    inside = sentence[:last] == sentence[order - 1 :]
+    runs = np.stack([ids[d : last + d][inside] for d in range(order)], axis=1)
+    ranked = np.sort(runs, axis=1)
+    runs = runs[(np.diff(ranked, axis=1) > 0).all(axis=1)]
+    at = np.lexsort(runs.T[::-1])
+    first = np.flatnonzero(np.concatenate([[True], (runs[at][1:] != runs[at][:-1]).any(axis=1)]))
+    often = np.diff(np.append(first, len(at))) >= min_count
+    words = corpus.vocabulary.words
+    found = [tuple(words[w] for w in run) for run in runs[at[first[often]]].tolist()]
+    candidates = [Candidate(run, run in titled) for run in found]
+    if not any(c.name for c in candidates):
+        raise InputError(f"no run of {order} words that occurs {min_count} times titles a document")
+    return candidates
+
+
+def _titles(corpus: Corpus, length: int, known: dict[str, int]) -> dict[int, tuple[str, ...]]:
+    """Titles of ``length`` different known words, by document; the first of each."""
+    if corpus.titles is None:
+        raise InputError("the documents of this corpus have no titles; WikiExtractor's output and dumps have")
+    tokenizer = Tokenizer()
+    found: dict[tuple[str, ...], int] = {}
+    for document, title in enumerate(corpus.titles):
+        words = tuple(chain.from_iterable(tokenizer(title)))
+        if len(set(words)) == len(words) == length and all(word in known for word in words):
+            found.setdefault(words, document)
+    return {document: words for words, document in found.items()}
