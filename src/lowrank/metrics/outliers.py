@@ -16,13 +16,14 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lowrank.embedding import unit_rows
 from lowrank.errors import InputError, check_int
+from lowrank.metrics.figures import Figure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -80,10 +81,20 @@ class Outliers:
     order: int
     unit: bool
     level: float
+    sums: np.ndarray = field(repr=False, compare=False)
+    """Of each group: positions / size of the cluster, cases detected, and cases; shape (groups, 3)."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields for JSON."""
-        return asdict(self)
+        """Give the fields for JSON, without the sums of each group."""
+        return {key: value for key, value in vars(self).items() if key != "sums"}
+
+    def figures(self, prefix: str = "outliers") -> list[Figure]:
+        """Give OPP and accuracy; groups are what is resampled, since the cases of a group share their cluster."""
+        names, chances = ("OPP", "accuracy"), (self.chance_opp, self.chance_accuracy)
+        return [
+            Figure(f"{prefix} OD{self.order} {name}", self.sums[:, [k, 2]], self.cases, self.total_cases, chance=chance)
+            for k, (name, chance) in enumerate(zip(names, chances, strict=True))
+        ]
 
     def __str__(self) -> str:
         low, high = self.opp_interval
@@ -154,25 +165,26 @@ def outliers(
             f"none of the {len(every)} groups has {order} known cluster words and a known outlier"
             f" in the vocabulary of {len(embedding):,} words"
         )
-    # per group: sums of OPP, of detections, of their chance, and of cases
-    sums = np.array([(opp.sum(), (opp == 1).sum(), len(opp) / (size + 1), len(opp)) for opp, size in used])
-    opp, accuracy, chance, _ = map(float, sums.sum(axis=0) / sums[:, 3].sum())
-    opp_interval, accuracy_interval = _intervals(sums, resamples, level, np.random.default_rng(seed))
-    return Outliers(
-        opp=opp,
-        accuracy=accuracy,
-        opp_interval=opp_interval,
-        accuracy_interval=accuracy_interval,
+    sums = np.array([(opp.sum(), (opp == 1).sum(), len(opp)) for opp, _ in used], float)
+    cases = int(sums[:, 2].sum())
+    found = Outliers(
+        opp=float(sums[:, 0].sum() / cases),
+        accuracy=float(sums[:, 1].sum() / cases),
+        opp_interval=(0.0, 1.0),
+        accuracy_interval=(0.0, 1.0),
         chance_opp=0.5,
-        chance_accuracy=chance,
-        cases=int(sums[:, 3].sum()),
+        chance_accuracy=float(sum(len(opp) / (size + 1) for opp, size in used) / cases),
+        cases=cases,
         total_cases=sum(len(group.outliers) for group in every),
         groups=len(used),
         total_groups=len(every),
         order=order,
         unit=unit,
         level=level,
+        sums=sums,
     )
+    intervals = [figure.interval(resamples=resamples, level=level, seed=seed) for figure in found.figures()]
+    return replace(found, opp_interval=intervals[0], accuracy_interval=intervals[1])
 
 
 def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool) -> tuple[np.ndarray, int]:  # noqa: FBT001 private
@@ -244,10 +256,3 @@ def _closeness(squared: np.ndarray, sets: np.ndarray) -> np.ndarray:
 def _float32(similarities: np.ndarray) -> np.ndarray:
     """Round, and go back to float64, in which their sums are exact but for extreme values: ties stay ties."""
     return np.asarray(np.minimum(similarities, LARGEST).astype(np.float32).astype(np.float64))
-
-
-def _intervals(sums: np.ndarray, resamples: int, level: float, rng: np.random.Generator) -> list[tuple[float, float]]:
-    """Intervals of OPP and of accuracy."""
-    drawn = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), size=resamples) @ sums
-    bounds = np.quantile(drawn[:, :2] / drawn[:, 3:], [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return [(float(low), float(high)) for low, high in bounds.T]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowrank.embedding import unit_rows
 from lowrank.errors import InputError, check_choice
+from lowrank.metrics.figures import Figure, rank_correlation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +37,8 @@ class Similarity:
     covered: int
     total: int
     unknown: str
+    rows: np.ndarray = field(repr=False, compare=False)
+    """Score and cosine of each pair that counts; shape (n, 2)."""
 
     @property
     def coverage(self) -> float:
@@ -43,8 +46,13 @@ class Similarity:
         return self.covered / self.total
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields for JSON; an undefined correlation is None."""
-        return asdict(self) | {"spearman": None if math.isnan(self.spearman) else self.spearman}
+        """Give the fields for JSON, without the pairs; an undefined correlation is None."""
+        fields = {key: value for key, value in vars(self).items() if key != "rows"}
+        return fields | {"spearman": None if math.isnan(self.spearman) else self.spearman}
+
+    def figure(self, name: str = "similarity") -> Figure:
+        """Give the correlation as a figure; pairs are what is resampled."""
+        return Figure(name, self.rows, self.covered, self.total, statistic=rank_correlation, chance=0.0)
 
     def __str__(self) -> str:
         value = "undefined" if math.isnan(self.spearman) else f"{self.spearman:.3f}"
@@ -94,7 +102,10 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
         rows = unit_rows(embedding.vectors[np.array([left, right])].reshape(2 * len(known), -1).astype(np.float64))
         truth += scores
         cosines += np.einsum("nr,nr->n", *np.split(rows, 2)).tolist()
-    return Similarity(_spearman(np.array(truth), np.array(cosines, np.float32)), len(known), len(found), unknown)
+    compared = np.stack([np.array(truth, float), np.array(cosines, np.float32)], axis=1)
+    once = np.ones((1, len(compared)), np.int64)
+    spearman = float(rank_correlation(compared, once)[0]) if len(compared) > 1 else math.nan
+    return Similarity(spearman, len(known), len(found), unknown, compared)
 
 
 def _score(number: int, u: str, v: str, score: object) -> float:
@@ -106,11 +117,3 @@ def _score(number: int, u: str, v: str, score: object) -> float:
     if not math.isfinite(value):
         raise InputError(f"pair {number} ({u!r}, {v!r}) needs a finite number for a score; got {score!r}")
     return value
-
-
-def _spearman(truth: np.ndarray, prediction: np.ndarray) -> float:
-    if len(truth) < 2 or np.ptp(truth) == 0 or np.ptp(prediction) == 0:
-        return math.nan
-    from scipy.stats import spearmanr
-
-    return float(spearmanr(truth, prediction).statistic)
