@@ -19,6 +19,7 @@ from lowrank import Embedding, SymmetricCP
 from lowrank.cli import EXAMPLES, app, faults, show, stages, train
 from lowrank.cli.methods import METHODS
 from lowrank.cli.options import entry_weights, in_bytes, per_order
+from lowrank.datasets import similarity_sets
 from lowrank.solvers import Adam
 
 TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
@@ -193,30 +194,70 @@ def test_evaluate_files_of_ones_own(vectors, tmp_path):
     pairs.write_text("moon rocket 9\nmoon god 2\nmoon film 1\nmoon cheese 7\n")
     groups.mkdir()
     (groups / "space.txt").write_text("moon\nrocket\napollo\n\nfilm\ncheese\n")
-    found = in_json("evaluate", vectors, "--pairs", pairs, "--groups", groups)
-    (similarity,) = found["similarity"]
-    assert (similarity["set"], similarity["covered"], similarity["total"]) == ("pairs", 3, 4)
-    assert [(row["set"], row["order"], row["accuracy"]) for row in found["outliers"]] == [
-        ("groups", 2, 1.0),
-        ("groups", 3, 1.0),
-    ]
+    found = {f["name"]: f for f in in_json("evaluate", vectors, "--pairs", pairs, "--groups", groups)["figures"]}
+    similarity = found["similarity pairs"]
+    assert (similarity["used"], similarity["total"]) == (3, 4)
+    assert [found[f"groups OD{order} accuracy"]["value"] for order in (2, 3)] == [1.0, 1.0]
     rows = table(succeed("evaluate", vectors, "--pairs", pairs, "--groups", groups))
-    assert rows[0] == ["similarity", "spearman", "covered", "total"]
+    assert rows[0] == ["test", "value", "95 %", "chance", "cases", "of"]
 
 
 def test_evaluate_reports_what_is_not_covered(vectors, tmp_path):
-    """Groups without a known word are a result, not a fault."""
+    """Groups without a known word are told; with nothing else to test, that is a fault."""
     (tmp_path / "odd.txt").write_text("mercury\nvenus\n\nspoon\n")
-    rows = in_json("evaluate", vectors, "--groups", tmp_path, "--order", "2")["outliers"]
-    assert [(row["cases"], row["total_cases"]) for row in rows] == [(0, 1)]
+    left_out = in_json("evaluate", vectors, "--groups", tmp_path)["left_out"]
+    assert "none of the 1 groups" in left_out["own outliers"]
+    assert "no test covers any case" in lowrank("evaluate", vectors, "--groups", tmp_path).stderr
+
+
+def test_evaluate_refuses_misspelt_kinds(vectors, tmp_path):
+    """A kind that does not exist is named with those that do, before vectors are read."""
+    found = sentence(lowrank("evaluate", vectors, "--kind", "similarities", "--data", tmp_path))
+    assert "'similarities'" in found
+    assert "'senses'" in found
 
 
 @pytest.mark.realdata
-def test_evaluate_published_sets(vectors):
-    """The folder of test sets is evaluated whole when nothing else is asked for."""
+def test_evaluate_published_sets(vectors, realdata, tmp_path):
+    """The quick published sets are taken when nothing else is asked for; what they do not cover is told."""
     found = in_json("evaluate", vectors)
-    assert {row["total"] for row in found["similarity"]} >= {353, 999, 3000}
-    assert {row["total_cases"] for row in found["outliers"]} == {64, 2812}
+    assert found["figures"] == []
+    assert set(found["left_out"]) == {"similarity", "outliers", "analogies"}
+    words = sorted({word.lower() for pair in similarity_sets(realdata)["men"] for word in pair[:2]})
+    numbers = np.random.default_rng(0).normal(size=(len(words), 5)).round(3)
+    lines = [" ".join(map(str, [word, *row])) for word, row in zip(words, numbers.tolist(), strict=True)]
+    (tmp_path / "random.txt").write_text("\n".join(lines))
+    figures = {f["name"]: f for f in in_json("evaluate", tmp_path / "random.txt", "--kind", "similarity")["figures"]}
+    assert (figures["similarity men"]["used"], figures["similarity men"]["total"]) == (3000, 3000)
+    assert abs(figures["similarity men"]["value"]) < 0.1
+    assert figures["similarity ws353"]["used"] < 353
+
+
+def test_compare_tells_what_differs(vectors, tmp_path):
+    """Vectors compared with themselves under another name differ nowhere; intervals are of the same cases."""
+    (tmp_path / "pairs.txt").write_text("moon rocket 9\nmoon god 2\nmoon film 1\nmoon cheese 7\n")
+    succeed("convert", vectors, tmp_path / "copy.txt", "--to", "glove")
+    found = in_json("compare", vectors, tmp_path / "copy.txt", "--pairs", tmp_path / "pairs.txt")
+    first, second = found["models"]
+    (figure,) = found["figures"]
+    assert figure["values"][first] == figure["values"][second]
+    assert figure[f"minus {first}"][second] == {"value": 0.0, "low": 0.0, "high": 0.0, "certain": False}
+    rows = table(succeed("compare", vectors, tmp_path / "copy.txt", "--pairs", tmp_path / "pairs.txt"))
+    assert rows[0][2:] == [first, second, f"{second} - {first}"]
+
+
+def test_compare_needs_two(vectors):
+    """One model, or the same twice, is refused."""
+    assert "at least two" in sentence(lowrank("compare", vectors))
+    assert "named twice" in sentence(lowrank("compare", vectors, vectors))
+
+
+def test_senses_are_told_apart(vectors):
+    """The senses of a word come with the words that select them."""
+    found = in_json("senses", vectors, "moon", "--number", "2")["senses"]["moon"]
+    assert len(found) == 2
+    assert sum(sense["size"] for sense in found) <= 15
+    assert table(succeed("senses", vectors, "moon", "--number", "2"))[0][:3] == ["word", "sense", "size"]
 
 
 # Text

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from lowrank import __version__
+from lowrank.cli.compare import compare
 from lowrank.cli.components import components
 from lowrank.cli.convert import convert
 from lowrank.cli.corpus import corpus
@@ -15,6 +16,7 @@ from lowrank.cli.evaluate import evaluate
 from lowrank.cli.faults import Verbs
 from lowrank.cli.neighbours import neighbours
 from lowrank.cli.phrase import phrase
+from lowrank.cli.senses import senses
 from lowrank.cli.train import train
 
 app = typer.Typer(
@@ -32,8 +34,10 @@ EXAMPLES: dict[Callable[..., None], str] = {
     train: "lowrank train wiki.txt.xz --out vectors",
     neighbours: "lowrank neighbours vectors apollo",
     phrase: "lowrank phrase vectors apollo god 'apollo*moon'",
+    senses: "lowrank senses vectors apollo",
     components: "lowrank components vectors apollo",
     evaluate: "lowrank evaluate vectors --pairs simlex.txt",
+    compare: "lowrank compare vectors others --kind similarity",
     convert: "lowrank convert vectors vectors.txt --to word2vec",
     corpus: "lowrank corpus articles/ --out corpus --min-count 10",
     count: "lowrank count corpus --out counts --order 3 --width 10",

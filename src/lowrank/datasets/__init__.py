@@ -3,6 +3,14 @@
 What is read from the folder is compared with the published counts; nothing is downloaded.
 """
 
+from lowrank.datasets.made import (
+    read_candidates,
+    read_gaps,
+    read_phrases,
+    write_candidates,
+    write_gaps,
+    write_phrases,
+)
 from lowrank.datasets.place import folder
 from lowrank.datasets.reviews import Review, polarity
 from lowrank.datasets.senses import (
@@ -26,6 +34,7 @@ from lowrank.datasets.words import (
     gensim_file,
     outlier_groups,
     read_outlier_group,
+    read_outlier_groups,
     read_pairs,
     read_questions,
     similarity_sets,
@@ -47,13 +56,20 @@ __all__ = [
     "gensim_file",
     "outlier_groups",
     "polarity",
+    "read_candidates",
+    "read_gaps",
     "read_instances",
     "read_outlier_group",
+    "read_outlier_groups",
     "read_pairs",
+    "read_phrases",
     "read_questions",
     "read_sense_key",
     "read_senseval",
     "semeval2013",
     "senseval",
     "similarity_sets",
+    "write_candidates",
+    "write_gaps",
+    "write_phrases",
 ]

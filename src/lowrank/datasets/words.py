@@ -84,7 +84,7 @@ def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | N
     check_choice("name", name, OUTLIERS)
     place, groups, cases = OUTLIERS[name]
     where = folder(root) / "words" / place
-    read = [read_outlier_group(file) for file in sorted(where.glob("*.txt"))]
+    read = read_outlier_groups(where)
     check_count(where, len(read), groups, "groups")
     check_count(where, sum(len(group.outliers) for group in read), cases, "cases")
     return read
@@ -197,6 +197,20 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
     if len(parts) < 2:
         raise InputError(f"{file}: expected cluster words, an empty line, outliers; found no empty line between words")
     return OutlierGroup(tuple(parts[0]), tuple(parts[1]), file.stem)
+
+
+def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
+    """Read a folder of outlier groups, of which each is a ``.txt`` file, in order of their names.
+
+    Raises
+    ------
+    InputError
+        If there are none, or one is malformed.
+    """
+    files = sorted(Path(path).glob("*.txt"))
+    if not files:
+        raise InputError(f"{path} holds no .txt files, of which each would be an outlier group")
+    return [read_outlier_group(file) for file in files]
 
 
 def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:

@@ -1,0 +1,280 @@
+"""Every test of word vectors, on any vectors: figures, each with the cases that it covers.
+
+A test takes an :class:`~lowrank.embedding.Embedding` and gives :class:`~lowrank.metrics.figures.Figure` objects. Models
+that know the same words are tested on the same cases, so that their figures can be compared case by case; hence
+:func:`compare` first takes the words that all of them know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lowrank import datasets
+from lowrank.datasets import SenseSet
+from lowrank.embedding import Embedding
+from lowrank.errors import InputError, check_choice
+from lowrank.metrics.analogies import analogies
+from lowrank.metrics.completion import completion
+from lowrank.metrics.figures import Difference, difference
+from lowrank.metrics.multiwords import multiwords
+from lowrank.metrics.outliers import outliers
+from lowrank.metrics.phrases import phrases
+from lowrank.metrics.recovery import recovery
+from lowrank.metrics.sentiment import sentiment
+from lowrank.metrics.similarity import similarity
+from lowrank.progress import tracked
+from lowrank.suites.induction import NUMBER, induction
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from lowrank.datasets import Pair, Question, Review
+    from lowrank.metrics.completion import Gap
+    from lowrank.metrics.figures import Figure
+    from lowrank.metrics.multiwords import Candidate
+    from lowrank.metrics.outliers import OutlierGroup
+    from lowrank.metrics.phrases import Phrase
+
+    Test = Callable[[Embedding], list[Figure]]
+    Path_ = str | os.PathLike[str]
+
+PUBLISHED = ("similarity", "outliers", "analogies", "recovery", "sentiment", "senses")
+"""Kinds of tests on published sets."""
+MADE = {"completion": "gaps.tsv", "phrases": "phrases.tsv", "names": "names.tsv"}
+"""Kinds of tests made of text by :mod:`lowrank.suites.held_out`, and their files."""
+QUICK = ("similarity", "outliers", "analogies")
+"""What takes seconds."""
+ORDERS = (2, 3, 4)
+SENSES = {
+    "semeval-2013": ("jaccard", "tau", "wndcg_published", "fuzzy_nmi", "fuzzy_bcubed"),
+    "senseval": ("v_measure", "paired_f"),
+}
+"""The measures of each set, as their tasks report them."""
+METHODS = {"add": "3CosAdd", "mul": "3CosMul"}
+
+
+def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) -> dict[str, Test]:
+    """Read published test sets of some kinds, and say what each does with vectors; by kind.
+
+    Parameters
+    ----------
+    kinds : iterable of str
+        Of :data:`PUBLISHED`.
+    root : path, optional
+        See :func:`lowrank.datasets.folder`.
+
+    Raises
+    ------
+    InputError
+        If a kind is another, or a set is absent or malformed.
+    """
+    makers: dict[str, Callable[[], Test]] = {
+        "similarity": lambda: partial(_similarity, sets=datasets.similarity_sets(root)),
+        "outliers": lambda: partial(
+            _outliers, sets={name: datasets.outlier_groups(name, root=root) for name in datasets.OUTLIERS}
+        ),
+        "analogies": lambda: partial(_analogies, sets=_questions(root)),
+        "recovery": lambda: partial(_recovery, sets=_questions(root)),
+        "sentiment": lambda: partial(_sentiment, reviews=datasets.polarity(root)),
+        "senses": lambda: partial(_senses, sets={"semeval-2013": datasets.semeval2013(root)} | datasets.senseval(root)),
+    }
+    return {kind: makers[check_choice("kind", kind, PUBLISHED)]() for kind in kinds}
+
+
+def own_tests(
+    *, pairs: Iterable[Path_] = (), groups: Iterable[Path_] = (), questions: Iterable[Path_] = ()
+) -> dict[str, Test]:
+    """Read test sets of one's own, and say what each does with vectors; by kind.
+
+    Parameters
+    ----------
+    pairs, questions : iterable of path
+        Files of scored word pairs, and of analogy questions; see :mod:`lowrank.datasets.words`.
+    groups : iterable of path
+        Folders of outlier groups, of which each is a ``.txt`` file.
+
+    Raises
+    ------
+    InputError
+        If a file is absent or malformed.
+    """
+    sets: dict[str, dict[str, Any]] = {
+        "similarity": {Path(file).stem: datasets.read_pairs(file) for file in pairs},
+        "outliers": {Path(folder).name: datasets.read_outlier_groups(folder) for folder in groups},
+        "analogies": {Path(file).stem: datasets.read_questions(file) for file in questions},
+    }
+    runners: dict[str, Callable[..., list[Figure]]] = {
+        "similarity": _similarity,
+        "outliers": _outliers,
+        "analogies": _analogies,
+    }
+    return {kind: partial(runners[kind], sets=found) for kind, found in sets.items() if found}
+
+
+def made_tests(folder: Path_) -> dict[str, Test]:
+    """Read the tests made of text that lie in a folder, and say what each does with vectors; by kind.
+
+    Raises
+    ------
+    InputError
+        If the folder holds none of them, or a file is malformed.
+    """
+    readers: dict[str, Callable[[Path], Test]] = {
+        "completion": lambda file: partial(_completion, gaps=datasets.read_gaps(file)),
+        "phrases": lambda file: partial(_phrases, cases=datasets.read_phrases(file)),
+        "names": lambda file: partial(_names, candidates=datasets.read_candidates(file)),
+    }
+    files = {kind: Path(folder) / name for kind, name in MADE.items()}
+    found = {kind: readers[kind](file) for kind, file in files.items() if file.exists()}
+    if not found:
+        raise InputError(f"{folder} holds none of {', '.join(MADE.values())}")
+    return found
+
+
+def evaluate(embedding: Embedding, tests: Mapping[str, Test]) -> tuple[list[Figure], dict[str, str]]:
+    """Run tests on vectors.
+
+    Returns
+    -------
+    figures : list of Figure
+        Of all tests, in their order.
+    left_out : dict of str to str
+        Why a test gave none, by its kind: the vocabulary covers no case.
+    """
+    figures: list[Figure] = []
+    left_out = {}
+    for kind in tracked(tests, "testing", total=len(tests)):
+        try:
+            figures += tests[kind](embedding)
+        except InputError as error:
+            left_out[kind] = str(error)
+    return figures, left_out
+
+
+class Row(NamedTuple):
+    """A figure of several models over the same cases, and how much each is above the first."""
+
+    name: str
+    used: int
+    total: int
+    values: tuple[float, ...]
+    differences: tuple[Difference, ...]
+
+
+def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> list[Row]:
+    """Test several models on the words that all of them know, and compare each with the first, case by case.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two models, or they share no word.
+
+    Examples
+    --------
+    >>> pairs = {"toy": [("sun", "star", 9.0), ("star", "ice", 2.0), ("sun", "ice", 1.0)]}
+    >>> good = Embedding(["sun", "star", "ice"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
+    >>> poor = Embedding(["ice", "sun", "star"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
+    >>> rows = compare({"a": good, "b": poor}, {"similarity": partial(_similarity, sets=pairs)})
+    >>> [(row.name, row.values) for row in rows]
+    [('similarity toy', (1.0, -0.5))]
+    """
+    if len(models) < 2:
+        raise InputError(f"comparing needs at least two models; got {len(models)}")
+    shared = set.intersection(*(set(model.words) for model in models.values()))
+    if not shared:
+        raise InputError(f"{', '.join(models)} share no word")
+    found = [{f.name: f for f in evaluate(_only(model, shared), tests)[0]} for model in models.values()]
+    names = [name for name in found[0] if all(name in one for one in found)]
+    return [_row([one[name] for one in found]) for name in names]
+
+
+def _row(figures: Sequence[Figure]) -> Row:
+    first = figures[0]
+    differences = tuple(difference(figure, first) for figure in figures[1:])
+    return Row(first.name, first.used, first.total, tuple(figure.value for figure in figures), differences)
+
+
+def _only(embedding: Embedding, words: set[str]) -> Embedding:
+    """Give the embedding of some of its words, in its own order."""
+    rows = [row for row, word in enumerate(embedding.words) if word in words]
+    counts = None if embedding.counts is None else embedding.counts[rows]
+    return Embedding([embedding.words[row] for row in rows], embedding.vectors[rows], counts=counts)
+
+
+def _similarity(embedding: Embedding, sets: Mapping[str, list[Pair]]) -> list[Figure]:
+    figures = [similarity(embedding, pairs).figure(f"similarity {name}") for name, pairs in sets.items()]
+    defined = [figure for figure in figures if not np.isnan(figure.value)]
+    if not defined:
+        raise InputError(f"the vocabulary of {len(embedding):,} words knows no two pairs of {', '.join(sets)}")
+    return defined
+
+
+def _outliers(embedding: Embedding, sets: Mapping[str, list[OutlierGroup]]) -> list[Figure]:
+    """Take every order that some group has enough known words for."""
+    figures: list[Figure] = []
+    fault = None
+    for name, groups in sets.items():
+        for order in ORDERS:
+            try:
+                figures += outliers(embedding, groups, order=order).figures(name)
+            except InputError as error:
+                fault = error
+    if fault is not None and not figures:
+        raise fault
+    return figures
+
+
+def _questions(root: Path_ | None) -> dict[str, dict[str, list[Question]]]:
+    return {name: datasets.analogy_questions(name, root=root) for name in datasets.ANALOGIES}
+
+
+def _analogies(embedding: Embedding, sets: Mapping[str, dict[str, list[Question]]]) -> list[Figure]:
+    figures: list[Figure] = []
+    for name, sections in sets.items():
+        for method, called in METHODS.items():
+            figures += analogies(embedding, sections, method=method).figures(f"{name} {called}")
+    return figures
+
+
+def _recovery(embedding: Embedding, sets: Mapping[str, dict[str, list[Question]]]) -> list[Figure]:
+    figures: list[Figure] = []
+    for name, sections in sets.items():
+        figures += recovery(embedding, sections, split="pairs").figures(f"{name} recovery")
+    return figures
+
+
+def _sentiment(embedding: Embedding, reviews: list[Review]) -> list[Figure]:
+    return sentiment(embedding, reviews).figures("sentiment")
+
+
+def _together(sets: Mapping[str, SenseSet]) -> SenseSet:
+    """Make one set of several."""
+    labels = {name: label for one in sets.values() for name, label in one.gold.items()}
+    return SenseSet([instance for one in sets.values() for instance in one.instances], labels)
+
+
+def _senses(embedding: Embedding, sets: Mapping[str, SenseSet]) -> list[Figure]:
+    """Induce as many senses as the labels have where they are few and hard, and the same number everywhere else."""
+    figures: list[Figure] = []
+    for name, test in sets.items():
+        found = induction(embedding, test, number=NUMBER if name == "semeval-2013" else None).figures()
+        figures += [replace(figure, name=f"{name} {figure.name}") for figure in found if figure.name in SENSES[name]]
+    return figures
+
+
+def _completion(embedding: Embedding, gaps: list[Gap]) -> list[Figure]:
+    return completion(embedding, gaps).figures()
+
+
+def _phrases(embedding: Embedding, cases: list[Phrase]) -> list[Figure]:
+    return phrases(embedding, cases).figures()
+
+
+def _names(embedding: Embedding, candidates: list[Candidate]) -> list[Figure]:
+    return multiwords(embedding, candidates).figures()
