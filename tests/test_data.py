@@ -266,3 +266,82 @@ def test_indices_are_kept_by_column():
         x = Entries(indices, np.ones(3), (4, 4, 4), symmetric=True)
         assert x.indices.T.flags.c_contiguous
         assert np.array_equal(x.indices, rows)
+
+
+# ---- finding
+
+
+@given(
+    order=st.integers(1, 4),
+    size=st.integers(1, 5),
+    kind=st.sampled_from([np.int64, np.uint16, np.int8]),
+    asked_kind=st.sampled_from([np.int64, np.uint16, np.int32, np.uint64]),
+    data=st.data(),
+)
+def test_find_is_a_dictionary(order, size, kind, asked_kind, data):
+    """Every tuple is found at its place, its words in any order; a tuple that is not listed, or cannot be, is not."""
+    row = st.lists(st.integers(0, size - 1), min_size=order, max_size=order)
+    listed = data.draw(st.lists(row, min_size=1, max_size=20))
+    whole = Entries.collect(listed, np.ones(len(listed)), size)
+    few = data.draw(st.integers(0, len(whole)))
+    entries = replace(whole, indices=whole.indices[:few].astype(kind), values=whole.values[:few])
+    place = {tuple(words): at for at, words in enumerate(entries.indices.tolist())}
+    beyond = st.lists(st.integers(0, size + 1), min_size=order, max_size=order)
+    asked = data.draw(st.lists(st.sampled_from(listed).flatmap(st.permutations) | beyond, max_size=12))
+    found = entries.find(np.array(asked, asked_kind).reshape(-1, order))
+    assert found.tolist() == [place.get(tuple(sorted(words, reverse=True)), -1) for words in asked]
+
+
+@given(entries=symmetric_entries(orders=(1, 2, 3, 4, 5)), data=st.data())
+def test_entries_find_themselves(entries, data):
+    """The places of all tuples are their numbers, whatever the order of their words and however they are stored."""
+    order = data.draw(st.permutations(range(entries.order)))
+    assert entries.find(entries.indices[:, order]).tolist() == list(range(len(entries)))
+    assert entries.find(entries.indices.tolist()).tolist() == list(range(len(entries)))
+    assert entries.find(entries.indices[:0]).tolist() == []
+
+
+def test_find_in_a_long_list():
+    """Of all pairs of even numbers, every one is found and no other pair, in lists of any length."""
+    size = 40
+    even = np.array(list(itertools.combinations_with_replacement(range(0, size, 2), 2)))
+    every = np.array(list(itertools.product(range(size), repeat=2)))
+    for length in (1, 2, 3, 4, 5, 7, 8, 9, 127, 128, 129, len(even)):
+        whole = Entries.collect(even, np.ones(len(even)), size)
+        part = replace(whole, indices=whole.indices[:length].astype(np.uint16), values=whole.values[:length])
+        found = part.find(every)
+        listed = {tuple(words) for words in part.indices.tolist()}
+        assert [tuple(sorted(words, reverse=True)) in listed for words in every.tolist()] == (found >= 0).tolist()
+        rows = np.sort(every[found >= 0], axis=1)[:, ::-1]
+        assert np.array_equal(part.indices[found[found >= 0]], rows)
+
+
+def test_nothing_is_found_in_nothing():
+    """No entries, no tuples, or neither; and numbers that no word can have."""
+    none = Entries(np.empty((0, 3), np.uint16), np.empty(0), (4, 4, 4), symmetric=True)
+    assert none.find([[0, 1, 2], [3, 3, 3]]).tolist() == [-1, -1]
+    assert none.find(np.empty((0, 3), int)).tolist() == []
+    some = Entries.collect([[0, 1, 2]], [1.0], 4)
+    assert some.find(np.empty((0, 3), int)).tolist() == []
+    assert some.find([[-1, 1, 2], [2, 1, 99], [0, 1, 2**40], [2, 1, 0]]).tolist() == [-1, -1, -1, 0]
+
+
+@pytest.mark.parametrize(
+    ("tuples", "message"),
+    [
+        ([0, 1, 2], r"whole numbers of shape \(m, 3\); got int64 of shape \(3,\)"),
+        ([[0, 1]], r"got int64 of shape \(1, 2\)"),
+        ([[[0, 1, 2]]], r"got int64 of shape \(1, 1, 3\)"),
+        ([[0.0, 1.0, 2.0]], "got float64 of shape"),
+        ([["a", "b", "c"]], "got <U1 of shape"),
+        ([[True, False, True]], "got bool of shape"),
+        ([], r"got float64 of shape \(0,\)"),
+    ],
+)
+def test_find_refuses(tuples, message):
+    """What are no tuples of the order of the entries, and entries that are in no order."""
+    entries = Entries.collect([[0, 1, 2]], [1.0], 4)
+    with pytest.raises(InputError, match=message):
+        entries.find(tuples)
+    with pytest.raises(InputError, match="find needs symmetric entries"):
+        entries.expand().find([[0, 1, 2]])

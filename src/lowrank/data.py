@@ -159,7 +159,7 @@ class Entries:
         return copies
 
     def find(self, tuples: ArrayLike) -> NDArray[np.int64]:
-        """Say where tuples are listed, by bisection; -1 where they are not.
+        """Say where tuples are listed, by bisection; -1 where they are not, or lie outside the array.
 
         Parameters
         ----------
@@ -169,26 +169,31 @@ class Entries:
         Raises
         ------
         InputError
-            If the entries are not symmetric, and so in no order, or the tuples have another order.
+            If the entries are not symmetric, and so in no order, or the tuples have another order or are no whole
+            numbers.
 
         Examples
         --------
         >>> Entries.collect([[0, 1, 2], [3, 3, 0]], [1.0, 5.0], 4).find([[2, 1, 0], [0, 3, 3], [3, 1, 0]]).tolist()
         [0, 1, -1]
         """
+        if not self.symmetric:
+            raise InputError("find needs symmetric entries, whose tuples are in order; Entries.collect makes them")
         rows = np.asarray(tuples)
-        if not self.symmetric or rows.ndim != 2 or rows.shape[1] != self.order:
-            raise InputError(f"find looks for tuples of {self.order} in symmetric entries; got shape {rows.shape}")
+        if rows.ndim != 2 or rows.shape[1] != self.order or rows.dtype.kind not in "iu":
+            raise InputError(
+                f"find looks for whole numbers of shape (m, {self.order}); got {rows.dtype} of shape {rows.shape}"
+            )
+        if not len(self):
+            return np.full(len(rows), -1)
         rows = np.sort(rows, axis=1)[:, ::-1]
         low, high = np.zeros(len(rows), np.int64), np.full(len(rows), len(self), np.int64)
         for _ in range(len(self).bit_length()):
             middle = (low + high) // 2
-            smaller, equal = self._compare(np.minimum(middle, len(self) - 1), rows)
+            smaller, _ = self._compare(np.minimum(middle, len(self) - 1), rows)
             smaller &= low < high
             low = np.where(smaller, middle + 1, low)
             high = np.where(smaller, high, np.minimum(middle, high))
-        if not len(self):
-            return np.full(len(rows), -1)
         _, equal = self._compare(np.minimum(low, len(self) - 1), rows)
         return np.where(equal, low, -1)
 

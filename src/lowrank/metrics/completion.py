@@ -15,6 +15,7 @@ Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1, f
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,7 +40,7 @@ class Gap(NamedTuple):
     """A case: words given, the one that completes them, two that do not, and the association of given and answer.
 
     ``wrong`` is any word, drawn by frequency; ``matched`` one that, like the answer, occurred with each of the words
-    given in training, and about as often as the answer, so that pairs alone tell little.
+    given in training, and is about as frequent as the answer, so that pairs alone tell little.
     """
 
     given: tuple[str, ...]
@@ -57,11 +58,15 @@ class Completion:
     ----------
     auc, matched, correlation : dict of str to float
         By rule of scoring: answers before wrong words, before matched ones, and the Spearman correlation of the score
-        of the answer with the association in the text that was held out.
+        of the answer with the association in the text that was held out; NaN if either is constant.
     best : str
-        The rule with the highest ``auc`` on the cases of even number.
+        The rule with the highest ``auc`` on the cases of even number (of those known, from 0); of equals the first.
     used, total : int
         Cases of which all words are known, and all.
+    scores : dict of str to ndarray of shape (used, 3)
+        By rule, the scores of the answer, the wrong and the matched word.
+    associations : ndarray of shape (used,)
+        Those of the cases known.
     """
 
     auc: dict[str, float]
@@ -74,9 +79,9 @@ class Completion:
     associations: NDArray[np.float64]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the fields for JSON, without the scores of each case."""
-        names = ("auc", "matched", "correlation", "best", "used", "total")
-        return {name: getattr(self, name) for name in names}
+        """Give the fields for JSON, without the scores of each case; a correlation that is undefined is None."""
+        found = {name: getattr(self, name) for name in ("auc", "matched", "best", "used", "total")}
+        return found | {"correlation": {rule: None if math.isnan(x) else x for rule, x in self.correlation.items()}}
 
     def figures(self, prefix: str = "completion") -> list[Figure]:
         """Give the figures of the best rule, over the cases of odd number: none of those that it was chosen on."""
@@ -102,12 +107,13 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     embedding : Embedding
         Its own policy for unknown words plays no part here: cases with an unknown word are left out.
     gaps : iterable of Gap
-        The cases, all with the same number of words given.
+        The cases, all with the same number of words given, at least one.
 
     Raises
     ------
     InputError
-        If the cases have different numbers of words, or fewer than two are known.
+        If the cases give different numbers of words, or none, an association is not finite, or fewer than two cases
+        are known.
 
     Examples
     --------
@@ -118,8 +124,10 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
     {'product': 1.0, 'sum': 1.0, 'cosines': 1.0}
     """
     cases = list(gaps)
-    if len({len(case.given) for case in cases}) > 1:
-        raise InputError("all cases must give the same number of words")
+    if len({len(case.given) for case in cases}) > 1 or not all(case.given for case in cases):
+        raise InputError("all cases must give the same number of words, at least one")
+    if not all(math.isfinite(case.association) for case in cases):
+        raise InputError("the association of every case must be a finite number")
     found = [[embedding.find(w) for w in (*case.given, case.answer, case.wrong, case.matched)] for case in cases]
     known = [k for k, words in enumerate(found) if None not in words]
     if len(known) < 2:

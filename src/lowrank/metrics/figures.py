@@ -35,13 +35,15 @@ BLOCK = 1 << 22
 def ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
     """Sum of the first column over sum of the second, each row taken so many times; (n, 2), (B, n) -> (B,).
 
+    NaN where the second sum is 0.
+
     Examples
     --------
     >>> ratio(np.array([[1.0, 2.0], [4.0, 4.0]]), np.array([[1, 1], [0, 1]])).tolist()
     [0.8333333333333334, 1.0]
     """
     sums = times @ rows
-    return np.asarray(sums[:, 0] / sums[:, 1])
+    return np.asarray(np.divide(sums[:, 0], sums[:, 1], out=np.full(len(times), math.nan), where=sums[:, 1] != 0))
 
 
 def rank_correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -56,7 +58,7 @@ def rank_correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDA
     [0.5, 1.0]
     """
     ranks = np.stack([_average_ranks(column, times) for column in rows.T])  # (2, B, n)
-    total = times.sum(axis=1)
+    total = np.maximum(times.sum(axis=1), 1)
     ranks -= ((times * ranks).sum(axis=2) / total)[..., None]
     covariance = (times * ranks[0] * ranks[1]).sum(axis=1)
     scale = np.sqrt((times * ranks**2).sum(axis=2).prod(axis=0))
@@ -110,7 +112,8 @@ class Figure:
         return float(self.statistic(self.rows, np.ones((1, len(self.rows)), np.int64))[0])
 
     def interval(self, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> tuple[float, float]:
-        """Give the percentile interval of the value."""
+        """Give the percentile interval of the value over the samples where it is defined; NaN if it nowhere is."""
+        _check_level(level)
         return _interval(_resampled([self], resamples, seed)[0], level)
 
     def as_dict(self) -> dict[str, Any]:
@@ -122,7 +125,7 @@ class Figure:
 
 
 class Difference(NamedTuple):
-    """How much larger one figure is than another, with its interval."""
+    """How much larger one figure is than another, with its interval; NaN where a figure is not defined."""
 
     value: float
     low: float
@@ -137,10 +140,12 @@ class Difference(NamedTuple):
 def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> Difference:
     """Compare two figures over the same units: ``a`` minus ``b``, from paired samples.
 
+    Units are told apart by their number and order alone: that both figures are of one test is for the caller to see.
+
     Raises
     ------
     InputError
-        If they are not over the same units.
+        If they are not over as many units and cases, or are different statistics.
 
     Examples
     --------
@@ -154,6 +159,7 @@ def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.
             f"{a.name} over {a.used:,} cases cannot be compared with {b.name} over {b.used:,}; test both on the words"
             " they share"
         )
+    _check_level(level)
     first, second = _resampled([a, b], resamples, seed)
     return Difference(a.value - b.value, *_interval(first - second, level))
 
@@ -162,7 +168,9 @@ def _resampled(figures: list[Figure], resamples: int, seed: int) -> NDArray[np.f
     """Values of figures over the same samples of their units; shape (figures, resamples)."""
     check_int("resamples", resamples, low=1)
     rng, n = np.random.default_rng(seed), len(figures[0].rows)
-    values = np.empty((len(figures), resamples))
+    values = np.full((len(figures), resamples), math.nan)
+    if not n:
+        return values
     step = max(1, BLOCK // n)
     for start in range(0, resamples, step):
         size = min(step, resamples - start)
@@ -172,9 +180,12 @@ def _resampled(figures: list[Figure], resamples: int, seed: int) -> NDArray[np.f
     return values
 
 
-def _interval(values: NDArray[np.float64], level: float) -> tuple[float, float]:
+def _check_level(level: float) -> None:
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1; got {level!r}")
+
+
+def _interval(values: NDArray[np.float64], level: float) -> tuple[float, float]:
     defined = values[~np.isnan(values)]
     if not len(defined):
         return math.nan, math.nan

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from lowrank.embedding import Embedding
 
 
+BLOCK = 1 << 14
+"""Runs scored at a time."""
+
+
 class Candidate(NamedTuple):
     """A run of words, and whether it is a name."""
 
@@ -45,9 +49,11 @@ class Multiwords:
     auc : dict of str to float
         Area under the curve, by rule of scoring.
     best : str
-        The rule with the highest area on the candidates of even number.
+        The rule with the highest area on the names of even number (of those known, from 0); of equals the first.
     names, used, total : int
         Names among the candidates of which all words are known, these, and all candidates.
+    shares : dict of str to ndarray of shape (names,)
+        By rule, the share of the other runs that each name comes before.
     """
 
     auc: dict[str, float]
@@ -62,7 +68,10 @@ class Multiwords:
         return {key: getattr(self, key) for key in ("auc", "best", "names", "used", "total")}
 
     def figures(self, prefix: str = "names") -> list[Figure]:
-        """Give the area of the best rule, over the names of odd number: none of those that it was chosen on."""
+        """Give the area of the best rule, over the names of odd number: none of those that it was chosen on.
+
+        The units are the names; the other runs, of which there are many more, are taken as they are.
+        """
         shares = self.shares[self.best][1::2]
         rows = np.stack([shares, np.ones(len(shares))], axis=1)
         return [Figure(f"{prefix} AUC", rows, self.used, self.total, chance=0.5)]
@@ -107,7 +116,9 @@ def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwo
             f" {int(name.sum())} and {int((~name).sum())}"
         )
     rows = np.array([rows for rows, _ in known])
-    shares = {rule: _shares(_scores(embedding, rows, rule), name) for rule in RULES}
+    blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
+    scores = {rule: np.concatenate([_scores(embedding, block, rule) for block in blocks]) for rule in RULES}
+    shares = {rule: _shares(scores[rule], name) for rule in RULES}
     best = max(RULES, key=lambda rule: shares[rule][::2].mean())
     auc = {rule: float(shares[rule].mean()) for rule in RULES}
     return Multiwords(auc, best, int(name.sum()), len(known), len(every), shares)

@@ -56,9 +56,11 @@ class Phrases:
     selection, retrieval : dict of str to float
         Mean area under the curve, by rule of making the vector of a phrase.
     best : str
-        The rule with the highest selection on the cases of even number.
+        The rule with the highest selection on the cases of even number (of those used, from 0); of equals the first.
     used, total : int
         Cases of which the words of the title and a word of each list are known, and all.
+    areas : dict of str to ndarray of shape (used, 2)
+        By rule, selection and retrieval of each case.
     """
 
     selection: dict[str, float]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from lowrank.errors import InputError, check_int
+from lowrank.errors import InputError, check_int, check_number
 from lowrank.metrics.completion import Gap
 from lowrank.metrics.multiwords import Candidate
 from lowrank.metrics.phrases import Phrase
@@ -53,7 +53,7 @@ def split(corpus: Corpus, share: float = 0.1, *, seed: int = 0) -> tuple[NDArray
     (3, 1)
     """
     total = len(corpus.documents) - 1
-    size = round(share * total)
+    size = round(check_number("share", share) * total)
     if not 0 < size < total:
         raise InputError(f"a share of {share:g} of {total:,} documents leaves nothing to train on or to hold out")
     drawn = np.random.default_rng(seed).permutation(total)
@@ -72,12 +72,17 @@ def gaps(
 ) -> list[Gap]:
     """Take tuples that are frequent in ``held`` and never occurred in ``train``, and words that do not complete them.
 
+    Frequent means ``min_count`` times, and more often than by chance: of positive PMI. The words that do not complete
+    them make tuples that occur in neither text. Cases are left out where the answer did not occur with each word given
+    in training, or where no word drawn fits, so the number of cases may be below ``size`` though there are more tuples.
+
     Parameters
     ----------
     train, held : Corpus
         The text of the models and other text.
     order, width : int
-        Words in a tuple and span of the window.
+        Words in a tuple, 3 to 5, and span of the window. (There can be no cases of order 2: a matched word would have
+        to occur with the word given, and not to.)
     min_count : int
         How often a tuple must occur in ``held``.
     size : int
@@ -88,13 +93,14 @@ def gaps(
     Raises
     ------
     InputError
-        If there is no such tuple.
+        If there is no such tuple, or no word to set against it.
     """
+    check_int("order", order, low=3, high=5)
+    check_int("min_count", min_count, low=1)
     check_int("size", size, low=1)
     rng = np.random.default_rng(seed)
     seen, other = count(train, order=order, width=width).entries, count(held, order=order, width=width)
-    frequent = count(held, order=order, width=width, min_count=min_count)
-    associations = ppmi(frequent)
+    associations = ppmi(count(held, order=order, width=width, min_count=min_count))
     place = np.array([train.vocabulary.index.get(word, -1) for word in held.vocabulary.words])
     tuples = place[associations.indices.astype(np.int64)]
     new = np.flatnonzero((tuples >= 0).all(axis=1))
@@ -110,12 +116,15 @@ def gaps(
     unseen = _Unseen(seen, other.entries, back)
     wrong = _wrong(train, rows, unseen, rng)
     matched = _matched(train, rows, unseen, rng, width)
-    words = (*train.vocabulary.words, "")
-    return [
+    words = train.vocabulary.words
+    cases = [
         Gap(tuple(words[w] for w in row[:-1]), words[row[-1]], words[a], words[b], float(x))
         for row, a, b, x in zip(rows, wrong, matched, associations.values[new], strict=True)
         if a >= 0 and b >= 0
     ]
+    if not cases:
+        raise InputError(f"no words fit to be set against the answers of {len(rows):,} tuples; take more text")
+    return cases
 
 
 class _Unseen:
@@ -176,12 +185,13 @@ def phrases(train: Corpus, held: Corpus) -> list[Phrase]:
 
     Characteristic are the words :math:`w`, other than those of the title, with the largest
     :math:`n_w \log \frac{n_w}{N p_w}`, where :math:`n_w` of the :math:`N` words of the article are :math:`w`, and
-    :math:`p_w` is its share of the training text. The words of others are of articles of either text.
+    :math:`p_w` is its share of the training text, whose vocabulary is that of all cases. The words of others are of
+    articles of either text. Titles are cut into words by ``Tokenizer()``, in lower case.
 
     Raises
     ------
     InputError
-        If the documents have no titles, or none of these fits.
+        If the documents of either text have no titles, or none of these fits.
     """
     known = train.vocabulary
     own = _own(held, known)
@@ -225,17 +235,20 @@ def _characteristic(ids: NDArray[np.int64], title: list[int], log_share: NDArray
 def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:
     """Take the runs of ``order`` different adjacent words that occur so often, and tell those that title a document.
 
-    Words are adjacent as they are in the corpus, which may have left some out.
+    Words are adjacent as they are in the corpus, which may have left some out. Titles are cut into words by
+    ``Tokenizer()``, in lower case.
 
     Raises
     ------
     InputError
         If the documents have no titles, or no run is a title.
     """
+    check_int("order", order, low=2)
+    check_int("min_count", min_count, low=1)
     titled = set(_titles(corpus, order, corpus.vocabulary.index).values())
     sentence = np.repeat(np.arange(len(corpus.sentences) - 1), np.diff(corpus.sentences))
-    ids = np.asarray(corpus.ids, np.int64)
-    last = len(ids) - order + 1
+    ids = np.asarray(corpus.ids)
+    last = max(len(ids) - order + 1, 0)
     inside = sentence[:last] == sentence[order - 1 :]
     runs = np.stack([ids[d : last + d][inside] for d in range(order)], axis=1)
     ranked = np.sort(runs, axis=1)
