@@ -116,6 +116,15 @@ def loss_of_all_cells(entries, factors, loss, *, zero_weight):
     return float(np.sum(np.where(cells(entries), weights, zero_weight) * loss.value(values, cp(factors))))
 
 
+def zero_weights(shape, slots, zero_weight, importance):
+    """What a zero counts in every cell of an array."""
+    weights = np.full(shape, float(zero_weight))
+    for d, slot in enumerate(slots):
+        q = importance.get(slot, np.ones(shape[d]))
+        weights = weights * q.reshape([-1 if c == d else 1 for c in range(len(shape))])
+    return weights
+
+
 def cells(entries):
     """Which cells of the array are listed."""
     listed = np.zeros(entries.shape, bool)

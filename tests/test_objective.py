@@ -13,7 +13,7 @@ from lowrank.data import Entries
 from lowrank.errors import InputError
 from lowrank.forms import CP
 from lowrank.losses import Huber, Logistic, Poisson, Squared
-from lowrank.objective import Objective, Term, fit
+from lowrank.objective import Objective, Term, fit, symmetric_terms
 from lowrank.penalties import L1, L2, NonNegative
 from strategies import plain_entries, symmetric_entries
 
@@ -121,6 +121,53 @@ def test_slots_share_factors(slots, entries, zero_weight, seed):
     truth = reference.squared_loss(entries, [factors[s] for s in slots], zero_weight=zero_weight)
     assert f.value(factors) == pytest.approx(truth, rel=EXACT, abs=EXACT)
     check_gradient(f, factors)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("slots", [(0,), (0, 0), (0, 1), (0, 0, 0), (0, 0, 1), (1, 0, 2), (0, 0, 0, 0)])
+@settings(max_examples=15)
+@given(data=st.data(), zero_weight=zero_weights, seed=seeds)
+def test_zeros_count_by_the_importance_of_their_indices(compiled, slots, data, zero_weight, seed):
+    """A cell that is not listed counts by the product of the importances of its indices; some slots may have none."""
+    entries = data.draw(symmetric_entries(orders=(len(slots),), max_size=4))
+    n, size = len(set(slots)), entries.shape[0]
+    factors = factors_for(seed, *[size] * n)
+    q = dict(enumerate(np.random.default_rng(seed).exponential(size=(data.draw(st.integers(1, n)), size))))
+    term = Term(entries, CP(), Squared(), slots, 0.7, zero_weight, q)
+    f = Objective([term, replace(term, importance={})], [L2()] * n, compiled=compiled)
+    weights = reference.zero_weights(entries.shape, slots, zero_weight, q)
+    mine = [factors[s] for s in slots]
+    truth = sum(reference.squared_loss(entries, mine, zero_weight=w) for w in (weights, zero_weight))
+    assert f.value(factors) == pytest.approx(0.7 * truth, rel=EXACT, abs=EXACT)
+    check_gradient(f, factors)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@settings(max_examples=15)
+@given(entries=plain_entries(orders=(2, 3), max_size=4), seed=seeds)
+def test_importance_with_poisson_loss_and_separate_factors(compiled, entries, seed):
+    """The same for the loss whose zeros are sums, and where each mode has its own factor."""
+    entries = replace(entries, values=np.abs(entries.values))
+    factors = [np.abs(u) + 0.1 for u in factors_for(seed, *entries.shape)]
+    q = {d: np.random.default_rng(seed).exponential(size=n) for d, n in enumerate(entries.shape)}
+    slots = tuple(range(entries.order))
+    f = Objective([Term(entries, CP(), Poisson(), slots, 1.0, 0.5, q)], [L2()] * entries.order, compiled=compiled)
+    weights = reference.zero_weights(entries.shape, slots, 0.5, q)
+    truth = reference.loss_of_all_cells(entries, factors, Poisson(), zero_weight=weights)
+    assert f.value(factors) == pytest.approx(truth, rel=EXACT, abs=EXACT)
+    check_gradient(f, factors, tolerance=1e-4)
+
+
+@given(data=st.data(), power=st.sampled_from([0.5, 0.75, 1.0, 2.0]))
+def test_importance_follows_degrees(data, power):
+    """With a power, words count by the entries that list them, in the mean 1; a word of none counts nothing."""
+    entries = data.draw(symmetric_entries(orders=(2, 3)).filter(lambda x: x.squares() > 0))
+    (term,) = symmetric_terms([entries], Squared(), zero_weight=0.1, zero_power=power)
+    degrees = np.bincount(entries.indices.ravel(), minlength=entries.shape[0]).astype(float)
+    q = term.importance[0]
+    assert q.mean() == pytest.approx(1)
+    assert np.outer(q, degrees**power) == pytest.approx(np.outer(degrees**power, q))
+    assert symmetric_terms([entries], Squared(), zero_weight=0.1)[0].importance == {}
 
 
 @settings(max_examples=20)
@@ -248,6 +295,9 @@ class Other:
         ({"entries": replace(X, unlisted="missing")}, "zero_weight must be 0 where unlisted entries are missing"),
         ({"loss": Other()}, "zero_weight needs a squared or Poisson loss and a CP form"),
         ({"form": Other()}, "zero_weight needs a squared or Poisson loss and a CP form"),
+        ({"importance": {0: np.ones(2)}}, "importance of slot 0 must be a number of at least 0 for each row"),
+        ({"importance": {1: np.ones(3)}}, "importance of slot 1 must be"),
+        ({"importance": {0: np.array([1.0, -1.0, 1.0])}}, "importance of slot 0 must be"),
     ],
 )
 def test_term_refusals(arguments, message):

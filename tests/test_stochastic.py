@@ -122,7 +122,7 @@ def test_gradients_of_an_epoch_add_up(loss, slots, batch):
     rng = np.random.default_rng(3)
     zero_weight = 0.3 if loss.zeros else 0.0
     matrix = Term(sparse_matrix(rng, (9, 5), 12), CP(), Squared(), (0, 2), 0.5, 0.2)
-    terms = [Term(some_tuples(rng), CP(), loss, slots, 2.0, zero_weight), matrix]
+    terms = [Term(some_tuples(rng), CP(), loss, slots, 2.0, zero_weight, {0: rng.random(9)}), matrix]
     penalties = [L2(0.7), L2(0.1), L2(0.2)]
     if 1 not in slots:
         terms[1], penalties = replace(matrix, slots=(0, 1)), penalties[:2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ from lowrank.forms import CP, Factors, Form
 from lowrank.losses import Loss, Squared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,12 +33,12 @@ class Term:
     r"""One table of observations explained by some of the factors.
 
     .. math:: \alpha \Big[ \sum_{e\ \mathrm{listed}} w_e\, \ell(x_e, m_e)
-              + z \sum_{c\ \mathrm{unlisted}} \ell(0, m_c) \Big]
+              + \sum_{c\ \mathrm{unlisted}} z_c\, \ell(0, m_c) \Big], \qquad z_c = z \prod_d q_{c_d}
 
     The second sum, over the cells that are not listed and count as zeros, is exact and costs nothing per cell: it is
     the sum over all cells, for which a CP form has a formula if the loss is squared
-    (:meth:`lowrank.forms.CP.all_cells`) or Poisson's (:meth:`lowrank.forms.CP.total`), less that over the listed. A
-    symmetric entry stands for all its permutations.
+    (:meth:`lowrank.forms.CP.all_cells`) or Poisson's (:meth:`lowrank.forms.CP.total`), less that over the listed; the
+    importance :math:`q` of an index is a factor of its row there. A symmetric entry stands for all its permutations.
 
     Parameters
     ----------
@@ -54,6 +54,8 @@ class Term:
         :math:`\alpha`.
     zero_weight : float
         :math:`z`; 0 if unlisted cells say nothing, 1 for plain least squares.
+    importance : dict of int to ndarray, optional
+        :math:`q` by slot, a number per row of its factor: how much a zero says there. Slots left out have ones.
 
     Raises
     ------
@@ -67,12 +69,17 @@ class Term:
     slots: tuple[int, ...]
     weight: float = 1.0
     zero_weight: float = 0.0
+    importance: Mapping[int, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_number("weight", self.weight)
         check_number("zero_weight", self.zero_weight)
         if len(self.slots) != self.entries.order:
             raise InputError(f"slots must name a factor per mode; got {self.slots} for order {self.entries.order}")
+        for slot, q in self.importance.items():
+            sizes = {n for s, n in zip(self.slots, self.entries.shape, strict=True) if s == slot}
+            if sizes != {len(q)} or q.ndim != 1 or not (np.isfinite(q).all() and (q >= 0).all()):
+                raise InputError(f"importance of slot {slot} must be a number of at least 0 for each row of its factor")
         if self.zero_weight and self.entries.unlisted == "missing":
             raise InputError("zero_weight must be 0 where unlisted entries are missing")
         if self.zero_weight and not (isinstance(self.form, CP) and self.loss.zeros):
@@ -86,13 +93,16 @@ def symmetric_terms(
     loss: Loss,
     *,
     zero_weight: float,
+    zero_power: float = 0.0,
     order_weights: Sequence[float] | None = None,
 ) -> list[Term]:
     r"""Make a term per list of symmetric entries, all explained by CP with one factor.
 
     Each unordered tuple counts once. A term counts by its order weight relative to what it costs to predict zero for
     all that is listed, :math:`\sum w x^2`, so with equal weights, the default, a short list matters as much as a long
-    one; the last list is the measure: its weight is taken as it is.
+    one; the last list is the measure: its weight is taken as it is. Zeros count by how many entries list each of their
+    words: with :math:`\deg_i` that number, :math:`q_i \propto \deg_i^\kappa`, of mean 1, where :math:`\kappa` is
+    ``zero_power``. That an index of many entries is in none with another says more than that of one of few.
 
     Raises
     ------
@@ -121,9 +131,24 @@ def symmetric_terms(
     if not all(sizes):
         raise InputError("every listed entry is zero, or of weight zero: there is nothing to explain")
     return [
-        Term(x, CP(), loss, (0,) * x.order, weight * sizes[-1] / size / math.factorial(x.order), zero_weight)
+        Term(
+            x,
+            CP(),
+            loss,
+            (0,) * x.order,
+            weight * sizes[-1] / size / math.factorial(x.order),
+            zero_weight,
+            {0: _degrees_to(x, zero_power)} if zero_power and zero_weight else {},
+        )
         for x, size, weight in zip(lists, sizes, weights, strict=True)
     ]
+
+
+def _degrees_to(entries: Entries, power: float) -> NDArray[np.float64]:
+    """Raise the number of entries that list each index to a power, and divide by the mean."""
+    degrees = sum(np.bincount(column, minlength=entries.shape[0]) for column in entries.indices.T)
+    q = np.asarray(degrees, float) ** power
+    return np.asarray(q / q.mean())
 
 
 class Objective:
@@ -296,13 +321,19 @@ Gradients = list[tuple[int, "NDArray[Any]"]]
 
 def _all_zero(term: Term, factors: Factors, grams: dict[int, NDArray[Any]] | None = None) -> tuple[float, Gradients]:
     """Loss of all cells as if each were zero."""
-    mine, scale = [factors[s] for s in term.slots], term.weight * term.zero_weight
-    if term.loss.zeros == "squares":
-        total, pullback = CP().all_cells(mine, grams)
-        scale *= 0.5
+    squares = term.loss.zeros == "squares"
+    scale = term.weight * term.zero_weight * (0.5 if squares else 1)
+    scales: dict[int, NDArray[Any]] = {
+        s: (np.sqrt(q) if squares else q).astype(factors[s].dtype)[:, None] for s, q in term.importance.items()
+    }
+    weighed = {s: factors[s] * scales[s] if s in scales else factors[s] for s in term.slots}
+    mine = [weighed[s] for s in term.slots]
+    if squares:  # Gram matrices are shared by the identity of their factors: not those of products made here
+        total, pullback = CP().all_cells(mine, None if scales else grams)
     else:
         total, pullback = CP().total(mine)
-    return scale * total, list(zip(term.slots, pullback(scale), strict=True))
+    gradients = zip(term.slots, pullback(scale), strict=True)
+    return scale * total, [(s, g * scales[s] if s in scales else g) for s, g in gradients]
 
 
 def _compiled(part: Part, factors: Factors, threads: int) -> tuple[float, Gradients]:
@@ -316,6 +347,7 @@ def _compiled(part: Part, factors: Factors, threads: int) -> tuple[float, Gradie
             U,
             offsets=offsets,
             zero_weight=part.term.zero_weight,
+            importance=stacked_importance(part.term, factors, part.slots),
             scale=part.scale,
             threads=threads,
         )
@@ -338,6 +370,13 @@ def stacked(factors: Factors, slots: tuple[int, ...]) -> tuple[NDArray[Any], lis
     return U, [starts[named.index(s)] for s in slots]
 
 
+def stacked_importance(term: Term, factors: Factors, slots: Sequence[int]) -> NDArray[Any] | None:
+    """Give the importance of each row of what :func:`stacked` makes; None if all are ones."""
+    if not term.importance:
+        return None
+    return np.concatenate([term.importance.get(s, np.ones(len(factors[s]))) for s in dict.fromkeys(slots)])
+
+
 def _listed(part: Part, factors: Factors) -> tuple[float, Gradients]:
     """Do the same with any form."""
     mine = [factors[s] for s in part.slots]
@@ -353,14 +392,18 @@ def _listed(part: Part, factors: Factors) -> tuple[float, Gradients]:
 
 def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
     """Add up the losses of a batch of predictions, and give their derivatives."""
-    loss, z = part.term.loss, m.dtype.type(part.term.zero_weight)
+    loss, z = part.term.loss, part.term.zero_weight
     x = part.values[batch].astype(m.dtype)
     w = m.dtype.type(1) if part.weights is None else part.weights[batch].astype(m.dtype)
     losses, derivatives = w * loss.value(x, m), w * loss.grad(x, m)
     if z:
-        zero = np.zeros_like(x)
-        losses -= z * loss.value(zero, m)
-        derivatives -= z * loss.grad(zero, m)
+        zeros = np.full(len(x), z)
+        for index, slot in zip(part.indices[batch].T, part.slots, strict=True):
+            if slot in part.term.importance:
+                zeros *= part.term.importance[slot][index]
+        zeros, zero = zeros.astype(m.dtype), np.zeros_like(x)
+        losses -= zeros * loss.value(zero, m)
+        derivatives -= zeros * loss.grad(zero, m)
     return part.scale * float(np.sum(losses, dtype=float)), derivatives * m.dtype.type(part.scale)
 
 

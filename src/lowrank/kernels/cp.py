@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowrank.kernels.doors import checked, frozen, in_threads, sum_of_parts, table
+from lowrank.kernels.doors import checked, frozen, importances, in_threads, sum_of_parts, table
 from lowrank.kernels.loops import cp
 
 if TYPE_CHECKING:
@@ -27,12 +27,14 @@ def cp_squared(
     *,
     offsets: Sequence[int] | None = None,
     zero_weight: float,
+    importance: NDArray[Any] | None = None,
     scale: float,
     threads: int,
 ) -> tuple[float, NDArray[Any]]:
     r"""Squared loss over listed entries of a CP model, and its gradient.
 
-    .. math:: \tfrac{s}{2} \sum_e w_e (x_e - m_e)^2 - z\, m_e^2, \qquad m_e = \sum_r \prod_d U_{o_d + e_d, r}
+    .. math:: \tfrac{s}{2} \sum_e w_e (x_e - m_e)^2 - z_e\, m_e^2, \qquad m_e = \sum_r \prod_d U_{o_d + e_d, r},
+              \qquad z_e = z \prod_d q_{o_d + e_d}
 
     Parameters
     ----------
@@ -46,6 +48,8 @@ def cp_squared(
         :math:`o`, one per mode.
     zero_weight, scale : float
         :math:`z` and :math:`s`.
+    importance : ndarray of shape (rows,), optional
+        :math:`q`; ones if absent.
     threads : int
         Parts worked on at the same time.
 
@@ -60,12 +64,12 @@ def cp_squared(
     if not (len(values) == len(weights) == n):
         raise ValueError(f"{n} entries need as many values and weights; got {len(values)} and {len(weights)}")
     values, weights = frozen(values, U.dtype), frozen(weights, U.dtype)
-    z, s = U.dtype.type(zero_weight), U.dtype.type(scale)
+    z, s, q = U.dtype.type(zero_weight), U.dtype.type(scale), importances(importance, U)
 
     loop = cp.squared_triples if len(columns) == 3 else cp.squared_fibres
 
     def work(first: int, last: int, T: NDArray[Any]) -> float:
-        return loop(columns, at, values, weights, z, s, T, first, last)
+        return loop(columns, at, values, weights, z, q, s, T, first, last)
 
     return sum_of_parts(work, n, [U], U, threads=threads)
 

@@ -112,3 +112,11 @@ def sum_of_parts(
     for _, more in results[1:]:
         gradient += more
     return sum(value for value, _ in results), gradient
+
+
+def importances(given: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any]:
+    """Give a number per row, ones if none are given, in the type of the rows."""
+    q = frozen(np.ones(len(rows)) if given is None else given, rows.dtype)
+    if q.shape != (len(rows),):
+        raise ValueError(f"importance must have shape ({len(rows)},), one per row; got {q.shape}")
+    return q

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lowrank.kernels.doors import checked, frozen
+from lowrank.kernels.doors import checked, frozen, importances
 from lowrank.kernels.loops import cp, stochastic
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def add_cp_squared(
     *,
     offsets: Sequence[int],
     zero_weight: float,
+    importance: NDArray[Any] | None = None,
     scale: float,
 ) -> float:
     """Add the gradient of :func:`cp_squared` to the second layer of a table of rows and give its value."""
@@ -46,9 +47,9 @@ def add_cp_squared(
     if not (len(values) == len(weights) == n):
         raise ValueError(f"{n} entries need as many values and weights; got {len(values)} and {len(weights)}")
     x, w = frozen(values, T.dtype), frozen(weights, T.dtype)
-    z, s = T.dtype.type(zero_weight), T.dtype.type(scale)
+    z, s, q = T.dtype.type(zero_weight), T.dtype.type(scale), importances(importance, T)
     loop = cp.squared_triples if len(columns) == 3 else cp.squared_fibres
-    return loop(columns, at, x, w, z, s, _layers(T, 2), 0, n)
+    return loop(columns, at, x, w, z, q, s, _layers(T, 2), 0, n)
 
 
 def add_cp_pullback(

@@ -156,8 +156,6 @@ def outliers(
     """
     check_int("order", order, low=2, high=4)
     check_int("resamples", resamples, low=1)
-    if not 0 < level < 1:
-        raise InputError(f"level must lie between 0 and 1; got {level!r}")
     every = list(groups)
     used = [(p / size, size) for p, size in (_positions(embedding, group, order, unit) for group in every) if len(p)]
     if not used:

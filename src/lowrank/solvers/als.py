@@ -108,6 +108,8 @@ def _least_squares(objective: Objective) -> tuple[Term, float]:
     order = term.entries.order
     if order < 2 or term.slots != tuple(range(order)):
         raise InputError(f"als needs at least two modes and slots 0, 1, .. in order; got {term.slots}")
+    if term.importance:
+        raise InputError("als counts every zero alike; importance needs quasi_newton or stochastic")
     if term.weight == 0 or term.zero_weight != 1:
         raise InputError(
             f"als needs a zero_weight of 1 and a positive weight; got {term.zero_weight:g} and {term.weight:g}"

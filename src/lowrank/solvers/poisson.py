@@ -190,7 +190,7 @@ def _checked(objective: Objective) -> Term:
             "CP-APR needs a factor for each mode: its updates of a shared factor may raise the objective; use"
             " quasi_newton with the Poisson loss, as SymmetricCP does"
         )
-    if term.zero_weight != 1 or term.entries.weights is not None:
+    if term.zero_weight != 1 or term.entries.weights is not None or term.importance:
         raise InputError("CP-APR counts every cell once; use zero_weight=1 and no weights, or quasi_newton")
     if any(penalty != NonNegative() for penalty in penalties):
         raise InputError("CP-APR needs the penalty NonNegative() for each factor; quasi_newton takes others")

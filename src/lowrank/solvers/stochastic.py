@@ -22,7 +22,7 @@ from lowrank.data import blocks
 from lowrank.errors import InputError, check_int, check_number
 from lowrank.forms import CP
 from lowrank.losses import Squared
-from lowrank.objective import _all_zero, _check_fit, _losses, parts_of
+from lowrank.objective import _all_zero, _check_fit, _losses, parts_of, stacked_importance
 from lowrank.penalties import L1, L2, NonNegative
 from lowrank.resources import check_memory
 from lowrank.solvers.batches import Batches, Zeros
@@ -161,6 +161,8 @@ class _Descent:
         self.factors = [self.U[a:b] for a, b in zip(self.at, self.at[1:], strict=False)]
         self.batches = Batches([part for term in objective.terms for part in parts_of(term)], batch)
         self.exact = [term for term in objective.terms if term.zero_weight]
+        slots = range(len(start))
+        self.importance = {id(term): stacked_importance(term, start, slots) for term in objective.terms}
         # a refresh costs rows times rank squared, an epoch entries times rank: about half as much for the refreshes
         self.refreshes = int(np.clip(4 * self.batches.total / self.U.size, *REFRESHES))
         self.pull = np.zeros_like(U[: len(U) if self.exact else 0])
@@ -260,6 +262,7 @@ class _Descent:
                 self.T,
                 offsets=offsets,
                 zero_weight=part.term.zero_weight,
+                importance=self.importance[id(part.term)],
                 scale=part.scale,
             )
             return

@@ -33,6 +33,8 @@ WRONG = 8
 """Words drawn for each case, of which the first that fits is taken."""
 MATCHED = 16
 """Words drawn among those that occurred with each word given, of which the one nearest in frequency is taken."""
+RIVALS = 20
+"""Articles, at most, whose words are set against those of a title that shares a word with theirs."""
 OWN_MOST, OWN_LEAST, OWN_COUNT = 20, 10, 3
 """Words characteristic of an article: at most and at least so many, each seen so often in it."""
 
@@ -180,13 +182,14 @@ def _matched(
     return _first(drawn, unseen(rows[:, :-1], drawn) & (drawn != rows[:, -1:]))
 
 
-def phrases(train: Corpus, held: Corpus) -> list[Phrase]:
+def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[Phrase]:
     r"""Take articles of ``held`` titled by two words, and the words that are characteristic of them.
 
     Characteristic are the words :math:`w`, other than those of the title, with the largest
     :math:`n_w \log \frac{n_w}{N p_w}`, where :math:`n_w` of the :math:`N` words of the article are :math:`w`, and
     :math:`p_w` is its share of the training text, whose vocabulary is that of all cases. The words of others are of
-    articles of either text. Titles are cut into words by ``Tokenizer()``, in lower case.
+    articles of either text, at most twenty drawn for each case. Titles are cut into words by ``Tokenizer()``, in lower
+    case.
 
     Raises
     ------
@@ -195,14 +198,17 @@ def phrases(train: Corpus, held: Corpus) -> list[Phrase]:
     """
     known = train.vocabulary
     own = _own(held, known)
-    sharing: dict[str, set[tuple[tuple[str, ...], tuple[str, ...]]]] = defaultdict(set)
-    for title, words in [*own.items(), *(_own(train, known).items() if train is not held else ())]:
+    every = sorted([*own.items(), *(_own(train, known).items() if train is not held else ())])
+    sharing: dict[str, set[int]] = defaultdict(set)
+    for number, (title, _) in enumerate(every):
         for word in title:
-            sharing[word] |= {(title, words)}
+            sharing[word].add(number)
+    rng = np.random.default_rng(seed)
     cases = []
     for title, mine in own.items():
-        rivals = {word for shared in title for rival, words in sharing[shared] if rival != title for word in words}
-        others = sorted(rivals - {*mine, *title})
+        rivals = sorted(n for n in set.union(*(sharing[word] for word in title)) if every[n][0] != title)
+        drawn = rng.choice(rivals, min(RIVALS, len(rivals)), replace=False)
+        others = sorted({word for n in drawn for word in every[int(n)][1]} - {*mine, *title})
         if len(others) >= OWN_LEAST:
             cases.append(Phrase(title, mine, tuple(others)))
     if not cases:
@@ -236,7 +242,7 @@ def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candida
     """Take the runs of ``order`` different adjacent words that occur so often, and tell those that title a document.
 
     Words are adjacent as they are in the corpus, which may have left some out. Titles are cut into words by
-    ``Tokenizer()``, in lower case.
+    ``Tokenizer()``, in lower case; those with a bracketed explanation, *Mercury (planet)*, are no names.
 
     Raises
     ------
@@ -245,7 +251,8 @@ def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candida
     """
     check_int("order", order, low=2)
     check_int("min_count", min_count, low=1)
-    titled = set(_titles(corpus, order, corpus.vocabulary.index).values())
+    titles = _titles(corpus, order, corpus.vocabulary.index)
+    titled = {words for document, words in titles.items() if "(" not in (corpus.titles or ())[document]}
     sentence = np.repeat(np.arange(len(corpus.sentences) - 1), np.diff(corpus.sentences))
     ids = np.asarray(corpus.ids)
     last = max(len(ids) - order + 1, 0)

@@ -88,10 +88,11 @@ def _add_to_prefix(indices, offsets, T, e, s, rest):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def squared_fibres(indices, offsets, values, weights, zero_weight, scale, T, first, last):
-    """Add the gradient of ``scale/2 sum_e [weights_e (x_e - m_e)^2 - zero_weight m_e^2]`` over entries first..last.
+def squared_fibres(indices, offsets, values, weights, zero_weight, importance, scale, T, first, last):
+    """Add the gradient of ``scale/2 sum_e [weights_e (x_e - m_e)^2 - z_e m_e^2]`` over entries first..last.
 
-    ``indices`` is (order, n), ``T`` is (rows, 2, R). Returns the value, summed in double precision.
+    ``z_e`` is ``zero_weight`` times the ``importance`` of each word. ``indices`` is (order, n), ``T`` is (rows, 2, R).
+    Returns the value, summed in double precision.
     """
     rank, last_mode = T.shape[2], indices.shape[0] - 1
     leaf, offset = indices[last_mode], offsets[last_mode]
@@ -101,6 +102,9 @@ def squared_fibres(indices, offsets, values, weights, zero_weight, scale, T, fir
     while start < last:
         end = _fibre_end(indices, start, last)
         _prefix_product(indices, offsets, T, start, w)
+        z = zero_weight
+        for d in range(last_mode):
+            z *= importance[offsets[d] + indices[d, start]]
         for r in range(rank):
             s[r] = 0
         e = start
@@ -108,23 +112,24 @@ def squared_fibres(indices, offsets, values, weights, zero_weight, scale, T, fir
             k, h = offset + leaf[e], offset + leaf[e + 1]
             m, n = _dots(T, k, h, w)
             a, b = m - values[e], n - values[e + 1]
-            g, f = weights[e] * a - zero_weight * m, weights[e + 1] * b - zero_weight * n
-            value += weights[e] * a * a - zero_weight * m * m + weights[e + 1] * b * b - zero_weight * n * n
+            p, q = z * importance[k] * m, z * importance[h] * n
+            value += weights[e] * a * a - p * m + weights[e + 1] * b * b - q * n
+            g, f = weights[e] * a - p, weights[e + 1] * b - q
             _add_leaves(T, k, h, scale * g, scale * f, w, s)
             e += 2
         if e < end:
             k = offset + leaf[e]
             m = _dot(T, k, w)
-            a = m - values[e]
-            value += weights[e] * a * a - zero_weight * m * m
-            _add_leaf(T, k, scale * (weights[e] * a - zero_weight * m), w, s)
+            a, p = m - values[e], z * importance[k] * m
+            value += weights[e] * a * a - p * m
+            _add_leaf(T, k, scale * (weights[e] * a - p), w, s)
         _add_to_prefix(indices, offsets, T, start, s, rest)
         start = end
     return 0.5 * scale * value
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def squared_triples(indices, offsets, values, weights, zero_weight, scale, T, first, last):
+def squared_triples(indices, offsets, values, weights, zero_weight, importance, scale, T, first, last):
     """Do what ``squared_fibres`` does, for order 3, the common case: a known prefix takes a fifth less time."""
     rank, leaf, offset = T.shape[2], indices[2], offsets[2]
     w, s = np.empty(rank, T.dtype), np.empty(rank, T.dtype)
@@ -133,6 +138,7 @@ def squared_triples(indices, offsets, values, weights, zero_weight, scale, T, fi
     while start < last:
         end = _fibre_end(indices, start, last)
         i, j = offsets[0] + indices[0, start], offsets[1] + indices[1, start]
+        z = zero_weight * importance[i] * importance[j]
         for r in range(rank):
             w[r] = T[i, 0, r] * T[j, 0, r]
             s[r] = 0
@@ -140,15 +146,16 @@ def squared_triples(indices, offsets, values, weights, zero_weight, scale, T, fi
             k, h = offset + leaf[e], offset + leaf[e + 1]
             m, n = _dots(T, k, h, w)
             a, b = m - values[e], n - values[e + 1]
-            value += weights[e] * a * a - zero_weight * m * m + weights[e + 1] * b * b - zero_weight * n * n
-            g, f = weights[e] * a - zero_weight * m, weights[e + 1] * b - zero_weight * n
+            p, q = z * importance[k] * m, z * importance[h] * n
+            value += weights[e] * a * a - p * m + weights[e + 1] * b * b - q * n
+            g, f = weights[e] * a - p, weights[e + 1] * b - q
             _add_leaves(T, k, h, scale * g, scale * f, w, s)
         if (end - start) % 2:
             k = offset + leaf[end - 1]
             m = _dot(T, k, w)
-            a = m - values[end - 1]
-            value += weights[end - 1] * a * a - zero_weight * m * m
-            _add_leaf(T, k, scale * (weights[end - 1] * a - zero_weight * m), w, s)
+            a, p = m - values[end - 1], z * importance[k] * m
+            value += weights[end - 1] * a * a - p * m
+            _add_leaf(T, k, scale * (weights[end - 1] * a - p), w, s)
         for r in range(rank):
             T[i, 1, r] += T[j, 0, r] * s[r]
             T[j, 1, r] += T[i, 0, r] * s[r]

@@ -9,7 +9,7 @@ import numpy as np
 from lowrank import kernels, resources
 from lowrank.data import Entries
 from lowrank.embedding import Embedding
-from lowrank.errors import check_int
+from lowrank.errors import check_int, check_number
 from lowrank.losses import Loss, Squared
 from lowrank.objective import Objective, fit, symmetric_terms
 from lowrank.penalties import L2, Penalty, PositiveL1
@@ -35,8 +35,8 @@ class SymmetricCP:
     r"""One vector per word, such that the vectors of a tuple multiply to its association.
 
     .. math:: \min_U \sum_n \alpha_n \Big[ \sum_{e} w_e\, \ell(x_e, m_e)
-              + z \sum_{c\ \text{unlisted}} \ell(0, m_c) \Big] + \mathrm{penalty}(U),
-              \qquad m_e = \sum_r \prod_d U_{e_d r}
+              + \sum_{c\ \text{unlisted}} z_c\, \ell(0, m_c) \Big] + \mathrm{penalty}(U),
+              \qquad m_e = \sum_r \prod_d U_{e_d r}, \qquad z_c \propto z \prod_d \deg_{c_d}^\kappa
 
     One order n makes CP-S, or CP-SN where the penalty is :class:`~lowrank.penalties.NonNegative`; several make JCP-S
     and JCP-SN. Each unordered tuple of different words counts once (one that repeats a word by its share of the
@@ -49,7 +49,10 @@ class SymmetricCP:
     loss : Loss
         :math:`\ell`; squared for associations, ``Poisson()`` for counts.
     zero_weight : float
-        :math:`z`, how much an unlisted cell counts against a listed one of weight 1.
+        :math:`z`, how much an unlisted cell counts, in the mean, against a listed one of weight 1.
+    zero_power : float
+        :math:`\kappa`: 0 if all unlisted cells count alike; above, those of words that many entries list count more,
+        as when zeros are drawn by frequency.
     order_weights : sequence of float, optional
         How much each list of entries counts, relative to its size: see :func:`~lowrank.objective.symmetric_terms`.
     penalty : Penalty
@@ -102,6 +105,7 @@ class SymmetricCP:
         *,
         loss: Loss = Squared(),
         zero_weight: float = 0.1,
+        zero_power: float = 0.0,
         order_weights: Sequence[float] | None = None,
         penalty: Penalty = L2(0.0),
         start: NDArray[Any] | None = None,
@@ -116,6 +120,7 @@ class SymmetricCP:
         self.rank = rank
         self.loss = loss
         self.zero_weight = zero_weight
+        self.zero_power = zero_power
         self.order_weights = order_weights
         self.penalty = penalty
         self.start = start
@@ -171,12 +176,17 @@ class SymmetricCP:
 
     def _lists(self, entries: Entries | Sequence[Entries]) -> list[Entries]:
         check_int("rank", self.rank, low=1)
+        check_number("zero_power", self.zero_power)
         lists = [entries] if isinstance(entries, Entries) else list(entries)
         self._terms(lists)  # refuses what cannot be explained before any work is done
         return lists
 
     def _terms(self, lists: Sequence[Entries], **how: Any) -> list[Term]:
-        how = {"zero_weight": self.zero_weight, "order_weights": self.order_weights} | how
+        how = {
+            "zero_weight": self.zero_weight,
+            "zero_power": self.zero_power,
+            "order_weights": self.order_weights,
+        } | how
         return symmetric_terms(lists, self.loss, **how)
 
     def _run(self, terms: list[Term], start: NDArray[Any], held: Sequence[Entries] = (), **how: Any) -> Self:
