@@ -502,7 +502,7 @@ def test_train_leaves_defaults_to_the_model():
     for name in ("rank", "zero_weight", "max_iter", "tol", "validation"):
         assert said[name].default is None
         shown = said[name].annotation.__metadata__[0].show_default
-        assert isinstance(shown, bool) or str(model[name].default) in shown
+        assert isinstance(shown, bool) or str(model[name].default) in shown or model[name].default is None
 
 
 def test_train_refuses_options_without_effect(text, tmp_path):

@@ -292,3 +292,20 @@ def test_components():
     assert [c.column for c in components_of(embedding, "b", most=1)] == [2]  # all of column 2 is b
     with pytest.raises(InputError, match="zebra"):
         components_of(embedding, "zebra")
+
+
+def test_themes_alone_make_phrases(tmp_path):
+    """Products, their neighbours and components are of the last columns; cosines of words are of all; files keep it."""
+    words = Embedding(["a", "b", "c"], [[5.0, 1.0, 0.0], [-5.0, 1.0, 2.0], [5.0, 0.0, 3.0]], themes=2)
+    assert words.themes.vectors.tolist() == [[1, 0], [1, 2], [0, 3]]
+    assert words.phrase("a", "b").tolist() == [1, 0]
+    assert words.neighbours("a", "b") == words.themes.neighbours("a", "b") == [("c", 0.0)]
+    assert words.neighbours(words.phrase("a", "b"), top=1) == [("a", 1.0)]
+    assert words.neighbours("a", top=1)[0][0] == "c"
+    assert {c.column for c in components(words)} == {0, 1}
+    words.save(tmp_path / "saved")
+    assert Embedding.load(tmp_path / "saved").themes.rank == 2
+    assert Embedding(["a"], [[1.0, 2.0]], themes=2).themes.rank == 2
+    for wrong in (0, 4):
+        with pytest.raises(InputError, match="themes"):
+            Embedding(["a"], [[1.0, 2.0, 3.0]], themes=wrong)

@@ -8,6 +8,7 @@ from lowrank.data import Entries
 from lowrank.errors import InputError
 from lowrank.forms import CP
 from lowrank.losses import Squared
+from lowrank.models.words.joint import JointCP
 from lowrank.models.words.pairwise import PPMISVD
 from lowrank.models.words.symmetric import SymmetricCP
 from lowrank.objective import Objective, Term
@@ -148,7 +149,7 @@ def test_zeros_pull_unlisted_cells_down():
         ({}, Entries(np.array([[0, 1]]), np.ones(1), (2, 2)), "symmetric CP needs symmetric entries"),
         ({}, Entries(np.empty((0, 2), int), np.empty(0), (2, 2), symmetric=True), "there are no entries to factorize"),
         (
-            {},
+            {"zero_weight": 0.1},
             Entries(np.array([[1, 0]]), np.ones(1), (2, 2), symmetric=True, unlisted="missing"),
             "zero_weight must be 0 where unlisted entries are missing",
         ),
@@ -219,3 +220,77 @@ def test_predictions_are_sums_of_products():
     model = SymmetricCP(3, seed=0, max_iter=5, tol=0).fit(entries)
     tuples = np.array([[0, 1, 2], [4, 4, 0]])
     np.testing.assert_allclose(model.predict(tuples), model.factors_[0][tuples].prod(axis=1).sum(axis=1), rtol=1e-5)
+
+
+# ---- joint
+
+
+def joint_entries(seed=0, *, size=30, groups=3):
+    """Pairs and triples of words that belong to one of some groups each."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(size) % groups
+    lists = []
+    for order, number in ((2, 300), (3, 600)):
+        rows = rng.integers(size, size=(number, order))
+        rows = rows[(group[rows] == group[rows[:, :1]]).all(axis=1) & (np.diff(np.sort(rows, axis=1)) > 0).all(axis=1)]
+        unique = np.unique(np.sort(rows, axis=1), axis=0)
+        lists.append(Entries.collect(unique, np.full(len(unique), 2.0), size))
+    return lists, group
+
+
+def test_themes_keep_groups_apart():
+    """Where words fall into groups, themes are not negative, and triples of two groups have no association."""
+    lists, group = joint_entries()
+    model = JointCP(12, themes=6, seed=1, max_iter=200).fit(lists)
+    assert (model.factors_[1] >= 0).all()
+    rows = np.random.default_rng(2).integers(30, size=(500, 3))
+    within = (group[rows] == group[rows[:, :1]]).all(axis=1)
+    across = (group[rows] != group[rows[:, :1]]).any(axis=1)
+    assert np.mean(model.predict(rows[across])) < 0.01 * np.mean(model.predict(rows[within]))
+    words = model.embedding([str(k) for k in range(30)])
+    assert (words.rank, words.themes.rank) == (12, 6)
+    for found in (words.neighbours("0", "3", top=5), words.neighbours("0", top=5)):
+        assert all(group[int(word)] == 0 for word, _ in found)
+
+
+def test_joint_predictions_are_what_was_fitted():
+    """Pairs are inner products of whole vectors, triples products of themes in the units of the values."""
+    lists, _ = joint_entries()
+    model = JointCP(6, themes=3, coupling=0.4, seed=1, max_iter=200).fit(lists)
+    A, C = model.factors_
+    U = np.hstack([A, C])
+    np.testing.assert_allclose(model.predict(np.array([[3, 5]])), [U[3] @ U[5]], rtol=1e-5)
+    np.testing.assert_allclose(model.predict(np.array([[3, 5, 7]])), [(C[3] * C[5] * C[7]).sum() / 0.4**3], rtol=1e-4)
+    explained = [1 - np.linalg.norm(x.values - model.predict(x.indices)) / np.linalg.norm(x.values) for x in lists]
+    assert [f.listed for f in model.explained_] == pytest.approx(explained, abs=1e-5)
+    assert min(explained) > 0.1
+
+
+def test_joint_is_the_same_with_the_same_seed():
+    """The same seed and threads give the same bits; more iterations never raise the objective."""
+    lists, _ = joint_entries()
+    first, second = (JointCP(6, seed=3, max_iter=20, tol=0).fit(lists) for _ in range(2))
+    for a, b in zip(first.factors_, second.factors_, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert first.history_ == sorted(first.history_, reverse=True)
+    assert first.n_iter_ == 20
+    assert not first.converged_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "choose", "message"),
+    [
+        ({"rank": 1}, slice(None), "rank"),
+        ({"themes": 6}, slice(None), "themes"),
+        ({"coupling": 0}, slice(None), "coupling must be above 0 and at most 1; got 0"),
+        ({"coupling": 1.5}, slice(None), "coupling must be above 0"),
+        ({}, slice(1), r"needs pairs and then larger tuples; got entries of orders \[2\]"),
+        ({}, slice(None, None, -1), r"got entries of orders \[3, 2\]"),
+        ({"order_weights": [1.0]}, slice(None), "order_weights must be one per list"),
+    ],
+)
+def test_joint_refusals(parameters, choose, message):
+    """What makes no sense is refused in a sentence."""
+    lists, _ = joint_entries()
+    with pytest.raises(InputError, match=message):
+        JointCP(**{"rank": 6} | parameters).fit(lists[choose])

@@ -9,8 +9,9 @@ import reference
 from lowrank.data import Entries
 from lowrank.errors import InputError
 from lowrank.losses import Poisson, Squared
+from lowrank.models.words.orders import symmetric_terms
 from lowrank.models.words.symmetric import SymmetricCP
-from lowrank.objective import Objective, symmetric_terms
+from lowrank.objective import Objective
 from lowrank.penalties import L2, NonNegative, PositiveL1
 from lowrank.solvers import Checkpoint, DivergedWarning, Sweep, load_checkpoint, run, save_checkpoint
 from lowrank.solvers.start import best_scale, given_start, positive_start, zero_unlisted
@@ -101,7 +102,7 @@ def test_held_out_entries_are_neither_known_nor_zero():
     cells = reference.cp([u] * 3)
     is_held, is_known = reference.cells(held), reference.cells(x) & ~reference.cells(held)
     truth = 0.5 * np.sum((dense - cells)[is_known] ** 2) + 0.05 * np.sum(cells[~is_known & ~is_held] ** 2)
-    (term,) = symmetric_terms([known], Squared(), zero_weight=0.1)
+    (term,) = symmetric_terms([known], Squared(), zero_weight=0.1, zero_power=0.0)
     assert Objective([term], [L2()]).value([u]) == pytest.approx(truth / 6)  # each tuple once, not each permutation
     with pytest.raises(InputError, match="the share held out must be below 1"):
         x.hold_out(1.0, np.random.default_rng(0))

@@ -10,6 +10,7 @@ _HOMES = {
     "Entries": ".data",
     "GloVe": ".models.words.glove",
     "InputError": ".errors",
+    "JointCP": ".models.words.joint",
     "L1": ".penalties",
     "L2": ".penalties",
     "MissingExtraError": ".errors",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +18,7 @@ from lowrank.forms import CP, Factors, Form
 from lowrank.losses import Loss, Squared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 BATCH = 4096
 """Entries whose predictions are held at once on the general path."""
+
+
+Slot = int | tuple[int, ...]
+"""The number of a factor, or of several side by side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +53,9 @@ class Term:
         How :math:`m_e` comes from factors.
     loss : Loss
         :math:`\ell`.
-    slots : tuple of int
-        Which factor explains each mode; a factor named twice is shared.
+    slots : tuple of int or of tuples of int
+        Which factor explains each mode; a factor named twice is shared. Several factors in one slot stand side by side:
+        their columns explain the mode together.
     weight : float
         :math:`\alpha`.
     zero_weight : float
@@ -66,10 +72,10 @@ class Term:
     entries: Entries
     form: Form
     loss: Loss
-    slots: tuple[int, ...]
+    slots: tuple[Slot, ...]
     weight: float = 1.0
     zero_weight: float = 0.0
-    importance: Mapping[int, NDArray[Any]] = field(default_factory=dict)
+    importance: Mapping[Slot, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_number("weight", self.weight)
@@ -87,68 +93,10 @@ class Term:
         if self.zero_weight and not self.entries.symmetric and _lists_a_cell_twice(self.entries):
             raise InputError("zero_weight needs each cell to be listed once; add the values of cells listed twice")
 
-
-def symmetric_terms(
-    lists: Sequence[Entries],
-    loss: Loss,
-    *,
-    zero_weight: float,
-    zero_power: float = 0.0,
-    order_weights: Sequence[float] | None = None,
-) -> list[Term]:
-    r"""Make a term per list of symmetric entries, all explained by CP with one factor.
-
-    Each unordered tuple counts once. A term counts by its order weight relative to what it costs to predict zero for
-    all that is listed, :math:`\sum w x^2`, so with equal weights, the default, a short list matters as much as a long
-    one; the last list is the measure: its weight is taken as it is. Zeros count by how many entries list each of their
-    words: with :math:`\deg_i` that number, :math:`q_i \propto \deg_i^\kappa`, of mean 1, where :math:`\kappa` is
-    ``zero_power``. That an index of many entries is in none with another says more than that of one of few.
-
-    Raises
-    ------
-    InputError
-        If a list is not symmetric, is empty, holds zeros only, or is of another size; if there are as many weights as
-        lists not, or one is out of range.
-
-    Examples
-    --------
-    >>> from lowrank.data import Entries
-    >>> pairs, triples = Entries.collect([[0, 1]], [1.0], 3), Entries.collect([[0, 1, 2]], [3.0], 3)
-    >>> [term.weight for term in symmetric_terms([pairs, triples], Squared(), zero_weight=0.1)]
-    [4.5, 0.16666666666666666]
-    """
-    weights = [1.0] * len(lists) if order_weights is None else [check_number("order weight", w) for w in order_weights]
-    if not lists or len(weights) != len(lists):
-        raise InputError(f"order_weights must be one per list of entries; got {len(weights)} for {len(lists)}")
-    for entries in lists:
-        if not entries.symmetric:
-            raise InputError("symmetric CP needs symmetric entries; Entries.collect makes them")
-        if not len(entries):
-            raise InputError("there are no entries to factorize; lower the shift or min_count")
-        if entries.shape[0] != lists[0].shape[0]:
-            raise InputError(f"entries must be of one vocabulary; got {lists[0].shape[0]} and {entries.shape[0]} words")
-    sizes = [entries.squares() for entries in lists]
-    if not all(sizes):
-        raise InputError("every listed entry is zero, or of weight zero: there is nothing to explain")
-    return [
-        Term(
-            x,
-            CP(),
-            loss,
-            (0,) * x.order,
-            weight * sizes[-1] / size / math.factorial(x.order),
-            zero_weight,
-            {0: _degrees_to(x, zero_power)} if zero_power and zero_weight else {},
-        )
-        for x, size, weight in zip(lists, sizes, weights, strict=True)
-    ]
-
-
-def _degrees_to(entries: Entries, power: float) -> NDArray[np.float64]:
-    """Raise the number of entries that list each index to a power, and divide by the mean."""
-    degrees = sum(np.bincount(column, minlength=entries.shape[0]) for column in entries.indices.T)
-    q = np.asarray(degrees, float) ** power
-    return np.asarray(q / q.mean())
+    @property
+    def side_by_side(self) -> bool:
+        """Whether a slot names several factors."""
+        return not all(isinstance(slot, int) for slot in self.slots)
 
 
 class Objective:
@@ -186,7 +134,7 @@ class Objective:
         self.terms = tuple(terms)
         self.penalties = tuple(penalties)
         self.threads = resources.cores() if threads is None else check_int("threads", threads, low=1)
-        named = {slot for term in self.terms for slot in term.slots}
+        named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
         if named != set(range(len(self.penalties))):
             raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")
         self._parts = [part for term in self.terms for part in parts_of(term)]
@@ -198,28 +146,52 @@ class Objective:
 
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
         """Give the objective and the gradient of all of it that is smooth, one array per factor."""
-        for term in self.terms:
-            _check_fit(term, factors)
+        seen = seen_by(self.terms, factors)
         value = 0.0
         gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
         for part in self._parts:
             fast = self._compiled and isinstance(part.term.form, CP)
-            loss, more = _compiled(part, factors, self.threads) if fast else _listed(part, factors)
+            loss, more = _compiled(part, seen, self.threads) if fast else _listed(part, seen)
             value += loss
             _add(gradients, more)
         grams: dict[int, NDArray[Any]] = {}
         for term in self.terms:
             if term.zero_weight:
-                loss, more = _all_zero(term, factors, grams)
+                loss, more = _all_zero(term, seen, grams)
                 value += loss
                 _add(gradients, more)
         value += sum(penalty.value(u) for penalty, u in zip(self.penalties, factors, strict=True))
         return value, gradients
 
 
-def _check_fit(term: Term, factors: Factors) -> None:
-    """Refuse factors that are no matrices of one rank with a row per index: compiled loops would read beyond them."""
-    shapes = [factors[s].shape for s in term.slots]
+Seen = Mapping[Slot, "NDArray[Any]"]
+"""The factor in each slot."""
+
+
+def _numbers(slot: Slot) -> tuple[int, ...]:
+    return (slot,) if isinstance(slot, int) else slot
+
+
+def seen_by(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]:
+    """Give the factor in each slot of some terms.
+
+    Raises
+    ------
+    InputError
+        If factors are no matrices of one rank with a row per index: compiled loops would read beyond them.
+    """
+    seen: dict[Slot, NDArray[Any]] = {}
+    for term in terms:
+        for slot in term.slots:
+            if slot not in seen:
+                numbers = _numbers(slot)
+                seen[slot] = factors[numbers[0]] if len(numbers) == 1 else np.hstack([factors[n] for n in numbers])
+        _check_fit(term, seen)
+    return seen
+
+
+def _check_fit(term: Term, seen: Seen) -> None:
+    shapes = [seen[s].shape for s in term.slots]
     if any(len(s) != 2 or s[0] != n or s[1] != shapes[0][1] for s, n in zip(shapes, term.entries.shape, strict=True)):
         raise InputError(f"entries of shape {term.entries.shape} need a factor row per index; got factors of {shapes}")
 
@@ -250,14 +222,15 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
     Fit(listed=0.5, all_cells=0.29...)
     """
     threads = resources.cores() if threads is None else threads
+    seen = seen_by([term], factors)
     size = product = error = 0.0
     for part in parts_of(replace(term, weight=1.0)):
-        U, offsets = stacked(factors, part.slots)
+        U, offsets = stacked(seen, part.slots)
         for block in blocks(len(part.values)):
             if isinstance(term.form, CP):
                 m = kernels.cp_predict(part.indices[block], U, offsets=offsets, threads=threads).astype(float)
             else:
-                m = term.form([factors[s] for s in part.slots], part.indices[block])[0].astype(float)
+                m = term.form([seen[s] for s in part.slots], part.indices[block])[0].astype(float)
             x = part.values[block].astype(float)
             size += part.scale * float(x @ x)
             product += part.scale * float(x @ m)
@@ -266,7 +239,7 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
         raise InputError("every listed entry is zero: there is nothing to explain")
     total = None
     if isinstance(term.form, CP) and term.entries.unlisted == "zero":
-        squares, _ = CP().all_cells([factors[s] for s in term.slots])
+        squares, _ = CP().all_cells([seen[s] for s in term.slots])
         total = 1 - math.sqrt(max(size - 2 * product + squares, 0) / size)
     return Fit(1 - math.sqrt(error / size), total)
 
@@ -277,7 +250,7 @@ class Part(NamedTuple):
     indices: NDArray[Any]
     values: NDArray[Any]
     weights: NDArray[Any] | None
-    slots: tuple[int, ...]
+    slots: tuple[Slot, ...]
     scale: float
     term: Term
 
@@ -315,18 +288,18 @@ def _equal_multiplicity(entries: Entries) -> Iterator[tuple[Listed, int]]:
         yield (columns[:, of].T, values[of], None if weights is None else weights[of]), int(number)
 
 
-Gradients = list[tuple[int, "NDArray[Any]"]]
+Gradients = list[tuple[Slot, "NDArray[Any]"]]
 """Slots and what is to be added to the gradients of their factors."""
 
 
-def _all_zero(term: Term, factors: Factors, grams: dict[int, NDArray[Any]] | None = None) -> tuple[float, Gradients]:
+def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = None) -> tuple[float, Gradients]:
     """Loss of all cells as if each were zero."""
     squares = term.loss.zeros == "squares"
     scale = term.weight * term.zero_weight * (0.5 if squares else 1)
-    scales: dict[int, NDArray[Any]] = {
-        s: (np.sqrt(q) if squares else q).astype(factors[s].dtype)[:, None] for s, q in term.importance.items()
+    scales: dict[Slot, NDArray[Any]] = {
+        s: (np.sqrt(q) if squares else q).astype(seen[s].dtype)[:, None] for s, q in term.importance.items()
     }
-    weighed = {s: factors[s] * scales[s] if s in scales else factors[s] for s in term.slots}
+    weighed = {s: seen[s] * scales[s] if s in scales else seen[s] for s in term.slots}
     mine = [weighed[s] for s in term.slots]
     if squares:  # Gram matrices are shared by the identity of their factors: not those of products made here
         total, pullback = CP().all_cells(mine, None if scales else grams)
@@ -336,9 +309,9 @@ def _all_zero(term: Term, factors: Factors, grams: dict[int, NDArray[Any]] | Non
     return scale * total, [(s, g * scales[s] if s in scales else g) for s, g in gradients]
 
 
-def _compiled(part: Part, factors: Factors, threads: int) -> tuple[float, Gradients]:
+def _compiled(part: Part, seen: Seen, threads: int) -> tuple[float, Gradients]:
     """Loss of the listed entries less their share of all zero cells, for CP forms."""
-    U, offsets = stacked(factors, part.slots)
+    U, offsets = stacked(seen, part.slots)
     if isinstance(part.term.loss, Squared):
         value, gradient = kernels.cp_squared(
             part.indices,
@@ -347,7 +320,7 @@ def _compiled(part: Part, factors: Factors, threads: int) -> tuple[float, Gradie
             U,
             offsets=offsets,
             zero_weight=part.term.zero_weight,
-            importance=stacked_importance(part.term, factors, part.slots),
+            importance=stacked_importance(part.term, seen, part.slots),
             scale=part.scale,
             threads=threads,
         )
@@ -359,27 +332,27 @@ def _compiled(part: Part, factors: Factors, threads: int) -> tuple[float, Gradie
             value += more
         gradient = kernels.cp_pullback(part.indices, derivatives, U, offsets=offsets, threads=threads)
     starts = dict(zip(part.slots, offsets, strict=True))
-    return value, [(slot, gradient[at : at + len(factors[slot])]) for slot, at in starts.items()]
+    return value, [(slot, gradient[at : at + len(seen[slot])]) for slot, at in starts.items()]
 
 
-def stacked(factors: Factors, slots: tuple[int, ...]) -> tuple[NDArray[Any], list[int]]:
+def stacked(seen: Seen, slots: Sequence[Slot]) -> tuple[NDArray[Any], list[int]]:
     """Give the factors that ``slots`` name as one tall matrix, and where the rows of each mode begin in it."""
     named = list(dict.fromkeys(slots))
-    starts = np.cumsum([0, *(len(factors[s]) for s in named)]).tolist()
-    U = factors[named[0]] if len(named) == 1 else np.concatenate([factors[s] for s in named])
+    starts = np.cumsum([0, *(len(seen[s]) for s in named)]).tolist()
+    U = seen[named[0]] if len(named) == 1 else np.concatenate([seen[s] for s in named])
     return U, [starts[named.index(s)] for s in slots]
 
 
-def stacked_importance(term: Term, factors: Factors, slots: Sequence[int]) -> NDArray[Any] | None:
+def stacked_importance(term: Term, seen: Seen, slots: Sequence[Slot]) -> NDArray[Any] | None:
     """Give the importance of each row of what :func:`stacked` makes; None if all are ones."""
     if not term.importance:
         return None
-    return np.concatenate([term.importance.get(s, np.ones(len(factors[s]))) for s in dict.fromkeys(slots)])
+    return np.concatenate([term.importance.get(s, np.ones(len(seen[s]))) for s in dict.fromkeys(slots)])
 
 
-def _listed(part: Part, factors: Factors) -> tuple[float, Gradients]:
+def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
     """Do the same with any form."""
-    mine = [factors[s] for s in part.slots]
+    mine = [seen[s] for s in part.slots]
     value, gradients = 0.0, [np.zeros_like(u) for u in mine]
     for batch in blocks(len(part.values), BATCH):
         m, pullback = part.term.form(mine, part.indices[batch])
@@ -408,5 +381,10 @@ def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[A
 
 
 def _add(gradients: Factors, more: Gradients) -> None:
+    """Add the gradient of each slot to those of its factors."""
     for slot, gradient in more:
-        gradients[slot] += gradient
+        at = 0
+        for number in _numbers(slot):
+            width = gradients[number].shape[1]
+            gradients[number] += gradient[:, at : at + width]
+            at += width

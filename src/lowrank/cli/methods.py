@@ -80,6 +80,12 @@ def _free(given: Options) -> Any:
     return _symmetric(given, "L2", "l2")
 
 
+def _jcp(given: Options) -> Any:
+    from lowrank.models.words.joint import JointCP
+
+    return JointCP(**given)
+
+
 def _cp(given: Options) -> Any:
     from lowrank.models.words.asymmetric import AsymmetricCP
 
@@ -140,11 +146,12 @@ def _random(given: Options) -> Any:
 
 
 ITERATED = ("max_iter", "tol", "threads")
-SYMMETRIC = (*ITERATED, "zero_weight", "validation", "start", "solver", "step", "batch", "sampled_zeros")
+SYMMETRIC = (*ITERATED, "zero_weight", "zero_power", "validation", "start", "solver", "step", "batch", "sampled_zeros")
 JOINT = (*SYMMETRIC, "order_weights")
 NEURAL = ("epochs", "context", "negative", "threads")
 
 METHODS = {
+    "jcp": Method(_jcp, "ppmi", (*ITERATED, "themes", "coupling", "order_weights", "l1"), orders=(3, 4, 5), joint=True),
     "cp": Method(_cp, "ppmi", (*ITERATED, "orthogonal")),
     "cp-s": Method(_free, "ppmi", (*SYMMETRIC, "l2")),
     "cp-sn": Method(_non_negative, "ppmi", (*SYMMETRIC, "l1")),

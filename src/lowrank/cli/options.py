@@ -161,6 +161,7 @@ Weights = Annotated[
 
 # Model, for `train`: options not given are left to the model
 METHOD_NAMES = Literal[
+    "jcp",
     "cp-sn",
     "cp-s",
     "cp",
@@ -178,8 +179,9 @@ METHOD_NAMES = Literal[
 Method = Annotated[
     METHOD_NAMES,
     typer.Option(
-        help="cp-sn, cp-s: symmetric CP of the PPMI tensor, non-negative with exact zeros, or free. jcp-...: of all"
-        " orders from 2 on together. cp: a factor for each mode, by alternating least squares. tucker: with a core."
+        help="jcp: pairs by all columns, larger tuples by non-negative themes. cp-sn, cp-s: symmetric CP of the PPMI"
+        " tensor, non-negative with exact zeros, or free. jcp-sn, jcp-s: of all orders from 2 on, by the same columns."
+        " cp: a factor for each mode, by alternating least squares. tucker: with a core."
         " cp-apr: of the counts, Poisson. ppmi-svd, nnse, glove: of pairs. cbow, sgns: gensim's word2vec. random:"
         " chance level.",
         rich_help_panel=MODEL,
@@ -195,7 +197,24 @@ def _model(*flags: str, **how: Any) -> Any:
 Rank = Annotated[int, typer.Option(min=1, help="Length of a vector.", rich_help_panel=MODEL)]
 ModelRank = Annotated[int | None, _model(min=1, help="Length of a vector.", show_default="300; tucker 50, cp-apr 100")]
 ZeroWeight = Annotated[
-    float | None, _model(min=0, max=LARGEST, help="Weight of tuples that do not occur.", show_default="0.1")
+    float | None,
+    _model(
+        min=0,
+        max=LARGEST,
+        help="Mean weight of tuples that do not occur.",
+        show_default="together 6 times what pairs weigh, 50 times what larger tuples do",
+    ),
+]
+ZeroPower = Annotated[
+    float | None,
+    _model(min=0, max=LARGEST, help="Power of the degrees of words that such tuples weigh by.", show_default="0.75"),
+]
+Themes = Annotated[
+    int | None,
+    _model(min=1, help="Non-negative columns, which explain larger tuples.", show_default="half of the rank"),
+]
+Coupling = Annotated[
+    float | None, _model(min=0, max=1, help="Scale of themes in the explanation of pairs.", show_default="0.5")
 ]
 OrderWeights = Annotated[
     Any | None,

@@ -68,7 +68,10 @@ def train(
     weights: o.Weights = "log",
     method: o.Method = "cp-sn",
     rank: o.ModelRank = None,
+    themes: o.Themes = None,
+    coupling: o.Coupling = None,
     zero_weight: o.ZeroWeight = None,
+    zero_power: o.ZeroPower = None,
     order_weights: o.OrderWeights = None,
     l1: o.L1 = None,
     l2: o.L2 = None,
@@ -108,7 +111,8 @@ def train(
             if vectors.sparsity:
                 facts["zeros"] = round(vectors.sparsity, 4)
         meta = {"trained": {name: show.plain(value) for name, value in settings.items()}}
-        Embedding(vectors.words, vectors.vectors, counts=vocabulary.counts, meta=meta).save(draft)
+        themes = vectors.themes.rank
+        Embedding(vectors.words, vectors.vectors, counts=vocabulary.counts, themes=themes, meta=meta).save(draft)
     sizes = {"words": len(vectors), "rank": vectors.rank, "interrupted": interrupted}
     show.wrote(out, {**sizes, "steps": steps.done}, as_json=as_json, hint=f"lowrank neighbours {out} WORD")
     if interrupted:

@@ -35,7 +35,7 @@ def components(embedding: Embedding, columns: Sequence[int] | None = None, *, to
     embedding : Embedding
         Of any model.
     columns : sequence of int, optional
-        All, by default in the order of the vectors.
+        All themes, by default in the order of the vectors.
     top : int
         Words per column.
 
@@ -47,6 +47,7 @@ def components(embedding: Embedding, columns: Sequence[int] | None = None, *, to
     [(0, ['river', 'bank']), (1, ['money', 'bank'])]
     """
     check_int("top", top, low=1)
+    embedding = embedding.themes
     found = []
     for column in range(embedding.rank) if columns is None else columns:
         values = embedding.vectors[:, column]
@@ -77,6 +78,7 @@ def components_of(embedding: Embedding, *words: str, most: int = 5, top: int = 1
     ([1, 0], [0])
     """
     check_int("most", most, low=1)
+    embedding = embedding.themes
     lengths: Any = np.linalg.norm(embedding.vectors, axis=0)
     values = np.abs(embedding.phrase(*words)) / np.where(lengths > 0, lengths, 1) ** len(words)
     held = np.flatnonzero(values)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowrank.embedding.checks import check_counts, check_vectors, check_words, close_spellings
 from lowrank.embedding.folder import load_folder, save_folder
 from lowrank.errors import InputError, check_choice, check_int
 
@@ -41,6 +41,9 @@ class Embedding:
         What a word outside the vocabulary means. ``"raise"``: an :class:`~lowrank.errors.InputError` with close
         spellings. ``"zero"``: a vector of zeros. ``"skip"``: it is left out of phrases and lists of words, and refused
         where nothing would be left (one word, a similarity, an analogy).
+    themes : int, optional
+        How many columns, the last ones, are themes: those whose products mean something. Phrases and components are
+        made of these alone; by default all columns are themes.
     meta : dict, optional
         Anything JSON can hold, saved and loaded with the vectors: how they were trained, for instance.
 
@@ -60,13 +63,16 @@ class Embedding:
         *,
         counts: np.ndarray | Sequence[int] | None = None,
         unknown: str = "raise",
+        themes: int | None = None,
         meta: dict[str, Any] | None = None,
     ) -> None:
-        self.words, self.index = _check_words(words)
-        self.vectors = _check_vectors(vectors, self.words)
-        self.counts = None if counts is None else _check_counts(counts, len(self.words))
+        self.words, self.index = check_words(words)
+        self.vectors = check_vectors(vectors, self.words)
+        self.counts = None if counts is None else check_counts(counts, len(self.words))
         self.unknown = check_choice("unknown", unknown, UNKNOWN)
         self.meta = {} if meta is None else dict(meta)
+        size = self.rank if themes is None else check_int("themes", themes, low=1, high=self.rank)
+        self._themes = None if size == self.rank else size
 
     @property
     def rank(self) -> int:
@@ -77,6 +83,13 @@ class Embedding:
     def unit(self) -> np.ndarray:
         """Vectors of length 1, of shape (V, R); zero rows stay zero. Computed once, then kept."""
         return unit_rows(self.vectors)
+
+    @cached_property
+    def themes(self) -> Embedding:
+        """The vectors of the themes alone; the embedding itself if all its columns are themes."""
+        if self._themes is None:
+            return self
+        return Embedding(self.words, self.vectors[:, -self._themes :], counts=self.counts, unknown=self.unknown)
 
     @cached_property
     def sparsity(self) -> float:
@@ -145,7 +158,7 @@ class Embedding:
         return float(np.clip(a @ b, -1, 1))
 
     def phrase(self, *words: str) -> np.ndarray:
-        """Elementwise product of the words' vectors: the sense of each that the others select.
+        """Elementwise product of the words' themes: the sense of each that the others select.
 
         Parameters
         ----------
@@ -154,7 +167,7 @@ class Embedding:
 
         Returns
         -------
-        ndarray of shape (R,)
+        ndarray of shape (R,), or as long as there are themes
             In float64, lest products of small numbers vanish.
 
         Examples
@@ -165,7 +178,7 @@ class Embedding:
         if not words:
             raise InputError("phrase needs at least one word; got none")
         with np.errstate(over="ignore", invalid="ignore"):
-            product = np.prod(self.lookup(words), axis=0, dtype=np.float64)
+            product = np.prod(self.themes.lookup(words), axis=0, dtype=np.float64)
         if not np.isfinite(product).all():
             raise InputError(f"the product of the vectors of {', '.join(map(repr, words))} is too large for a number")
         return np.asarray(product)
@@ -189,13 +202,17 @@ class Embedding:
         list of (str, float)
             Words with their cosines, best first; equals in the order of the vocabulary.
         """
+        is_phrase = len(query) > 1 or (len(query) == 1 and np.shape(query[0]) == (self.themes.rank,))
+        if is_phrase and self.themes is not self:
+            return self.themes.neighbours(*query, top=top, exclude=exclude)
         if len(query) == 1 and not isinstance(query[0], str):
             vector, left_out = self._check_query(query[0]), set(exclude)
         else:
             words = [word for word in query if isinstance(word, str)]
             if not words or len(words) < len(query):
                 raise InputError("neighbours takes one word, several words, or one vector")
-            vector, left_out = self.phrase(*words), {*words, *exclude}
+            vector = self[words[0]] if len(words) == 1 else self.phrase(*words)
+            left_out = {*words, *exclude}
         direction = unit_rows(vector[None])[0].astype(self.unit.dtype)
         return self._best(np.clip(self.unit @ direction, -1, 1), top, left_out)
 
@@ -241,7 +258,7 @@ class Embedding:
             self.words,
             self.vectors,
             self.counts,
-            {"unknown": self.unknown, "meta": self.meta},
+            {"unknown": self.unknown, "themes": self._themes, "meta": self.meta},
             overwrite=overwrite,
         )
 
@@ -264,7 +281,8 @@ class Embedding:
         words, vectors, counts, about = load_folder(path)
         try:
             policy = about.get("unknown", "raise") if unknown is None else unknown
-            return cls(words, vectors, counts=counts, unknown=policy, meta=about.get("meta"))
+            themes, meta = about.get("themes"), about.get("meta")
+            return cls(words, vectors, counts=counts, unknown=policy, themes=themes, meta=meta)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
 
@@ -290,7 +308,7 @@ class Embedding:
         return vector.astype(np.float64)
 
     def _unknown(self, word: object) -> InputError:
-        close = [repr(w) for w in _close_spellings(str(word), self.words, self.index)]
+        close = [repr(w) for w in close_spellings(str(word), self.words, self.index)]
         hint = f"; close spellings: {', '.join(close)}" if close else ""
         return InputError(f"{word!r} is not in the vocabulary of {len(self):,} words{hint}")
 
@@ -340,55 +358,3 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
     if method == "add":
         return np.asarray(b - a + c)
     return np.asarray((b + 1) / 2 * ((c + 1) / 2) / (np.maximum(a, -1) / 2 + (0.5 + MUL_EPS)))
-
-
-def _check_words(words: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
-    if isinstance(words, str):
-        raise InputError(f"words must be a list of words; got the one string {words[:40]!r}")
-    kept = tuple(words)
-    index: dict[str, int] = {}
-    for row, word in enumerate(kept):
-        if not isinstance(word, str):
-            raise InputError(f"word {row} must be a string; got {word!r}")
-        if index.setdefault(word, row) != row:
-            raise InputError(f"words must differ; {word!r} is word {index[word]} and word {row}")
-    return kept, index
-
-
-def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
-    try:
-        rows = np.asarray(vectors)
-    except ValueError:
-        raise InputError("vectors must have rows of one length") from None
-    if rows.ndim != 2 or rows.shape[1] == 0 or rows.shape[0] != len(words) or not words:
-        raise InputError(
-            f"vectors must be a matrix with a row for each word, at least one of each;"
-            f" got {len(words):,} words and shape {rows.shape}"
-        )
-    if rows.dtype.kind not in "fiub":
-        raise InputError(f"vectors must be real numbers; got type {rows.dtype}")
-    if rows.dtype.kind != "f":
-        rows = rows.astype(np.float32)
-    for start in range(0, len(rows), 4096):
-        finite = np.isfinite(rows[start : start + 4096]).all(axis=1)
-        if not finite.all():
-            row = start + int(np.argmin(finite))
-            raise InputError(f"vectors must be finite; row {row} ({words[row]!r}) is not")
-    rows = rows.view()
-    rows.flags.writeable = False
-    return rows
-
-
-def _check_counts(counts: Any, size: int) -> np.ndarray:
-    array = np.asarray(counts)
-    if array.shape != (size,) or array.dtype.kind not in "iu" or (array < 0).any():
-        raise InputError(f"counts must be {size:,} whole numbers of at least 0; got shape {array.shape}, {array.dtype}")
-    return array.astype(np.int64)
-
-
-def _close_spellings(word: str, words: tuple[str, ...], index: dict[str, int], *, most: int = 20_000) -> list[str]:
-    """Known words spelt much alike; in a large vocabulary only among frequent ones of like length and initial."""
-    cases = [w for w in dict.fromkeys((word.lower(), word.capitalize(), word.upper())) if w in index]
-    alike = (w for w in words if abs(len(w) - len(word)) <= 2 and w and word and w[0].lower() == word[0].lower())
-    pool = [w for w, _ in zip(alike, range(most), strict=False)]
-    return list(dict.fromkeys([*cases, *difflib.get_close_matches(word, pool, n=3)]))[:3]

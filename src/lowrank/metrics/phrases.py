@@ -133,6 +133,7 @@ def _known(embedding: Embedding, words: tuple[str, ...]) -> NDArray[np.int64]:
 
 def _areas(embedding: Embedding, cases: list[tuple[NDArray[np.int64], ...]], rule: str) -> NDArray[np.float64]:
     """Give selection and retrieval of each case; shape (n, 2)."""
+    embedding = embedding.themes if rule == "product" else embedding
     vectors = embedding.unit if rule == "cosines" else embedding.vectors
     areas = []
     for start in range(0, len(cases), BLOCK):

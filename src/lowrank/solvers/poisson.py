@@ -25,7 +25,7 @@ from lowrank.data import blocks
 from lowrank.errors import InputError, check_int, check_number
 from lowrank.forms import CP
 from lowrank.losses import Poisson
-from lowrank.objective import stacked
+from lowrank.objective import seen_by, stacked
 from lowrank.penalties import NonNegative
 from lowrank.solvers.run import Sweep
 
@@ -170,10 +170,7 @@ class _Model:
 
 def _stacked(term: Term, start: Factors) -> tuple[NDArray[Any], list[int]]:
     """Give the start as one matrix of its own, and where its modes begin."""
-    shapes = [np.shape(start[s]) for s in term.slots]
-    if any(len(s) != 2 or s[0] != n or s[1] != shapes[0][1] for s, n in zip(shapes, term.entries.shape, strict=True)):
-        raise InputError(f"entries of shape {term.entries.shape} need a factor row per index; got factors of {shapes}")
-    U, offsets = stacked(start, term.slots)
+    U, offsets = stacked(seen_by([term], start), term.slots)
     if not (U >= 0).all():
         raise InputError(f"the start of CP-APR must not be negative; its smallest element is {U.min()}")
     return np.array(U, order="C"), offsets
@@ -185,7 +182,7 @@ def _checked(objective: Objective) -> Term:
     if len(terms) != 1 or not (isinstance(terms[0].form, CP) and isinstance(terms[0].loss, Poisson)):
         raise InputError("CP-APR needs one term with a CP form and a Poisson loss; quasi_newton takes others")
     term = terms[0]
-    if len(set(term.slots)) < len(term.slots):
+    if len(set(term.slots)) < len(term.slots) or term.side_by_side:
         raise InputError(
             "CP-APR needs a factor for each mode: its updates of a shared factor may raise the objective; use"
             " quasi_newton with the Poisson loss, as SymmetricCP does"

@@ -22,7 +22,7 @@ from lowrank.data import blocks
 from lowrank.errors import InputError, check_int, check_number
 from lowrank.forms import CP
 from lowrank.losses import Squared
-from lowrank.objective import _all_zero, _check_fit, _losses, parts_of, stacked_importance
+from lowrank.objective import _all_zero, _losses, parts_of, seen_by, stacked_importance
 from lowrank.penalties import L1, L2, NonNegative
 from lowrank.resources import check_memory
 from lowrank.solvers.batches import Batches, Zeros
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lowrank.forms import Factors
-    from lowrank.objective import Objective, Part
+    from lowrank.objective import Objective, Part, Slot
     from lowrank.penalties import Penalty
 
 REFRESHES = (8, 32)
@@ -126,8 +126,9 @@ def stochastic(
         raise InputError(f"start must be matrices of one rank and one floating type; got {shapes}")
     if not number:
         raise InputError("there are no entries to descend on")
-    for term in objective.terms:
-        _check_fit(term, start)
+    if any(term.side_by_side for term in objective.terms):
+        raise InputError("stochastic steps take one factor per slot; use quasi_newton for several side by side")
+    seen_by(objective.terms, start)  # refuses what does not fit
     rng = np.random.default_rng(seed)
     zeros_of = {id(term): Zeros(term, zeros_weight, beside=zeros_beside) for term in objective.terms} if zeros else {}
     return _Descent(objective, start, rule, batch=batch, zeros=zeros, zeros_of=zeros_of, rng=rng).sweeps()
@@ -161,8 +162,9 @@ class _Descent:
         self.factors = [self.U[a:b] for a, b in zip(self.at, self.at[1:], strict=False)]
         self.batches = Batches([part for term in objective.terms for part in parts_of(term)], batch)
         self.exact = [term for term in objective.terms if term.zero_weight]
+        self.seen: dict[Slot, NDArray[Any]] = dict(enumerate(self.factors))
         slots = range(len(start))
-        self.importance = {id(term): stacked_importance(term, start, slots) for term in objective.terms}
+        self.importance = {id(term): stacked_importance(term, self.seen, slots) for term in objective.terms}
         # a refresh costs rows times rank squared, an epoch entries times rank: about half as much for the refreshes
         self.refreshes = int(np.clip(4 * self.batches.total / self.U.size, *REFRESHES))
         self.pull = np.zeros_like(U[: len(U) if self.exact else 0])
@@ -206,7 +208,7 @@ class _Descent:
         self.clock += sum(len(part.values) for part in parts)
         drawn = [self._draw(part, len(part.values) * self.rate) for part in parts if self.rate]
         for part in [*parts, *drawn]:
-            offsets = [self.at[slot] for slot in part.slots]
+            offsets = [self._at(slot) for slot in part.slots]
             rows = kernels.touch_rows(part.indices, offsets, stamp=self.stamp, now=self.now, rows=rows)
             self._add_part(part, offsets)
         if last and (self.exact or self.others or self.ridged or self.penalties.lasso.any()):
@@ -231,22 +233,28 @@ class _Descent:
         """Compute how the exact zeros pull at each row."""
         self.pull[:] = 0
         for term in self.exact:
-            for slot, gradient in _all_zero(term, self.factors)[1]:
-                self.pull[self.at[slot] : self.at[slot + 1]] += gradient
+            for slot, gradient in _all_zero(term, self.seen)[1]:
+                start = self._at(slot)
+                self.pull[start : start + len(gradient)] += gradient
 
     def value(self) -> float:
         """Measure the objective, by predictions alone, and the loss of the sample of zeros."""
         pairs = zip(self.objective.penalties, self.factors, strict=True)
         value = sum(penalty.value(u) for penalty, u in pairs)
-        value += sum(_all_zero(term, self.factors)[0] for term in self.exact)
+        value += sum(_all_zero(term, self.seen)[0] for term in self.exact)
         for part in self.batches.parts:
             value += sum(self._loss(part, block) for block in blocks(len(part.values)))
         for part, drawn in zip(self.batches.parts, self.sample, strict=False):
             value += max(1.0, len(part.values) * self.rate / SAMPLE) * self._loss(drawn, slice(None))
         return value
 
+    def _at(self, slot: Slot) -> int:
+        """Say where the rows of a factor begin."""
+        assert isinstance(slot, int)  # others are refused
+        return self.at[slot]
+
     def _loss(self, part: Part, block: slice) -> float:
-        m = self._predict(part._replace(indices=part.indices[block]), [self.at[slot] for slot in part.slots])
+        m = self._predict(part._replace(indices=part.indices[block]), [self._at(slot) for slot in part.slots])
         return _losses(part, block, m)[0]
 
     def _draw(self, part: Part, number: float) -> Part:

@@ -15,7 +15,7 @@ from lowrank.objective import Objective, Term, stacked
 from lowrank.penalties import L2
 from lowrank.resources import check_memory
 from lowrank.solvers.als import als
-from lowrank.solvers.run import run
+from lowrank.solvers.run import Fitted, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Vectors = Literal["words", "contexts", "all"]
 
 
-class AsymmetricCP:
+class AsymmetricCP(Fitted):
     r"""One vector per word and mode, such that the vectors of a tuple multiply to its association.
 
     .. math:: \min_{\lambda, U} \tfrac12 \sum_{\text{all cells}} (x - m)^2 + \text{ridge}, \qquad
@@ -130,15 +130,12 @@ class AsymmetricCP:
         solver = als(objective, start, orthogonal=self.orthogonal)
         result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
         self.factors_, self.weights_ = _unit(result.factors)
-        self.history_ = result.history
-        self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        self.interrupted_ = result.interrupted
+        self._keep(result)
         return self
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
         """Give the association :math:`m` that the model expects of tuples; shapes (n, order) -> (n,)."""
-        U, offsets = stacked(self._scaled(), tuple(range(len(self.factors_))))
+        U, offsets = stacked(dict(enumerate(self._scaled())), tuple(range(len(self.factors_))))
         threads = self.threads or resources.cores()
         return kernels.cp_predict(np.asarray(indices), U, offsets=offsets, threads=threads)
 

@@ -10,7 +10,7 @@ from lowrank import kernels, resources
 from lowrank.embedding import Embedding
 from lowrank.errors import InputError, check_int, check_number
 from lowrank.resources import check_memory
-from lowrank.solvers.run import Sweep, run
+from lowrank.solvers.run import Fitted, Sweep, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lowrank.solvers.run import Result
 
 
-class GloVe:
+class GloVe(Fitted):
     r"""Global vectors: inner products and biases that add up to log counts.
 
     .. math:: \min \sum_{ij:\, x_{ij} > 0} f(x_{ij})\, \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2,
@@ -127,10 +127,7 @@ class GloVe:
         w, c, b, d = result.factors
         self.factors_, self.biases_ = [w, c], [b, d]
         self.vectors_ = w + c
-        self.history_ = result.history
-        self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        self.interrupted_ = result.interrupted
+        self._keep(result)
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:

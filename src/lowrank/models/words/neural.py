@@ -10,7 +10,7 @@ import numpy as np
 from lowrank.embedding import Embedding
 from lowrank.errors import MissingExtraError, check_choice, check_int, check_number
 from lowrank.resources import check_memory
-from lowrank.solvers.run import Sweep, run
+from lowrank.solvers.run import Fitted, Sweep, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ PIECE = 100_000  # tokens between two readings of the loss, which gensim adds up
 EXPONENT = 0.75  # of the counts by which negative words are drawn, as published
 
 
-class Word2Vec:
+class Word2Vec(Fitted):
     r"""Skip-gram or continuous bag of words, both with negative sampling.
 
     .. math:: \max \sum_{(w, c)} \log \sigma(u_w \cdot v_c) + \sum_{k=1}^{K} \log \sigma(-u_w \cdot v_{n_k}),
@@ -120,8 +120,7 @@ class Word2Vec:
         model = self._model(corpus)
         result = run(_epochs(model, corpus, self.epochs, step), max_iter=self.epochs, watch=self.watch)
         (self.vectors_,) = result.factors
-        self.history_, self.n_iter_ = result.history, result.n_iter
-        self.converged_, self.interrupted_ = result.converged, result.interrupted
+        self._keep(result)
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:

@@ -16,7 +16,7 @@ from lowrank.objective import Objective, Term
 from lowrank.penalties import NonNegative
 from lowrank.resources import check_memory
 from lowrank.solvers.poisson import apr
-from lowrank.solvers.run import run
+from lowrank.solvers.run import Fitted, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lowrank.solvers.run import Result
 
 
-class PoissonCP:
+class PoissonCP(Fitted):
     r"""Counts as a mixture of components, each a distribution over words in every mode.
 
     .. math:: x_e \sim \mathrm{Poisson}(m_e), \qquad m_e = \sum_r \lambda_r \prod_d A^{(d)}_{e_d r}, \qquad
@@ -122,10 +122,7 @@ class PoissonCP:
         self.weights_ = sums.prod(axis=0)[falling]
         whole = np.where(sums > 0, sums, 1).astype(np.float32)
         self.factors_ = [(u / s)[:, falling] for u, s in zip(result.factors, whole, strict=True)]
-        self.history_ = result.history
-        self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        self.interrupted_ = result.interrupted
+        self._keep(result)
         return self
 
     def components(

@@ -77,6 +77,7 @@ def senses(embedding: Embedding, word: str, *, number: int | None = None, top: i
     [('ship', 'harbor'), ('band', 'jam')]
     """
     check_int("top", top, low=2)
+    embedding = embedding.themes
     u = embedding[word].astype(np.float64)
     association = embedding.unit @ u.astype(embedding.unit.dtype)
     association[embedding.index[word]] = -np.inf
@@ -142,6 +143,7 @@ def induce(
     check_choice("rule", rule, RULES)
     check_int("number", number, low=1)
     known = [[row for w in context if (row := embedding.find(w)) is not None] for context in contexts]
+    embedding = embedding.themes if rule == "product" else embedding
     vectors = embedding.unit
     if rule == "product":
         vectors = unit_rows(vectors * unit_rows(embedding[word][None]))

@@ -11,7 +11,7 @@ from lowrank.embedding import Embedding, unit_rows
 from lowrank.errors import InputError, check_int, check_number
 from lowrank.models.words.pairwise import PPMISVD
 from lowrank.resources import check_memory
-from lowrank.solvers.run import Sweep, run
+from lowrank.solvers.run import Fitted, Sweep, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lowrank.solvers.run import Result
 
 
-class NNSE:
+class NNSE(Fitted):
     r"""Non-negative sparse embedding: each word is a sum of a few of the rows of a dictionary.
 
     .. math:: \min_{A \ge 0,\; \|D_k\|_2 \le 1} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
@@ -124,10 +124,7 @@ class NNSE:
         result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
         self.vectors_, self.dictionary_ = result.factors
         self.zeros_ = float((self.vectors_ == 0).mean())
-        self.history_ = result.history
-        self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        self.interrupted_ = result.interrupted
+        self._keep(result)
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:

@@ -9,13 +9,14 @@ import numpy as np
 from lowrank import kernels, resources
 from lowrank.data import Entries
 from lowrank.embedding import Embedding
-from lowrank.errors import check_int, check_number
+from lowrank.errors import check_int
 from lowrank.losses import Loss, Squared
-from lowrank.objective import Objective, fit, symmetric_terms
+from lowrank.models.words.orders import symmetric_terms
+from lowrank.objective import Objective, fit
 from lowrank.penalties import L2, Penalty, PositiveL1
 from lowrank.resources import check_memory
 from lowrank.solvers.quasi_newton import quasi_newton
-from lowrank.solvers.run import run
+from lowrank.solvers.run import Fitted, run
 from lowrank.solvers.start import best_scale, given_start, positive_start, zero_unlisted
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ COPIES = 28
 """Arrays of the size of the factor that a fit holds at once: 10 pairs of steps and gradients, and what a step needs."""
 
 
-class SymmetricCP:
+class SymmetricCP(Fitted):
     r"""One vector per word, such that the vectors of a tuple multiply to its association.
 
     .. math:: \min_U \sum_n \alpha_n \Big[ \sum_{e} w_e\, \ell(x_e, m_e)
@@ -48,13 +49,14 @@ class SymmetricCP:
         Columns of :math:`U`; the length of a word vector.
     loss : Loss
         :math:`\ell`; squared for associations, ``Poisson()`` for counts.
-    zero_weight : float
-        :math:`z`, how much an unlisted cell counts, in the mean, against a listed one of weight 1.
-    zero_power : float
-        :math:`\kappa`: 0 if all unlisted cells count alike; above, those of words that many entries list count more,
-        as when zeros are drawn by frequency.
+    zero_weight : float, optional
+        :math:`z`, how much an unlisted cell counts, in the mean, against a listed one of weight 1; by default such that
+        together they count 6 times what listed pairs do, 50 times what larger tuples do.
+    zero_power : float, optional
+        :math:`\kappa`, by default 0.75, how much more unlisted cells of words that many entries list count: see
+        :func:`~lowrank.models.words.orders.symmetric_terms`.
     order_weights : sequence of float, optional
-        How much each list of entries counts, relative to its size: see :func:`~lowrank.objective.symmetric_terms`.
+        How much each list of entries counts, relative to its size: see the same function.
     penalty : Penalty
         Applied to :math:`U`; ``NonNegative()`` gives sparse vectors of parts.
     start : ndarray of shape (V, r), optional
@@ -71,17 +73,14 @@ class SymmetricCP:
     threads : int, optional
         All cores by default. The same seed and threads give the same bits.
     watch : callable, optional
-        Called with the :class:`~lowrank.solvers.run.Result` so far after each sweep, such as a
-        :class:`~lowrank.solvers.Checkpoint`.
+        Called with the Result so far after each sweep, such as a :class:`~lowrank.solvers.Checkpoint`.
 
     Attributes
     ----------
     factors_ : list of one ndarray of shape (V, rank)
         :math:`U`.
-    result_ : Result
-        Objective, seconds and held-out loss of each sweep, and why it ended.
-    history_, n_iter_, converged_, interrupted_
-        The objective at the start and after each sweep; sweeps; whether it settled; whether Ctrl-C stopped it.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~lowrank.solvers.run.Fitted`.
     explained_ : list of Fit
         How much of each list is explained: see :func:`~lowrank.objective.fit`.
 
@@ -104,8 +103,8 @@ class SymmetricCP:
         rank: int = 300,
         *,
         loss: Loss = Squared(),
-        zero_weight: float = 0.1,
-        zero_power: float = 0.0,
+        zero_weight: float | None = None,
+        zero_power: float | None = None,
         order_weights: Sequence[float] | None = None,
         penalty: Penalty = L2(0.0),
         start: NDArray[Any] | None = None,
@@ -166,8 +165,7 @@ class SymmetricCP:
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
         """Give the association :math:`m` that the model expects of tuples; shapes (n, order) -> (n,)."""
-        threads = self.threads or resources.cores()
-        return kernels.cp_predict(np.asarray(indices), self.factors_[0], threads=threads)
+        return kernels.cp_predict(np.asarray(indices), self.factors_[0], threads=self.threads or resources.cores())
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
         """Give the rows of :math:`U` their words, and how often these occur."""
@@ -176,27 +174,19 @@ class SymmetricCP:
 
     def _lists(self, entries: Entries | Sequence[Entries]) -> list[Entries]:
         check_int("rank", self.rank, low=1)
-        check_number("zero_power", self.zero_power)
         lists = [entries] if isinstance(entries, Entries) else list(entries)
         self._terms(lists)  # refuses what cannot be explained before any work is done
         return lists
 
     def _terms(self, lists: Sequence[Entries], **how: Any) -> list[Term]:
-        how = {
-            "zero_weight": self.zero_weight,
-            "zero_power": self.zero_power,
-            "order_weights": self.order_weights,
-        } | how
-        return symmetric_terms(lists, self.loss, **how)
+        mine = {name: getattr(self, name) for name in ("zero_weight", "zero_power", "order_weights")}
+        return symmetric_terms(lists, self.loss, **mine | how)
 
     def _run(self, terms: list[Term], start: NDArray[Any], held: Sequence[Entries] = (), **how: Any) -> Self:
         objective = Objective(terms, [self.penalty], threads=self.threads)
         measure = Objective(self._terms(held, zero_weight=0.0), [L2()], threads=self.threads).value if held else None
         how = {"max_iter": self.max_iter, "tol": self.tol} | how
-        self.result_ = run(self.solver(objective, [start]), watch=self.watch, measure=measure, **how)
-        self.factors_, self.history_ = self.result_.factors, self.result_.history
-        self.n_iter_, self.converged_ = self.result_.n_iter, self.result_.converged
-        self.interrupted_ = self.result_.interrupted
+        self.factors_ = self._keep(run(self.solver(objective, [start]), watch=self.watch, measure=measure, **how))
         self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in terms]
         return self
 

@@ -13,7 +13,7 @@ from lowrank.embedding import Embedding
 from lowrank.errors import InputError, check_choice, check_int, check_number
 from lowrank.resources import check_memory
 from lowrank.solvers.hooi import hooi, hosvd
-from lowrank.solvers.run import run
+from lowrank.solvers.run import Fitted, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Start = Literal["random", "hosvd"]
 
 
-class Tucker:
+class Tucker(Fitted):
     r"""Orthonormal directions for each mode, and a core of how strongly each combination of them occurs.
 
     .. math:: \min_{G, U} \tfrac12 \sum_c (x_c - m_c)^2, \qquad
@@ -141,10 +141,7 @@ class Tucker:
         ]
         explained = float(np.vdot(core, core))
         self.explained_ = explained / (explained + 2 * result.history[-1] or 1.0)
-        self.history_ = result.history
-        self.n_iter_ = result.n_iter
-        self.converged_ = result.converged
-        self.interrupted_ = result.interrupted
+        self._keep(result)
         return self
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:

@@ -1,0 +1,186 @@
+"""Word vectors that explain pairs by all their columns, and larger tuples by their non-negative ones, the themes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from lowrank import kernels, resources
+from lowrank.embedding import Embedding
+from lowrank.errors import InputError, check_int, check_number
+from lowrank.losses import Squared
+from lowrank.models.words.orders import symmetric_terms
+from lowrank.models.words.pairwise import PPMISVD
+from lowrank.objective import Objective, fit
+from lowrank.penalties import L2, NonNegative
+from lowrank.resources import check_memory
+from lowrank.solvers.quasi_newton import quasi_newton
+from lowrank.solvers.run import Fitted, run
+from lowrank.solvers.start import best_scale, positive_start, zero_unlisted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from lowrank.data import Entries
+    from lowrank.objective import Slot, Term
+    from lowrank.solvers.run import Result
+
+ALL = (0, 1)
+"""The slot of both factors, side by side."""
+COPIES = 28
+"""Arrays of the size of the factors that a fit holds at once: see :mod:`lowrank.models.words.symmetric`."""
+
+
+class JointCP(Fitted):
+    r"""Free columns for pairs beside non-negative ones for pairs and larger tuples alike.
+
+    .. math:: \min_{A,\, C \ge 0}\ \alpha_2 \sum_{ij} w_{ij} \big(x_{ij} - (AA^\top + CC^\top)_{ij}\big)^2
+              + \sum_{n > 2} \alpha_n \sum_e w_e \Big(x_e - c^{-n} \sum_r \prod_d C_{e_d r}\Big)^2 + \text{zeros}
+
+    One factor for all orders, as in JCP-S, has to serve two ends: what pairs ask for are axes with two poles, such as
+    the eigenvectors of the PPMI matrix, but of the words at a negative pole the product of two is positive and that of
+    three negative, so that a triple of them cannot be explained by it. Here each order has weights of its own for the
+    columns: those of :math:`A` count for pairs alone, those of :math:`C`, the **themes**, for all orders. Products of
+    themes select senses; inner products of whole vectors tell how much two words belong together.
+
+    The sum over the cells that are not listed is exact, and weighs them by how often their words are listed: see
+    :func:`~lowrank.models.words.orders.symmetric_terms`.
+
+    Parameters
+    ----------
+    rank : int
+        Length of a word vector: columns of :math:`A` and :math:`C` together.
+    themes : int, optional
+        Columns of :math:`C`; by default half of them.
+    coupling : float
+        :math:`c`, the scale of the themes in the explanation of pairs; above 0.
+    order_weights : sequence of float, optional
+        How much each order counts: see :func:`~lowrank.models.words.orders.symmetric_terms`. Alike by default.
+    l1 : float
+        Weight of the sum of the themes.
+    max_iter, tol
+        See :func:`~lowrank.solvers.run.run`.
+    seed : int, optional
+        Of the random start of the themes; :math:`A` starts at the eigenvectors of the pairs.
+    threads : int, optional
+        All cores by default. The same seed and threads give the same bits.
+    watch : callable, optional
+        Called with the :class:`~lowrank.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    factors_ : list of two ndarrays of shape (V, rank - themes) and (V, themes)
+        :math:`A` and :math:`C`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~lowrank.solvers.run.Fitted`.
+    explained_ : list of Fit
+        How much of each order is explained: see :func:`~lowrank.objective.fit`.
+
+    References
+    ----------
+    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.4, for one factor of all orders.
+    arXiv:1704.02686
+
+    Examples
+    --------
+    >>> from lowrank.data import Entries
+    >>> pairs = Entries.collect([[0, 1], [0, 2], [1, 2], [3, 4], [3, 5], [4, 5]], [1.0] * 6, 6)
+    >>> triples = Entries.collect([[0, 1, 2], [3, 4, 5]], [2.0, 2.0], 6)
+    >>> model = JointCP(4, themes=2, seed=0, max_iter=200).fit([pairs, triples])
+    >>> listed, unlisted = model.predict(np.array([[0, 1, 2], [0, 1, 5]]))
+    >>> bool(listed > 100 * abs(unlisted))
+    True
+    """
+
+    def __init__(
+        self,
+        rank: int = 300,
+        *,
+        themes: int | None = None,
+        coupling: float = 0.5,
+        order_weights: Sequence[float] | None = None,
+        l1: float = 0.0,
+        max_iter: int = 60,
+        tol: float = 1e-3,
+        seed: int | None = None,
+        threads: int | None = None,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.rank = rank
+        self.themes = themes
+        self.coupling = coupling
+        self.order_weights = order_weights
+        self.l1 = l1
+        self.max_iter = max_iter
+        self.tol = tol
+        self.seed = seed
+        self.threads = threads
+        self.watch = watch
+
+    def fit(self, lists: Sequence[Entries]) -> Self:
+        """Factorize symmetric entries of order 2 and of one or more higher orders.
+
+        Raises
+        ------
+        InputError
+            If there are no pairs or nothing but pairs, entries are not symmetric, empty, all zero or of different
+            sizes, or a parameter is out of range.
+        """
+        themes = self._check(lists)
+        scaled = [replace(x, values=x.values * np.float32(self.coupling**x.order)) for x in lists[1:]]
+        terms = symmetric_terms([lists[0], *scaled], Squared(), order_weights=self.order_weights)
+        size = lists[0].shape[0]
+        self._check_memory(size)
+        rng = np.random.default_rng(self.seed)
+        A = PPMISVD(self.rank - themes, seed=self.seed).fit(lists[0]).vectors_
+        C = NonNegative(self.l1).prox(positive_start(size, themes, rng), 0.0)
+        C = zero_unlisted(C, lists[1:])
+        C = best_scale(terms[1:], C, threads=self.threads)
+        terms = [_explained_by(ALL, terms[0]), *(_explained_by(1, term) for term in terms[1:])]
+        objective = Objective(terms, [L2(), NonNegative(self.l1)], threads=self.threads)
+        sweeps = quasi_newton(objective, [A, C])
+        self.factors_ = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in terms]
+        return self
+
+    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
+        """Give the association that the model expects of tuples; shapes (n, order) -> (n,)."""
+        tuples = np.asarray(indices)
+        threads = self.threads or resources.cores()
+        if tuples.ndim == 2 and tuples.shape[1] == 2:
+            return kernels.cp_predict(tuples, np.hstack(self.factors_), threads=threads)
+        C = self.factors_[1] / np.float32(self.coupling)
+        return kernels.cp_predict(tuples, C, threads=threads)
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the rows of :math:`A` and :math:`C` side by side their words, and how often these occur."""
+        return Embedding(words, np.hstack(self.factors_), counts=counts, themes=self.factors_[1].shape[1])
+
+    def _check(self, lists: Sequence[Entries]) -> int:
+        """Give the number of themes."""
+        check_int("rank", self.rank, low=2)
+        themes = self.rank // 2 if self.themes is None else self.themes
+        check_int("themes", themes, low=1, high=self.rank - 1)
+        if not 0 < check_number("coupling", self.coupling) <= 1:
+            raise InputError(f"coupling must be above 0 and at most 1; got {self.coupling!r}")
+        orders = [entries.order for entries in lists]
+        if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
+            raise InputError(f"joint factorization needs pairs and then larger tuples; got entries of orders {orders}")
+        return themes
+
+    def _check_memory(self, size: int) -> None:
+        copies = COPIES + 2 * (self.threads or resources.cores())
+        check_memory(
+            4.0 * copies * size * self.rank,
+            f"a model of {size:,} words and rank {self.rank}",
+            "lower the rank or the size of the vocabulary",
+        )
+
+
+def _explained_by(slot: Slot, term: Term) -> Term:
+    """Give the same term with another factor for all its modes."""
+    return replace(term, slots=(slot,) * len(term.slots), importance=dict.fromkeys([slot], *term.importance.values()))
