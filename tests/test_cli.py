@@ -437,7 +437,7 @@ def test_vectors_know_where_they_come_from(text, tmp_path):
     """The folder of vectors carries the settings of the run and the counts of its words."""
     succeed("train", text, "--out", tmp_path / "out", *SMALL)
     embedding = Embedding.load(tmp_path / "out")
-    assert embedding.meta["trained"]["width"] == 4
+    assert embedding.meta["trained"]["width"] == [4]
     assert embedding.counts[embedding.index["apollo"]] == 60
 
 

@@ -180,7 +180,9 @@ def test_order_weights_trade_fits():
     lists = [some_entries(1, order=2), some_entries(2, order=3)]
 
     def errors(weights):
-        model = SymmetricCP(2, order_weights=weights, seed=0, tol=1e-6, max_iter=500).fit(lists)
+        model = SymmetricCP(
+            2, zero_weight=0.1, zero_power=0.0, order_weights=weights, seed=0, tol=1e-6, max_iter=500
+        ).fit(lists)
         return [float(np.sum((model.predict(x.indices) - x.values) ** 2)) for x in lists]
 
     pairs_first, triples_first = errors([10.0, 1.0]), errors([0.1, 1.0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from lowrank.errors import InputError
@@ -32,6 +32,8 @@ class Method:
         The orders it can be fitted to.
     joint : bool
         Whether it is fitted to all orders from 2 on at once.
+    pairs : dict
+        What the counts and associations of pairs are by default, where it differs from those of larger tuples.
     """
 
     make: Callable[[Options], Any]
@@ -40,6 +42,13 @@ class Method:
     order: int = 3
     orders: tuple[int, ...] = (2, 3, 4, 5)
     joint: bool = False
+    pairs: Options = field(default_factory=dict)
+
+    def default(self, name: str, orders: tuple[int, ...]) -> tuple[Any, ...]:
+        """Give the default of an option of counts or weights for each order."""
+        usual = {"tuple_min_count": 2, "width": 10, "smoothing": 1.0}[name]
+        pairs = 1 if name == "tuple_min_count" else self.pairs.get(name, usual)
+        return tuple(pairs if order == 2 else usual for order in orders)
 
     @property
     def has(self) -> tuple[str, ...]:

@@ -49,6 +49,14 @@ def per_order(read: Callable[[str], Any]) -> Callable[[Any], tuple[Any, ...]]:
     return values
 
 
+def positive(text: str) -> int:
+    """Read a whole number of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
 def given(words: list[str]) -> list[str]:
     """Replace ``-`` by the words of standard input."""
     return [word for each in words for word in (sys.stdin.read().split() if each == "-" else [each])]

@@ -32,11 +32,32 @@ Order = Annotated[
 TupleMinCount = Annotated[
     Any,
     typer.Option(
-        parser=o.per_order(int),
+        parser=o.per_order(o.positive),
         metavar="N[/N...]",
         help="Drop tuples that are rarer; an N for each order where there are several.",
         show_default="2; 1 for pairs",
         rich_help_panel=o.COUNTS,
+    ),
+]
+PER_ORDER = ("tuple_min_count", "width", "smoothing", "shift", "weights")
+Widths = Annotated[
+    Any,
+    typer.Option(
+        parser=o.per_order(o.positive),
+        metavar="W[/W...]",
+        help="Width of the window; a W for each order where there are several.",
+        show_default="10; 5/10 for jcp",
+        rich_help_panel=o.COUNTS,
+    ),
+]
+Smoothings = Annotated[
+    Any,
+    typer.Option(
+        parser=o.per_order(float),
+        metavar="A[/A...]",
+        help="Power of the words' probabilities; an A for each order where there are several.",
+        show_default="1; 0.75/1 for jcp",
+        rich_help_panel=o.WEIGHTS,
     ),
 ]
 
@@ -60,11 +81,11 @@ def train(
     errors: o.Errors = "strict",
     order: Order = None,
     window: o.Window = "span",
-    width: o.Width = 10,
+    width: Widths = None,
     tuple_min_count: TupleMinCount = None,
     memory: o.Memory = None,
     shift: o.Shift = "1",
-    smoothing: o.Smoothing = 1.0,
+    smoothing: Smoothings = None,
     weights: o.Weights = "log",
     method: o.Method = "cp-sn",
     rank: o.ModelRank = None,
@@ -97,8 +118,9 @@ def train(
     _refuse_idle_options(ctx, source, method)
     _refuse_idle_shelf(keep, source, out)
     orders = _orders(method, order, source)
-    for name in ("tuple_min_count", "shift", "weights"):
-        _each(name, settings[name] or (None,), orders)  # refuses what does not fit the orders before work begins
+    settings = settings | {name: settings[name] or chosen.default(name, orders) for name in PER_ORDER[:3]}
+    for name in PER_ORDER:
+        _each(name, settings[name], orders)  # refuses what does not fit the orders before work begins
     given = read_vectors(start) if start else None
     model = chosen.make({name: settings[name] for name in chosen.has if settings[name] is not None and name != "start"})
     steps, shelf = show.Steps(silent=as_json), Shelf(keep, force=force)
@@ -132,21 +154,21 @@ def _data(
         corpus = corpus_of(source, steps, shelf, _corpus_options(settings), settings["threads"])
         if needs == "corpus":
             return corpus, corpus.vocabulary
-        least = settings["tuple_min_count"] or [1 if n == 2 else 2 for n in orders]
-        windows = {"window": settings["window"], "width": settings["width"]}
         resources = {"threads": settings["threads"], "memory": settings["memory"]}
+        least, widths = (_each(name, settings[name], orders) for name in ("tuple_min_count", "width"))
+        windows = [{"window": settings["window"], "width": width} for width in widths]
         counted = [
-            counts_of(corpus, steps, shelf, {"order": n, **windows, "min_count": at_least}, resources)
-            for n, at_least in zip(orders, _each("tuple_min_count", least, orders), strict=True)
+            counts_of(corpus, steps, shelf, {"order": n, **window, "min_count": at_least}, resources)
+            for n, window, at_least in zip(orders, windows, least, strict=True)
         ]
     vocabulary = counted[0].vocabulary
     if needs == "counts":
         return counted[0].entries, vocabulary
     with steps("weights") as facts:
-        shifts, weights = (_each(name, settings[name], orders) for name in ("shift", "weights"))
+        how = [_each(name, settings[name], orders) for name in ("shift", "smoothing", "weights")]
         lists = [
-            ppmi(counts, shift=shift, smoothing=settings["smoothing"], weights=weight)
-            for counts, shift, weight in zip(counted, shifts, weights, strict=True)
+            ppmi(counts, shift=shift, smoothing=smoothing, weights=weight)
+            for counts, shift, smoothing, weight in zip(counted, *how, strict=True)
         ]
         facts["entries"] = sum(map(len, lists))
     return lists if len(lists) > 1 else lists[0], vocabulary

@@ -82,7 +82,9 @@ def published_tests(kinds: Iterable[str] = QUICK, *, root: Path_ | None = None) 
         "analogies": lambda: partial(_analogies, sets=_questions(root)),
         "recovery": lambda: partial(_recovery, sets=_questions(root)),
         "sentiment": lambda: partial(_sentiment, reviews=datasets.polarity(root)),
-        "senses": lambda: partial(_senses, sets={"semeval-2013": datasets.semeval2013(root)} | datasets.senseval(root)),
+        "senses": lambda: partial(
+            _senses, sets={"semeval-2013": datasets.semeval2013(root), "senseval": _together(datasets.senseval(root))}
+        ),
     }
     return {kind: makers[check_choice("kind", kind, PUBLISHED)]() for kind in kinds}
 

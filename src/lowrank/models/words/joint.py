@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 ALL = (0, 1)
 """The slot of both factors, side by side."""
+PAIRS = 1 / 3
+"""How much pairs count against each larger order; a tenth, a third and one are level on words, see third-order.md."""
 COPIES = 28
 """Arrays of the size of the factors that a fit holds at once: see :mod:`lowrank.models.words.symmetric`."""
 
@@ -59,7 +61,8 @@ class JointCP(Fitted):
     coupling : float
         :math:`c`, the scale of the themes in the explanation of pairs; above 0.
     order_weights : sequence of float, optional
-        How much each order counts: see :func:`~lowrank.models.words.orders.symmetric_terms`. Alike by default.
+        How much each order counts: see :func:`~lowrank.models.words.orders.symmetric_terms`. By default pairs count a
+        third of the others.
     l1 : float
         Weight of the sum of the themes.
     max_iter, tol
@@ -132,7 +135,8 @@ class JointCP(Fitted):
         """
         themes = self._check(lists)
         scaled = [replace(x, values=x.values * np.float32(self.coupling**x.order)) for x in lists[1:]]
-        terms = symmetric_terms([lists[0], *scaled], Squared(), order_weights=self.order_weights)
+        weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
+        terms = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
         size = lists[0].shape[0]
         self._check_memory(size)
         rng = np.random.default_rng(self.seed)

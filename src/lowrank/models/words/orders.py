@@ -56,6 +56,7 @@ def symmetric_terms(
     Examples
     --------
     >>> from lowrank.data import Entries
+    >>> from lowrank.losses import Squared
     >>> pairs, triples = Entries.collect([[0, 1]], [1.0], 3), Entries.collect([[0, 1, 2]], [3.0], 3)
     >>> [term.weight for term in symmetric_terms([pairs, triples], Squared(), zero_weight=0.1)]
     [4.5, 0.16666666666666666]

@@ -1,0 +1,191 @@
+"""What trained vectors are tested by, and how their figures are kept so that models can be compared case by case."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowrank import datasets
+from lowrank.embedding import Embedding
+from lowrank.errors import InputError, check_choice
+from lowrank.files import whole_file
+from lowrank.metrics.analogies import pair_ratio
+from lowrank.metrics.figures import Figure, rank_correlation, ratio
+from lowrank.metrics.outliers import outliers
+from lowrank.metrics.recovery import recovery
+from lowrank.suites import words
+from lowrank.suites.bailey2017.store import described, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from lowrank.datasets import Question
+    from lowrank.metrics.outliers import OutlierGroup
+    from lowrank.suites.bailey2017.models import Variant
+    from lowrank.suites.bailey2017.store import Facts, Store
+    from lowrank.suites.words import Path_, Test
+
+PHRASES = (
+    ("pearl", "bombardment"),
+    ("pearl", "jam"),
+    ("bat", "baseball"),
+    ("bat", "creature"),
+    ("star", "wars"),
+    ("star", "planet"),
+)
+"""The phrases of Table 3 of the paper."""
+NEIGHBOURS = 5
+HALF = "wikisem500 (test half)"
+"""The groups of odd number, from 0, in the order of their files: settings of models were chosen on the others."""
+SPLITS = ("pairs", "questions")
+STUDIED = ("outliers", "own outliers", "outliers, test half")
+"""The tests of the models that belong to a study."""
+STATISTICS = {statistic.__name__: statistic for statistic in (ratio, rank_correlation, pair_ratio)}
+
+
+def chosen_tests(
+    kinds: Iterable[str] = words.PUBLISHED,
+    *,
+    root: Path_ | None = None,
+    pairs: Sequence[Path_] = (),
+    groups: Sequence[Path_] = (),
+    questions: Sequence[Path_] = (),
+) -> tuple[dict[str, Test], dict[str, str]]:
+    """Read the tests of a run, published ones and one's own.
+
+    Parameters
+    ----------
+    kinds : iterable of str
+        Of :data:`~lowrank.suites.words.PUBLISHED`.
+    root : path, optional
+        See :func:`lowrank.datasets.folder`.
+    pairs, groups, questions : sequence of path
+        See :func:`~lowrank.suites.words.own_tests`; questions are asked with and without training on others.
+
+    Returns
+    -------
+    tests : dict
+        By kind.
+    left_out : dict of str to str
+        Why the sets of a kind cannot be had, by kind.
+
+    Raises
+    ------
+    InputError
+        If a kind is no kind, or a file of one's own is absent or malformed.
+    """
+    own = words.own_tests(pairs=pairs, groups=groups, questions=questions)
+    tests: dict[str, Test] = {f"own {kind}": test for kind, test in own.items()}
+    if questions:
+        tests["own recovery"] = partial(_recovery, sets={"own": _joined(questions)})
+    left_out = {}
+    for kind in kinds:
+        check_choice("kind", kind, words.PUBLISHED)
+        try:
+            tests |= _published(kind, root)
+        except InputError as error:
+            left_out[kind] = str(error)
+    return tests, left_out
+
+
+def score_stage(variant: Variant, trained: Facts, tests: Mapping[str, Test], store: Store) -> Facts:
+    """Test a model, unless that is done, and look up the neighbours of the phrases."""
+    folder = store.folder / "scores"
+    folder.mkdir(exist_ok=True)
+    mine = tests if variant.main else {kind: test for kind, test in tests.items() if kind in STUDIED}
+    made_of = {"vectors": trained["vectors"], **{f"test {kind}": _content(test) for kind, test in mine.items()}}
+
+    def make(target: Path | None) -> Facts:
+        vectors = Embedding.load(store.folder / "models" / variant.name)
+        figures, left_out = words.evaluate(vectors, mine)
+        assert target is not None
+        _write_rows(target, figures)
+        found = {figure.name: figure.as_dict() | {"statistic": figure.statistic.__name__} for figure in figures}
+        phrases = {" * ".join(pair): _phrase(vectors, pair) for pair in PHRASES}
+        return {"figures": described(found), "left_out": left_out, "phrases": phrases}
+
+    return store.keep(f"scores/{variant.name}", made_of, make, target=folder / f"{variant.name}.npz")
+
+
+def kept_figure(folder: Path, model: str, figure: Facts) -> Figure:
+    """Give a figure back with its cases, so that it can be compared with that of another model."""
+    with np.load(folder / "scores" / f"{model}.npz", allow_pickle=False) as rows:
+        return Figure(
+            figure["name"],
+            rows[figure["name"]],
+            used=figure["used"],
+            total=figure["total"],
+            statistic=STATISTICS[figure["statistic"]],
+        )
+
+
+def _write_rows(target: Path, figures: Sequence[Figure]) -> None:
+    with whole_file(target) as draft:
+        np.savez_compressed(draft, **{figure.name: figure.rows for figure in figures})  # type: ignore[arg-type]
+
+
+def _content(test: Test) -> str:
+    """Tell a test from one of other cases."""
+    return digest(repr(sorted(test.keywords.items()) if isinstance(test, partial) else test.__qualname__))
+
+
+def _phrase(vectors: Embedding, pair: Sequence[str]) -> list[str] | str:
+    unknown = [word for word in pair if vectors.find(word) is None]
+    if unknown:
+        return f"unknown: {', '.join(unknown)}"
+    return [word for word, _ in vectors.neighbours(*pair, top=NEIGHBOURS)]
+
+
+def _published(kind: str, root: Path_ | None) -> dict[str, Test]:
+    if kind == "recovery":
+        sets = {name: datasets.analogy_questions(name, root=root) for name in datasets.ANALOGIES}
+        return {kind: partial(_recovery, sets=sets)}
+    tests = words.published_tests([kind], root=root)
+    if kind == "outliers":
+        groups = datasets.outlier_groups("wikisem500", root=root)
+        tests = {"outliers, test half": partial(_half, groups=groups), **tests}
+    return tests
+
+
+def _half(embedding: Embedding, groups: Sequence[OutlierGroup]) -> list[Figure]:
+    return _some([partial(_ordered, embedding, groups[1::2], order) for order in words.ORDERS])
+
+
+def _ordered(embedding: Embedding, groups: Sequence[OutlierGroup], order: int) -> list[Figure]:
+    return outliers(embedding, groups, order=order).figures(HALF)
+
+
+def _recovery(embedding: Embedding, sets: Mapping[str, Mapping[str, list[Question]]]) -> list[Figure]:
+    """Take both splits: word pairs held out, and single questions, as Bailey and Aeron did."""
+    return _some(
+        [partial(_split, embedding, name, sections, split) for name, sections in sets.items() for split in SPLITS]
+    )
+
+
+def _split(embedding: Embedding, name: str, sections: Mapping[str, list[Question]], split: str) -> list[Figure]:
+    return recovery(embedding, sections, split=split).figures(f"{name} recovery by {split}")
+
+
+def _some(parts: Iterable[Callable[[], list[Figure]]]) -> list[Figure]:
+    """Give the figures of all parts that cover a case; if none does, the reason of the last."""
+    figures: list[Figure] = []
+    fault = None
+    for part in parts:
+        try:
+            figures += part()
+        except InputError as error:
+            fault = error
+    if fault is not None and not figures:
+        raise fault
+    return figures
+
+
+def _joined(files: Sequence[Path_]) -> dict[str, list[Any]]:
+    sections: dict[str, list[Any]] = {}
+    for file in files:
+        for name, questions in datasets.read_questions(file).items():
+            sections.setdefault(name, []).extend(questions)
+    return sections
