@@ -226,7 +226,7 @@ def test_a_killed_run_goes_on(place, copied):
     assert {path.name for path in changed if len(path.parts) == 1} == {"report.json", "report.md"}
     assert {path.parts[1].partition(".")[0] for path in changed if len(path.parts) > 1} == {"cp-sn", "random"}
     kept = [line for line in run.stdout.splitlines() if line.endswith("kept yes")]
-    assert len(kept) == 6 + 2 * 9 - 3
+    assert len(kept) == 7 + 2 * 9 - 3
 
 
 @pytest.mark.slow

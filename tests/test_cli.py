@@ -24,6 +24,7 @@ from lowrank.solvers import Adam
 
 TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
 SMALL = ["--min-count", "1", "--width", "4", "--rank", "4", "--max-iter", "5", "--tol", "0", "--tuple-min-count", "1"]
+CP_SN = [*SMALL, "--method", "cp-sn"]
 
 
 @pytest.fixture
@@ -342,9 +343,9 @@ def test_orders_have_settings_of_their_own(text, tmp_path):
 
 def test_online_training(text, tmp_path):
     """The online solver has options of its own, which are refused without it."""
-    succeed("train", text, "--out", tmp_path / "a", *SMALL, "--solver", "online", "--step", "0.01", "--batch", "64")
+    succeed("train", text, "--out", tmp_path / "a", *CP_SN, "--solver", "online", "--step", "0.01", "--batch", "64")
     assert "--step is an option of --solver online" in sentence(
-        lowrank("train", text, "--out", tmp_path / "b", *SMALL, "--step", "0.01")
+        lowrank("train", text, "--out", tmp_path / "b", *CP_SN, "--step", "0.01")
     )
     model = METHODS["cp-sn"].make({"solver": "online", "step": 0.01, "batch": 64, "sampled_zeros": 2.0, "seed": 5})
     assert model.solver.keywords == {"rule": Adam(0.01), "batch": 64, "zeros": 2.0, "seed": 5}
@@ -373,7 +374,7 @@ def test_components_of_words(vectors):
 
 def test_train_says_how_long_steps_took(text, tmp_path):
     """Each step has a line with its seconds, and the last line says what was written."""
-    lines = succeed("train", text, "--out", tmp_path / "out", *SMALL).splitlines()
+    lines = succeed("train", text, "--out", tmp_path / "out", *CP_SN).splitlines()
     assert [line.split()[0] for line in lines] == ["corpus", "plan", "count", "weights", "factors", "wrote"]
 
 
@@ -383,13 +384,26 @@ def test_train_from_a_corpus_or_counts(text, tmp_path):
     succeed("corpus", text, "--out", corpus, "--min-count", "1")
     succeed("count", corpus, "--out", counts, "--width", "4", "--min-count", "1")
     outs = [tmp_path / name for name in ("a", "b", "c")]
-    succeed("train", text, "--out", outs[0], *SMALL, "--threads", "1")
-    succeed("train", corpus, "--out", outs[1], *SMALL[2:], "--threads", "1")
+    succeed("train", text, "--out", outs[0], *CP_SN, "--threads", "1")
+    succeed("train", corpus, "--out", outs[1], *CP_SN[2:], "--threads", "1")
     model = ["--rank", "4", "--max-iter", "5", "--tol", "0", "--threads", "1"]
     succeed("train", counts, "--out", outs[2], *model)
     first, *others = [Embedding.load(out).vectors for out in outs]
     for other in others:
         np.testing.assert_array_equal(first, other)
+
+
+def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
+    """Without a method, text is counted by twos and threes, and half of the columns are themes."""
+    done = in_json("train", text, "--out", tmp_path / "out", *SMALL, "--width", "4/5")
+    assert len(done["steps"]["factors"]["explained"]) == 2
+    vectors = Embedding.load(tmp_path / "out")
+    assert (vectors.rank, vectors.themes.rank) == (4, 2)
+    assert (vectors.themes.vectors >= 0).all()
+    assert vectors.meta["trained"]["method"] == "jcp"
+    three = in_json("train", text, "--out", tmp_path / "three", *SMALL, "--themes", "3", "--coupling", "0.3")
+    assert Embedding.load(tmp_path / "three").themes.rank == 3
+    assert three["rank"] == 4
 
 
 def test_train_from_standard_input(text, tmp_path):
@@ -468,7 +482,7 @@ def test_train_of_words_that_never_meet(method, tmp_path):
 
 def test_train_goes_on_from_given_vectors(text, tmp_path):
     """``--start`` takes vectors of the same words: a run that was stopped goes on, and a lower rank grows."""
-    work = ("--keep", tmp_path / "work", *SMALL, "--json")
+    work = ("--keep", tmp_path / "work", *CP_SN, "--json")
     short = json.loads(succeed("train", text, "--out", tmp_path / "short", *work, "--max-iter", "3"))
     more = json.loads(succeed("train", text, "--out", tmp_path / "more", *work, "--start", tmp_path / "short"))
     assert more["steps"]["factors"]["explained"] > short["steps"]["factors"]["explained"]
@@ -489,7 +503,7 @@ def test_train_refuses_settings_of_other_orders_before_it_counts(text, tmp_path)
 
 def test_drawn_zeros_replace_exact_ones(text, tmp_path):
     """``--sampled-zeros`` runs with the other options left out; both kinds of zeros at once are refused."""
-    how = (*SMALL, "--solver", "online", "--sampled-zeros", "1")
+    how = (*CP_SN, "--solver", "online", "--sampled-zeros", "1")
     succeed("train", text, "--out", tmp_path / "out", *how)
     both = lowrank("train", text, "--out", tmp_path / "both", *how, "--zero-weight", "0.1")
     assert "set one of them to 0" in sentence(both)

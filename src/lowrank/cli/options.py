@@ -185,13 +185,14 @@ METHOD_NAMES = Literal[
     "random",
 ]
 Method = Annotated[
-    METHOD_NAMES,
+    METHOD_NAMES | None,
     typer.Option(
         help="jcp: pairs by all columns, larger tuples by non-negative themes. cp-sn, cp-s: symmetric CP of the PPMI"
         " tensor, non-negative with exact zeros, or free. jcp-sn, jcp-s: of all orders from 2 on, by the same columns."
         " cp: a factor for each mode, by alternating least squares. tucker: with a core."
         " cp-apr: of the counts, Poisson. ppmi-svd, nnse, glove: of pairs. cbow, sgns: gensim's word2vec. random:"
         " chance level.",
+        show_default="jcp; cp-sn of a counts folder",
         rich_help_panel=MODEL,
     ),
 ]

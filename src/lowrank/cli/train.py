@@ -87,7 +87,7 @@ def train(
     shift: o.Shift = "1",
     smoothing: Smoothings = None,
     weights: o.Weights = "log",
-    method: o.Method = "cp-sn",
+    method: o.Method = None,
     rank: o.ModelRank = None,
     themes: o.Themes = None,
     coupling: o.Coupling = None,
@@ -114,7 +114,8 @@ def train(
     """Make word vectors of text: read it, count tuples of words, weight them, and factorize."""
     from lowrank.embedding import Embedding, read_vectors
 
-    chosen, settings = METHODS[method], ctx.params
+    method = method or ("cp-sn" if kind_of(source) == "counts" else "jcp")
+    chosen, settings = METHODS[method], ctx.params | {"method": method}
     _refuse_idle_options(ctx, source, method)
     _refuse_idle_shelf(keep, source, out)
     orders = _orders(method, order, source)
