@@ -16,6 +16,7 @@ from lowrank.metrics import multiwords as multiwords_module
 from lowrank.metrics import phrases as phrases_module
 from lowrank.metrics.completion import RULES, Gap, completion
 from lowrank.metrics.multiwords import Candidate, multiwords
+from lowrank.metrics.phrases import RULES as PHRASE_RULES
 from lowrank.metrics.phrases import Phrase, phrases
 
 LETTERS = list("abcdefgh")
@@ -24,6 +25,10 @@ words = st.sampled_from([*LETTERS, "z"])  # the last is unknown
 
 def same_for_all(value):
     return dict.fromkeys(RULES, value)
+
+
+def for_all_four(value):
+    return dict.fromkeys(PHRASE_RULES, value)
 
 
 @st.composite
@@ -96,7 +101,7 @@ def areas(found):
 def test_random_vectors_guess(measure, made):
     """Vectors that know nothing reach one half, by any rule."""
     for found in areas(measure(random_embedding(), made(3000))):
-        assert found == {rule: pytest.approx(0.5, abs=0.04) for rule in RULES}
+        assert found == {rule: pytest.approx(0.5, abs=0.04) for rule in found}
 
 
 @pytest.mark.parametrize(("measure", "made"), SETS)
@@ -106,7 +111,7 @@ def test_equal_vectors_guess(measure, made, rank):
     alike = Embedding([f"w{k}" for k in range(200)], np.full((200, rank), 0.5))
     for vectors in (alike, Embedding(alike.words, 0 * alike.vectors)):
         found = measure(vectors, made(20))
-        assert areas(found) == [same_for_all(0.5)] * len(areas(found))
+        assert all(set(found.values()) == {0.5} for found in areas(found))
         assert found.best == RULES[0]
 
 
@@ -375,14 +380,15 @@ def test_phrases_by_hand():
     """
     embedding = Embedding(LETTERS[:7], [[2, 1], [1, 2], [1, 1], [3, 1], [1, 0], [1, 1], [0, 1]])
     found = phrases(embedding, [Phrase(("a", "b"), ("c", "d"), ("e", "f"))] * 2)
-    assert found.selection == same_for_all(2.5 / 4)  # the sum (3, 3) has the same direction
-    assert found.retrieval == same_for_all(pytest.approx(4.5 / 6))
+    assert found.selection == for_all_four(2.5 / 4)  # the sum (3, 3) has the same direction
+    assert found.retrieval == for_all_four(pytest.approx(4.5 / 6))
     skewed = Embedding(LETTERS[:4], [[4, 1], [1, 2], [4, 1], [5, 3]])
     found = phrases(skewed, [Phrase(("a", "b"), ("c",), ("d",))] * 2)
     # the product (4, 2) and the sum (5, 3); of unit vectors the sum is (1.417, 1.137): slopes 0.5, 0.6, 0.802
-    assert found.selection == {"product": 0, "sum": 0, "cosines": 0}
+    # of the intersection, the cosines with both: .800 of (4, 1), .972 * .844 = .821 of (5, 3)
+    assert found.selection == {"product": 0, "sum": 0, "cosines": 0, "intersection": 0}
     found = phrases(skewed, [Phrase(("a", "b"), ("d",), ("c",))] * 2)
-    assert found.selection == same_for_all(1)
+    assert found.selection == for_all_four(1)
 
 
 def test_perfect_vectors_select_every_sense():
@@ -394,14 +400,14 @@ def test_perfect_vectors_select_every_sense():
     music, war = ("band", "song"), ("ship", "navy")
     cases = [Phrase(("pearl", "jam"), music, war), Phrase(("pearl", "harbor"), war, music)]
     found = phrases(embedding, cases)
-    assert (found.selection, found.retrieval) == (same_for_all(1), same_for_all(1))
+    assert (found.selection, found.retrieval) == (for_all_four(1), for_all_four(1))
     turned = phrases(embedding, [c._replace(own=c.others, others=c.own) for c in cases])
-    assert turned.selection == same_for_all(0)
+    assert turned.selection == for_all_four(0)
     assert turned.retrieval["product"] < 0.5
     # A partner without meaning does not select: product and sum tie, or follow the usual sense.
     vague = Embedding([*embedding.words, "the"], np.vstack([embedding.vectors, [1, 1, 1]]))
     both = [Phrase(("pearl", "the"), music, war), Phrase(("pearl", "the"), war, music)]
-    assert phrases(vague, both).selection == same_for_all(0.5)
+    assert phrases(vague, both).selection == for_all_four(0.5)
 
 
 @given(small_vectors(), st.data())
@@ -418,11 +424,13 @@ def test_phrases_agree_with_their_definition(embedding, data):
         return
     found, vectors = phrases(embedding, cases), floats(embedding)
     assert (found.used, found.total) == (len(usable), len(cases))
-    for rule in RULES:
+    for rule in PHRASE_RULES:
         for k, (title, own, others) in enumerate(usable):
-            u, v = (unit(vectors[w]) if rule == "cosines" else vectors[w] for w in title)
+            u, v = (unit(vectors[w]) if rule in ("cosines", "intersection") else vectors[w] for w in title)
             phrase = unit(u * v if rule == "product" else u + v)
             cosine = {w: float(phrase @ unit(vectors[w])) for w in embedding.words}
+            if rule == "intersection":
+                cosine = {w: max(u @ unit(vectors[w]), 0) * max(v @ unit(vectors[w]), 0) for w in embedding.words}
             rest = [w for w in embedding.words if w not in {*title, *own}]
             for column, those in enumerate((others, rest)):
                 wins = [won(cosine[a], cosine[b]) for a in own for b in those]

@@ -9,7 +9,8 @@ titles share a word with it. With the vector :math:`p` of the phrase, words are 
 * **retrieval**: the same against all words of the vocabulary.
 
 Both are areas under ROC curves, 1/2 by chance. The vector of the phrase is the product of its words' vectors, their
-sum, or the sum of their unit vectors.
+sum, or the sum of their unit vectors. A fourth rule makes no vector: the *intersection* ranks words by the product of
+their cosines with each word of the title, where negative cosines count as zeros.
 
 References
 ----------
@@ -25,7 +26,6 @@ import numpy as np
 
 from lowrank.embedding import unit_rows
 from lowrank.errors import InputError
-from lowrank.metrics.completion import RULES
 from lowrank.metrics.figures import Figure
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from lowrank.embedding import Embedding
 
+RULES = ("product", "sum", "cosines", "intersection")
 BLOCK = 256
 """Phrases ranked at a time."""
 
@@ -109,7 +110,7 @@ def phrases(embedding: Embedding, cases: Iterable[Phrase]) -> Phrases:
     >>> words = Embedding(["pearl", "jam", "harbor", "band", "ship"], [[1, 1], [1, 0], [0, 1], [1, 0], [0, 1]])
     >>> cases = [Phrase(("pearl", "jam"), ("band",), ("ship",)), Phrase(("pearl", "harbor"), ("ship",), ("band",))]
     >>> phrases(words, cases).selection
-    {'product': 1.0, 'sum': 1.0, 'cosines': 1.0}
+    {'product': 1.0, 'sum': 1.0, 'cosines': 1.0, 'intersection': 1.0}
     """
     every = list(cases)
     found = [tuple(_known(embedding, words) for words in case) for case in every]
@@ -134,18 +135,25 @@ def _known(embedding: Embedding, words: tuple[str, ...]) -> NDArray[np.int64]:
 def _areas(embedding: Embedding, cases: list[tuple[NDArray[np.int64], ...]], rule: str) -> NDArray[np.float64]:
     """Give selection and retrieval of each case; shape (n, 2)."""
     embedding = embedding.themes if rule == "product" else embedding
-    vectors = embedding.unit if rule == "cosines" else embedding.vectors
     areas = []
     for start in range(0, len(cases), BLOCK):
         block = cases[start : start + BLOCK]
-        made = [vectors[words].astype(np.float64) for words, _, _ in block]
-        phrase = np.stack([rows.prod(axis=0) if rule == "product" else rows.sum(axis=0) for rows in made])
-        cosines = unit_rows(phrase).astype(embedding.unit.dtype) @ embedding.unit.T
-        for row, (words, own, others) in zip(cosines, block, strict=True):
+        for row, (words, own, others) in zip(_alike(embedding, [w for w, *_ in block], rule), block, strict=True):
             rest = np.ones(len(row), bool)
             rest[words] = rest[own] = False
             areas.append((_area(row[own], row[others]), _area(row[own], row[rest]) if rest.any() else 0.5))
     return np.array(areas)
+
+
+def _alike(embedding: Embedding, titles: list[NDArray[np.int64]], rule: str) -> NDArray[np.float64]:
+    """Tell how much every word of the vocabulary has of each title, by a rule; shape (titles, V)."""
+    if rule == "intersection":
+        unit = embedding.unit
+        return np.stack([np.maximum(unit[words] @ unit.T, 0).prod(axis=0) for words in titles])
+    vectors = embedding.unit if rule == "cosines" else embedding.vectors
+    made = [vectors[words].astype(np.float64) for words in titles]
+    phrase = np.stack([rows.prod(axis=0) if rule == "product" else rows.sum(axis=0) for rows in made])
+    return np.asarray(unit_rows(phrase).astype(embedding.unit.dtype) @ embedding.unit.T)
 
 
 def _area(these: NDArray[np.float64], those: NDArray[np.float64]) -> float:

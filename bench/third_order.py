@@ -1,0 +1,118 @@
+"""What makes third order pay: zeros, their power, orders and columns, one setting changed at a time.
+
+    python bench/third_order.py TRAIN HELD [--rank 100] [--only zeros joint]
+
+TRAIN and HELD are corpora of `lowrank corpus` from WikiExtractor's output: models are trained on the first, and tuples,
+phrases come from the second (cases are made once, and kept beside HELD as HELD-tests). Outlier detection uses
+every second group of WikiSem500 (the other half is kept for reports); similarity is the mean of the ten sets.
+"""
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from lowrank import PPMISVD, Corpus, Embedding, JointCP, NonNegative, SymmetricCP, count, ppmi
+from lowrank.datasets import outlier_groups, read_gaps, read_phrases, similarity_sets, write_gaps, write_phrases
+from lowrank.metrics.completion import completion
+from lowrank.metrics.outliers import outliers
+from lowrank.metrics.phrases import phrases
+from lowrank.metrics.similarity import similarity
+from lowrank.suites import held_out
+
+COLUMNS = (
+    "seconds", "zeros", "OD2 OPP", "OD2 acc", "OD3 OPP", "OD3 acc", "8-8-8", "similarity",
+    "sum", "product", "matched sum", "matched product", "select", "by sums", "retrieve",
+)  # fmt: skip
+
+
+def rows(rank: int) -> dict[str, list[tuple[str, object, tuple[str, ...]]]]:
+    """Give models by study: what it is called, the model, and the tuples that it is fitted to."""
+    triples, both = ("triples",), ("pairs", "triples")
+
+    def cp(**how: object) -> SymmetricCP:
+        return SymmetricCP(rank, penalty=NonNegative(), max_iter=60, tol=0.0, seed=0, **how)
+
+    def joint(**how: object) -> JointCP:
+        return JointCP(**{"rank": rank, "tol": 0.0, "seed": 0} | how)
+
+    return {
+        "pairs": [("PPMI-SVD", PPMISVD(rank, seed=0), ("pairs",))],
+        "zeros": [
+            ("CP-SN, zeros alike, .1", cp(zero_weight=0.1, zero_power=0.0), triples),
+            ("CP-SN, zeros alike, .01", cp(zero_weight=0.01, zero_power=0.0), triples),
+            ("CP-SN, power .5", cp(zero_power=0.5), triples),
+            ("CP-SN, power .75", cp(), triples),
+            ("CP-SN, power 1", cp(zero_power=1.0), triples),
+        ],
+        "joint": [
+            ("JCP-SN, one factor", cp(), both),
+            ("JCP, coupling 1", joint(coupling=1.0), both),
+            ("JCP, coupling .5", joint(), both),
+            ("JCP, coupling .25", joint(coupling=0.25), both),
+            ("JCP, pairs count alike", joint(order_weights=[1.0, 1.0]), both),
+            ("JCP, a third themes", joint(themes=rank // 3), both),
+            ("JCP, two thirds themes", joint(themes=2 * rank // 3), both),
+        ],
+    }
+
+
+def tests(train: Corpus, held: Corpus, place: Path) -> tuple[list, list]:
+    """Make the cases, or read those that were made."""
+    if not place.exists():
+        place.mkdir()
+        write_gaps(place / "gaps.tsv", held_out.gaps(train, held))
+        write_phrases(place / "phrases.tsv", held_out.phrases(train, held))
+    return read_gaps(place / "gaps.tsv"), read_phrases(place / "phrases.tsv")
+
+
+def figures(vectors: Embedding, gaps: list, cases: list) -> list[float]:
+    """Give all but the first two columns."""
+    development = outlier_groups("wikisem500")[::2]
+    found = [outliers(vectors, development, order=order, resamples=1) for order in (2, 3)]
+    scores = [similarity(vectors, pairs).spearman for pairs in similarity_sets().values()]
+    filled, made = completion(vectors, gaps), phrases(vectors, cases)
+    return [
+        *(number for one in found for number in (one.opp, one.accuracy)),
+        outliers(vectors, outlier_groups("8-8-8"), resamples=1).accuracy,
+        float(np.mean(scores)),
+        *(filled.auc[rule] for rule in ("sum", "product")),
+        *(filled.matched[rule] for rule in ("sum", "product")),
+        made.selection["product"],
+        max(made.selection[rule] for rule in made.selection if rule != "product"),
+        made.retrieval["product"],
+    ]
+
+
+def main() -> None:
+    """Fit, test, print a row for each model."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("train", type=Path)
+    parser.add_argument("held", type=Path)
+    parser.add_argument("--rank", type=int, default=100)
+    parser.add_argument("--only", nargs="*", default=["pairs", "zeros", "joint"])
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")  # all run for as many sweeps as they are given
+    train, held = Corpus.open(options.train), Corpus.open(options.held)
+    gaps, cases = tests(train, held, options.held.with_name(f"{options.held.name}-tests"))
+    tuples = {
+        "pairs": ppmi(count(train, order=2, width=5), smoothing=0.75),
+        "triples": ppmi(count(train, order=3, width=10, min_count=2)),
+    }
+    print(f"| rank {options.rank} | {' | '.join(COLUMNS)} |\n|---|{'---|' * len(COLUMNS)}")
+    for study in options.only:
+        for name, model, kinds in rows(options.rank)[study]:
+            lists = [tuples[kind] for kind in kinds]
+            start = time.perf_counter()
+            model.fit(lists if len(lists) > 1 else lists[0])
+            seconds = time.perf_counter() - start
+            vectors = model.embedding(train.vocabulary.words)
+            numbers = [vectors.themes.sparsity, *figures(vectors, gaps, cases)]
+            cells = [f"{seconds:.0f}", *(f"{number:.3f}".removeprefix("0") for number in numbers)]
+            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
