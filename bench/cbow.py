@@ -24,7 +24,7 @@ from lowrank import L2, PPMISVD, Corpus, Embedding, NonNegative, SymmetricCP, co
 def joint(corpus: Corpus, rank: int, sweeps: int, *, eigenvectors: bool, penalty=None) -> Embedding:
     tensors = [ppmi(count(corpus, order=order, width=10, min_count=n)) for order, n in ((2, 2), (3, 5))]
     start = PPMISVD(rank, seed=0).fit(tensors[0]).vectors_ if eigenvectors else None
-    how = {"max_iter": sweeps, "tol": 1e-3 if sweeps > 100 else 0, "zero_weight": 0.1, "seed": 0}
+    how = {"max_iter": sweeps, "tol": 1e-3 if sweeps > 100 else 0, "zero_weight": 0.1, "zero_power": 0.0, "seed": 0}
     model = SymmetricCP(rank, penalty=penalty or L2(), start=start, **how).fit(tensors)
     print(
         f"    {sum(map(len, tensors)):,} entries, {model.n_iter_} sweeps, objective {model.history_[-1]:,.4g}",

@@ -20,7 +20,14 @@ from lowrank.datasets import outlier_groups, similarity_sets
 from lowrank.metrics.outliers import outliers
 from lowrank.metrics.similarity import similarity
 
-STANDARD: dict[str, Any] = {"width": 10, "min_count": 2, "weights": "log", "zero_weight": 0.1, "penalty": NonNegative()}
+STANDARD: dict[str, Any] = {
+    "width": 10,
+    "min_count": 2,
+    "weights": "log",
+    "zero_weight": 0.1,
+    "zero_power": 0.0,
+    "penalty": NonNegative(),
+}
 CHANGES: tuple[dict[str, Any], ...] = (
     {},
     {"penalty": L2()},

@@ -78,7 +78,13 @@ def main() -> None:
     print(f"| setting | {columns} |\n{'|---' * 10}|")
     print(f"| the eigenvectors (PPMI-SVD) | | | | 0.00 | {scores(Embedding(words, eigenvectors))} |", flush=True)
     for name in options.only:
-        setting = {"zero_weight": 0.1, "penalty": NonNegative(), "orders": (2, 3), "sweeps": MARKS[-1]} | SETTINGS[name]
+        setting = {
+            "zero_weight": 0.1,
+            "zero_power": 0.0,
+            "penalty": NonNegative(),
+            "orders": (2, 3),
+            "sweeps": MARKS[-1],
+        } | SETTINGS[name]
         lists = [tensors[order] for order in setting.pop("orders")]
         if "start" in setting:
             setting["start"] = setting["start"](eigenvectors)

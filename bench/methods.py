@@ -23,7 +23,8 @@ from lowrank.metrics.outliers import outliers
 from lowrank.metrics.similarity import similarity
 
 PAIRS = ("--smoothing", "0.75", "--width", "5")
-BOTH = ("--tuple-min-count", "2/5")
+ALIKE = ("--zero-weight", "0.1", "--zero-power", "0")  # the default when the table was made
+BOTH = ("--tuple-min-count", "2/5", *ALIKE)
 SETTINGS: dict[str, tuple[str, ...]] = {
     "random": (),
     "ppmi-svd": PAIRS,
@@ -31,8 +32,9 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "glove": (),
     "cbow": ("--threads", "2"),
     "sgns": ("--threads", "2"),
-    "cp-sn": (),
-    "cp-s": (),
+    "jcp": (),
+    "cp-sn": ALIKE,
+    "cp-s": ALIKE,
     "jcp-sn": BOTH,
     "jcp-s": BOTH,
     "cp": ("--rank", "100"),
