@@ -10,16 +10,18 @@ every second group of WikiSem500 (the other half is kept for reports); similarit
 import argparse
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from lowrank import PPMISVD, Corpus, Embedding, JointCP, NonNegative, SymmetricCP, count, ppmi
+from lowrank import PPMISVD, Corpus, Embedding, Entries, JointCP, NonNegative, SymmetricCP, count, ppmi
 from lowrank.datasets import outlier_groups, read_gaps, read_phrases, similarity_sets, write_gaps, write_phrases
 from lowrank.metrics.completion import completion
 from lowrank.metrics.outliers import outliers
 from lowrank.metrics.phrases import phrases
 from lowrank.metrics.similarity import similarity
+from lowrank.models.words.phrases import phrase_vectors
 from lowrank.suites import held_out
 
 COLUMNS = (
@@ -112,6 +114,17 @@ def main() -> None:
             numbers = [vectors.themes.sparsity, *figures(vectors, gaps, cases)]
             cells = [f"{seconds:.0f}", *(f"{number:.3f}".removeprefix("0") for number in numbers)]
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
+            if study == "pairs":
+                print_counted(vectors, tuples["triples"], cases)
+
+
+def print_counted(vectors: Embedding, triples: Entries, cases: list) -> None:
+    """Phrases from triples, in the space of the vectors."""
+    for blend in (0.0, 0.25, 0.5, 1.0):
+        make = partial(phrase_vectors, vectors, triples, blend=blend)
+        found = phrases(vectors, cases, make=make)
+        print(f"\nphrases from triples, blend {blend}: select {found.selection['made']:.3f},"
+              f" retrieve {found.retrieval['made']:.3f}", flush=True)  # fmt: skip
 
 
 if __name__ == "__main__":

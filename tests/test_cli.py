@@ -253,6 +253,18 @@ def test_compare_needs_two(vectors):
     assert "named twice" in sentence(lowrank("compare", vectors, vectors))
 
 
+def test_phrases_from_triples(vectors, text, tmp_path):
+    """``--counts`` makes vectors of phrases from the triples they occur in; counts of pairs are refused."""
+    succeed("corpus", text, "--out", tmp_path / "corpus", "--min-count", "1")
+    for order in ("2", "3"):
+        succeed("count", tmp_path / "corpus", "--out", tmp_path / order, "--order", order, "--width", "4")
+    found = in_json("phrase", vectors, "apollo", "moon", "--counts", tmp_path / "3", "--top", "3")["phrases"]
+    assert [len(nearest) for nearest in found.values()] == [3]
+    assert not {"apollo", "moon"} & {row["word"] for row in found["apollo moon"]}
+    assert "order 3" in sentence(lowrank("phrase", vectors, "apollo", "moon", "--counts", tmp_path / "2"))
+    assert "two different known words" in sentence(lowrank("phrase", vectors, "apollo", "--counts", tmp_path / "3"))
+
+
 def test_senses_are_told_apart(vectors):
     """The senses of a word come with the words that select them."""
     found = in_json("senses", vectors, "moon", "--number", "2")["senses"]["moon"]

@@ -410,6 +410,18 @@ def test_perfect_vectors_select_every_sense():
     assert phrases(vague, both).selection == for_all_four(0.5)
 
 
+def test_phrases_may_have_vectors_of_their_own():
+    """Vectors that are given take the place of the rules; of the sum of both words they give what the sum does."""
+    embedding = random_embedding()
+    cases = random_phrases(300)
+    usual = phrases(embedding, cases)
+    made = phrases(embedding, cases, make=lambda titles: np.array([embedding.lookup(t).sum(axis=0) for t in titles]))
+    assert made.best == "made"
+    assert made.selection == {"made": pytest.approx(usual.selection["sum"], abs=1e-3)}
+    assert made.retrieval == {"made": pytest.approx(usual.retrieval["sum"], abs=1e-3)}
+    assert "made" in str(made)
+
+
 @given(small_vectors(), st.data())
 def test_phrases_agree_with_their_definition(embedding, data):
     """Comparing pair by pair gives the same, where no two cosines are so close that rounding decides."""

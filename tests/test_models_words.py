@@ -2,14 +2,18 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import reference
 from lowrank.data import Entries
+from lowrank.embedding import Embedding
 from lowrank.errors import InputError
 from lowrank.forms import CP
 from lowrank.losses import Squared
 from lowrank.models.words.joint import JointCP
 from lowrank.models.words.pairwise import PPMISVD
+from lowrank.models.words.phrases import phrase_vectors
 from lowrank.models.words.symmetric import SymmetricCP
 from lowrank.objective import Objective, Term
 from lowrank.penalties import L1, L2, NonNegative
@@ -294,3 +298,44 @@ def test_joint_refusals(parameters, choose, message):
     lists, _ = joint_entries()
     with pytest.raises(InputError, match=message):
         JointCP(**{"rank": 6} | parameters).fit(lists[choose])
+
+
+# ---- phrases from triples
+
+
+@given(seed=st.integers(0, 99), blend=st.sampled_from([0.0, 0.5, 2.0]))
+def test_phrase_vectors_are_sums_over_triples(seed, blend):
+    """The vector of a phrase is the weighted sum of the words that occur with both, in any order of its words."""
+    rng = np.random.default_rng(seed)
+    x = Entries.collect(rng.integers(7, size=(25, 3)), rng.random(25) + 0.1, 7)
+    x = Entries(
+        *(a[(np.diff(x.indices, axis=1) < 0).all(axis=1)] for a in (x.indices, x.values)), x.shape, symmetric=True
+    )
+    words = Embedding("abcdefg", rng.normal(size=(7, 4)))
+    full = reference.dense(x)[0]
+    pairs = [("a", "b"), ("f", "c"), ("a", "b"), ("g", "e")]
+    found = phrase_vectors(words, x, pairs, blend=blend)
+    for (u, v), vector in zip(pairs, found, strict=True):
+        i, j = words.index[u], words.index[v]
+        row, both = full[i, j] @ words.unit, words.unit[i] + words.unit[j]
+        truth = row / (np.linalg.norm(row) or 1) + blend * both / np.linalg.norm(both)
+        np.testing.assert_allclose(vector, truth, atol=1e-6)
+    turned = phrase_vectors(words, x, [(v, u) for u, v in pairs], blend=blend)
+    np.testing.assert_allclose(turned, found, atol=1e-12)
+
+
+def test_phrase_vectors_of_other_vocabularies():
+    """Triples may be of other words: those that the vectors lack are left out."""
+    x = Entries.collect([[0, 1, 2], [0, 1, 3]], [1.0, 5.0], 4)
+    words = Embedding(["ship", "pearl", "harbor"], np.eye(3))
+    (vector,) = phrase_vectors(words, x, [("pearl", "harbor")], words=["pearl", "harbor", "ship", "unknown"], blend=0.0)
+    assert vector.tolist() == [1, 0, 0]
+    assert phrase_vectors(words, x, [], words=["pearl", "harbor", "ship", "unknown"]).shape == (0, 3)
+    for triples, phrase, names, message in (
+        (x, ("pearl", "pearl"), ["pearl", "harbor", "ship", "x"], "two different known words; got 'pearl pearl'"),
+        (x, ("pearl", "x"), ["pearl", "harbor", "ship", "x"], "two different known words; got 'pearl x'"),
+        (x, ("pearl", "harbor"), None, "symmetric triples of 3 words; got order 3"),
+        (Entries.collect([[0, 1]], [1.0], 3), ("pearl", "harbor"), None, "symmetric triples of 3 words; got order 2"),
+    ):
+        with pytest.raises(InputError, match=message):
+            phrase_vectors(words, triples, [phrase], words=names)

@@ -1,11 +1,16 @@
 """``lowrank phrase``: the words nearest to the product of words, which is the sense they select together."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lowrank.cli import faults, show
 from lowrank.cli import options as o
+from lowrank.errors import InputError
+
+if TYPE_CHECKING:
+    from lowrank.embedding import Embedding
 
 Phrase = Annotated[
     list[str],
@@ -15,20 +20,58 @@ Phrase = Annotated[
 ]
 
 
-def phrase(vectors: o.Vectors, words: Phrase, *, top: o.Top = 10, as_json: o.AsJson = False) -> None:
+TripleCounts = Annotated[
+    Path | None,
+    typer.Option(
+        "--counts",
+        metavar="COUNTS",
+        help="Triples counted by `lowrank count`: make vectors of phrases of two words from those they occur in.",
+    ),
+]
+
+
+def phrase(
+    vectors: o.Vectors,
+    words: Phrase,
+    *,
+    counts: TripleCounts = None,
+    top: o.Top = 10,
+    as_json: o.AsJson = False,
+) -> None:
     """Show the words nearest to the product of the vectors of a phrase: the sense that its words select together."""
     from lowrank.embedding import read_vectors
 
     embedding = read_vectors(vectors)
     asked = phrases(o.given(words))
-    nearest = {"*".join(each): embedding.neighbours(*each, top=top) for each in asked}
-    for each in asked:
+    if counts is None:
+        nearest = {"*".join(each): embedding.neighbours(*each, top=top) for each in asked}
+    else:
+        nearest = _counted(embedding, asked, counts, top)
+    for each in asked if counts is None else ():
         if not embedding.phrase(*each).any():
             faults.say(f"warning: {' and '.join(each)} share no theme: their product is zero, and so is every cosine")
     if as_json:
         show.in_json({"phrases": show.pairs(nearest)})
     else:
         show.neighbours(nearest)
+
+
+def _counted(
+    embedding: "Embedding", asked: list[list[str]], counts: Path, top: int
+) -> dict[str, list[tuple[str, float]]]:
+    """Give the neighbours of phrases whose vectors come from the triples they occur in."""
+    from lowrank.models.words.phrases import phrase_vectors
+    from lowrank.text.counts import Counts
+    from lowrank.text.weighting import ppmi
+
+    counted = Counts.open(counts)
+    if counted.entries.order != 3:
+        raise InputError(f"--counts must be of order 3; {counts} holds tuples of {counted.entries.order}")
+    made = phrase_vectors(embedding, ppmi(counted), asked, words=counted.vocabulary.words)
+    return {
+        " ".join(each): embedding.neighbours(vector, top=top, exclude=each)
+        for each, vector in zip(asked, made, strict=True)
+    }
 
 
 def phrases(words: list[str]) -> list[list[str]]:

@@ -29,7 +29,7 @@ from lowrank.errors import InputError
 from lowrank.metrics.figures import Figure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from numpy.typing import NDArray
 
@@ -85,11 +85,13 @@ class Phrases:
         ]
 
     def __str__(self) -> str:
-        rules = "; ".join(f"{r} {self.selection[r]:.3f}, retrieval {self.retrieval[r]:.3f}" for r in RULES)
+        rules = "; ".join(f"{r} {self.selection[r]:.3f}, retrieval {self.retrieval[r]:.3f}" for r in self.selection)
         return f"phrase selection by {rules} ({self.used:,} of {self.total:,} phrases known)"
 
 
-def phrases(embedding: Embedding, cases: Iterable[Phrase]) -> Phrases:
+def phrases(
+    embedding: Embedding, cases: Iterable[Phrase], *, make: Callable[[list[tuple[str, ...]]], Any] | None = None
+) -> Phrases:
     """Rank the words of each case by their cosine with the vector of the phrase.
 
     Parameters
@@ -98,6 +100,8 @@ def phrases(embedding: Embedding, cases: Iterable[Phrase]) -> Phrases:
         Its own policy for unknown words plays no part here: they are left out.
     cases : iterable of Phrase
         Titles and words.
+    make : callable, optional
+        Gives the vectors of a list of titles, of shape (n, R): a rule of its own, ``"made"``, in place of the others.
 
     Raises
     ------
@@ -121,9 +125,13 @@ def phrases(embedding: Embedding, cases: Iterable[Phrase]) -> Phrases:
         raise InputError(
             f"the vocabulary of {len(embedding):,} words knows {len(usable)} of the {len(every):,} phrases"
         )
-    areas = {rule: _areas(embedding, usable, rule) for rule in RULES}
-    selection, retrieval = ({rule: float(areas[rule][:, k].mean()) for rule in RULES} for k in range(2))
-    best = max(RULES, key=lambda rule: areas[rule][::2, 0].mean())
+    if make is None:
+        areas = {rule: _areas(embedding, usable, rule) for rule in RULES}
+    else:
+        vectors = np.asarray(make([tuple(embedding.words[row] for row in words) for words, _, _ in usable]))
+        areas = {"made": _areas(embedding, usable, vectors)}
+    selection, retrieval = ({rule: float(areas[rule][:, k].mean()) for rule in areas} for k in range(2))
+    best = max(areas, key=lambda rule: areas[rule][::2, 0].mean())
     return Phrases(selection, retrieval, best, len(usable), len(every), areas)
 
 
@@ -132,13 +140,22 @@ def _known(embedding: Embedding, words: tuple[str, ...]) -> NDArray[np.int64]:
     return np.array(rows, np.int64)
 
 
-def _areas(embedding: Embedding, cases: list[tuple[NDArray[np.int64], ...]], rule: str) -> NDArray[np.float64]:
-    """Give selection and retrieval of each case; shape (n, 2)."""
-    embedding = embedding.themes if rule == "product" else embedding
+Cases = list[tuple["NDArray[np.int64]", ...]]
+"""Rows of the words of the title, of its own words, and of those of others."""
+
+
+def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give selection and retrieval of each case, by a rule or by vectors of the phrases; shape (n, 2)."""
+    embedding = embedding.themes if isinstance(how, str) and how == "product" else embedding
     areas = []
     for start in range(0, len(cases), BLOCK):
         block = cases[start : start + BLOCK]
-        for row, (words, own, others) in zip(_alike(embedding, [w for w, *_ in block], rule), block, strict=True):
+        titles = [words for words, _, _ in block]
+        if isinstance(how, str):
+            alike = _alike(embedding, titles, how)
+        else:
+            alike = _cosines(embedding, how[start : start + BLOCK])
+        for row, (words, own, others) in zip(alike, block, strict=True):
             rest = np.ones(len(row), bool)
             rest[words] = rest[own] = False
             areas.append((_area(row[own], row[others]), _area(row[own], row[rest]) if rest.any() else 0.5))
@@ -152,8 +169,11 @@ def _alike(embedding: Embedding, titles: list[NDArray[np.int64]], rule: str) -> 
         return np.stack([np.maximum(unit[words] @ unit.T, 0).prod(axis=0) for words in titles])
     vectors = embedding.unit if rule == "cosines" else embedding.vectors
     made = [vectors[words].astype(np.float64) for words in titles]
-    phrase = np.stack([rows.prod(axis=0) if rule == "product" else rows.sum(axis=0) for rows in made])
-    return np.asarray(unit_rows(phrase).astype(embedding.unit.dtype) @ embedding.unit.T)
+    return _cosines(embedding, np.stack([u.prod(axis=0) if rule == "product" else u.sum(axis=0) for u in made]))
+
+
+def _cosines(embedding: Embedding, phrases: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(unit_rows(phrases).astype(embedding.unit.dtype) @ embedding.unit.T)
 
 
 def _area(these: NDArray[np.float64], those: NDArray[np.float64]) -> float:
