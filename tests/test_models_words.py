@@ -311,7 +311,7 @@ def test_phrase_vectors_are_sums_over_triples(seed, blend):
     x = Entries(
         *(a[(np.diff(x.indices, axis=1) < 0).all(axis=1)] for a in (x.indices, x.values)), x.shape, symmetric=True
     )
-    words = Embedding("abcdefg", rng.normal(size=(7, 4)))
+    words = Embedding(list("abcdefg"), rng.normal(size=(7, 4)))
     full = reference.dense(x)[0]
     pairs = [("a", "b"), ("f", "c"), ("a", "b"), ("g", "e")]
     found = phrase_vectors(words, x, pairs, blend=blend)
