@@ -15,6 +15,7 @@ from lowrank.embedding import write_vectors
 from lowrank.files import whole_file, whole_folder, write_meta
 from lowrank.metrics.similarity import similarity
 from lowrank.models.words.pairwise import PPMISVD
+from lowrank.models.words.phrases import phrase_vectors
 from lowrank.models.words.symmetric import SymmetricCP
 from lowrank.penalties import NonNegative
 from lowrank.progress import bar
@@ -89,6 +90,7 @@ def run(out: Path, *, rank: int = 100, seed: int = 1, report: Callable[..., None
             "seconds": clock.seconds,
             "neighbours": {word: _nearest(vectors, word) for word in WORDS},
             "senses": {" * ".join(pair): _nearest(vectors, *pair) for pair in SENSES},
+            "from triples": _from_triples(vectors, triples),
             "sums of the baseline": {" + ".join(pair): _nearest_to_sum(baseline, *pair) for pair in SENSES},
             "scores": _scores({"third order": vectors, "PPMI-SVD": baseline}),
         }
@@ -132,6 +134,14 @@ def _nearest(vectors: Embedding, *words: str) -> list[str]:
     return [word for word, _ in vectors.neighbours(*words, top=8)]
 
 
+def _from_triples(vectors: Embedding, triples: Counts) -> dict[str, list[str]]:
+    made = phrase_vectors(vectors, ppmi(triples), SENSES)
+    return {
+        " and ".join(pair): [word for word, _ in vectors.neighbours(vector, exclude=pair, top=8)]
+        for pair, vector in zip(SENSES, made, strict=True)
+    }
+
+
 def _nearest_to_sum(vectors: Embedding, *words: str) -> list[str]:
     total = sum(vectors.unit[vectors.index[word]] for word in words)
     return [word for word, _ in vectors.neighbours(total, exclude=words, top=8)]
@@ -151,6 +161,7 @@ def _tell(result: dict[str, Any], report: Callable[..., None]) -> None:
         report(f"  {word:<20}{', '.join(nearest)}")
     for title, key in (
         ("third order: the product of two words selects a sense", "senses"),
+        ("the same from the triples that both words occur in (lowrank phrase --counts)", "from triples"),
         ("PPMI-SVD, for comparison: sums of pairwise vectors (their products say nothing)", "sums of the baseline"),
     ):
         report(f"\n{title}")
