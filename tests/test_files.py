@@ -318,3 +318,10 @@ def test_a_missing_extra_travels_between_processes():
 
     error = ForkingPickler.loads(ForkingPickler.dumps(MissingExtraError("gensim", "gensim", "MediaWiki text")))
     assert (str(error), error.name) == ('MediaWiki text needs gensim: pip install "lowrank[gensim]"', "gensim")
+
+
+def test_a_file_is_no_folder_of_ours(tmp_path):
+    """A text given where a corpus is needed is said to be no folder."""
+    (tmp_path / "wiki.txt").write_text("text")
+    with pytest.raises(InputError, match=r"wiki.txt is not a corpus folder: it is not a folder"):
+        read_meta(tmp_path / "wiki.txt", "corpus")

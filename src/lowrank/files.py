@@ -139,7 +139,7 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
     path = Path(folder) / "meta.json"
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         what = "has no meta.json" if Path(folder).is_dir() else "is not a folder"
         raise InputError(f"{folder} is not a {kind or 'lowrank'} folder: it {what}") from None
     except (OSError, ValueError, RecursionError) as error:  # of ValueError: bad UTF-8, bad JSON, endless numbers
