@@ -281,9 +281,21 @@ def test_joint_is_the_same_with_the_same_seed():
     assert not first.converged_
 
 
+def test_joint_goes_on_where_it_stopped():
+    """Given the vectors of a fit that was cut short, the next begins at its objective."""
+    lists, _ = joint_entries()
+    first = JointCP(6, themes=2, seed=3, max_iter=5, tol=0).fit(lists)
+    second = JointCP(6, themes=2, start=np.hstack(first.factors_), max_iter=5, tol=0).fit(lists)
+    assert second.history_[0] == pytest.approx(first.history_[-1], rel=1e-5)
+    assert second.history_[-1] < first.history_[-1]
+
+
 @pytest.mark.parametrize(
     ("parameters", "choose", "message"),
     [
+        ({"start": np.ones((30, 5))}, slice(None), r"start must have 6 columns, .* got \(30, 5\)"),
+        ({"start": -np.ones((30, 6))}, slice(None), "the last 3 not negative"),
+        ({"start": np.ones((29, 6))}, slice(None), "start must have a row for each of 30 words"),
         ({"rank": 1}, slice(None), "rank"),
         ({"themes": 6}, slice(None), "themes"),
         ({"coupling": 0}, slice(None), "coupling must be above 0 and at most 1; got 0"),

@@ -160,7 +160,9 @@ JOINT = (*SYMMETRIC, "order_weights")
 NEURAL = ("epochs", "context", "negative", "threads")
 
 METHODS = {
-    "jcp": Method(_jcp, "ppmi", (*ITERATED, "themes", "coupling", "order_weights", "l1"), orders=(3, 4, 5), joint=True),
+    "jcp": Method(
+        _jcp, "ppmi", (*ITERATED, "themes", "coupling", "order_weights", "l1", "start"), orders=(3, 4, 5), joint=True
+    ),
     "cp": Method(_cp, "ppmi", (*ITERATED, "orthogonal")),
     "cp-s": Method(_free, "ppmi", (*SYMMETRIC, "l2")),
     "cp-sn": Method(_non_negative, "ppmi", (*SYMMETRIC, "l1")),

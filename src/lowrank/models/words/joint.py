@@ -18,7 +18,7 @@ from lowrank.penalties import L2, NonNegative
 from lowrank.resources import check_memory
 from lowrank.solvers.quasi_newton import quasi_newton
 from lowrank.solvers.run import Fitted, run
-from lowrank.solvers.start import best_scale, positive_start, zero_unlisted
+from lowrank.solvers.start import best_scale, given_start, positive_start, zero_unlisted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,14 +61,15 @@ class JointCP(Fitted):
     coupling : float
         :math:`c`, the scale of the themes in the explanation of pairs; above 0.
     order_weights : sequence of float, optional
-        How much each order counts: see :func:`~lowrank.models.words.orders.symmetric_terms`. By default pairs count a
-        third of the others.
+        As in :func:`~lowrank.models.words.orders.symmetric_terms`; by default pairs count a third of the others.
     l1 : float
         Weight of the sum of the themes.
+    start : ndarray of shape (V, rank), optional
+        Where to begin: :math:`A` and :math:`C` side by side, such as the vectors of a fit that was stopped.
     max_iter, tol
         See :func:`~lowrank.solvers.run.run`.
     seed : int, optional
-        Of the random start of the themes; :math:`A` starts at the eigenvectors of the pairs.
+        Of the random start of the themes; :math:`A` starts at eigenvectors.
     threads : int, optional
         All cores by default. The same seed and threads give the same bits.
     watch : callable, optional
@@ -107,6 +108,7 @@ class JointCP(Fitted):
         coupling: float = 0.5,
         order_weights: Sequence[float] | None = None,
         l1: float = 0.0,
+        start: NDArray[Any] | None = None,
         max_iter: int = 60,
         tol: float = 1e-3,
         seed: int | None = None,
@@ -118,6 +120,7 @@ class JointCP(Fitted):
         self.coupling = coupling
         self.order_weights = order_weights
         self.l1 = l1
+        self.start = start
         self.max_iter = max_iter
         self.tol = tol
         self.seed = seed
@@ -139,11 +142,7 @@ class JointCP(Fitted):
         terms = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
         size = lists[0].shape[0]
         self._check_memory(size)
-        rng = np.random.default_rng(self.seed)
-        A = PPMISVD(self.rank - themes, seed=self.seed).fit(lists[0]).vectors_
-        C = NonNegative(self.l1).prox(positive_start(size, themes, rng), 0.0)
-        C = zero_unlisted(C, lists[1:])
-        C = best_scale(terms[1:], C, threads=self.threads)
+        A, C = self._start(lists, terms[1:], themes) if self.start is None else self._given(size, themes)
         terms = [_explained_by(ALL, terms[0]), *(_explained_by(1, term) for term in terms[1:])]
         objective = Objective(terms, [L2(), NonNegative(self.l1)], threads=self.threads)
         sweeps = quasi_newton(objective, [A, C])
@@ -151,14 +150,25 @@ class JointCP(Fitted):
         self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in terms]
         return self
 
+    def _start(self, lists: Sequence[Entries], larger: list[Term], themes: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Take eigenvectors for the free columns, random numbers of the best scale for the themes."""
+        A = PPMISVD(self.rank - themes, seed=self.seed).fit(lists[0]).vectors_
+        C = NonNegative().prox(positive_start(len(A), themes, np.random.default_rng(self.seed)), 0.0)
+        return A, best_scale(larger, zero_unlisted(C, lists[1:]), threads=self.threads)
+
+    def _given(self, size: int, themes: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        given = np.asarray(self.start)
+        U = given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
+        if given.shape != U.shape or (U[:, -themes:] < 0).any():
+            raise InputError(f"start must have {self.rank} columns, the last {themes} not negative; got {given.shape}")
+        return U[:, :-themes], U[:, -themes:]
+
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
         """Give the association that the model expects of tuples; shapes (n, order) -> (n,)."""
-        tuples = np.asarray(indices)
-        threads = self.threads or resources.cores()
+        tuples, threads = np.asarray(indices), self.threads or resources.cores()
         if tuples.ndim == 2 and tuples.shape[1] == 2:
             return kernels.cp_predict(tuples, np.hstack(self.factors_), threads=threads)
-        C = self.factors_[1] / np.float32(self.coupling)
-        return kernels.cp_predict(tuples, C, threads=threads)
+        return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.coupling), threads=threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
         """Give the rows of :math:`A` and :math:`C` side by side their words, and how often these occur."""
