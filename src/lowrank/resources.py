@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lowrank.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def cores() -> int:
@@ -48,3 +55,33 @@ def check_memory(needed: float, what: str, remedy: str) -> None:
         raise InputError(
             f"{what} needs {needed / 2**20:,.0f} MiB of memory and {free / 2**20:,.0f} MiB are free; {remedy}"
         )
+
+
+@contextlib.contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back for the moment, and for ever in processes that start meanwhile: the parent ends them quietly."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # starting it below, as loky does, would let Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def peak_memory() -> int | None:
+    """Give the most memory that this process ever held, in MiB, or None where the system does not tell."""
+    status = Path("/proc/self/status")
+    if status.exists():  # what getrusage says begins with the memory of the process that started this one
+        lines = status.read_text(encoding="ascii").splitlines()
+        return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM:")), None)
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak >> 20 if sys.platform == "darwin" else peak // 1024

@@ -7,8 +7,6 @@ pass over the spill, not over the text, writes the final numbers. Only the word 
 
 from __future__ import annotations
 
-import contextlib
-import signal
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain, count, islice
@@ -18,6 +16,7 @@ import numpy as np
 
 from lowrank.arrays import ArrayWriter
 from lowrank.errors import InputError
+from lowrank.resources import interrupts_held
 from lowrank.text.readers import Piece, clean_markup, nested
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def _in_workers(groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | N
     try:
         pending = deque()  # type: ignore[var-annotated]
         for group in groups:
-            with _interrupts_held():
+            with interrupts_held():
                 pending.append(pool.submit(encode, group, tokenize))
             if len(pending) > 2 * jobs:
                 yield pending.popleft().result()
@@ -237,19 +236,3 @@ def _size(piece: Piece) -> int:
 
 def _kind(value: object) -> str:
     return f"{value!r:.60} ({type(value).__name__})"
-
-
-@contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back for the moment, and for ever in processes that start meanwhile: the parent ends them quietly."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    from multiprocessing import resource_tracker
-
-    resource_tracker.ensure_running()  # starting it below, as loky does, would let Ctrl-C through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

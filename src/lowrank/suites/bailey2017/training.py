@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib.metadata
-import signal
-import sys
 import time
 import warnings
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lowrank import __version__, resources
@@ -21,13 +17,12 @@ from lowrank.text.counts import Counts
 from lowrank.text.weighting import ppmi
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from pathlib import Path
 
     from lowrank.suites.bailey2017.models import Model, Settings, Variant
     from lowrank.suites.bailey2017.store import Facts, Store
 
 PACKAGES = ("numpy", "scipy", "numba", "gensim")
-MIB = 2**20
 
 
 class Job(NamedTuple):
@@ -160,7 +155,7 @@ def _alone(job: Job) -> Facts:
 
     pool = ProcessPoolExecutor(max_workers=1)
     try:
-        with _interrupts_held():
+        with resources.interrupts_held():
             future = pool.submit(_measured, job)
         return dict(future.result())
     except (MemoryError, TerminatedWorkerError):
@@ -172,35 +167,5 @@ def _alone(job: Job) -> Facts:
 
 
 def _measured(job: Job) -> Facts:
-    idle = _peak()
-    return {**fit(job), "idle_mib": idle, "peak_mib": _peak()}
-
-
-def _peak() -> int | None:
-    """Give the most memory that this process ever held, in MiB, or None where the system does not tell."""
-    status = Path("/proc/self/status")
-    if status.exists():  # what getrusage says begins with the memory of the process that started this one
-        lines = status.read_text(encoding="ascii").splitlines()
-        return next((int(line.split()[1]) * 1024 // MIB for line in lines if line.startswith("VmHWM:")), None)
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak // MIB if sys.platform == "darwin" else peak // 1024
-
-
-@contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Keep Ctrl-C from processes that start meanwhile: the parent hears it, and ends them quietly."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    from multiprocessing import resource_tracker
-
-    resource_tracker.ensure_running()  # starting it below, as loky does, would let Ctrl-C through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    idle = resources.peak_memory()
+    return {**fit(job), "idle_mib": idle, "peak_mib": resources.peak_memory()}
