@@ -1,6 +1,7 @@
 """The comparison of Bailey and Aeron, from a small text to its report: what it writes, skips, refuses and says."""
 
 import contextlib
+import inspect
 import itertools
 import json
 import math
@@ -9,16 +10,18 @@ import re
 import shutil
 import signal
 import warnings
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import Embedding, InputError, MissingExtraError, RandomVectors, datasets, plots
+from lowrank import Embedding, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
 from lowrank.cli import app, faults
 from lowrank.datasets import Review
 from lowrank.suites import bailey2017
-from lowrank.suites.bailey2017 import MODELS, Model, Settings, drawing, training
+from lowrank.suites.bailey2017 import MODELS, Model, Settings, drawing, scoring, training
 from lowrank.suites.bailey2017.models import ranks_of, shifts_of, variants
 from lowrank.suites.bailey2017.store import RefusedError, Store, described
 from lowrank.suites.bailey2017.tables import MEASURES
@@ -475,3 +478,16 @@ def test_drawings_show_their_numbers():
     assert [bar.get_height() for bar in ax.containers[0]] == [0.1, 0.3]
     with pytest.raises(InputError, match="'a' must have value, low and high at 3 places"):
         plots.bars({"a": series["a"]}, ["x", "y", "z"])
+
+
+def test_every_statistic_of_a_figure_can_be_read_again():
+    """What the measures compute figures by is known by name where figures are kept."""
+    measures = [import_module(f"lowrank.metrics.{path.stem}") for path in Path(metrics.__path__[0]).glob("*.py")]
+    found = {
+        name
+        for module in measures
+        for name, function in vars(module).items()
+        if inspect.isfunction(function) and [*inspect.signature(function).parameters] == ["rows", "times"]
+    }
+    assert {"ratio", "rank_correlation", "pair_ratio", "harmonic_mean"} <= found
+    assert found == set(scoring.STATISTICS)

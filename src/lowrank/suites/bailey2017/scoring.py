@@ -15,6 +15,7 @@ from lowrank.metrics.analogies import pair_ratio
 from lowrank.metrics.figures import Figure, rank_correlation, ratio
 from lowrank.metrics.outliers import outliers
 from lowrank.metrics.recovery import recovery
+from lowrank.metrics.senses import harmonic_mean
 from lowrank.suites import words
 from lowrank.suites.bailey2017.store import described, digest
 
@@ -43,7 +44,7 @@ HALF = "wikisem500 (test half)"
 SPLITS = ("pairs", "questions")
 STUDIED = ("outliers", "own outliers", "outliers, test half")
 """The tests of the models that belong to a study."""
-STATISTICS = {statistic.__name__: statistic for statistic in (ratio, rank_correlation, pair_ratio)}
+STATISTICS = {statistic.__name__: statistic for statistic in (ratio, rank_correlation, pair_ratio, harmonic_mean)}
 
 
 def chosen_tests(
