@@ -279,6 +279,7 @@ def test_sources_that_cannot_be_used_are_refused(place, tmp_path):
     assert "cannot be read again" in sentence(dash)
     missing = CliRunner().invoke(app, ["reproduce", "bailey2017", "nowhere.txt", "--out", str(tmp_path / "out")])
     assert "nowhere.txt" in sentence(missing)
+    assert not (tmp_path / "out").exists()
     (tmp_path / "meta.json").write_text("{}")
     late = ["reproduce", "bailey2017", str(tmp_path), "--out", str(tmp_path / "out"), "--max-size", "9"]
     assert "too late" in sentence(CliRunner().invoke(app, late))

@@ -416,6 +416,24 @@ def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
     three = in_json("train", text, "--out", tmp_path / "three", *SMALL, "--themes", "3", "--coupling", "0.3")
     assert Embedding.load(tmp_path / "three").themes.rank == 3
     assert three["rank"] == 4
+    succeed("train", text, "--out", tmp_path / "usual", "--min-count", "1", "--rank", "4")
+    usual = Embedding.load(tmp_path / "usual").meta["trained"]
+    assert (usual["width"], usual["smoothing"], usual["tuple_min_count"]) == ([5, 10], [0.75, 1.0], [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--coupling", "0"], "coupling must be above 0 and at most 1; got 0"),
+        (["--themes", "4"], "themes must be a whole number from 1 to 3; got 4"),
+        (["--order-weights", "1/2/3"], "--order-weights takes one value, or one for each of the orders"),
+    ],
+)
+def test_train_refuses_a_model_that_cannot_be_before_it_reads(options, expected, text, tmp_path):
+    """Parameters that do not fit are told before any work is done."""
+    refused = lowrank("train", text, "--out", tmp_path / "out", "--keep", tmp_path / "kept", *SMALL, *options)
+    assert expected in sentence(refused)
+    assert not (tmp_path / "kept").exists()
 
 
 def test_train_from_standard_input(text, tmp_path):
@@ -474,7 +492,7 @@ def test_train_refuses_what_cannot_be(method, text, tmp_path):
     huge = lowrank("train", text, "--out", out, "--method", method, "--min-count", "1", "--rank", "900000000")
     assert re.search("needs .* MiB of memory|rank must be a whole number from 1 to", sentence(huge))
     (tmp_path / "one.txt").write_text("moon " * 50, encoding="utf-8")
-    one = lowrank("train", tmp_path / "one.txt", "--out", out, "--method", method, "--min-count", "1", "--rank", "1")
+    one = lowrank("train", tmp_path / "one.txt", "--out", out, "--method", method, "--min-count", "1", "--rank", "2")
     if METHODS[method].needs == "corpus":  # one word is a vocabulary
         assert len(Embedding.load(out)) == 1
     else:
@@ -627,13 +645,14 @@ def test_warnings_are_one_line(capsys):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent in another way there")
-def test_interrupt_leaves_nothing(tmp_path):
-    """Ctrl-C while text is read: one sentence, exit code 130, nothing written."""
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_leaves_nothing(how, tmp_path):
+    """Ctrl-C or `kill` while text is read: one sentence, exit code 130, nothing written."""
     running = process("corpus", "-", "--out", tmp_path / "out")
     deadline = time.monotonic() + 30
     while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.02)  # until it has begun to write
-    running.send_signal(signal.SIGINT)
+    running.send_signal(how)
     try:
         assert running.wait(30) == faults.INTERRUPTED
     finally:

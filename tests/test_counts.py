@@ -290,7 +290,7 @@ def test_folders_of_other_kinds(folder):
     """Another kind or version is refused, and so are parts that do not fit one another."""
     meta = json.loads((folder / "meta.json").read_text())
     for change, message in [
-        ({"kind": "corpus"}, "holds a corpus; a counts is needed"),
+        ({"kind": "corpus"}, "of kind .corpus.; one of kind .counts. is needed"),
         ({"version": 99}, "version 99 of the counts format"),
         ({"shape": [5, 5, 5]}, "4 words, 4 marginals"),
         ({"shape": [3, 3, 3]}, "index 3 of entry .* lies outside"),

@@ -204,7 +204,7 @@ def test_damaged_content(folder):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "embedding"}, "holds a embedding; a entries is needed"),
+        ({"kind": "embedding"}, "of kind .embedding.; one of kind .entries. is needed"),
         ({"version": 2}, "version 2 of the entries format; this lowrank reads version 1"),
         ({"unlisted": "whatever"}, "unlisted must be one of"),
         ({"shape": [2, 2, 2]}, "lies outside"),

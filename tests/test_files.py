@@ -162,7 +162,7 @@ def test_meta_survives_the_disk(tmp_path):
         (b"\xff\xfe", "meta.json cannot be read"),
         (b"[1, 2]", "does not say what kind of folder"),
         (b'{"version": 1}', "does not say what kind of folder"),
-        (b'{"kind": "songs", "version": 1}', "holds a songs; a poems is needed here"),
+        (b'{"kind": "songs", "version": 1}', "of kind .songs.; one of kind .poems. is needed here"),
         (b'{"kind": "poems", "version": 2}', "version 2 of the poems format; this lowrank reads version 1"),
         (b'{"kind": "poems"}', "version None of the poems format"),
     ],

@@ -284,7 +284,7 @@ def cut(name, size):
 @pytest.mark.parametrize(
     ("damage", "fault"),
     [
-        (change_meta("kind", "counts"), "holds a counts; a corpus is needed"),
+        (change_meta("kind", "counts"), "of kind 'counts'; one of kind 'corpus' is needed"),
         (change_meta("version", 2), "version 2"),
         (change_meta("digest", None), "lacks 'digest'"),
         (change_meta("settings", 1), "lacks 'settings'"),

@@ -147,7 +147,7 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
     if not isinstance(meta, dict) or "kind" not in meta:
         raise InputError(f"{path} does not say what kind of folder it belongs to")
     if kind is not None and meta["kind"] != kind:
-        raise InputError(f"{folder} holds a {meta['kind']}; a {kind} is needed here")
+        raise InputError(f"{folder} is a folder of kind {meta['kind']!r}; one of kind {kind!r} is needed here")
     if version is not None and meta.get("version") != version:
         raise InputError(
             f"{folder} is in version {meta.get('version')!r} of the {kind} format; this lowrank reads version {version}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import signal
+import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +26,7 @@ class Verbs(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb that was asked for."""
-        with in_one_sentence():
+        with ended_as_interrupted(), in_one_sentence():
             return super().invoke(ctx)
 
 
@@ -45,6 +47,19 @@ def in_one_sentence() -> Iterator[None]:
         except (InputError, MissingExtraError, OSError) as error:
             say(_sentence(error))
             raise typer.Exit(BAD_INPUT) from None
+
+
+@contextlib.contextmanager
+def ended_as_interrupted() -> Iterator[None]:
+    """Let a request to end, as `kill` sends it, do what Ctrl-C does: nothing is half-written, no worker stays."""
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextlib.contextmanager

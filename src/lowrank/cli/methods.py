@@ -161,7 +161,12 @@ NEURAL = ("epochs", "context", "negative", "threads")
 
 METHODS = {
     "jcp": Method(
-        _jcp, "ppmi", (*ITERATED, "themes", "coupling", "order_weights", "l1", "start"), orders=(3, 4, 5), joint=True
+        _jcp,
+        "ppmi",
+        (*ITERATED, "themes", "coupling", "order_weights", "l1", "start"),
+        orders=(3, 4, 5),
+        joint=True,
+        pairs={"width": 5, "smoothing": 0.75},
     ),
     "cp": Method(_cp, "ppmi", (*ITERATED, "orthogonal")),
     "cp-s": Method(_free, "ppmi", (*SYMMETRIC, "l2")),

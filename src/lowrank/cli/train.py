@@ -39,7 +39,8 @@ TupleMinCount = Annotated[
         rich_help_panel=o.COUNTS,
     ),
 ]
-PER_ORDER = ("tuple_min_count", "width", "smoothing", "shift", "weights")
+COUNTED, WEIGHED = ("tuple_min_count", "width"), ("shift", "smoothing", "weights")
+"""Settings that each order may have of its own: of counts, and of associations."""
 Widths = Annotated[
     Any,
     typer.Option(
@@ -119,11 +120,14 @@ def train(
     _refuse_idle_options(ctx, source, method)
     _refuse_idle_shelf(keep, source, out)
     orders = _orders(method, order, source)
-    settings = settings | {name: settings[name] or chosen.default(name, orders) for name in PER_ORDER[:3]}
-    for name in PER_ORDER:
-        _each(name, settings[name], orders)  # refuses what does not fit the orders before work begins
+    for name in (*WEIGHED, *(COUNTED if kind_of(source) != "counts" else ())):
+        settings[name] = settings[name] or chosen.default(name, orders)
+    for name in ("tuple_min_count", "width", "shift", "smoothing", "weights", "order_weights"):
+        _each(name, settings[name] or (None,), orders)  # refuses what does not fit the orders before work begins
     given = read_vectors(start) if start else None
     model = chosen.make({name: settings[name] for name in chosen.has if settings[name] is not None and name != "start"})
+    if hasattr(model, "check"):
+        model.check()
     steps, shelf = show.Steps(silent=as_json), Shelf(keep, force=force)
     with whole_folder(out, kind="embedding", overwrite=force) as draft, faults.keeping(shelf.content):
         data, vocabulary = _data(source, steps, shelf, needs=chosen.needs, orders=orders, settings=settings)
@@ -156,7 +160,7 @@ def _data(
         if needs == "corpus":
             return corpus, corpus.vocabulary
         resources = {"threads": settings["threads"], "memory": settings["memory"]}
-        least, widths = (_each(name, settings[name], orders) for name in ("tuple_min_count", "width"))
+        least, widths = (_each(name, settings[name], orders) for name in COUNTED)
         windows = [{"window": settings["window"], "width": width} for width in widths]
         counted = [
             counts_of(corpus, steps, shelf, {"order": n, **window, "min_count": at_least}, resources)
@@ -166,7 +170,7 @@ def _data(
     if needs == "counts":
         return counted[0].entries, vocabulary
     with steps("weights") as facts:
-        how = [_each(name, settings[name], orders) for name in ("shift", "smoothing", "weights")]
+        how = [_each(name, settings[name], orders) for name in WEIGHED]
         lists = [
             ppmi(counts, shift=shift, smoothing=smoothing, weights=weight)
             for counts, shift, smoothing, weight in zip(counted, *how, strict=True)

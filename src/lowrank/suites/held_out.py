@@ -7,6 +7,7 @@ and these test sets are made of the other.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -102,7 +103,13 @@ def gaps(
     check_int("size", size, low=1)
     rng = np.random.default_rng(seed)
     seen, other = count(train, order=order, width=width).entries, count(held, order=order, width=width)
-    associations = ppmi(count(held, order=order, width=width, min_count=min_count))
+    often = np.flatnonzero(other.entries.values >= min_count)
+    if not len(often):
+        raise InputError(f"no tuple of {order} words in span {width} occurs {min_count} times in the text held out")
+    frequent = replace(
+        other.entries, indices=np.asfortranarray(other.entries.indices[often]), values=other.entries.values[often]
+    )
+    associations = ppmi(replace(other, entries=frequent))
     place = np.array([train.vocabulary.index.get(word, -1) for word in held.vocabulary.words])
     tuples = place[associations.indices.astype(np.int64)]
     new = np.flatnonzero((tuples >= 0).all(axis=1))

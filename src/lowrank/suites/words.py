@@ -135,7 +135,8 @@ def made_tests(folder: Path_) -> dict[str, Test]:
     files = {kind: Path(folder) / name for kind, name in MADE.items()}
     found = {kind: readers[kind](file) for kind, file in files.items() if file.exists()}
     if not found:
-        raise InputError(f"{folder} holds none of {', '.join(MADE.values())}")
+        what = "holds none of" if Path(folder).is_dir() else "is no folder; one is needed that holds some of"
+        raise InputError(f"{folder} {what} {', '.join(MADE.values())}")
     return found
 
 

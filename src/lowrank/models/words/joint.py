@@ -109,7 +109,7 @@ class JointCP(Fitted):
         order_weights: Sequence[float] | None = None,
         l1: float = 0.0,
         start: NDArray[Any] | None = None,
-        max_iter: int = 60,
+        max_iter: int = 100,
         tol: float = 1e-3,
         seed: int | None = None,
         threads: int | None = None,
@@ -136,7 +136,10 @@ class JointCP(Fitted):
             If there are no pairs or nothing but pairs, entries are not symmetric, empty, all zero or of different
             sizes, or a parameter is out of range.
         """
-        themes = self._check(lists)
+        themes = self.check()
+        orders = [entries.order for entries in lists]
+        if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
+            raise InputError(f"joint factorization needs pairs and then larger tuples; got entries of orders {orders}")
         scaled = [replace(x, values=x.values * np.float32(self.coupling**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         terms = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
@@ -174,16 +177,19 @@ class JointCP(Fitted):
         """Give the rows of :math:`A` and :math:`C` side by side their words, and how often these occur."""
         return Embedding(words, np.hstack(self.factors_), counts=counts, themes=self.factors_[1].shape[1])
 
-    def _check(self, lists: Sequence[Entries]) -> int:
-        """Give the number of themes."""
+    def check(self) -> int:
+        """Give the number of themes.
+
+        Raises
+        ------
+        InputError
+            If the rank leaves no room for themes beside free columns, or the coupling is out of range.
+        """
         check_int("rank", self.rank, low=2)
         themes = self.rank // 2 if self.themes is None else self.themes
         check_int("themes", themes, low=1, high=self.rank - 1)
         if not 0 < check_number("coupling", self.coupling) <= 1:
             raise InputError(f"coupling must be above 0 and at most 1; got {self.coupling!r}")
-        orders = [entries.order for entries in lists]
-        if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
-            raise InputError(f"joint factorization needs pairs and then larger tuples; got entries of orders {orders}")
         return themes
 
     def _check_memory(self, size: int) -> None:

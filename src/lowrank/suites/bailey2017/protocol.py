@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from lowrank.errors import InputError, MissingExtraError
@@ -15,7 +16,7 @@ from lowrank.suites.bailey2017.tables import Found
 from lowrank.suites.bailey2017.training import model_stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from lowrank.suites.bailey2017.models import Settings, Variant
@@ -69,9 +70,9 @@ def run(
     """
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; name a folder")
-    out.mkdir(exist_ok=True)
     store = Store(out, steps=steps, force=force)
-    corpus, _ = corpus_stage(source, store, settings)
+    with _made(out):
+        corpus, _ = corpus_stage(source, store, settings)
     parts, sizes = split_stage(corpus, store, settings)
     made = tests_stage(parts, store, settings)
     text = {**sizes["train"], "encoding": sizes["encoding"]}
@@ -81,6 +82,19 @@ def run(
         tell(f"left out: {what}: {why}")
     _models(found, parts.train, every, store, alone=alone, tell=tell)
     return report_stage(found, steps)
+
+
+@contextlib.contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make a folder if it is not there, and take it away again if the body fails and leaves nothing in it."""
+    new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if new and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
 
 
 def _models(
