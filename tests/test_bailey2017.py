@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import warnings
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -20,11 +21,14 @@ from typer.testing import CliRunner
 from lowrank import Embedding, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
 from lowrank.cli import app, faults
 from lowrank.datasets import Review
+from lowrank.models.words.phrases import phrase_vectors
 from lowrank.suites import bailey2017
 from lowrank.suites.bailey2017 import MODELS, Model, Settings, drawing, scoring, training
 from lowrank.suites.bailey2017.models import ranks_of, shifts_of, variants
 from lowrank.suites.bailey2017.store import RefusedError, Store, described
 from lowrank.suites.bailey2017.tables import MEASURES
+from lowrank.text.counts import Counts
+from lowrank.text.weighting import ppmi
 
 TOPICS = [
     "moon rocket orbit lunar crew module launch saturn gemini capsule flight pilot",
@@ -39,7 +43,7 @@ SMALL = ("--models", MODELS_TRIED, "--rank", 8, "--min-count", 5, "--quick", "--
 STARTS = (
     *(f"Table {n}:" for n in (1, 2, 3)),
     *("Figures 1 and 2:", "Figure 3:", "Figure 4:"),
-    *("Every model against", "All other tests", "Time and memory", "Counts"),
+    *("Phrases:", "Every model against", "All other tests", "Time and memory", "Counts"),
 )
 STUDIES = ("--shifts", "1,2", "--shift-rank", 4, "--ranks", "4,8")
 
@@ -205,6 +209,29 @@ def test_comparison_is_with_the_best_pairwise_baseline(done):
 
 
 @pytest.mark.slow
+def test_phrases_from_triples_are_those_of_the_counts(done):
+    """The figures are those of vectors made of the triples; the difference is from the best pairwise vectors."""
+    out, report, _ = done
+    vectors, counts = Embedding.load(out / "models" / "cp-sn"), Counts.open(out / "counts" / "triples")
+    cases = datasets.read_phrases(out / "tests" / "phrases.tsv")
+    direct = metrics.phrases.phrases(vectors, cases, make=partial(phrase_vectors, vectors, ppmi(counts))).figures(
+        "direct"
+    )
+    table = next(table for table in report["tables"] if table["name"] == "titles")
+    row = next(dict(zip(table["headings"], row, strict=True)) for row in table["rows"] if row[0] == "cp-sn")
+    for name, figure in zip(("selection", "retrieval"), direct, strict=True):
+        found = row[f"phrases from triples {name}"]
+        assert found["value"] == pytest.approx(figure.value)
+        others = [each["figures"][f"phrases {name}"] for m, each in report["models"].items() if pairwise(m)]
+        above = row[f"phrases from triples {name} above the best pairwise"]
+        assert above["value"] == pytest.approx(figure.value - max(other["value"] for other in others))
+
+
+def pairwise(model):
+    return model in MODELS and MODELS[model].pairwise
+
+
+@pytest.mark.slow
 def test_a_second_run_does_nothing(done, place):
     """Nothing is written again, and the same report comes back."""
     out, report, _ = done
@@ -229,7 +256,7 @@ def test_a_killed_run_goes_on(place, copied):
     assert {path.name for path in changed if len(path.parts) == 1} == {"report.json", "report.md"}
     assert {path.parts[1].partition(".")[0] for path in changed if len(path.parts) > 1} == {"cp-sn", "random"}
     kept = [line for line in run.stdout.splitlines() if line.endswith("kept yes")]
-    assert len(kept) == 7 + 2 * 9 - 3
+    assert len(kept) == 8 + 2 * 9 - 3
 
 
 @pytest.mark.slow

@@ -92,8 +92,29 @@ def phrase_vectors(
     known = [(row, embedding.index[word]) for row, word in enumerate(names) if word in embedding]
     here, there = np.array(known).T
     vectors[here] = embedding.unit[there]
-    both = unit_rows(vectors[pairs[:, 0]] + vectors[pairs[:, 1]])
-    return np.asarray(unit_rows(rows_of_pairs(triples, pairs) @ vectors) + blend * both)
+    return blended(rows_of_pairs(triples, pairs), pairs, vectors, blend=blend)
+
+
+def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: float = BLEND) -> NDArray[np.float64]:
+    """Give the vectors of pairs of words whose rows were looked up: the formula of this module.
+
+    Parameters
+    ----------
+    rows : sparse matrix of shape (n, V)
+        As :func:`rows_of_pairs` gives them.
+    pairs : ndarray of shape (n, 2)
+        The words.
+    unit : ndarray of shape (V, R)
+        Unit vectors of the words.
+    blend : float
+        Weight of the sum of both words.
+
+    Returns
+    -------
+    ndarray of shape (n, R)
+    """
+    both = unit_rows(unit[pairs[:, 0]] + unit[pairs[:, 1]])
+    return np.asarray(unit_rows(rows @ unit) + blend * both)
 
 
 def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:

@@ -9,7 +9,7 @@ from lowrank.errors import InputError, MissingExtraError
 from lowrank.suites import words
 from lowrank.suites.bailey2017.models import variants
 from lowrank.suites.bailey2017.report import report_stage
-from lowrank.suites.bailey2017.scoring import score_stage
+from lowrank.suites.bailey2017.scoring import score_stage, triples_stage
 from lowrank.suites.bailey2017.stages import corpus_stage, counts_stage, split_stage, tests_stage
 from lowrank.suites.bailey2017.store import RefusedError, Store
 from lowrank.suites.bailey2017.tables import Found
@@ -110,6 +110,9 @@ def _models(
     chosen = variants(found.settings)
     for name in dict.fromkeys(name for variant in chosen for name in variant.row.counts):
         found.counts[name] = counts_stage(name, train, store, found.settings)
+    titles = found.folder / "tests" / words.MADE["phrases"]
+    if "triples" in found.counts and "phrases" in tests:
+        tests = {**tests, "phrases from triples": triples_stage(train, titles, store)}
     for variant in chosen:
         try:
             _model(variant, found, train, tests, store, alone=alone)

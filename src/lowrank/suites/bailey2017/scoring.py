@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import load_npz, save_npz
 
 from lowrank import datasets
 from lowrank.embedding import Embedding
@@ -14,20 +16,28 @@ from lowrank.files import whole_file
 from lowrank.metrics.analogies import pair_ratio
 from lowrank.metrics.figures import Figure, rank_correlation, ratio
 from lowrank.metrics.outliers import outliers
+from lowrank.metrics.phrases import phrases
 from lowrank.metrics.recovery import recovery
 from lowrank.metrics.senses import harmonic_mean
+from lowrank.models.words.phrases import blended, rows_of_pairs
 from lowrank.suites import words
+from lowrank.suites.bailey2017.models import COUNTS
 from lowrank.suites.bailey2017.store import described, digest
+from lowrank.text.counts import Counts
+from lowrank.text.weighting import ppmi
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from lowrank.datasets import Question
     from lowrank.metrics.outliers import OutlierGroup
+    from lowrank.metrics.phrases import Phrase
     from lowrank.suites.bailey2017.models import Variant
     from lowrank.suites.bailey2017.store import Facts, Store
     from lowrank.suites.words import Path_, Test
+    from lowrank.text.corpus import Corpus
 
 PHRASES = (
     ("pearl", "bombardment"),
@@ -92,6 +102,24 @@ def chosen_tests(
     return tests, left_out
 
 
+def triples_stage(train: Corpus, tests: Path, store: Store) -> Test:
+    """Look up the triples that hold both words of each title, and give the test that makes their vectors of them."""
+    cases = [case for case in datasets.read_phrases(tests) if len(case.words) == 2]
+    counts, target = store.folder / "counts" / "triples", store.folder / "tests-rows.npz"
+
+    def make(target: Path | None) -> Facts:
+        index = train.vocabulary.index
+        pairs = np.array([[index[word] for word in case.words] for case in cases])
+        assert target is not None
+        with whole_file(target) as draft, draft.open("wb") as file:
+            save_npz(file, rows_of_pairs(ppmi(Counts.open(counts)), pairs))
+        return {"titles": len(cases)}
+
+    made_of = {"corpus": train.digest, "counts": COUNTS["triples"], "titles": digest(repr([c.words for c in cases]))}
+    store.keep("tests-rows", made_of, make, target=target)
+    return partial(_from_triples, cases=cases, rows=target)
+
+
 def score_stage(variant: Variant, trained: Facts, tests: Mapping[str, Test], store: Store) -> Facts:
     """Test a model, unless that is done, and look up the neighbours of the phrases."""
     folder = store.folder / "scores"
@@ -105,8 +133,8 @@ def score_stage(variant: Variant, trained: Facts, tests: Mapping[str, Test], sto
         assert target is not None
         _write_rows(target, figures)
         found = {figure.name: figure.as_dict() | {"statistic": figure.statistic.__name__} for figure in figures}
-        phrases = {" * ".join(pair): _phrase(vectors, pair) for pair in PHRASES}
-        return {"figures": described(found), "left_out": left_out, "phrases": phrases}
+        nearest = {" * ".join(pair): _phrase(vectors, pair) for pair in PHRASES}
+        return {"figures": described(found), "left_out": left_out, "phrases": nearest}
 
     return store.keep(f"scores/{variant.name}", made_of, make, target=folder / f"{variant.name}.npz")
 
@@ -129,8 +157,10 @@ def _write_rows(target: Path, figures: Sequence[Figure]) -> None:
 
 
 def _content(test: Test) -> str:
-    """Tell a test from one of other cases."""
-    return digest(repr(sorted(test.keywords.items()) if isinstance(test, partial) else test.__qualname__))
+    """Tell a test from one of other cases, wherever the run lies."""
+    if not isinstance(test, partial):
+        return digest(test.__qualname__)
+    return digest(repr(sorted((key, v.name if isinstance(v, Path) else v) for key, v in test.keywords.items())))
 
 
 def _phrase(vectors: Embedding, pair: Sequence[str]) -> list[str] | str:
@@ -157,6 +187,17 @@ def _half(embedding: Embedding, groups: Sequence[OutlierGroup]) -> list[Figure]:
 
 def _ordered(embedding: Embedding, groups: Sequence[OutlierGroup], order: int) -> list[Figure]:
     return outliers(embedding, groups, order=order).figures(HALF)
+
+
+def _from_triples(embedding: Embedding, cases: list[Phrase], rows: Path) -> list[Figure]:
+    """Rank words by the vectors of titles that are made of the triples they occur in; the words are the training's."""
+    found, place = load_npz(rows), {case.words: row for row, case in enumerate(cases)}
+
+    def make(titles: list[tuple[str, ...]]) -> NDArray[np.float64]:
+        pairs = np.array([[embedding.index[word] for word in title] for title in titles])
+        return blended(found[[place[title] for title in titles]], pairs, embedding.unit)
+
+    return phrases(embedding, cases, make=make).figures("phrases from triples")
 
 
 def _recovery(embedding: Embedding, sets: Mapping[str, Mapping[str, list[Question]]]) -> list[Figure]:

@@ -49,6 +49,13 @@ COSTING = (
     " the process of a model held, which did nothing else; idle is what it held before it opened any data."
 )
 
+TITLES = ("phrases selection", "phrases retrieval")
+FROM_TRIPLES = tuple(name.replace("phrases", "phrases from triples") for name in TITLES)
+TITLED = (
+    "By the best rule for the vectors of two words, which may be their product, and by vectors made of the triples that"
+    " hold both words; last, how much the latter are above the best pairwise vectors by the best rule for those."
+)
+
 PUBLISHED: dict[str, tuple[float, ...]] = {
     "random": (0.5819, 0.2591, 0.5405, 0.2127),
     "cbow": (0.6542, 0.3731, 0.6162, 0.3034),
@@ -108,7 +115,7 @@ class Found:
 def tables(found: Found) -> list[Table]:
     """Make all tables that the run has figures for."""
     made = [*_outliers(found), *_shifts(found), *_ranks(found), _phrases(found), *_recovered(found), _sentiment(found)]
-    made += [_compared(found), _others(found), _costs(found), _counts(found)]
+    made += [_titles(found), _compared(found), _others(found), _costs(found), _counts(found)]
     return [table for table in made if table["rows"]]
 
 
@@ -140,6 +147,10 @@ def _measured(found: Found, model: str, of: str) -> list[Any]:
     """Give the cells of a model in a table of outlier detection: four figures, and the cases of OD2 and OD3."""
     figures = [found.figure(model, f"{of} {measure}") for measure in MEASURES]
     return [*map(_cell, figures), *(f"{f['used']:,} of {f['total']:,}" if f else None for f in figures[::2])]
+
+
+def _cases(figure: Facts) -> tuple[int, int]:
+    return figure["used"], figure["total"]
 
 
 def _cell(figure: Facts | None) -> Facts | None:
@@ -238,33 +249,49 @@ def _sentiment(found: Found) -> Table:
 
 def _compared(found: Found) -> Table:
     """Compare every model with the best pairwise one, figure by figure, over the same cases."""
-    pairwise = [model for model in found.models if MODELS[model].pairwise]
     rows = []
     for name in found.names(found.models):
-        values = {
-            model: f["value"] for model in pairwise if (f := found.figure(model, name)) and f["value"] is not None
-        }
-        if any(main.match(name) for main in COMPARED) and values:
-            best = max(values, key=lambda model: values[model])
-            others = [_difference(found, model, best, name) for model in found.models]
-            rows.append([name, found.scores[best]["figures"][name]["used"], best, values[best], *others])
+        if any(main.match(name) for main in COMPARED) and (best := _best_pairwise(found, name)):
+            others = [_difference(found, (model, name), (best[0], name)) for model in found.models]
+            rows.append([name, found.scores[best[0]]["figures"][name]["used"], *best, *others])
     headings = ["figure", "cases", "best pairwise", "its value", *found.models]
     title = "Every model against the best pairwise baseline"
     return _table(found, "comparison", title, found.models, headings=headings, rows=rows, notes=[COMPARING])
 
 
-def _difference(found: Found, model: str, best: str, name: str) -> Facts | None:
-    """Give how much a model is above another; None for itself, and where the cases are others."""
-    mine, other = found.figure(model, name), found.figure(best, name)
-    if (
-        model == best
-        or mine is None
-        or other is None
-        or (mine["used"], mine["total"]) != (other["used"], other["total"])
-    ):
+def _best_pairwise(found: Found, name: str) -> tuple[str, float] | None:
+    """Name the pairwise baseline with the highest value of a figure, and give that."""
+    figures = [(model, found.figure(model, name)) for model in found.models if MODELS[model].pairwise]
+    values = {model: figure["value"] for model, figure in figures if figure and figure["value"] is not None}
+    return max(values.items(), key=lambda each: each[1]) if values else None
+
+
+def _difference(found: Found, this: tuple[str, str], that: tuple[str, str]) -> Facts | None:
+    """Give how much a figure of a model is above that of another; None for itself, and where the cases are others."""
+    mine, other = found.figure(*this), found.figure(*that)
+    if this == that or mine is None or other is None or _cases(mine) != _cases(other):
         return None
-    d = difference(kept_figure(found.folder, model, mine), kept_figure(found.folder, best, other))
+    d = difference(kept_figure(found.folder, this[0], mine), kept_figure(found.folder, that[0], other))
     return {"value": d.value, "low": d.low, "high": d.high, "certain": d.certain}
+
+
+def _titles(found: Found) -> Table:
+    """Compare vectors of phrases made of triples with the best that pairwise vectors alone can do."""
+    rows = []
+    for model in found.models:
+        here = {name: found.figure(model, name) for name in (*TITLES, *FROM_TRIPLES)}
+        others = [_best_pairwise(found, name) for name in TITLES]
+        above = [
+            _difference(found, (model, triples), (other[0], name)) if other else None
+            for name, triples, other in zip(TITLES, FROM_TRIPLES, others, strict=True)
+        ]
+        if here[FROM_TRIPLES[0]]:
+            rows.append([model, *map(_cell, here.values()), *above])
+    headings = ["model", *TITLES, *FROM_TRIPLES, *(f"{name} above the best pairwise" for name in FROM_TRIPLES)]
+    return _table(
+        found, "titles", "Phrases: words of an article by its title", found.models, headings=headings, rows=rows,
+        notes=[TITLED],
+    )  # fmt: skip
 
 
 def _others(found: Found) -> Table:
