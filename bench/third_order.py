@@ -1,6 +1,6 @@
 """What makes third order pay: zeros, their power, orders and columns, one setting changed at a time.
 
-    python bench/third_order.py TRAIN HELD [--rank 100] [--only zeros joint]
+    python bench/third_order.py TRAIN HELD [--rank 100] [--only zeros joint interaction]
 
 TRAIN and HELD are corpora of `lowrank corpus` from WikiExtractor's output: models are trained on the first, and tuples,
 phrases come from the second (cases are made once, and kept beside HELD as HELD-tests). Outlier detection uses
@@ -41,6 +41,10 @@ def rows(rank: int) -> dict[str, list[tuple[str, object, tuple[str, ...]]]]:
         return JointCP(**{"rank": rank, "tol": 0.0, "seed": 0} | how)
 
     return {
+        "interaction": [
+            ("CP-SN, specific interaction", cp(), ("specific",)),
+            ("JCP, specific interaction", joint(), ("pairs", "specific")),
+        ],
         "pairs": [("PPMI-SVD", PPMISVD(rank, seed=0), ("pairs",))],
         "zeros": [
             ("CP-SN, zeros alike, .1", cp(zero_weight=0.1, zero_power=0.0), triples),
@@ -99,10 +103,10 @@ def main() -> None:
     warnings.simplefilter("ignore")  # all run for as many sweeps as they are given
     train, held = Corpus.open(options.train), Corpus.open(options.held)
     gaps, cases = tests(train, held, options.held.with_name(f"{options.held.name}-tests"))
-    tuples = {
-        "pairs": ppmi(count(train, order=2, width=5), smoothing=0.75),
-        "triples": ppmi(count(train, order=3, width=10, min_count=2)),
-    }
+    triples = count(train, order=3, width=10, min_count=2)
+    tuples = {"pairs": ppmi(count(train, order=2, width=5), smoothing=0.75), "triples": ppmi(triples)}
+    if "interaction" in options.only:  # what a triple says beyond its pairs: the last part of an ANOVA of all orders
+        tuples["specific"] = ppmi(triples, form="specific", lower=[count(train, order=2, width=10)])
     print(f"| rank {options.rank} | {' | '.join(COLUMNS)} |\n|---|{'---|' * len(COLUMNS)}")
     for study in options.only:
         for name, model, kinds in rows(options.rank)[study]:

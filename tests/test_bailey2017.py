@@ -22,7 +22,7 @@ from lowrank import Embedding, InputError, MissingExtraError, RandomVectors, dat
 from lowrank.cli import app, faults
 from lowrank.datasets import Review
 from lowrank.models.words.phrases import phrase_vectors
-from lowrank.suites import bailey2017
+from lowrank.suites import bailey2017, words
 from lowrank.suites.bailey2017 import MODELS, Model, Settings, drawing, scoring, training
 from lowrank.suites.bailey2017.models import ranks_of, shifts_of, variants
 from lowrank.suites.bailey2017.store import RefusedError, Store, described
@@ -180,7 +180,9 @@ def test_figures_agree(done):
             figure = report["models"][model]["figures"][f"{of} {measure}"]
             assert rows[model][measure] == {key: figure[key] for key in ("value", "low", "high")}
     tests, _ = bailey2017.chosen_tests((), groups=[out.parent / "groups"])
-    for figure in tests["own outliers"](Embedding.load(out / "models" / "cp-s")):
+    figures, _ = words.evaluate(Embedding.load(out / "models" / "cp-s"), tests)
+    assert figures
+    for figure in figures:
         assert report["models"]["cp-s"]["figures"][figure.name]["value"] == pytest.approx(figure.value)
     by_rank = next(figure for figure in report["figures"] if figure["name"].startswith("figure4"))
     assert by_rank["x"] == [4, 8]
@@ -432,7 +434,7 @@ def test_the_half_that_no_setting_was_chosen_on(realdata):
     groups = datasets.outlier_groups("wikisem500", root=realdata)[1::2]
     items = {part for group in groups for item in (*group.cluster, *group.outliers) for part in item.split("_")}
     vectors = Embedding(sorted(items), np.random.default_rng(0).normal(size=(len(items), 4)))
-    figures = tests["outliers, test half"](vectors)
+    figures, _ = words.evaluate(vectors, {"half": tests["outliers, test half"]})
     assert {figure.name.partition(" OD")[0] for figure in figures} == {"wikisem500 (test half)"}
     assert figures[0].used == figures[0].total == sum(len(group.outliers) for group in groups)
     assert left_out == {}

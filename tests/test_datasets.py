@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowrank import InputError, MissingExtraError, datasets
-from lowrank.datasets import read_outlier_group, read_pairs, read_questions
+from lowrank.datasets import read_gaps, read_outlier_group, read_pairs, read_questions, write_gaps
+from lowrank.metrics.completion import Gap
 from lowrank.metrics.outliers import OutlierGroup
 from strategies import plain_words
 
@@ -66,6 +67,7 @@ def test_column_of_the_score(file):
         ("a b\n", "line 1: expected two words and a score"),
         ("# nothing\n", "holds no word pairs"),
         ("w1 w2 score\n", "holds no word pairs"),
+        ("cat dog 7.x\ncat cow 5\n", "line 1: expected a number in field 3; found '7.x'"),
     ],
 )
 def test_malformed_pairs_are_refused(file, text, fault):
@@ -85,7 +87,7 @@ def test_outlier_group_round_trip(tmp_path_factory, cluster, others, end):
 
 @pytest.mark.parametrize(
     ("text", "fault"),
-    [("a\nb\n", "found no empty line"), ("\na\n", "found no empty line"), ("a\n\nb\n\nc\n", "line 4: .* here is more")],
+    [("a\nb\n", "found no empty line"), ("\na\n", "found no empty line"), ("a\n\nb\n\nc\n", "line 5: .* here is more")],
 )
 def test_malformed_outlier_groups_are_refused(file, text, fault):
     """A group without its two parts is named."""
@@ -175,3 +177,21 @@ def test_published_sets(realdata):
     assert all(len(g.cluster) == len(g.outliers) == 8 for g in eight)
     assert sum(len(q) for q in datasets.analogy_questions("msr", root=realdata).values()) == 8000
     assert len(datasets.analogy_questions(root=realdata)) == 14
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ("a b\t\td\te\t1", "a field that should hold words is empty"),
+        ("a b\tc\td x\te\t1", "expected one word; found 'd x'"),
+        ("a b\tc\td\te\tmuch", "expected a number; found 'much'"),
+    ],
+)
+def test_malformed_gaps_are_refused(file, row, fault):
+    """A case of completion has words given, three words, and a number."""
+    path = file("")
+    write_gaps(path, [Gap(("a", "b"), "c", "d", "e", 1.0)])
+    with path.open("a", encoding="utf-8") as lines:
+        lines.write(row + "\n")
+    with pytest.raises(InputError, match=f"line 3: {fault}"):
+        read_gaps(path)

@@ -347,6 +347,14 @@ def test_names_by_hand(tmp_path):
         multiwords(vectors, names(corpus, order=3, min_count=1))
 
 
+def test_names_with_brackets_hide_none_without(tmp_path):
+    """A title is a name whether or not another of the same words, with brackets, comes before it."""
+    articles = [("New York (city)", ["new york city", "new york city sleeps"]), ("New York City", ["city"])]
+    for number, some in enumerate((articles, articles[::-1])):
+        corpus = wiki(tmp_path / f"{number}.txt", some)
+        assert names(corpus, order=3, min_count=2) == [(("new", "york", "city"), True)]
+
+
 def test_names_refuse(tmp_path):
     """Options out of range, and a text that is shorter than a run."""
     corpus = wiki(tmp_path / "wiki.txt", [("New York", ["new york", "a b c d e"])])

@@ -1,12 +1,16 @@
 """Protocols run from one end to the other on real text."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 
-from lowrank import Corpus, Embedding, read_vectors
-from lowrank.suites import demo
+from lowrank import Corpus, Embedding, InputError, datasets, read_vectors
+from lowrank.datasets import Instance, SenseSet
+from lowrank.metrics.completion import Gap
+from lowrank.suites import demo, words
+from lowrank.suites.induction import induction
 from lowrank.text.counts import Counts
 
 
@@ -28,3 +32,102 @@ def test_demo_tells_writes_and_repeats_itself(tmp_path):
     again = demo.run(tmp_path / "demo", rank=20, report=told.append)
     assert again["senses"] == result["senses"]
     np.testing.assert_array_equal(Embedding.load(tmp_path / "demo" / "vectors").vectors, vectors.vectors)
+
+
+# Tests of word vectors
+
+
+def themed(n=40, rank=6, seed=0):
+    """Vectors of which the last half of the columns are themes that decide, and the others are noise."""
+    rng = np.random.default_rng(seed)
+    themes = np.repeat(np.eye(rank // 2), -(-n // (rank // 2)), axis=0)[:n] + 0.01 * rng.random((n, rank // 2))
+    noise = 5 * rng.standard_normal((n, rank // 2))
+    return Embedding([f"w{k}" for k in range(n)], np.hstack([noise, themes]), themes=rank // 2)
+
+
+def gaps_of(vectors, rng):
+    """Pairs of words of one theme: another of it is right, one of another theme is wrong."""
+    kind = vectors.themes.vectors.argmax(axis=1)
+    cases = []
+    for _ in range(60):
+        theme = rng.integers(kind.max() + 1)
+        a, b, c = rng.choice(np.flatnonzero(kind == theme), 3, replace=False)
+        x, y = rng.choice(np.flatnonzero(kind != theme), 2, replace=False)
+        names = [vectors.words[k] for k in (a, b, c, x, y)]
+        cases.append(Gap((names[0], names[1]), *names[2:], 1.0))
+    return cases
+
+
+def test_models_are_compared_by_what_they_are_evaluated_by(tmp_path):
+    """On the words that all know, the figures of a comparison are those of an evaluation, themes and all."""
+    vectors = themed()
+    datasets.write_gaps(tmp_path / "gaps.tsv", gaps_of(vectors, np.random.default_rng(1)))
+    tests = words.made_tests(tmp_path)
+    figures, _ = words.evaluate(vectors, tests)
+    rows, left_out = words.compare({"a": vectors, "b": Embedding(vectors.words, vectors.vectors)}, tests)
+    assert [row.name for row in rows] == [figure.name for figure in figures]
+    np.testing.assert_equal([row.values[0] for row in rows], [figure.value for figure in figures])
+    assert rows[0].values[0] == 1 > rows[0].values[1]
+    assert left_out == {}
+
+
+def test_what_one_set_lacks_does_not_hide_another(tmp_path):
+    """A file of questions, or an order, without a known case is told by its name; the others have their figures."""
+    vectors = themed(9)
+    (tmp_path / "known.txt").write_text("w0 w1 w2 w3\nw1 w0 w3 w2\n")
+    (tmp_path / "other.txt").write_text("x0 x1 x2 x3\n")
+    (tmp_path / "groups").mkdir()
+    (tmp_path / "groups" / "few.txt").write_text("w0\nw1\n\nw3\n")  # enough for pairs, not for triples
+    tests = words.own_tests(questions=[tmp_path / "known.txt", tmp_path / "other.txt"], groups=[tmp_path / "groups"])
+    figures, left_out = words.evaluate(vectors, tests)
+    names = ["groups OD2 OPP", "groups OD2 accuracy", "known 3CosAdd accuracy", "known 3CosMul accuracy"]
+    assert [figure.name for figure in figures] == names
+    assert set(left_out) == {"outliers groups OD3", "outliers groups OD4", "analogies other"}
+    _, missing = words.compare({"a": vectors, "b": vectors}, tests)
+    assert missing == left_out
+
+
+def test_files_of_one_name_are_told_apart(tmp_path):
+    """Two files of the same name in two folders are two sets."""
+    for name, score in (("a", 1), ("b", 2)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "pairs.txt").write_text(f"w0 w1 {score}\nw1 w2 3\nw3 w4 0.5\n")
+    files = [tmp_path / name / "pairs.txt" for name in ("a", "b")]
+    figures, _ = words.evaluate(themed(9), words.own_tests(pairs=files))
+    assert [figure.name for figure in figures] == [f"similarity {file}" for file in files]
+
+
+def contexts(n=30, *, seed=0):
+    """Instances of a word in two senses, each told by the words around it, and vectors that know them."""
+    rng = np.random.default_rng(seed)
+    about = {"fruit": ["apple", "pear", "plum", "fig"], "metal": ["iron", "zinc", "lead", "gold"]}
+    gold, instances = {}, []
+    for k in range(n):
+        sense = ["fruit", "metal"][k % 2]
+        around = " ".join(rng.choice(about[sense], 3))
+        instances.append(Instance(f"date.{k}", "date.n", around, "date", ""))
+        gold[f"date.{k}"] = {sense: 1.0}
+    names = [word for some in about.values() for word in some]
+    vectors = np.repeat(np.eye(2), 4, axis=0) + 0.1 * rng.random((8, 2))
+    return SenseSet(instances, gold), Embedding([*names, "date"], np.vstack([vectors, [[1.0, 1.0]]]))
+
+
+@pytest.mark.parametrize("rule", ["sum", "product"])
+@pytest.mark.parametrize("number", [2, None])
+def test_planted_senses_are_induced(rule, number):
+    """Contexts of two senses fall into two clusters, by either rule; the number may be that of the labels."""
+    test, vectors = contexts()
+    found = induction(vectors, test, number=number, rule=rule)
+    assert (found.v_measure, found.paired_f, found.fuzzy_nmi) == pytest.approx((1, 1, 1))
+
+
+def test_contexts_that_cannot_be_answered_count(tmp_path):
+    """Models that answer different contexts are compared over all of them; no number of senses is no None."""
+    test, vectors = contexts()
+    blind = Embedding(vectors.words, vectors.vectors * (np.arange(9) > 0)[:, None] * (np.arange(9) > 3)[:, None])
+    sets = {"senses": partial(words._senses, sets={"senseval": test})}
+    rows, _ = words.compare({"seeing": vectors, "blind": blind}, sets)
+    assert {row.used for row in rows} == {30}
+    assert all(row.differences[0].value < 0 for row in rows)
+    with pytest.raises(InputError, match="number"):
+        induction(vectors, test, number=0)

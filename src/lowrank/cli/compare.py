@@ -38,15 +38,16 @@ def compare(
     names = _names(vectors)
     tests = suite.chosen(data=data, kinds=kinds, made=made, pairs=pairs, groups=groups, questions=questions)
     models = {name: read_vectors(path) for name, path in zip(names, vectors, strict=True)}
-    rows = words.compare(models, tests)
+    rows, left_out = words.compare(models, tests)
     if as_json:
-        show.in_json({"models": names, "figures": [_as_dict(row, names) for row in rows]})
+        show.in_json({"models": names, "figures": [_as_dict(row, names) for row in rows], "left_out": left_out})
         return
     others = [f"{name} - {names[0]}" for name in names[1:]]
     show.table(
         ["test", "cases", *names, *others],
         [[row.name, row.used, *row.values, *(_told(d) for d in row.differences)] for row in rows],
     )
+    suite.tell(left_out, any_figure=bool(rows))
 
 
 def _names(paths: list[Path]) -> list[str]:

@@ -1,10 +1,7 @@
 """``lowrank evaluate``: what word vectors know, by every test there is, always with what it covers."""
 
-import typer
-
 from lowrank.cli import options as o
 from lowrank.cli import show, suite
-from lowrank.errors import InputError
 
 
 def evaluate(
@@ -33,7 +30,4 @@ def evaluate(
         headings,
         [[r["name"], r["value"], (r["low"], r["high"]), r["chance"], r["used"], r["total"]] for r in rows],
     )
-    for kind, why in left_out.items():
-        typer.echo(f"left out: {kind}: {why}", err=True)
-    if not rows:
-        raise InputError("no test covers any case")
+    suite.tell(left_out, any_figure=bool(rows))

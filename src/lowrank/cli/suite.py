@@ -72,3 +72,17 @@ def chosen(
     elif data is not None:
         raise InputError("--data has no effect: no published set is asked for; add --kind")
     return tests
+
+
+def tell(left_out: dict[str, str], *, any_figure: bool) -> None:
+    """Say what could not be tested, and why.
+
+    Raises
+    ------
+    InputError
+        If that is everything.
+    """
+    for name, why in left_out.items():
+        typer.echo(f"left out: {name}: {why}", err=True)
+    if not any_figure:
+        raise InputError("no test covers any case")

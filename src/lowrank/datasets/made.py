@@ -51,7 +51,13 @@ def read_gaps(path: Where) -> list[Gap]:
     [Gap(given=('pearl', 'jam'), answer='band', wrong='ship', matched='war', association=2.5)]
     """
     return [
-        Gap(_words(where, given), answer, wrong, matched, _number(where, association))
+        Gap(
+            _words(where, given),
+            _word(where, answer),
+            _word(where, wrong),
+            _word(where, matched),
+            _number(where, association),
+        )
         for where, (given, answer, wrong, matched, association) in _rows(path, GAPS)
     ]
 
@@ -111,6 +117,13 @@ def _rows(path: Where, headings: Sequence[str]) -> Iterator[tuple[str, list[str]
                 f"{path}, line {number}: expected {len(headings)} fields between tabs; found {len(fields)}"
             )
         yield f"{path}, line {number}", fields
+
+
+def _word(where: str, field: str) -> str:
+    words = _words(where, field)
+    if len(words) > 1:
+        raise InputError(f"{where}: expected one word; found {field!r}")
+    return words[0]
 
 
 def _words(where: str, field: str) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from lowrank.metrics.outliers import OutlierGroup
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
 
 Pair = tuple[str, str, float]
 Question = tuple[str, str, str, str]
@@ -163,11 +162,11 @@ def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) 
     column, pairs = score if isinstance(score, int) else None, []
     if column is not None and column < 2:
         raise InputError(f"score must be the number of a column of at least 2; got {column}")
-    for first, (where, line) in zip(_first_then_not(), lines(Path(path)), strict=False):
+    for number, (where, line) in enumerate(lines(Path(path))):
         fields = _fields(line)
         if column is None:
             column = _score_column(where, fields, score)
-        if first and _is_heading(fields):
+        if number == 0 and _is_heading(fields):
             continue
         pairs.append(_pair(where, fields, column))
     if not pairs:
@@ -185,11 +184,15 @@ def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
     """
     file = Path(path)
     parts: list[list[str]] = [[]]
-    for number, line in enumerate(text(file).strip().splitlines(), 1):
-        if line.strip():
-            parts[-1].append(line.strip())
-        elif parts[-1]:  # several empty lines count as one
+    after_empty = False
+    for number, line in enumerate(text(file).splitlines(), 1):
+        if not line.strip():
+            after_empty = True
+            continue
+        if after_empty and parts[-1]:  # several empty lines count as one
             parts.append([])
+        after_empty = False
+        parts[-1].append(line.strip())
         if len(parts) > 2:
             raise InputError(
                 f"{file}, line {number}: a group has cluster words, one empty line, outliers; here is more"
@@ -242,12 +245,6 @@ def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:
     return sections
 
 
-def _first_then_not() -> Iterator[bool]:
-    yield True
-    while True:
-        yield False
-
-
 def _fields(line: str) -> list[str]:
     separator = next((mark for mark in "\t,;" if mark in line), None)
     return [field.strip() for field in line.split(separator)]
@@ -264,7 +261,7 @@ def _score_column(where: str, first: list[str], score: int | str | None) -> int:
 
 
 def _is_heading(fields: list[str]) -> bool:
-    return len(fields) > 2 and not any(map(_is_number, fields[2:]))
+    return len(fields) > 2 and not any(field.lstrip("+-.")[:1].isdigit() or _is_number(field) for field in fields[2:])
 
 
 def _pair(where: str, fields: list[str], column: int) -> Pair:

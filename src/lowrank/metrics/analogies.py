@@ -68,9 +68,13 @@ class Analogies:
         return f"accuracy {self.accuracy:.3f} ({self.covered:,} of {self.total:,} questions known)"
 
     def figures(self, prefix: str) -> list[Figure]:
-        """Give the accuracy over all questions, and over semantic and syntactic ones; see :func:`pair_figure`."""
+        """Give the accuracy over all questions and, if there are both, over semantic and syntactic ones.
+
+        See :func:`kind_of` and :func:`pair_figure`.
+        """
         figures = []
-        for kind in ("", *KINDS):
+        kinds = KINDS if len({kind_of(name) for name in self.sections}) > 1 else ()
+        for kind in ("", *kinds):
             names = [name for name in self.answers if kind in {"", kind_of(name)}]
             asked = [(question, float(right), 1.0) for name in names for question, right in self.answers[name]]
             if asked:
@@ -113,6 +117,9 @@ def analogies(
     check_choice("method", method, ("add", "mul"))
     size = len(embedding) if limit is None else min(check_int("limit", limit, low=1), len(embedding))
     asked = {name: list(questions) for name, questions in sections.items()}
+    for question in (question for questions in asked.values() for question in questions):
+        if len(question) != 4:
+            raise InputError(f"a question must be four words; got {question!r}")
     known = {name: known_questions(embedding, questions, size) for name, questions in asked.items()}
     results, answers = {}, {}
     with bar("analogies", total=sum(len(rows) for _, rows in known.values())) as advance:

@@ -86,7 +86,7 @@ class Figure:
     rows : ndarray of shape (n, k)
         One per unit, such as what it adds to numerator and denominator; what the statistic takes.
     used, total : int
-        Cases that count, and all; the others have unknown words.
+        Cases that count, and all; the others have unknown words, or served to train or to choose a rule.
     statistic : callable
         :func:`ratio` or :func:`rank_correlation`.
     chance : float, optional

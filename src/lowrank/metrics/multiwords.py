@@ -74,7 +74,7 @@ class Multiwords:
         """
         shares = self.shares[self.best][1::2]
         rows = np.stack([shares, np.ones(len(shares))], axis=1)
-        return [Figure(f"{prefix} AUC", rows, self.used, self.total, chance=0.5)]
+        return [Figure(f"{prefix} AUC", rows, self.used - self.names + len(shares), self.total, chance=0.5)]
 
     def __str__(self) -> str:
         rules = ", ".join(f"{rule} {self.auc[rule]:.3f}" for rule in RULES)

@@ -13,9 +13,11 @@ instances, which maps the last fifth, and so five times (:func:`remap`). Of what
 the sets of senses, positionally weighted Kendall's tau their order, weighted NDCG their weights (:func:`jaccard`,
 :func:`tau`, :func:`wndcg`).
 
-Definitions are those of SemEval-2013 task 13 as its scorer computes them. What a reader might not expect: an instance
-that alone has its sense counts 0 in B-cubed, whatever its labels (so gold labels against themselves reach .992 there);
-an answer without any known sense has a tau of 1 if there is one gold sense (so one sense per instance reaches .94); and
+Definitions are those of SemEval-2013 task 13 as its scorer computed them for the figures that the task published; all
+are recalls, over the instances with gold senses. (Since May 2013 the scorer leaves an answer that is mapped to nothing
+out, as if it had not been given.) What a reader might not expect: an instance that alone has its sense counts 0 in
+B-cubed, whatever its labels (so gold labels against themselves reach .992 there); an answer without any known sense has
+a tau of 1 if there is one gold sense (so one sense per instance reaches .94, and many small clusters gain by it); and
 the scorer's NDCG of a perfect answer is .75 at most, since its ideal lacks the "- 1" of the gain: that one is
 ``wndcg_published``, to be compared with published figures, beside ``wndcg`` with the "- 1", which reaches 1.
 
@@ -344,9 +346,9 @@ def _figures(lemmas: Mapping[str, LemmaScores]) -> list[Figure]:
     rows = {name: (of[name] * size, size) for name in ("jaccard", "tau", "wndcg", "wndcg_published")}
     rows |= {"fuzzy_nmi": (of["fuzzy_nmi"], ones), "fuzzy_bcubed": (of["bcubed_precision"], of["bcubed_recall"])}
     rows |= {name: (of[name], ones) for name in ("v_measure", "paired_f") if not np.isnan(of[name]).any()}
-    used, total = int(of["answered"].sum()), int(size.sum())
+    total = int(size.sum())  # unanswered ones count too
     statistics = {"fuzzy_bcubed": harmonic_mean}
-    return [Figure(name, np.stack(pair, 1), used, total, statistics.get(name, ratio)) for name, pair in rows.items()]
+    return [Figure(name, np.stack(pair, 1), total, total, statistics.get(name, ratio)) for name, pair in rows.items()]
 
 
 def _without_nan(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,7 +51,12 @@ class Similarity:
         return fields | {"spearman": None if math.isnan(self.spearman) else self.spearman}
 
     def figure(self, name: str = "similarity") -> Figure:
-        """Give the correlation as a figure; pairs are what is resampled."""
+        """Give the correlation as a figure; pairs are what is resampled.
+
+        Where pairs share words they are not independent, and intervals are too narrow: those of MEN, whose 3,000 pairs
+        share 751 words, held the truth in 79 % of 150 draws of vectors that know nothing but have hubs, not in 95 %;
+        those of WordSim-353 and SimLex-999 in 97 and 93 %.
+        """
         return Figure(name, self.rows, self.covered, self.total, statistic=rank_correlation, chance=0.0)
 
     def __str__(self) -> str:
@@ -90,7 +95,7 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
     Spearman 1.000 (3 of 4 pairs known)
     """
     check_choice("unknown", unknown, ("skip", "zero"))
-    scored = [(u, v, _score(number, u, v, score)) for number, (u, v, score) in enumerate(pairs, 1)]
+    scored = [_scored(number, pair) for number, pair in enumerate(pairs, 1)]
     if not scored:
         raise InputError("pairs must hold at least one pair of words; got none")
     found = [(embedding.find(u), embedding.find(v), score) for u, v, score in scored]
@@ -108,12 +113,15 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
     return Similarity(spearman, len(known), len(found), unknown, compared)
 
 
-def _score(number: int, u: str, v: str, score: object) -> float:
+def _scored(number: int, pair: tuple[str, str, float]) -> tuple[str, str, float]:
+    if len(pair) != 3:
+        raise InputError(f"pair {number} must be two words and a score; got {pair!r}")
+    u, v, score = pair
     # Scores left as text would be ranked like text: 10 before 9.
     try:
-        value = float(score)  # type: ignore[arg-type]
+        value = float(score)
     except (TypeError, ValueError):
         value = math.nan
     if not math.isfinite(value):
         raise InputError(f"pair {number} ({u!r}, {v!r}) needs a finite number for a score; got {score!r}")
-    return value
+    return u, v, value

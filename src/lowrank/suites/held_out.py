@@ -258,8 +258,7 @@ def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candida
     """
     check_int("order", order, low=2)
     check_int("min_count", min_count, low=1)
-    titles = _titles(corpus, order, corpus.vocabulary.index)
-    titled = {words for document, words in titles.items() if "(" not in (corpus.titles or ())[document]}
+    titled = set(_titles(corpus, order, corpus.vocabulary.index, bracketed=False).values())
     sentence = np.repeat(np.arange(len(corpus.sentences) - 1), np.diff(corpus.sentences))
     ids = np.asarray(corpus.ids)
     last = max(len(ids) - order + 1, 0)
@@ -278,14 +277,16 @@ def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candida
     return candidates
 
 
-def _titles(corpus: Corpus, length: int, known: dict[str, int]) -> dict[int, tuple[str, ...]]:
-    """Titles of ``length`` different known words, by document; the first of each."""
+def _titles(
+    corpus: Corpus, length: int, known: dict[str, int], *, bracketed: bool = True
+) -> dict[int, tuple[str, ...]]:
+    """Titles of ``length`` different known words, by document; the first of each, with brackets or without."""
     if corpus.titles is None:
         raise InputError("the documents of this corpus have no titles; WikiExtractor's output and dumps have")
     tokenizer = Tokenizer()
     found: dict[tuple[str, ...], int] = {}
     for document, title in enumerate(corpus.titles):
-        words = tuple(chain.from_iterable(tokenizer(title)))
+        words = tuple(chain.from_iterable(tokenizer(title))) if bracketed or "(" not in title else ()
         if len(set(words)) == len(words) == length and all(word in known for word in words):
             found.setdefault(words, document)
     return {document: words for words, document in found.items()}

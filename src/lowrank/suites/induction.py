@@ -45,7 +45,7 @@ def induction(
     labels: dict[str, dict[str, float]] = {}
     for lemma, mine in contexts.items():
         word = re.split("[.-]", lemma)[0]  # "add.v" and "line-n"
-        size = number or len({sense for one in mine for sense in test.gold[one.id]})
+        size = len({sense for one in mine for sense in test.gold[one.id]}) if number is None else number
         words = [list(chain.from_iterable(tokenizer(f"{one.left}\n{one.right}"))) for one in mine]
         if rule == "product" and embedding.find(word) is None:
             continue  # its instances stay without an answer, which the measures count as such

@@ -1,6 +1,7 @@
 """Every test of word vectors, on any vectors: figures, each with the cases that it covers.
 
-A test takes an :class:`~lowrank.embedding.Embedding` and gives :class:`~lowrank.metrics.figures.Figure` objects. Models
+A test takes an :class:`~lowrank.embedding.Embedding` and names its parts, of which each gives
+:class:`~lowrank.metrics.figures.Figure` objects, or says why it cannot: the vocabulary covers no case of it. Models
 that know the same words are tested on the same cases, so that their figures can be compared case by case; hence
 :func:`compare` first takes the words that all of them know.
 """
@@ -32,7 +33,7 @@ from lowrank.suites.induction import NUMBER, induction
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from lowrank.datasets import Pair, Question, Review
     from lowrank.metrics.completion import Gap
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     from lowrank.metrics.outliers import OutlierGroup
     from lowrank.metrics.phrases import Phrase
 
-    Test = Callable[[Embedding], list[Figure]]
+    Part = tuple[str, Callable[[], list[Figure]]]
+    Test = Callable[[Embedding], Iterator[Part]]
     Path_ = str | os.PathLike[str]
 
 PUBLISHED = ("similarity", "outliers", "analogies", "recovery", "sentiment", "senses")
@@ -107,16 +109,24 @@ def own_tests(
         If a file is absent or malformed.
     """
     sets: dict[str, dict[str, Any]] = {
-        "similarity": {Path(file).stem: datasets.read_pairs(file) for file in pairs},
-        "outliers": {Path(folder).name: datasets.read_outlier_groups(folder) for folder in groups},
-        "analogies": {Path(file).stem: datasets.read_questions(file) for file in questions},
+        "similarity": {name: datasets.read_pairs(file) for name, file in _named(pairs)},
+        "outliers": {name: datasets.read_outlier_groups(folder) for name, folder in _named(groups)},
+        "analogies": {name: datasets.read_questions(file) for name, file in _named(questions)},
     }
-    runners: dict[str, Callable[..., list[Figure]]] = {
+    runners: dict[str, Callable[..., Iterator[Part]]] = {
         "similarity": _similarity,
         "outliers": _outliers,
         "analogies": _analogies,
     }
     return {kind: partial(runners[kind], sets=found) for kind, found in sets.items() if found}
+
+
+def _named(files: Iterable[Path_]) -> Iterator[tuple[str, Path]]:
+    """Call each file by its name without the ending, or by its whole path where others are called so too."""
+    paths = [Path(file) for file in files]
+    stems = [path.stem for path in paths]
+    for path in paths:
+        yield path.stem if stems.count(path.stem) == 1 else str(path), path
 
 
 def made_tests(folder: Path_) -> dict[str, Test]:
@@ -148,15 +158,16 @@ def evaluate(embedding: Embedding, tests: Mapping[str, Test]) -> tuple[list[Figu
     figures : list of Figure
         Of all tests, in their order.
     left_out : dict of str to str
-        Why a test gave none, by its kind: the vocabulary covers no case.
+        Why a part of a test gave none, by its name: the vocabulary covers no case.
     """
     figures: list[Figure] = []
     left_out = {}
     for kind in tracked(tests, "testing", total=len(tests)):
-        try:
-            figures += tests[kind](embedding)
-        except InputError as error:
-            left_out[kind] = str(error)
+        for name, part in tests[kind](embedding):
+            try:
+                figures += part()
+            except InputError as error:
+                left_out[name] = str(error)
     return figures, left_out
 
 
@@ -170,8 +181,15 @@ class Row(NamedTuple):
     differences: tuple[Difference, ...]
 
 
-def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> list[Row]:
+def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple[list[Row], dict[str, str]]:
     """Test several models on the words that all of them know, and compare each with the first, case by case.
+
+    Returns
+    -------
+    rows : list of Row
+        One per figure that all models have.
+    left_out : dict of str to str
+        Why a part of a test gave none, by its name.
 
     Raises
     ------
@@ -183,7 +201,7 @@ def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> list[
     >>> pairs = {"toy": [("sun", "star", 9.0), ("star", "ice", 2.0), ("sun", "ice", 1.0)]}
     >>> good = Embedding(["sun", "star", "ice"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
     >>> poor = Embedding(["ice", "sun", "star"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
-    >>> rows = compare({"a": good, "b": poor}, {"similarity": partial(_similarity, sets=pairs)})
+    >>> rows, _ = compare({"a": good, "b": poor}, {"similarity": partial(_similarity, sets=pairs)})
     >>> [(row.name, row.values) for row in rows]
     [('similarity toy', (1.0, -0.5))]
     """
@@ -192,9 +210,11 @@ def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> list[
     shared = set.intersection(*(set(model.words) for model in models.values()))
     if not shared:
         raise InputError(f"{', '.join(models)} share no word")
-    found = [{f.name: f for f in evaluate(_only(model, shared), tests)[0]} for model in models.values()]
+    each = [evaluate(_only(model, shared), tests) for model in models.values()]
+    found = [{figure.name: figure for figure in figures} for figures, _ in each]
+    left_out = {name: why for _, missing in reversed(each) for name, why in missing.items()}
     names = [name for name in found[0] if all(name in one for one in found)]
-    return [_row([one[name] for one in found]) for name in names]
+    return [_row([one[name] for one in found]) for name in names], left_out
 
 
 def _row(figures: Sequence[Figure]) -> Row:
@@ -207,53 +227,62 @@ def _only(embedding: Embedding, words: set[str]) -> Embedding:
     """Give the embedding of some of its words, in its own order."""
     rows = [row for row, word in enumerate(embedding.words) if word in words]
     counts = None if embedding.counts is None else embedding.counts[rows]
-    return Embedding([embedding.words[row] for row in rows], embedding.vectors[rows], counts=counts)
+    names, themes = [embedding.words[row] for row in rows], embedding.themes.rank
+    return Embedding(names, embedding.vectors[rows], counts=counts, themes=themes)
 
 
-def _similarity(embedding: Embedding, sets: Mapping[str, list[Pair]]) -> list[Figure]:
-    figures = [similarity(embedding, pairs).figure(f"similarity {name}") for name, pairs in sets.items()]
-    defined = [figure for figure in figures if not np.isnan(figure.value)]
-    if not defined:
-        raise InputError(f"the vocabulary of {len(embedding):,} words knows no two pairs of {', '.join(sets)}")
-    return defined
+def _similarity(embedding: Embedding, sets: Mapping[str, list[Pair]]) -> Iterator[Part]:
+    for name, pairs in sets.items():
+        yield f"similarity {name}", partial(_correlation, embedding, pairs, f"similarity {name}")
 
 
-def _outliers(embedding: Embedding, sets: Mapping[str, list[OutlierGroup]]) -> list[Figure]:
-    """Take every order that some group has enough known words for."""
-    figures: list[Figure] = []
-    fault = None
+def _correlation(embedding: Embedding, pairs: list[Pair], name: str) -> list[Figure]:
+    figure = similarity(embedding, pairs).figure(name)
+    if np.isnan(figure.value):
+        raise InputError(f"the vocabulary of {len(embedding):,} words knows no two pairs of different scores")
+    return [figure]
+
+
+def _outliers(embedding: Embedding, sets: Mapping[str, list[OutlierGroup]]) -> Iterator[Part]:
     for name, groups in sets.items():
         for order in ORDERS:
-            try:
-                figures += outliers(embedding, groups, order=order).figures(name)
-            except InputError as error:
-                fault = error
-    if fault is not None and not figures:
-        raise fault
-    return figures
+            yield f"outliers {name} OD{order}", partial(ordered, embedding, groups, order, name)
+
+
+def ordered(embedding: Embedding, groups: Sequence[OutlierGroup], order: int, name: str) -> list[Figure]:
+    """Give the figures of outlier detection of an order."""
+    return outliers(embedding, groups, order=order).figures(name)
 
 
 def _questions(root: Path_ | None) -> dict[str, dict[str, list[Question]]]:
     return {name: datasets.analogy_questions(name, root=root) for name in datasets.ANALOGIES}
 
 
-def _analogies(embedding: Embedding, sets: Mapping[str, dict[str, list[Question]]]) -> list[Figure]:
-    figures: list[Figure] = []
+def _analogies(embedding: Embedding, sets: Mapping[str, dict[str, list[Question]]]) -> Iterator[Part]:
     for name, sections in sets.items():
-        for method, called in METHODS.items():
-            figures += analogies(embedding, sections, method=method).figures(f"{name} {called}")
-    return figures
+        yield f"analogies {name}", partial(_answers, embedding, sections, name)
 
 
-def _recovery(embedding: Embedding, sets: Mapping[str, dict[str, list[Question]]]) -> list[Figure]:
-    figures: list[Figure] = []
+def _answers(embedding: Embedding, sections: dict[str, list[Question]], name: str) -> list[Figure]:
+    return [
+        figure
+        for method, called in METHODS.items()
+        for figure in analogies(embedding, sections, method=method).figures(f"{name} {called}")
+    ]
+
+
+def _recovery(embedding: Embedding, sets: Mapping[str, dict[str, list[Question]]]) -> Iterator[Part]:
     for name, sections in sets.items():
-        figures += recovery(embedding, sections, split="pairs").figures(f"{name} recovery")
-    return figures
+        yield f"recovery {name}", partial(recovered, embedding, sections, "pairs", f"{name} recovery")
 
 
-def _sentiment(embedding: Embedding, reviews: list[Review]) -> list[Figure]:
-    return sentiment(embedding, reviews).figures("sentiment")
+def recovered(embedding: Embedding, sections: Mapping[str, list[Question]], split: str, name: str) -> list[Figure]:
+    """Give the figures of supervised analogies with some of the questions or word pairs held out."""
+    return recovery(embedding, sections, split=split).figures(name)
+
+
+def _sentiment(embedding: Embedding, reviews: list[Review]) -> Iterator[Part]:
+    yield "sentiment", lambda: sentiment(embedding, reviews).figures("sentiment")
 
 
 def _together(sets: Mapping[str, SenseSet]) -> SenseSet:
@@ -262,22 +291,24 @@ def _together(sets: Mapping[str, SenseSet]) -> SenseSet:
     return SenseSet([instance for one in sets.values() for instance in one.instances], labels)
 
 
-def _senses(embedding: Embedding, sets: Mapping[str, SenseSet]) -> list[Figure]:
-    """Induce as many senses as the labels have where they are few and hard, and the same number everywhere else."""
-    figures: list[Figure] = []
+def _senses(embedding: Embedding, sets: Mapping[str, SenseSet]) -> Iterator[Part]:
     for name, test in sets.items():
-        found = induction(embedding, test, number=NUMBER if name == "semeval-2013" else None).figures()
-        figures += [replace(figure, name=f"{name} {figure.name}") for figure in found if figure.name in SENSES[name]]
-    return figures
+        yield f"senses {name}", partial(_induced, embedding, test, name)
 
 
-def _completion(embedding: Embedding, gaps: list[Gap]) -> list[Figure]:
-    return completion(embedding, gaps).figures()
+def _induced(embedding: Embedding, test: SenseSet, name: str) -> list[Figure]:
+    """Induce as many senses as the labels have where they are few and hard, and the same number everywhere else."""
+    found = induction(embedding, test, number=NUMBER if name == "semeval-2013" else None).figures()
+    return [replace(figure, name=f"{name} {figure.name}") for figure in found if figure.name in SENSES[name]]
 
 
-def _phrases(embedding: Embedding, cases: list[Phrase]) -> list[Figure]:
-    return phrases(embedding, cases).figures()
+def _completion(embedding: Embedding, gaps: list[Gap]) -> Iterator[Part]:
+    yield "completion", lambda: completion(embedding, gaps).figures()
 
 
-def _names(embedding: Embedding, candidates: list[Candidate]) -> list[Figure]:
-    return multiwords(embedding, candidates).figures()
+def _phrases(embedding: Embedding, cases: list[Phrase]) -> Iterator[Part]:
+    yield "phrases", lambda: phrases(embedding, cases).figures()
+
+
+def _names(embedding: Embedding, candidates: list[Candidate]) -> Iterator[Part]:
+    yield "names", lambda: multiwords(embedding, candidates).figures()

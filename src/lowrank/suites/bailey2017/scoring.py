@@ -15,9 +15,7 @@ from lowrank.errors import InputError, check_choice
 from lowrank.files import whole_file
 from lowrank.metrics.analogies import pair_ratio
 from lowrank.metrics.figures import Figure, rank_correlation, ratio
-from lowrank.metrics.outliers import outliers
 from lowrank.metrics.phrases import phrases
-from lowrank.metrics.recovery import recovery
 from lowrank.metrics.senses import harmonic_mean
 from lowrank.models.words.phrases import blended, rows_of_pairs
 from lowrank.suites import words
@@ -27,7 +25,7 @@ from lowrank.text.counts import Counts
 from lowrank.text.weighting import ppmi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from lowrank.metrics.phrases import Phrase
     from lowrank.suites.bailey2017.models import Variant
     from lowrank.suites.bailey2017.store import Facts, Store
-    from lowrank.suites.words import Path_, Test
+    from lowrank.suites.words import Part, Path_, Test
     from lowrank.text.corpus import Corpus
 
 PHRASES = (
@@ -181,15 +179,12 @@ def _published(kind: str, root: Path_ | None) -> dict[str, Test]:
     return tests
 
 
-def _half(embedding: Embedding, groups: Sequence[OutlierGroup]) -> list[Figure]:
-    return _some([partial(_ordered, embedding, groups[1::2], order) for order in words.ORDERS])
+def _half(embedding: Embedding, groups: Sequence[OutlierGroup]) -> Iterator[Part]:
+    for order in words.ORDERS:
+        yield f"outliers {HALF} OD{order}", partial(words.ordered, embedding, groups[1::2], order, HALF)
 
 
-def _ordered(embedding: Embedding, groups: Sequence[OutlierGroup], order: int) -> list[Figure]:
-    return outliers(embedding, groups, order=order).figures(HALF)
-
-
-def _from_triples(embedding: Embedding, cases: list[Phrase], rows: Path) -> list[Figure]:
+def _from_triples(embedding: Embedding, cases: list[Phrase], rows: Path) -> Iterator[Part]:
     """Rank words by the vectors of titles that are made of the triples they occur in; the words are the training's."""
     found, place = load_npz(rows), {case.words: row for row, case in enumerate(cases)}
 
@@ -197,32 +192,15 @@ def _from_triples(embedding: Embedding, cases: list[Phrase], rows: Path) -> list
         pairs = np.array([[embedding.index[word] for word in title] for title in titles])
         return blended(found[[place[title] for title in titles]], pairs, embedding.unit)
 
-    return phrases(embedding, cases, make=make).figures("phrases from triples")
+    yield "phrases from triples", lambda: phrases(embedding, cases, make=make).figures("phrases from triples")
 
 
-def _recovery(embedding: Embedding, sets: Mapping[str, Mapping[str, list[Question]]]) -> list[Figure]:
+def _recovery(embedding: Embedding, sets: Mapping[str, Mapping[str, list[Question]]]) -> Iterator[Part]:
     """Take both splits: word pairs held out, and single questions, as Bailey and Aeron did."""
-    return _some(
-        [partial(_split, embedding, name, sections, split) for name, sections in sets.items() for split in SPLITS]
-    )
-
-
-def _split(embedding: Embedding, name: str, sections: Mapping[str, list[Question]], split: str) -> list[Figure]:
-    return recovery(embedding, sections, split=split).figures(f"{name} recovery by {split}")
-
-
-def _some(parts: Iterable[Callable[[], list[Figure]]]) -> list[Figure]:
-    """Give the figures of all parts that cover a case; if none does, the reason of the last."""
-    figures: list[Figure] = []
-    fault = None
-    for part in parts:
-        try:
-            figures += part()
-        except InputError as error:
-            fault = error
-    if fault is not None and not figures:
-        raise fault
-    return figures
+    for name, sections in sets.items():
+        for split in SPLITS:
+            called = f"{name} recovery by {split}"
+            yield called, partial(words.recovered, embedding, sections, split, called)
 
 
 def _joined(files: Sequence[Path_]) -> dict[str, list[Any]]:
