@@ -5,9 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import aslinearoperator
 
-from lowrank import linalg
 from lowrank.errors import InputError
-from lowrank.linalg import truncated_eigh, truncated_svd
+from lowrank.linalg import lanczos, truncated_eigh, truncated_svd
 
 
 def some_matrix(shape, seed=0):
@@ -97,7 +96,7 @@ def test_truncated_eigh_refuses_what_is_not_finite(n):
 
 def test_truncated_eigh_says_where_it_stopped(monkeypatch):
     """What cannot converge ends all the same: a product that is never the same has no eigenvectors."""
-    monkeypatch.setattr(linalg, "FILLINGS", 2)
+    monkeypatch.setattr(lanczos, "FILLINGS", 2)
     rng = np.random.default_rng(0)
 
     class Noise:

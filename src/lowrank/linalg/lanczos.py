@@ -1,4 +1,4 @@
-"""Dense linear algebra on top of sparse operators."""
+"""Eigenvectors of a large symmetric operator by block Lanczos."""
 
 from __future__ import annotations
 
@@ -11,54 +11,6 @@ from lowrank.errors import InputError, check_int, check_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-def truncated_svd(
-    operator: Any, rank: int, *, seed: int | None = None
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    r"""Give the ``rank`` largest singular values and vectors, :math:`A \approx U \mathrm{diag}(s) V^\top`.
-
-    The sign of each pair is fixed: the element of largest magnitude of each column of :math:`U` is positive, so the
-    result does not depend on the start of the iteration.
-
-    Parameters
-    ----------
-    operator : sparse array, ndarray or LinearOperator of shape (m, n)
-        :math:`A`; only products with it are taken.
-    rank : int
-        At most ``min(m, n) - 1``.
-    seed : int, optional
-        Of the start of the Lanczos iteration.
-
-    Returns
-    -------
-    U : ndarray of shape (m, rank)
-    s : ndarray of shape (rank,)
-        Falling.
-    V : ndarray of shape (n, rank)
-
-    Raises
-    ------
-    InputError
-        If the rank does not fit.
-
-    Examples
-    --------
-    >>> U, s, V = truncated_svd(np.diag([3.0, 1.0, 2.0]), 2)
-    >>> s.round(6).tolist(), abs(U).round(6).tolist()
-    ([3.0, 2.0], [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
-    """
-    from scipy.sparse.linalg import svds
-
-    check_int("rank", rank, low=1)
-    if rank >= min(operator.shape):
-        raise InputError(f"rank must be below {min(operator.shape)}, the smaller side of the matrix; got {rank}")
-    start = np.random.default_rng(seed).standard_normal(min(operator.shape))
-    left, s, right = svds(operator, k=rank, v0=start)
-    falling = np.argsort(-s)
-    left, s, right = left[:, falling], s[falling], right[falling].T
-    signs = np.sign(left[np.abs(left).argmax(axis=0), np.arange(rank)])
-    return left * signs, s, right * signs
 
 
 BLOCK = 32
@@ -119,7 +71,7 @@ def truncated_eigh(
         raise InputError(f"rank must be below {n}, the smaller side of the matrix; got {rank}")
     size = 4 * rank + 4 * BLOCK
     if n <= size + BLOCK:
-        w, V = _largest(_finite(np.asarray(operator @ np.eye(n, dtype=operator.dtype), float)), rank)
+        w, V = _largest(finite(np.asarray(operator @ np.eye(n, dtype=operator.dtype), float)), rank)
     else:
         w, V = _lanczos(operator, rank, size, tol=tol, rng=np.random.default_rng(seed))
     V *= np.sign(V[np.abs(V).argmax(axis=0), np.arange(rank)])
@@ -142,7 +94,7 @@ def _lanczos(
             filled += BLOCK
             rest, T[new, :filled], onward = _orthogonalize(Y, Q[:filled])
             Q[filled : filled + BLOCK] = rest
-        w, Z = _largest(_finite(T[:filled, :filled]), 2 * rank)
+        w, Z = _largest(finite(T[:filled, :filled]), 2 * rank)
         residuals = np.linalg.norm(onward @ Z[-BLOCK:, :rank], axis=0)
         attainable = np.finfo(kind).eps * np.sqrt(n) * abs(w[0])
         settled = residuals.max() <= max(tol * abs(w[rank - 1]), attainable)
@@ -160,7 +112,8 @@ def _lanczos(
     return w[:rank], np.ascontiguousarray((Z[:, :rank].T.astype(kind) @ Q[:filled]).T)
 
 
-def _finite(A: NDArray[Any]) -> NDArray[Any]:
+def finite(A: NDArray[Any]) -> NDArray[Any]:
+    """Refuse what is not finite."""
     if not np.isfinite(A).all():
         raise InputError("products with the matrix are not finite; divide it by its largest element")
     return A
@@ -183,28 +136,3 @@ def _largest(A: NDArray[Any], rank: int) -> tuple[NDArray[Any], NDArray[Any]]:
     w, V = np.linalg.eigh(A, UPLO="L")
     falling = np.argsort(-np.abs(w), kind="stable")[:rank]
     return w[falling], V[:, falling]
-
-
-def symmetric_matrix(indices: NDArray[Any], values: NDArray[Any], size: int) -> Any:
-    """Give a symmetric :class:`scipy.sparse.csr_array` of which each pair (i, j) is listed once.
-
-    Parameters
-    ----------
-    indices : ndarray of shape (n, 2)
-    values : ndarray of shape (n,)
-        Float32 stays, other types become float64.
-    size : int
-        Of both sides.
-
-    Examples
-    --------
-    >>> symmetric_matrix(np.array([[1, 0], [1, 1]]), np.array([3, 4]), 2).toarray().tolist()
-    [[0.0, 3.0], [3.0, 4.0]]
-    """
-    from scipy.sparse import coo_array
-
-    i, j = indices.T
-    x = values if values.dtype == np.float32 else values.astype(float)
-    off = i != j
-    rows, columns = np.concatenate([i, j[off]]), np.concatenate([j, i[off]])
-    return coo_array((np.concatenate([x, x[off]]), (rows, columns)), shape=(size, size)).tocsr()
