@@ -63,7 +63,7 @@ def decompose(
         scaled = scaled @ aslinearoperator(right)
     if symmetric and left.ndim == right.ndim == 1 and np.array_equal(left, right) and how["method"] == "lanczos":
         w, U = truncated_eigh(scaled, rank, tol=how["tol"], seed=how["seed"])  # half the products
-        return Decomposition(U, np.abs(w), U * np.sign(w), left, right)
+        return Decomposition(U, np.abs(w), U * np.where(w < 0, -1, 1), left, right)
     return Decomposition(*truncated_svd(scaled, rank, **how), left, right)
 
 

@@ -24,15 +24,24 @@ Side = Literal["rows", "columns"]
 SIDES = ("rows", "columns")
 
 
-class TableAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Coordinates of the rows and columns of a table; see its subclasses."""
+class TableTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Estimators whose output is the coordinates of the rows they were fitted to."""
 
     row_coordinates_: NDArray[Any]
-    column_coordinates_: NDArray[Any]
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and give the coordinates of the rows, shape (m, rank)."""
         return self.fit(X, y).row_coordinates_
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.row_coordinates_.shape[1])
+
+
+class TableAnalysis(TableTransformer):
+    """Coordinates of the rows and columns of a table of counts; see its subclasses."""
+
+    column_coordinates_: NDArray[Any]
 
     def coordinates(self, side: Side = "rows") -> NDArray[Any]:
         """Give the coordinates of rows or columns."""
@@ -52,10 +61,6 @@ class TableAnalysis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.row_coordinates_.shape[1])
 
     def _read(self, X: Any, *, temper: float) -> tuple[csr_array, bool]:
         """Read a table: its counts to the power ``temper``, and whether it is known to be symmetric."""

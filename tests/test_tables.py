@@ -1,0 +1,587 @@
+"""Laws of correspondence analysis, its kernels, its kin for many variables, and the Gini index behind it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse import csr_array
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from lowrank import (
+    CorrespondenceAnalysis,
+    Entries,
+    InputError,
+    KernelCorrespondenceAnalysis,
+    MultipleCorrespondenceAnalysis,
+)
+from lowrank.models.tables import residuals
+from lowrank.models.tables.gini import categorical_covariance, contingency_table, gini_index
+from lowrank.models.tables.kernel_correspondence import CASES
+from lowrank.models.tables.kernels import categorical_kernel, root, stop_word_kernel
+
+FISHER = np.array([[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]])
+"""Eye colours (blue, light, medium, dark) and hair colours (fair, red, medium, dark, black) in Caithness."""
+
+tables = arrays(np.int64, st.tuples(st.integers(4, 7), st.integers(4, 8)), elements=st.integers(1, 9))
+
+
+def some_table(shape=(9, 6), seed=0, *, density=1.0):
+    rng = np.random.default_rng(seed)
+    return rng.poisson(3, shape) * (rng.random(shape) < density)
+
+
+def dense(residual):
+    return residual.S.toarray() + residual.L @ residual.M.T
+
+
+def shares(N):
+    N = np.asarray(N, float)
+    P = N / N.sum()
+    return P, P.sum(axis=1), P.sum(axis=0)
+
+
+def same_up_to_signs(a, b, tol=1e-8):
+    signs = np.sign((a * b).sum(axis=0))
+    return np.allclose(a, b * signs, atol=tol)
+
+
+# ---- Fisher's table
+
+
+def test_fisher():
+    """Eigenvalues, inertia and coordinates are the published ones."""
+    model = CorrespondenceAnalysis(3).fit(FISHER)
+    assert model.inertia_ == pytest.approx([0.19924475, 0.03008677, 0.00085948], abs=5e-9)
+    assert model.total_inertia_ == pytest.approx(0.2301910075, abs=5e-11)
+    rows = [[0.400300, 0.165411], [0.440708, 0.088463], [-0.033614, -0.245002], [-0.702739, 0.133914]]
+    columns = [[0.543995, 0.173845], [0.233261, 0.048279], [0.042024, -0.208304], [-0.588709, 0.103950]]
+    signs = np.sign(model.row_coordinates_[0, :2])
+    assert model.row_coordinates_[:, :2] * signs == pytest.approx(np.array(rows), abs=5e-7)
+    assert model.column_coordinates_[:4, :2] * signs == pytest.approx(np.array(columns), abs=6e-7)
+    assert model.column_coordinates_[4, :2] * signs == pytest.approx([-1.094388, 0.286437], abs=5e-7)
+    assert model.explained_inertia_ratio_.sum() == pytest.approx(1)
+
+
+def test_counts_for_margins_scale_the_coordinates_alone():
+    """With counts in the place of shares, as printed, F and G are divided by n^(3/2) and singular values by n."""
+    n, r, c = FISHER.sum(), FISHER.sum(axis=1), FISHER.sum(axis=0)
+    U, s, V = np.linalg.svd((FISHER / n - np.outer(r, c) / n**2) / np.sqrt(np.outer(r, c)), full_matrices=False)
+    model = CorrespondenceAnalysis(3).fit(FISHER)
+    assert s[:3] == pytest.approx(model.singular_values_ / n)
+    assert same_up_to_signs((U * s)[:, :3] / np.sqrt(r)[:, None] * n**1.5, model.row_coordinates_)
+    assert same_up_to_signs((V.T * s)[:, :3] / np.sqrt(c)[:, None] * n**1.5, model.column_coordinates_)
+
+
+# ---- correspondence analysis
+
+
+@given(tables)
+def test_coordinates_are_those_of_the_definition(N):
+    """F and G, contributions, squared cosines and inertias follow from a dense decomposition."""
+    P, r, c = shares(N)
+    rank = min(N.shape) - 1
+    U, s, V = np.linalg.svd((P - np.outer(r, c)) / np.sqrt(np.outer(r, c)), full_matrices=False)
+    model = CorrespondenceAnalysis(rank).fit(N)
+    assert model.singular_values_ == pytest.approx(s[:rank], abs=1e-9)
+    assert model.total_inertia_ == pytest.approx((s**2).sum(), abs=1e-12)
+    F, G = model.row_coordinates_, model.column_coordinates_
+    expected = (U * s) @ V / np.sqrt(r)[:, None] / np.sqrt(c)  # the same whatever the choice of axes
+    assert pytest.approx(expected, abs=1e-7) == F @ model.column_standard_coordinates_.T
+    assert model.row_standard_coordinates_ @ G.T == pytest.approx(expected, abs=1e-7)
+    assert r @ F == pytest.approx(np.zeros(rank), abs=1e-8)
+    assert pytest.approx(np.diag(model.inertia_), abs=1e-8) == (r[:, None] * F).T @ F
+    profiles = P / r[:, None]
+    apart = (((profiles[:, None] - profiles[None]) ** 2) / c).sum(axis=2)
+    assert ((F[:, None] - F[None]) ** 2).sum(axis=2) == pytest.approx(apart, abs=1e-7)
+
+
+@given(tables)
+def test_shares_sum_to_one(N):
+    """Contributions sum to 1 for each axis, squared cosines over all axes to 1 for each point that is not the mean."""
+    model = CorrespondenceAnalysis(min(N.shape) - 1).fit(N)
+    for side in ("rows", "columns"):
+        assert model.contributions(side).sum(axis=0) == pytest.approx(1)
+        distances = (model.coordinates(side) ** 2).sum(axis=1)
+        assert model.quality(side)[distances > 1e-9] == pytest.approx(1, abs=1e-5)
+
+
+@given(tables, st.integers(0, 99))
+def test_order_and_scale_mean_nothing(N, seed):
+    """Rows and columns in another order, and all counts doubled, give the same points."""
+    rng = np.random.default_rng(seed)
+    rows, columns = (rng.permutation(size) for size in N.shape)
+    rank = min(N.shape) - 1
+    a, b = (CorrespondenceAnalysis(rank).fit(M) for M in (N, 2 * N[rows][:, columns]))
+    assert a.inertia_ == pytest.approx(b.inertia_, abs=1e-10)
+    one, other = (m.row_coordinates_ @ m.row_coordinates_.T for m in (a, b))
+    assert one[rows][:, rows] == pytest.approx(other, abs=1e-7)
+
+
+def test_proportional_rows_can_be_merged():
+    """Two rows with the same profile are one point, and as one row they change nothing else."""
+    N = some_table()
+    double = np.vstack([N, 2 * N[:1]])
+    merged = np.vstack([3 * N[:1], N[1:]])
+    a, b = CorrespondenceAnalysis(4).fit(double), CorrespondenceAnalysis(4).fit(merged)
+    assert same_up_to_signs(a.column_coordinates_, b.column_coordinates_)
+    assert a.row_coordinates_[0] == pytest.approx(a.row_coordinates_[-1])
+    assert a.inertia_ == pytest.approx(b.inertia_)
+
+
+def test_transposing_swaps_the_sides():
+    """The rows of a table are the columns of the other way round."""
+    N = some_table()
+    a, b = CorrespondenceAnalysis(3).fit(N), CorrespondenceAnalysis(3).fit(N.T)
+    assert same_up_to_signs(a.row_coordinates_, b.column_coordinates_)
+
+
+@pytest.mark.parametrize("kind", ["csr", "coo", "float32", "entries", "repeated", "frame"])
+def test_kinds_of_tables(kind):
+    """Sparse tables, entries and frames give what a dense one gives; the input is not changed."""
+    N = some_table(density=0.6)
+    i, j = np.nonzero(N)
+    given_ = {
+        "csr": lambda: csr_array(N),
+        "coo": lambda: csr_array(N).tocoo(),
+        "float32": lambda: N.astype(np.float32),
+        "entries": lambda: Entries(
+            np.stack([i, j], axis=1).astype(np.uint16), N[i, j].astype(np.uint32), N.shape, symmetric=False
+        ),
+        "repeated": lambda: csr_array((np.ones(N.sum()), (np.repeat(i, N[i, j]), np.repeat(j, N[i, j]))), N.shape),
+        "frame": lambda: pytest.importorskip("pandas").DataFrame(N, columns=list("abcdef")),
+    }[kind]()
+    expected = CorrespondenceAnalysis(3).fit(N)
+    found = CorrespondenceAnalysis(3).fit(given_)
+    assert same_up_to_signs(found.row_coordinates_, expected.row_coordinates_, 1e-5)
+    assert found.total_inertia_ == pytest.approx(expected.total_inertia_, rel=1e-5)
+
+
+def test_symmetric_entries_are_both_halves():
+    """Counts of pairs that list each pair once are a symmetric table; F and G are then the same up to signs."""
+    x = Entries.collect([[0, 1], [0, 2], [1, 2], [2, 3], [3, 3], [1, 4], [0, 4]], [4.0, 1, 2, 5, 2, 3, 1], 5)
+    N = np.zeros((5, 5))
+    for (i, j), value in zip(x.indices, x.values, strict=True):
+        N[i, j] = N[j, i] = value
+    a, b = CorrespondenceAnalysis(3).fit(x), CorrespondenceAnalysis(3).fit(N)
+    assert same_up_to_signs(a.row_coordinates_, b.row_coordinates_, 1e-5)
+    assert a.row_coordinates_ @ a.row_coordinates_.T == pytest.approx(a.column_coordinates_ @ a.column_coordinates_.T)
+
+
+def test_margins_of_zero_stay_out():
+    """An empty row and column lie at zero, and change nothing."""
+    N = some_table()
+    wide = np.insert(np.insert(N, 2, 0, axis=0), 4, 0, axis=1)
+    a, b = CorrespondenceAnalysis(3).fit(N), CorrespondenceAnalysis(3).fit(wide)
+    assert same_up_to_signs(np.delete(b.row_coordinates_, 2, axis=0), a.row_coordinates_)
+    assert not b.row_coordinates_[2].any()
+    assert not b.column_coordinates_[4].any()
+    assert b.quality()[2] == 0
+    assert not b.transform(np.zeros((1, 7))).any()
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_supplementary_points(power):
+    """The rows and columns that were fitted come out where they are, others at the mean of what they are made of."""
+    N = some_table()
+    model = CorrespondenceAnalysis(3, power=power).fit(N)
+    assert model.transform(N) == pytest.approx(model.row_coordinates_, abs=1e-9)
+    assert model.transform(csr_array(N)) == pytest.approx(model.row_coordinates_, abs=1e-9)
+    assert model.transform_columns(N) == pytest.approx(model.column_coordinates_, abs=1e-9)
+    both = model.transform(N[:1] + N[1:2])
+    weights = N[:2].sum(axis=1) / N[:2].sum()
+    assert both[0] == pytest.approx(weights @ model.row_coordinates_[:2])
+    assert model.transform(5 * N[:1]) == pytest.approx(model.transform(N[:1]))
+
+
+def test_tempered_counts_are_the_analysis_of_their_roots():
+    """``temper`` takes counts to a power before anything else, also those of supplementary rows."""
+    N = some_table()
+    a, b = CorrespondenceAnalysis(3, temper=0.5).fit(N), CorrespondenceAnalysis(3).fit(np.sqrt(N))
+    assert a.row_coordinates_ == pytest.approx(b.row_coordinates_)
+    assert a.transform(N) == pytest.approx(a.row_coordinates_, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", ["lanczos", "randomized"])
+def test_large_sparse_tables(method):
+    """A planted structure of a table too large to be decomposed exactly is found, whatever the method."""
+    rng = np.random.default_rng(0)
+    m, n, topics = 900, 700, 5
+    rates = np.repeat(np.eye(topics), m // topics, axis=0) @ np.repeat(np.eye(topics), n // topics, axis=1)
+    N = csr_array(rng.poisson(0.02 + 0.3 * rates))
+    model = CorrespondenceAnalysis(topics - 1, method=method, tol=1e-6, seed=0).fit(N)
+    P, r, c = shares(N.toarray())
+    s = np.linalg.svd((P - np.outer(r, c)) / np.sqrt(np.outer(r, c)), compute_uv=False)
+    assert model.singular_values_ == pytest.approx(s[: topics - 1], rel=1e-4)
+    again = CorrespondenceAnalysis(topics - 1, method=method, tol=1e-6, seed=0).fit(N)
+    assert np.array_equal(model.row_coordinates_, again.row_coordinates_)
+    labels = np.repeat(np.arange(topics), m // topics)
+    centres = np.stack([model.row_coordinates_[labels == k].mean(axis=0) for k in range(topics)])
+    nearest = ((model.row_coordinates_[:, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+    assert (nearest == labels).mean() > 0.99
+
+
+def test_vectors_of_words():
+    """The coordinates of either side are an embedding."""
+    model = CorrespondenceAnalysis(2).fit(FISHER)
+    assert model.embedding(["blue", "light", "medium", "dark"]).neighbours("blue", top=1)[0][0] == "light"
+    hair = model.embedding(["fair", "red", "medium", "dark", "black"], side="columns")
+    assert hair.neighbours("dark", top=1)[0][0] == "black"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_agreement_with_prince(seed):
+    """Another implementation, of dense tables, has the same inertias, coordinates, contributions and cosines."""
+    prince, pandas = pytest.importorskip("prince"), pytest.importorskip("pandas")
+    N = pandas.DataFrame(some_table((7, 5), seed) + 1, index=list("abcdefg"), columns=list("vwxyz"))
+    theirs, ours = prince.CA(n_components=3, engine="scipy").fit(N), CorrespondenceAnalysis(3).fit(N)
+    assert ours.inertia_ == pytest.approx(theirs.eigenvalues_)
+    assert same_up_to_signs(ours.row_coordinates_, theirs.row_coordinates(N).to_numpy())
+    assert same_up_to_signs(ours.column_coordinates_, theirs.column_coordinates(N).to_numpy())
+    assert ours.contributions() == pytest.approx(theirs.row_contributions_.to_numpy())
+    assert ours.squared_cosines() == pytest.approx(theirs.row_cosine_similarities(N).to_numpy())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(
+    [CorrespondenceAnalysis(1), KernelCorrespondenceAnalysis(1), MultipleCorrespondenceAnalysis(1)]
+)
+def test_conventions_of_scikit_learn(estimator, check):
+    """The contract of scikit-learn holds."""
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("table", "fault"),
+    [
+        (-FISHER, "Negative values"),
+        (np.where(FISHER > 900, np.nan, FISHER), "NaN"),
+        (np.zeros((4, 5)), "all its cells are zero"),
+        (FISHER[:2], "rank must be below 2, the smaller side of the matrix; got 2"),
+        (Entries.collect([[0, 1, 2]], [1.0], 3), "entries of order 3"),
+        (Entries.collect([[0, 1]], [-1.0], 3), "no negative"),
+    ],
+)
+def test_tables_that_cannot_be_analysed(table, fault):
+    """What is no table of counts, and a rank that does not fit, are refused in a sentence."""
+    for kind in (CorrespondenceAnalysis, KernelCorrespondenceAnalysis):
+        with pytest.raises(ValueError, match=fault):
+            kind(2).fit(table)
+
+
+@pytest.mark.parametrize(
+    ("model", "fault"),
+    [
+        (CorrespondenceAnalysis(0), "rank must be"),
+        (CorrespondenceAnalysis(2, power=-1), "power must be"),
+        (CorrespondenceAnalysis(2, temper=0), "temper must be"),
+        (CorrespondenceAnalysis(2, method="exact"), "method"),
+        (KernelCorrespondenceAnalysis(2, difference="minus"), "difference"),
+        (KernelCorrespondenceAnalysis(2, shift=5), "shift has no effect with difference='linear'"),
+        (KernelCorrespondenceAnalysis(2, row_kernel="margin"), "row kernel must be 'margins'"),
+        (KernelCorrespondenceAnalysis(2, row_kernel=np.ones(3)), "row kernel must have shape"),
+        (KernelCorrespondenceAnalysis(2, column_kernel=-np.ones(5)), "no negative eigenvalue"),
+        (KernelCorrespondenceAnalysis(2, column_kernel=np.triu(np.ones((5, 5)))), "symmetric"),
+        (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=np.eye(4)), "zero on the diagonal"),
+        (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=np.ones((3, 3))), "of 4 words"),
+        (KernelCorrespondenceAnalysis(2, difference="similarity", row_scores=-9 * (1 - np.eye(4))), "negative"),
+        (KernelCorrespondenceAnalysis(2, row_kernel=stop_word_kernel(["a"], 1, stop_words={"a"})), "of 1 words"),
+    ],
+)
+def test_parameters_that_do_not_fit(model, fault):
+    """A parameter out of range, or without an effect, is named."""
+    with pytest.raises(InputError, match=fault):
+        model.fit(FISHER)
+
+
+def test_supplementary_points_that_do_not_fit():
+    """Columns to place have the rows of the table, and are counts."""
+    model = CorrespondenceAnalysis(2).fit(FISHER)
+    with pytest.raises(InputError, match="must have the 4 rows of the table; got 5"):
+        model.transform_columns(FISHER.T)
+    with pytest.raises(InputError, match="no negative"):
+        model.transform_columns(-FISHER)
+    with pytest.raises(ValueError, match="4 features"):
+        model.transform(FISHER.T)
+
+
+# ---- the Gini index
+
+
+@given(st.lists(st.sampled_from("abcd"), min_size=1, max_size=30))
+def test_gini_index_is_a_mean_over_pairs(x):
+    """Half the share of pairs that differ, which is 0 where all are alike."""
+    differ = sum(a != b for a in x for b in x)
+    assert gini_index(x) == pytest.approx(differ / (2 * len(x) ** 2))
+
+
+@given(st.integers(0, 999))
+def test_covariance_is_a_mean_over_pairs(seed):
+    """Half the nuclear norm is what the sum over pairs of observations gives for the best rotation, and no other."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.integers(0, 3, 25), rng.integers(0, 4, 25)
+    found = categorical_covariance(contingency_table(x, y))
+    R = found.rotation
+    (_, i), (_, j) = (np.unique(each, return_inverse=True) for each in (x, y))
+    e, f = np.eye(len(R))[i], np.eye(R.shape[1])[j]
+
+    def value(R):
+        de, df = e[:, None] - e[None], f[:, None] - f[None]
+        return np.einsum("abi,ij,abj->", de, R, df) / (4 * len(x) ** 2)
+
+    assert value(R) == pytest.approx(found.value)
+    small = min(R.shape)
+    assert (R @ R.T if R.shape[0] == small else R.T @ R) == pytest.approx(np.eye(small), abs=1e-8)
+    Q = np.linalg.qr(rng.standard_normal((max(R.shape), small)))[0]
+    assert value(Q.T if R.shape[0] == small else Q) <= found.value + 1e-12
+
+
+def test_covariance_of_a_variable_with_itself_is_its_gini_index():
+    """The best rotation of a variable towards itself is none."""
+    x = list("aabbbccd")
+    assert categorical_covariance(contingency_table(x, x)).value == pytest.approx(gini_index(x))
+
+
+def test_scaled_one_hot_vectors_give_correspondence_analysis():
+    """With vectors and constraint scaled by the margins, the covariance is half the sum of the singular values."""
+    found = categorical_covariance(FISHER, scaled="margins")
+    every = CorrespondenceAnalysis(3).fit(FISHER)
+    assert found.value == pytest.approx(every.singular_values_.sum() / 2)
+    P, r, c = shares(FISHER)
+    R = found.rotation  # R' D(r)^-1 R D(c)^-1 = E cannot hold with fewer rows than columns; its mirror does
+    assert R / c @ R.T / r == pytest.approx(np.eye(4), abs=1e-9)
+    assert np.trace(R.T @ ((P - np.outer(r, c)) / np.outer(r, c))) / 2 == pytest.approx(found.value)
+    assert categorical_covariance(FISHER).value == pytest.approx(0.08125, abs=5e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "fault"),
+    [
+        (lambda: gini_index([]), "at least one"),
+        (lambda: contingency_table(["a"], ["b", "c"]), "as many"),
+        (lambda: categorical_covariance(np.zeros((2, 2))), "empty"),
+        (lambda: categorical_covariance(-FISHER), "no negative"),
+        (lambda: categorical_covariance(np.ones((3000, 2))), "at most 2,000"),
+        (lambda: categorical_covariance(FISHER, scaled="yes"), "scaled"),
+    ],
+)
+def test_variables_that_do_not_fit(call, fault):
+    """What has no Gini index is refused."""
+    with pytest.raises(InputError, match=fault):
+        call()
+
+
+# ---- kernels
+
+
+def test_inverse_margins_make_it_correspondence_analysis():
+    """The kernels of the first row of the table of cases, though printed without the root, are used by their root."""
+    ours, plain = KernelCorrespondenceAnalysis(3).fit(FISHER), CorrespondenceAnalysis(3).fit(FISHER)
+    assert ours.row_coordinates_ == pytest.approx(plain.row_coordinates_)
+    P, r, c = shares(FISHER)
+    wrong = np.linalg.svd((P - np.outer(r, c)) / np.outer(r, c), compute_uv=False)[:3]
+    assert wrong / wrong[0] == pytest.approx([1, 0.237, 0.101], abs=5e-4)
+    assert ours.singular_values_ / ours.singular_values_[0] == pytest.approx([1, 0.389, 0.066], abs=5e-4)
+
+
+@given(st.integers(0, 99))
+def test_any_kernels(seed):
+    """The solution has the objective and satisfies the constraint of the kernel problem."""
+    rng = np.random.default_rng(seed)
+    N = some_table((5, 7), seed) + 1
+    kernels = [B @ B.T + 0.1 * np.eye(len(B)) for B in map(rng.standard_normal, ((5, 5), (7, 7)))]
+    P, r, c = shares(N)
+    A = P - np.outer(r, c)
+    Kr, Kc = (root(K, m, "row") for K, m in zip(kernels, (r, c), strict=True))
+    assert Kr @ Kr == pytest.approx(kernels[0])
+    U, s, V = np.linalg.svd(Kr @ A @ Kc, full_matrices=False)
+    model = KernelCorrespondenceAnalysis(4, row_kernel=kernels[0], column_kernel=kernels[1]).fit(N)
+    assert model.singular_values_ == pytest.approx(s[:4], abs=1e-8)
+    assert same_up_to_signs(model.row_coordinates_, (Kr @ U * s)[:, :4], 1e-6)
+    R = np.linalg.solve(Kr, U @ V) @ np.linalg.inv(Kc)
+    assert np.trace(R.T @ kernels[0] @ A @ kernels[1]) == pytest.approx(s.sum())
+    assert R @ kernels[1] @ R.T @ kernels[0] == pytest.approx(np.eye(5), abs=1e-6)
+
+
+def test_row_scaling_changes_no_cosine():
+    """Words are as near to one another with kernels of margins applied to the result as without."""
+    model = CorrespondenceAnalysis(3).fit(FISHER)
+    plain = model.row_coordinates_ * np.sqrt(model.row_masses_)[:, None]
+    a, b = (x / np.linalg.norm(x, axis=1)[:, None] for x in (model.row_coordinates_, plain))
+    assert a @ a.T == pytest.approx(b @ b.T)
+
+
+def test_cases():
+    """Each row of the table of known methods decomposes its matrix."""
+    P, r, c = shares(FISHER)
+    Y = np.outer(r, c)
+    matrices = {
+        "ca": (P - Y) / np.sqrt(Y),
+        "gini": P - Y,
+        "g-test": P * np.log(P / Y),
+        "sgns": np.maximum(np.log(P / Y), 0),
+        "categorical-pca": np.sqrt(1 - np.exp(-2)) * (P - Y),
+    }
+    for name, matrix in matrices.items():
+        model = KernelCorrespondenceAnalysis(3, **CASES[name]).fit(FISHER)
+        assert model.singular_values_ == pytest.approx(np.linalg.svd(matrix, compute_uv=False)[:3]), name
+    n = FISHER.sum()
+    terms = residuals.g_test(csr_array(FISHER.astype(float))).S.sum()
+    G = 2 * (FISHER * np.log(FISHER / (n * Y))).sum()
+    assert 2 * n * terms == pytest.approx(G)
+    assert set(CASES) == {*matrices, "glove"}
+
+
+def test_shifted_pmi():
+    """Negative and empty cells are zero; the shift and the smoothing of columns are those of the formulas."""
+    N = some_table((8, 6), density=0.6) + np.eye(8, 6, dtype=int)
+    P, r, c = shares(N)
+    smooth = c**0.75 / (c**0.75).sum()
+    with np.errstate(divide="ignore"):
+        expected = np.maximum(np.log(P) - np.log(r)[:, None] - np.log(smooth) - np.log(2), 0)
+    found = residuals.shifted_pmi(csr_array(N.astype(float)), shift=2, smoothing=0.75)
+    assert dense(found) == pytest.approx(expected)
+
+
+def test_log_counts_have_the_best_biases():
+    """What is left of logarithms has mean zero in each row and column, over the cells that are listed."""
+    N = some_table((8, 6), density=0.7)
+    N[:, 0] += 1
+    N[0] += 1
+    found = residuals.log_counts(csr_array(N.astype(float)), sweeps=500)
+    rest = dense(found)
+    assert not rest[N == 0].any()
+    assert rest.sum(axis=0) == pytest.approx(0, abs=1e-8)
+    assert rest.sum(axis=1) == pytest.approx(0, abs=1e-8)
+    with np.errstate(divide="ignore"):
+        biases = np.where(N > 0, np.log(N) - rest, np.nan)
+    assert np.nanmax(np.abs(biases - (np.nan_to_num(biases[:, :1]) + biases[:1] - biases[0, 0]))) < 1e-8
+
+
+def test_categorical_kernel_is_a_gaussian_of_one_hot_vectors():
+    """Equal categories have 1, others exp(-2 alpha); of a centred table nothing is left but a factor."""
+    K = categorical_kernel(0.7)(np.ones(4))
+    one_hot = np.eye(4)
+    assert pytest.approx(np.exp(-0.7 * ((one_hot[:, None] - one_hot[None]) ** 2).sum(axis=2))) == K
+    P, r, c = shares(FISHER)
+    A = P - np.outer(r, c)
+    assert root(K, r, "row") @ A == pytest.approx(np.sqrt(1 - np.exp(-1.4)) * A)
+
+
+def test_stop_word_kernel():
+    """Words in the list weigh 1 + alpha over their margin; alpha 0 is plain correspondence analysis."""
+    words = ["the", "moon", "of", "orbit"]
+    K = stop_word_kernel(words, -0.9, stop_words={"the", "of"})(np.full(4, 0.25))
+    assert pytest.approx([0.4, 4, 0.4, 4]) == K
+    plain = KernelCorrespondenceAnalysis(2, row_kernel=stop_word_kernel(words, 0, stop_words={"the"})).fit(FISHER)
+    assert plain.row_coordinates_ == pytest.approx(CorrespondenceAnalysis(2).fit(FISHER).row_coordinates_)
+    P, r, c = shares(FISHER)
+    w = np.array([2.0, 1, 2, 1])
+    model = KernelCorrespondenceAnalysis(2, row_kernel=stop_word_kernel(words, 1, stop_words={"the", "of"})).fit(FISHER)
+    matrix = np.sqrt(w / r)[:, None] * (P - np.outer(r, c)) / np.sqrt(c)
+    assert model.singular_values_ == pytest.approx(np.linalg.svd(matrix, compute_uv=False)[:2])
+    for alpha in (-1, -2, float("nan")):
+        with pytest.raises(InputError, match="alpha must be"):
+            stop_word_kernel(words, alpha, stop_words={"the"})
+
+
+# ---- the word-similarity kernel
+
+
+def scores(n, seed, *, number=3):
+    T = np.zeros((n, n))
+    rng = np.random.default_rng(seed)
+    for _ in range(number):
+        i, j = rng.choice(n, 2, replace=False)
+        T[i, j] = T[j, i] = rng.random()
+    return T
+
+
+@given(st.integers(0, 999), st.floats(0.1, 3))
+def test_similarity_kernel_is_the_sum_over_pairs(seed, beta):
+    """Numerator and margins are those of the definition, of which both terms have the same margins."""
+    N = some_table((5, 7), seed, density=0.8) + np.eye(5, 7, dtype=int)
+    T, W = scores(5, seed), scores(7, seed + 1)
+    G, H, P = beta + T, beta + W, N / N.sum()
+    np.fill_diagonal(G, beta)
+    np.fill_diagonal(H, beta)
+    first, second = P * (G @ P @ H), (G @ P) * (P @ H)
+    e, f = np.eye(5), np.eye(7)
+    pairs = np.zeros((5, 7))
+    for a, i, b, j in np.ndindex(5, 7, 5, 7):
+        pairs += P[a, i] * P[b, j] * G[a, b] * H[i, j] * np.outer(e[a] - e[b], f[i] - f[j])
+    assert 2 * (first - second) == pytest.approx(pairs)
+    found = residuals.similarity(csr_array(N.astype(float)), rows=csr_array(T), columns=csr_array(W), beta=beta)
+    assert dense(found) == pytest.approx((first - second) / second.sum())
+    assert found.r == pytest.approx(second.sum(axis=1) / second.sum())
+    assert found.c == pytest.approx(first.sum(axis=0) / second.sum())
+    assert dense(found).sum(axis=0) == pytest.approx(0, abs=1e-12)
+
+
+def test_no_scores_no_difference():
+    """Without scores the kernel is correspondence analysis, whatever beta."""
+    plain = CorrespondenceAnalysis(2).fit(FISHER)
+    for beta in (0.5, 2):
+        model = KernelCorrespondenceAnalysis(2, difference="similarity", beta=beta).fit(FISHER)
+        assert model.row_coordinates_ == pytest.approx(plain.row_coordinates_)
+
+
+# ---- many variables
+
+
+def people(n=60, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.stack([rng.choice(list(kinds), n) for kinds in ("abc", "xy", "pqrs")], axis=1)
+
+
+def test_two_variables_are_a_table():
+    """Of two variables, standard coordinates are those of their table; its singular values give the inertias."""
+    x, y = np.random.default_rng(0).choice(3, 80), np.random.default_rng(1).choice(4, 80)
+    N = contingency_table(x, y)
+    both, table = MultipleCorrespondenceAnalysis(2).fit(np.stack([x, y], axis=1)), CorrespondenceAnalysis(2).fit(N)
+    assert both.inertia_ == pytest.approx((1 + table.singular_values_) / 2)
+    corrected = MultipleCorrespondenceAnalysis(2, correction="benzecri").fit(np.stack([x, y], axis=1))
+    assert corrected.inertia_ == pytest.approx(table.inertia_)
+    assert corrected.total_inertia_ == pytest.approx(table.total_inertia_)
+    standard = both.analysis_.column_standard_coordinates_
+    assert same_up_to_signs(standard[:3], table.row_standard_coordinates_, 1e-7)
+
+
+def test_burt_tables_have_squared_inertias():
+    """The Burt table has the same axes; its inertias are the squares, and so is its total."""
+    X = people()
+    a, b = (MultipleCorrespondenceAnalysis(3, table=table).fit(X) for table in ("indicator", "burt"))
+    assert b.inertia_ == pytest.approx(a.inertia_**2)
+    encoded = (X[:, :, None] == np.array([*"abcxypqrs"])).any(axis=1).astype(float)
+    burt = CorrespondenceAnalysis(3).fit(encoded.T @ encoded)
+    assert b.inertia_ == pytest.approx(burt.inertia_)
+    assert b.total_inertia_ == pytest.approx(burt.total_inertia_)
+    assert same_up_to_signs(b.column_coordinates_, burt.column_coordinates_[[0, 1, 2, 5, 6, 7, 8, 3, 4]][
+        [0, 1, 2, 7, 8, 3, 4, 5, 6]], 1e-7)  # fmt: skip
+
+
+@pytest.mark.parametrize("correction", ["none", "benzecri", "greenacre"])
+def test_many_variables_agree_with_prince(correction):
+    """Inertias and coordinates are those of another implementation."""
+    prince, pandas = pytest.importorskip("prince"), pytest.importorskip("pandas")
+    X = pandas.DataFrame(people(), columns=list("ABC"))
+    theirs = prince.MCA(n_components=2, correction=None if correction == "none" else correction, engine="scipy").fit(X)
+    ours = MultipleCorrespondenceAnalysis(2, correction=correction).fit(X)
+    assert ours.inertia_ == pytest.approx(theirs.eigenvalues_)
+    assert ours.categories_[0] == "A=a"
+    assert same_up_to_signs(ours.row_coordinates_, theirs.row_coordinates(X).to_numpy())
+    if correction != "benzecri":  # theirs shares among the axes kept, not among all
+        assert 100 * ours.explained_inertia_ratio_ == pytest.approx(theirs.percentage_of_variance_)
+
+
+def test_further_observations():
+    """Those that were fitted come out where they are; a category that was not seen counts for nothing."""
+    X = people()
+    model = MultipleCorrespondenceAnalysis(2).fit(X)
+    assert model.transform(X) == pytest.approx(model.row_coordinates_, abs=1e-9)
+    assert np.isfinite(model.transform([["a", "x", "new"]])).all()
+    for options, fault in (({"table": "both"}, "table"), ({"correction": "some"}, "correction")):
+        with pytest.raises(InputError, match=fault):
+            MultipleCorrespondenceAnalysis(1, **options).fit(X)
+    with pytest.raises(InputError, match="at least 2 variables"):
+        MultipleCorrespondenceAnalysis(1, correction="benzecri").fit(X[:, :1])
