@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
-from lowrank import Embedding, InputError, plots
+from lowrank import CorrespondenceAnalysis, Embedding, InputError, plots
 
 VECTORS = Embedding(
     ["apollo", "god", "moon", "zeus", "lunar", "orbit"],
@@ -36,3 +37,61 @@ def test_senses_needs_a_context_and_known_words():
         plots.senses(VECTORS, "apollo", [])
     with pytest.raises(InputError, match="'artemis' is not in the vocabulary"):
         plots.senses(VECTORS, "artemis", ["god"])
+
+
+# Tables
+
+FISHER = [[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]]
+EYES, HAIR = ["blue", "light", "medium", "dark"], ["fair", "red", "medium ", "dark ", "black"]
+
+
+def boxes(ax):
+    """Corners of the labels, in pixels."""
+    ax.figure.draw_without_rendering()
+    return [Text.get_window_extent(text) for text in ax.texts if text.get_text()]  # without the line to the point
+
+
+@pytest.mark.parametrize("kind", ["symmetric", "rows", "columns"])
+def test_biplot(kind):
+    """Points are principal coordinates, or standard ones on the other side of an asymmetric picture; all are named."""
+    model = CorrespondenceAnalysis(3).fit(FISHER)
+    ax = plots.biplot(model, EYES, HAIR, kind=kind)
+    rows, columns = (points.get_offsets() for points in ax.collections[:2])
+    expected = model.row_standard_coordinates_ if kind == "columns" else model.row_coordinates_
+    np.testing.assert_allclose(rows, expected[:, :2])
+    expected = model.column_standard_coordinates_ if kind == "rows" else model.column_coordinates_
+    np.testing.assert_allclose(columns, expected[:, :2])
+    assert {text.get_text() for text in ax.texts} - {""} == {*EYES, *HAIR}
+    assert "86.6 %" in ax.get_xlabel()
+    with pytest.raises(InputError, match="4 rows and 5 labels"):
+        plots.biplot(model, HAIR, HAIR)
+    with pytest.raises(InputError, match="axes must be"):
+        plots.biplot(model, EYES, HAIR, axes=(0, 3))
+
+
+def test_labels_do_not_cover_one_another():
+    """However many points there are, no two labels overlap; those without room are left out, the first ones are not."""
+    rng = np.random.default_rng(0)
+    model = CorrespondenceAnalysis(2).fit(rng.poisson(2, (150, 60)))
+    rows, columns = [f"row {k}" for k in range(150)], [f"column {k}" for k in range(60)]
+    found = boxes(plots.biplot(model, rows, columns))
+    assert 20 < len(found) < 210
+    for k, box in enumerate(found):
+        assert box.count_overlaps(found[:k]) == 0
+    ax = plots.biplot(model, rows, columns, top=5)
+    assert len(boxes(ax)) == 10
+
+
+def test_scree_and_contributions():
+    """Bars are shares in per cent, those of contributions at the end of the axis where the point is."""
+    model = CorrespondenceAnalysis(3).fit(FISHER)
+    heights = [bar.get_height() for bar in plots.scree(model).patches]
+    assert heights == pytest.approx([86.6, 13.1, 0.4], abs=0.06)
+    ax = plots.contributions(model, EYES, top=2)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["dark", "light"]
+    widths = [bar.get_width() for bar in ax.patches]
+    assert np.abs(widths) == pytest.approx([60.5, 28.6], abs=0.06)
+    assert widths[0] * widths[1] < 0
+    for options, fault in (({"axis": 3}, "axis must be"), ({"side": "columns"}, "5 columns and 4 labels")):
+        with pytest.raises(InputError, match=fault):
+            plots.contributions(model, EYES, **options)

@@ -14,12 +14,11 @@ the sets of senses, positionally weighted Kendall's tau their order, weighted ND
 :func:`tau`, :func:`wndcg`).
 
 Definitions are those of SemEval-2013 task 13 as its scorer computed them for the figures that the task published; all
-are recalls, over the instances with gold senses. (Since May 2013 the scorer leaves an answer that is mapped to nothing
-out, as if it had not been given.) What a reader might not expect: an instance that alone has its sense counts 0 in
-B-cubed, whatever its labels (so gold labels against themselves reach .992 there); an answer without any known sense has
-a tau of 1 if there is one gold sense (so one sense per instance reaches .94, and many small clusters gain by it); and
-the scorer's NDCG of a perfect answer is .75 at most, since its ideal lacks the "- 1" of the gain: that one is
-``wndcg_published``, to be compared with published figures, beside ``wndcg`` with the "- 1", which reaches 1.
+are recalls over the gold instances. (Since May 2013 the scorer leaves out answers mapped to nothing.) What a reader
+might not expect: an instance that alone has its sense counts 0 in B-cubed, whatever its labels (so gold labels against
+themselves reach .992); an answer without any known sense has a tau of 1 if there is one gold sense (so one sense per
+instance reaches .94); the scorer's NDCG of a perfect answer is .75 at most, as its ideal lacks the "- 1" of the gain:
+that one is ``wndcg_published``, to be compared with published figures, beside ``wndcg``, which reaches 1.
 
 References
 ----------
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     Labels = Mapping[str, Mapping[str, float]]
     Weights = NDArray[np.float64]
 
-FOLDS = 5  # of which each is mapped by what the four others say
+FOLDS = 5  # each is mapped by what the others say
 BINS = 10  # of weights, in the entropies of fuzzy NMI
 DIGITS = 12  # kept of mapped weights, so that rounding breaks no ties
 
@@ -346,9 +345,8 @@ def _figures(lemmas: Mapping[str, LemmaScores]) -> list[Figure]:
     rows = {name: (of[name] * size, size) for name in ("jaccard", "tau", "wndcg", "wndcg_published")}
     rows |= {"fuzzy_nmi": (of["fuzzy_nmi"], ones), "fuzzy_bcubed": (of["bcubed_precision"], of["bcubed_recall"])}
     rows |= {name: (of[name], ones) for name in ("v_measure", "paired_f") if not np.isnan(of[name]).any()}
-    total = int(size.sum())  # unanswered ones count too
-    statistics = {"fuzzy_bcubed": harmonic_mean}
-    return [Figure(name, np.stack(pair, 1), total, total, statistics.get(name, ratio)) for name, pair in rows.items()]
+    total, means = int(size.sum()), {"fuzzy_bcubed": harmonic_mean}  # unanswered ones count too
+    return [Figure(name, np.stack(pair, 1), total, total, means.get(name, ratio)) for name, pair in rows.items()]
 
 
 def _without_nan(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from lowrank.data import Entries
     from lowrank.text.corpus import Corpus
+    from lowrank.text.counts import Counts
     from lowrank.text.vocabulary import Vocabulary
 
 WRONG = 8
@@ -103,13 +104,7 @@ def gaps(
     check_int("size", size, low=1)
     rng = np.random.default_rng(seed)
     seen, other = count(train, order=order, width=width).entries, count(held, order=order, width=width)
-    often = np.flatnonzero(other.entries.values >= min_count)
-    if not len(often):
-        raise InputError(f"no tuple of {order} words in span {width} occurs {min_count} times in the text held out")
-    frequent = replace(
-        other.entries, indices=np.asfortranarray(other.entries.indices[often]), values=other.entries.values[often]
-    )
-    associations = ppmi(replace(other, entries=frequent))
+    associations = ppmi(_frequent(other, min_count))
     place = np.array([train.vocabulary.index.get(word, -1) for word in held.vocabulary.words])
     tuples = place[associations.indices.astype(np.int64)]
     new = np.flatnonzero((tuples >= 0).all(axis=1))
@@ -134,6 +129,17 @@ def gaps(
     if not cases:
         raise InputError(f"no words fit to be set against the answers of {len(rows):,} tuples; take more text")
     return cases
+
+
+def _frequent(counts: Counts, min_count: int) -> Counts:
+    """Leave out tuples that are rarer."""
+    x = counts.entries
+    often = np.flatnonzero(x.values >= min_count)
+    if not len(often):
+        width = counts.settings["width"]
+        raise InputError(f"no tuple of {x.order} words in span {width} occurs {min_count} times in the text held out")
+    kept = replace(x, indices=np.asfortranarray(x.indices[often]), values=x.values[often])
+    return replace(counts, entries=kept)
 
 
 class _Unseen:

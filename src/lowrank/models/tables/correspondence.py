@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowrank.errors import InputError, check_choice, check_int, check_number
 from lowrank.models.tables.kernels import decompose, inverse
 from lowrank.models.tables.residuals import linear
-from lowrank.models.tables.table import SIDES, Side, TableAnalysis
+from lowrank.models.tables.table import SIDES, Side, TableAnalysis, squared_distances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,14 +96,12 @@ class CorrespondenceAnalysis(TableAnalysis):
         self.seed = seed
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Analyse a table of counts.
+        """Analyse a table of counts; ``y`` is ignored.
 
         Parameters
         ----------
         X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
             Not negative.
-        y : None
-            Ignored.
 
         Raises
         ------
@@ -117,8 +115,15 @@ class CorrespondenceAnalysis(TableAnalysis):
         check_number("power", self.power)
         N, symmetric = self._read(X, temper=self.temper)
         A = linear(N)
-        how = {"method": self.method, "tol": self.tol, "seed": self.seed}
-        found = decompose(A, self.rank, kernels=("margins", "margins"), symmetric=symmetric, **how)
+        found = decompose(
+            A,
+            self.rank,
+            kernels=("margins", "margins"),
+            symmetric=symmetric,
+            method=self.method,
+            tol=self.tol,
+            seed=self.seed,
+        )
         self.singular_values_ = found.s
         self.inertia_ = found.s**2
         self.row_masses_, self.column_masses_ = A.r, A.c
@@ -126,7 +131,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         self.column_standard_coordinates_ = found.column_root[:, None] * found.V
         self.row_coordinates_ = self.row_standard_coordinates_ * found.s**self.power
         self.column_coordinates_ = self.column_standard_coordinates_ * found.s**self.power
-        self._row_distances, self._column_distances = _distances(A.S, A.r, A.c)
+        self._row_distances, self._column_distances = squared_distances(A.S, A.r, A.c)
         self.total_inertia_ = float(A.r @ self._row_distances)
         self.explained_inertia_ratio_ = self.inertia_ / (self.total_inertia_ or 1.0)
         return self
@@ -150,7 +155,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         return self._place(self._read_more(X, temper=self.temper), self.column_standard_coordinates_)
 
     def transform_columns(self, X: Any) -> NDArray[Any]:
-        """Place supplementary columns among those that were fitted; X of shape (rows of the table, columns to place).
+        """Place supplementary columns; X of shape (rows of the table, columns to place).
 
         Raises
         ------
@@ -190,16 +195,3 @@ class CorrespondenceAnalysis(TableAnalysis):
     def _place(self, N: csr_array, standard: NDArray[Any]) -> NDArray[Any]:
         means = (N @ standard) * inverse(np.asarray(N.sum(axis=1)).ravel())[:, None]
         return np.asarray(means * inverse(self.singular_values_) * self.singular_values_**self.power)
-
-
-def _distances(P: csr_array, r: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    r"""Squared chi-square distances of rows and columns to the mean profile, :math:`\sum_j (p_{ij}/r_i - c_j)^2 / c_j`.
-
-    That is :math:`\sum_j p_{ij}^2 / (r_i^2 c_j) - 1`.
-    """
-    rows = np.repeat(np.arange(len(r)), np.diff(P.indptr))
-    squares = P.data.astype(float) ** 2 * inverse(r)[rows] * inverse(c)[P.indices]
-    return (
-        np.maximum(np.bincount(rows, squares, len(r)) * inverse(r) - (r > 0), 0),
-        np.maximum(np.bincount(P.indices, squares, len(c)) * inverse(c) - (c > 0), 0),
-    )

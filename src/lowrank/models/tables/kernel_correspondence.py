@@ -135,9 +135,16 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         check_number("power", self.power)
         N, symmetric = self._read(X, temper=self.temper)
         A = self._residual(N)
-        how = {"method": self.method, "tol": self.tol, "seed": self.seed}
         symmetric = symmetric and self.smoothing == 1 and self.row_scores is self.column_scores
-        found = decompose(A, self.rank, kernels=(self.row_kernel, self.column_kernel), symmetric=symmetric, **how)
+        found = decompose(
+            A,
+            self.rank,
+            kernels=(self.row_kernel, self.column_kernel),
+            symmetric=symmetric,
+            method=self.method,
+            tol=self.tol,
+            seed=self.seed,
+        )
         self.singular_values_ = found.s
         self.row_masses_, self.column_masses_ = A.r, A.c
         self.row_coordinates_ = _applied(found.row_root, found.U) * found.s**self.power

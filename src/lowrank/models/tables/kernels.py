@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lowrank.linalg import Method
     from lowrank.models.tables.residuals import Residual
 
 Kernel = Any
@@ -44,9 +45,16 @@ class Decomposition(NamedTuple):
 
 
 def decompose(
-    A: Residual, rank: int, *, kernels: tuple[Kernel, Kernel], symmetric: bool = False, **how: Any
+    A: Residual,
+    rank: int,
+    *,
+    kernels: tuple[Kernel, Kernel],
+    symmetric: bool,
+    method: Method,
+    tol: float,
+    seed: int | None,
 ) -> Decomposition:
-    r"""Decompose :math:`K_r^{1/2} A K_c^{1/2}`; ``how`` is that of :func:`~lowrank.linalg.truncated_svd`.
+    r"""Decompose :math:`K_r^{1/2} A K_c^{1/2}`; the options are those of :func:`~lowrank.linalg.truncated_svd`.
 
     Raises
     ------
@@ -61,10 +69,11 @@ def decompose(
         scaled = aslinearoperator(left) @ scaled
     if right.ndim == 2:
         scaled = scaled @ aslinearoperator(right)
-    if symmetric and left.ndim == right.ndim == 1 and np.array_equal(left, right) and how["method"] == "lanczos":
-        w, U = truncated_eigh(scaled, rank, tol=how["tol"], seed=how["seed"])  # half the products
+    alike = symmetric and left.ndim == right.ndim == 1 and np.allclose(left, right, rtol=1e-9)
+    if alike and method == "lanczos":
+        w, U = truncated_eigh(scaled, rank, tol=tol, seed=seed)  # half the products
         return Decomposition(U, np.abs(w), U * np.where(w < 0, -1, 1), left, right)
-    return Decomposition(*truncated_svd(scaled, rank, **how), left, right)
+    return Decomposition(*truncated_svd(scaled, rank, method=method, tol=tol, seed=seed), left, right)
 
 
 def root(kernel: Kernel, masses: NDArray[np.float64], side: str) -> NDArray[np.float64]:

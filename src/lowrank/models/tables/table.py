@@ -13,6 +13,7 @@ from lowrank.data import Entries
 from lowrank.embedding import Embedding
 from lowrank.errors import InputError, check_choice, check_number
 from lowrank.linalg import symmetric_matrix
+from lowrank.models.tables.kernels import inverse
 from lowrank.models.tables.residuals import with_values
 
 if TYPE_CHECKING:
@@ -102,3 +103,16 @@ def _tempered(N: csr_array, power: float) -> csr_array:
 def _table(X: Entries, values: NDArray[np.float32]) -> csr_array:
     i, j = X.indices.T
     return csr_array((values, (i, j)), shape=X.shape)
+
+
+def squared_distances(P: csr_array, r: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    r"""Squared chi-square distances of rows and columns to the mean profile, :math:`\sum_j (p_{ij}/r_i - c_j)^2 / c_j`.
+
+    That is :math:`\sum_j p_{ij}^2 / (r_i^2 c_j) - 1`.
+    """
+    rows = np.repeat(np.arange(len(r)), np.diff(P.indptr))
+    squares = P.data.astype(float) ** 2 * inverse(r)[rows] * inverse(c)[P.indices]
+    return (
+        np.maximum(np.bincount(rows, squares, len(r)) * inverse(r) - (r > 0), 0),
+        np.maximum(np.bincount(P.indices, squares, len(c)) * inverse(c) - (c > 0), 0),
+    )

@@ -86,8 +86,7 @@ class JointCP(Fitted):
 
     References
     ----------
-    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.4, for one factor of all orders.
-    arXiv:1704.02686
+    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.4, for one factor. arXiv:1704.02686
 
     Examples
     --------
@@ -144,7 +143,11 @@ class JointCP(Fitted):
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         terms = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
         size = lists[0].shape[0]
-        self._check_memory(size)
+        check_memory(
+            4.0 * (COPIES + 2 * (self.threads or resources.cores())) * size * self.rank,
+            f"a model of {size:,} words and rank {self.rank}",
+            "lower the rank or the size of the vocabulary",
+        )
         A, C = self._start(lists, terms[1:], themes) if self.start is None else self._given(size, themes)
         terms = [_explained_by(ALL, terms[0]), *(_explained_by(1, term) for term in terms[1:])]
         objective = Objective(terms, [L2(), NonNegative(self.l1)], threads=self.threads)
@@ -178,27 +181,13 @@ class JointCP(Fitted):
         return Embedding(words, np.hstack(self.factors_), counts=counts, themes=self.factors_[1].shape[1])
 
     def check(self) -> int:
-        """Give the number of themes.
-
-        Raises
-        ------
-        InputError
-            If the rank leaves no room for themes beside free columns, or the coupling is out of range.
-        """
+        """Give the number of themes, or raise an InputError if there is no room for them or the coupling is no share."""
         check_int("rank", self.rank, low=2)
         themes = self.rank // 2 if self.themes is None else self.themes
         check_int("themes", themes, low=1, high=self.rank - 1)
         if not 0 < check_number("coupling", self.coupling) <= 1:
             raise InputError(f"coupling must be above 0 and at most 1; got {self.coupling!r}")
         return themes
-
-    def _check_memory(self, size: int) -> None:
-        copies = COPIES + 2 * (self.threads or resources.cores())
-        check_memory(
-            4.0 * copies * size * self.rank,
-            f"a model of {size:,} words and rank {self.rank}",
-            "lower the rank or the size of the vocabulary",
-        )
 
 
 def _explained_by(slot: Slot, term: Term) -> Term:

@@ -1,0 +1,72 @@
+"""Correspondence analysis of a co-occurrence table beside scikit-learn's TruncatedSVD of the same matrix, and prince.
+
+    python bench/correspondence.py CORPUS [--width 10] [--rank 100] [--repeats 3] [--peers 5000]
+
+CORPUS is of `lowrank corpus`. Contenders alternate; medians of seconds are printed, and the share of the best squared
+singular values (of all runs) that each found. prince takes dense tables: it gets the PEERS most frequent words.
+"""
+
+import argparse
+import resource
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.decomposition import TruncatedSVD
+
+from lowrank import Corpus, CorrespondenceAnalysis
+from lowrank.text.contexts import contexts
+
+
+def scaled(N: csr_array) -> csr_array:
+    """Give the table divided by the roots of its margins: TruncatedSVD then finds a trivial component besides."""
+    r, c = (np.asarray(N.sum(axis=axis)).ravel() for axis in (1, 0))
+    rows = np.repeat(np.maximum(r, 1) ** -0.5, np.diff(N.indptr))
+    data = N.data * (rows * np.maximum(c, 1)[N.indices] ** -0.5).astype(N.dtype)
+    return csr_array((data, N.indices, N.indptr), N.shape)
+
+
+def timed(call) -> tuple[float, object]:
+    """Run it, and give the seconds and what it returned."""
+    start = time.perf_counter()
+    result = call()
+    return time.perf_counter() - start, result
+
+
+def main() -> None:
+    """Fit each, in turn, several times."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("--width", type=int, default=10)
+    parser.add_argument("--rank", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--peers", type=int, default=5000)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    corpus = Corpus.open(options.corpus)
+    seconds, N = timed(lambda: contexts(corpus, width=options.width).astype(np.float32))
+    print(f"{len(corpus):,} tokens, table {N.shape[0]:,} x {N.shape[1]:,} of {N.nnz:,} cells in {seconds:.0f} s")
+    S, rank = scaled(N), options.rank
+    contenders = {
+        "lanczos": lambda: CorrespondenceAnalysis(rank, seed=0).fit(N).inertia_,
+        "randomized": lambda: CorrespondenceAnalysis(rank, method="randomized", seed=0).fit(N).inertia_,
+        "TruncatedSVD": lambda: TruncatedSVD(rank + 1, random_state=0).fit(S).singular_values_[1:] ** 2,
+    }
+    contenders = {name: run for name, run in contenders.items() if options.only in name}
+    taken, found = {name: [] for name in contenders}, {}
+    for _ in range(options.repeats):
+        for name, run in contenders.items():
+            seconds, found[name] = timed(run)
+            taken[name].append(seconds)
+            print(f"  {name} {seconds:.1f} s", flush=True)
+    best = np.max([values for values in found.values()], axis=0)
+    for name in contenders:
+        share = found[name].sum() / best.sum()
+        print(f"{name}: {np.median(taken[name]):.1f} s, {1e9 * np.median(taken[name]) / N.nnz:.0f} ns per cell,"
+              f" {share:.5f} of the inertia, last axis {found[name][-1] / best[-1]:.4f}")  # fmt: skip
+    print(f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20:.1f} GiB")
+
+
+if __name__ == "__main__":
+    main()

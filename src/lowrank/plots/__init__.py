@@ -1,0 +1,8 @@
+"""Pictures: functions that draw onto matplotlib axes and return them. They never call ``show``."""
+
+from lowrank.plots.axes import new_axes
+from lowrank.plots.series import bars, curves, objective
+from lowrank.plots.tables import biplot, contributions, scree
+from lowrank.plots.words import senses
+
+__all__ = ["bars", "biplot", "contributions", "curves", "new_axes", "objective", "scree", "senses"]
