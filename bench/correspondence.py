@@ -1,9 +1,9 @@
-"""Correspondence analysis of a co-occurrence table beside scikit-learn's TruncatedSVD of the same matrix, and prince.
+"""Correspondence analysis of a co-occurrence table beside scikit-learn's TruncatedSVD.
 
-    python bench/correspondence.py CORPUS [--width 10] [--rank 100] [--repeats 3] [--peers 5000]
+    python bench/correspondence.py CORPUS [--width 10] [--rank 100] [--repeats 3] [--side left]
 
-CORPUS is of `lowrank corpus`. Contenders alternate; medians of seconds are printed, and the share of the best squared
-singular values (of all runs) that each found. prince takes dense tables: it gets the PEERS most frequent words.
+CORPUS is of `lowrank corpus`. Contenders alternate; medians of seconds are printed, and the share of the best inertias
+(of all) that each found. TruncatedSVD gets the table divided by the roots of its margins, and one component more.
 """
 
 import argparse
@@ -41,11 +41,11 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=10)
     parser.add_argument("--rank", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--peers", type=int, default=5000)
+    parser.add_argument("--side", default="both")
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     corpus = Corpus.open(options.corpus)
-    seconds, N = timed(lambda: contexts(corpus, width=options.width).astype(np.float32))
+    seconds, N = timed(lambda: contexts(corpus, side=options.side, width=options.width).astype(np.float32))
     print(f"{len(corpus):,} tokens, table {N.shape[0]:,} x {N.shape[1]:,} of {N.nnz:,} cells in {seconds:.0f} s")
     S, rank = scaled(N), options.rank
     contenders = {
@@ -60,7 +60,7 @@ def main() -> None:
             seconds, found[name] = timed(run)
             taken[name].append(seconds)
             print(f"  {name} {seconds:.1f} s", flush=True)
-    best = np.max([values for values in found.values()], axis=0)
+    best = np.max(list(found.values()), axis=0)
     for name in contenders:
         share = found[name].sum() / best.sum()
         print(f"{name}: {np.median(taken[name]):.1f} s, {1e9 * np.median(taken[name]) / N.nnz:.0f} ns per cell,"

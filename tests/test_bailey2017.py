@@ -25,8 +25,8 @@ from lowrank.models.words.phrases import phrase_vectors
 from lowrank.suites import bailey2017, words
 from lowrank.suites.bailey2017 import MODELS, Model, Settings, drawing, scoring, training
 from lowrank.suites.bailey2017.models import ranks_of, shifts_of, variants
-from lowrank.suites.bailey2017.store import RefusedError, Store, described
 from lowrank.suites.bailey2017.tables import MEASURES
+from lowrank.suites.store import RefusedError, Store, described
 from lowrank.text.counts import Counts
 from lowrank.text.weighting import ppmi
 

@@ -92,7 +92,7 @@ def docstring_lines(node: ast.AST) -> int:
 
 def length(path: Path, node: Function) -> int:
     """Count the lines of a function without its docstring; in the command line also without its table of options."""
-    start = node.body[0].lineno if path.parent.name == "cli" else node.lineno
+    start = node.body[0].lineno if "cli" in path.parts else node.lineno
     return node.end_lineno - start + 1 - docstring_lines(node)
 
 

@@ -105,6 +105,28 @@ def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: boo
 
 
 @contextlib.contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Make a folder if it is not there, and take it away again if the body fails and leaves nothing in it.
+
+    Raises
+    ------
+    InputError
+        If it is a file, or the folder it is to lie in does not exist.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; name a folder")
+    _need_parent(folder)
+    new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if new and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+
+
+@contextlib.contextmanager
 def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Callable[[], None]]]:
     """Give the folder to make, and what deletes it in the end: nothing if it was named, all of it if it is temporary.
 

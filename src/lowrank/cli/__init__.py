@@ -16,7 +16,7 @@ from lowrank.cli.evaluate import evaluate
 from lowrank.cli.faults import Verbs
 from lowrank.cli.neighbours import neighbours
 from lowrank.cli.phrase import phrase
-from lowrank.cli.reproduce import reproduce
+from lowrank.cli.reproduce import app as reproduce
 from lowrank.cli.senses import senses
 from lowrank.cli.train import train
 
@@ -39,7 +39,6 @@ EXAMPLES: dict[Callable[..., None], str] = {
     components: "lowrank components vectors apollo",
     evaluate: "lowrank evaluate vectors --pairs simlex.txt",
     compare: "lowrank compare vectors others --kind similarity",
-    reproduce: "lowrank reproduce bailey2017 wiki.txt.xz --out results",
     convert: "lowrank convert vectors vectors.txt --to word2vec",
     corpus: "lowrank corpus articles/ --out corpus --min-count 10",
     count: "lowrank count corpus --out counts --order 3 --width 10",
@@ -47,6 +46,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
 
 for verb, example in EXAMPLES.items():
     app.command(epilog=f"Example:\n\n{example}")(verb)
+app.add_typer(reproduce, name="reproduce")
 app.command("neighbors", hidden=True)(neighbours)
 
 

@@ -22,8 +22,8 @@ class Method:
     ----------
     make : callable
         Takes the options that were given to a model.
-    needs : {"corpus", "counts", "ppmi"}
-        What the model is fitted to.
+    needs : {"corpus", "counts", "ppmi", "contexts"}
+        What the model is fitted to; contexts are counts of pairs, or of words and those on one side of them.
     options : tuple of str
         The options it has, besides rank and seed.
     order : int
@@ -37,7 +37,7 @@ class Method:
     """
 
     make: Callable[[Options], Any]
-    needs: Literal["corpus", "counts", "ppmi"]
+    needs: Literal["corpus", "counts", "ppmi", "contexts"]
     options: tuple[str, ...] = ()
     order: int = 3
     orders: tuple[int, ...] = (2, 3, 4, 5)
@@ -148,6 +148,31 @@ def _renamed(given: Options) -> Options:
     return {"window" if name == "context" else name: value for name, value in given.items()}
 
 
+def _ca(given: Options) -> Any:
+    return _correspondence(given)
+
+
+def _root_ca(given: Options) -> Any:
+    return _correspondence({"temper": 0.5} | given)
+
+
+def _g_test(given: Options) -> Any:
+    return _correspondence({"case": "g-test"} | given)
+
+
+def _correspondence(given: Options) -> Any:
+    from lowrank.datasets import read_pairs
+    from lowrank.models.tables.vectors import CorrespondenceVectors
+    from lowrank.text.stopwords import stop_words
+
+    given = dict(given)
+    if "scores" in given:
+        given["scores"] = read_pairs(given["scores"])
+    if "stop_weight" in given:
+        given["stop_words"] = stop_words("english")
+    return CorrespondenceVectors(**given)
+
+
 def _random(given: Options) -> Any:
     from lowrank.models.words.chance import RandomVectors
 
@@ -157,6 +182,7 @@ def _random(given: Options) -> Any:
 ITERATED = ("max_iter", "tol", "threads")
 SYMMETRIC = (*ITERATED, "zero_weight", "zero_power", "validation", "start", "solver", "step", "batch", "sampled_zeros")
 JOINT = (*SYMMETRIC, "order_weights")
+TABLE = ("side", "power")
 NEURAL = ("epochs", "context", "negative", "threads")
 
 METHODS = {
@@ -176,6 +202,16 @@ METHODS = {
     "tucker": Method(_tucker, "ppmi", ITERATED, orders=(2, 3, 4)),
     "cp-apr": Method(_cp_apr, "counts", ITERATED),
     "ppmi-svd": Method(_ppmi_svd, "ppmi", ("power",), order=2, orders=(2,)),
+    "ca": Method(_ca, "contexts", (*TABLE, "temper"), order=2, orders=(2,)),
+    "root-ca": Method(_root_ca, "contexts", TABLE, order=2, orders=(2,)),
+    "g-test": Method(_g_test, "contexts", TABLE, order=2, orders=(2,)),
+    "kca": Method(
+        _correspondence,
+        "contexts",
+        (*TABLE, "temper", "case", "stop_weight", "scores", "score_weight"),
+        order=2,
+        orders=(2,),
+    ),
     "nnse": Method(_nnse, "ppmi", (*ITERATED, "l1"), order=2, orders=(2,)),
     "glove": Method(_glove, "counts", ("epochs", "threads"), order=2, orders=(2,)),
     "cbow": Method(_cbow, "corpus", NEURAL),

@@ -136,6 +136,14 @@ Window = Annotated[
     ),
 ]
 Width = Annotated[int, typer.Option(min=1, max=1000, help="Width of the window.", rich_help_panel=COUNTS)]
+ContextSide = Annotated[
+    Literal["both", "left", "right"],
+    typer.Option("--contexts", help="Where context words stand; of ca and its kin.", rich_help_panel=COUNTS),
+]
+Positional = Annotated[
+    bool,
+    typer.Option("--positional", help="A word at another distance is another context.", rich_help_panel=COUNTS),
+]
 TUPLE_MIN_COUNT_HELP = "Drop tuples that are rarer."
 TupleMinCount = Annotated[int, typer.Option(min=1, max=LARGEST, help=TUPLE_MIN_COUNT_HELP, rich_help_panel=COUNTS)]
 Repeats = Annotated[bool, typer.Option("--repeats", help="Keep tuples that repeat a word.", rich_help_panel=COUNTS)]
@@ -178,6 +186,10 @@ METHOD_NAMES = Literal[
     "tucker",
     "cp-apr",
     "ppmi-svd",
+    "ca",
+    "root-ca",
+    "g-test",
+    "kca",
     "nnse",
     "glove",
     "cbow",
@@ -190,7 +202,8 @@ Method = Annotated[
         help="jcp: pairs by all columns, larger tuples by non-negative themes. cp-sn, cp-s: symmetric CP of the PPMI"
         " tensor, non-negative with exact zeros, or free. jcp-sn, jcp-s: of all orders from 2 on, by the same columns."
         " cp: a factor for each mode, by alternating least squares. tucker: with a core."
-        " cp-apr: of the counts, Poisson. ppmi-svd, nnse, glove: of pairs. cbow, sgns: gensim's word2vec. random:"
+        " cp-apr: of the counts, Poisson. ppmi-svd, nnse, glove: of pairs. ca: correspondence analysis; root-ca: of"
+        " roots of counts; g-test, kca: with other residuals and kernels. cbow, sgns: gensim's word2vec. random:"
         " chance level.",
         show_default="jcp; cp-sn of a counts folder",
         rich_help_panel=MODEL,
@@ -234,6 +247,23 @@ OrderWeights = Annotated[
 L1 = Annotated[float | None, _model("--l1", min=0, max=LARGEST, help="Weight of the sum of vectors; nnse: of codes.")]
 L2 = Annotated[float | None, _model("--l2", min=0, max=LARGEST, help="Weight of the squared vectors.")]
 Power = Annotated[float | None, _model(min=0, max=LARGEST, help="Power of the singular values.", show_default="0.5")]
+Side = Annotated[
+    Literal["rows", "columns"] | None,
+    _model(help="Vectors of words, or of contexts.", show_default="rows"),
+]
+Temper = Annotated[
+    float | None, _model(min=0.01, max=1, help="Power that counts are taken to first.", show_default="1")
+]
+Case = Annotated[
+    Literal["ca", "gini", "g-test", "sgns", "glove"] | None,
+    _model(help="What is left of a table besides its margins.", show_default="ca"),
+]
+StopWeight = Annotated[
+    float | None,
+    _model(metavar="A", help="Weigh stop words by 1 + A; keep them in the text: --stop-words none.", show_default="0"),
+]
+Scores = Annotated[Path | None, _model(metavar="FILE", help="Pairs of words with a similarity to learn from.")]
+ScoreWeight = Annotated[float | None, _model(min=0, max=LARGEST, help="How much they count.", show_default="1")]
 Orthogonal = Annotated[int | None, _model(min=0, help="First sweeps with orthogonal factors.", show_default="0")]
 MaxIter = Annotated[int | None, _model(min=1, help="Sweeps at most.", show_default="100; cp, tucker, nnse 50")]
 Tol = Annotated[

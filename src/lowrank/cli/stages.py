@@ -104,6 +104,17 @@ def counts_of(
     return counts
 
 
+def contexts_of(corpus: Corpus, steps: show.Steps, settings: dict[str, Any]) -> Any:
+    """Count words with the words on one side of them, or at each place."""
+    from lowrank.text.contexts import contexts
+
+    with steps("contexts") as facts:
+        (width,) = settings["width"]
+        table = contexts(corpus, side=settings["contexts"], width=width, positional=settings["positional"])
+        facts.update(entries=table.nnz, columns=table.shape[1])
+    return table
+
+
 def counted(
     corpus: Corpus,
     steps: show.Steps,

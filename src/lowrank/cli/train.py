@@ -10,7 +10,7 @@ import typer
 from lowrank.cli import faults, show
 from lowrank.cli import options as o
 from lowrank.cli.methods import METHODS
-from lowrank.cli.stages import Shelf, corpus_of, counts_of, kind_of
+from lowrank.cli.stages import Shelf, contexts_of, corpus_of, counts_of, kind_of
 from lowrank.errors import InputError
 from lowrank.files import whole_folder
 from lowrank.progress import bar
@@ -84,6 +84,8 @@ def train(
     window: o.Window = "span",
     width: Widths = None,
     tuple_min_count: TupleMinCount = None,
+    contexts: o.ContextSide = "both",
+    positional: o.Positional = False,
     memory: o.Memory = None,
     shift: o.Shift = "1",
     smoothing: Smoothings = None,
@@ -98,6 +100,12 @@ def train(
     l1: o.L1 = None,
     l2: o.L2 = None,
     power: o.Power = None,
+    side: o.Side = None,
+    temper: o.Temper = None,
+    case: o.Case = None,
+    stop_weight: o.StopWeight = None,
+    scores: o.Scores = None,
+    score_weight: o.ScoreWeight = None,
     orthogonal: o.Orthogonal = None,
     max_iter: o.MaxIter = None,
     tol: o.Tol = None,
@@ -133,6 +141,8 @@ def train(
         data, vocabulary = _data(source, steps, shelf, needs=chosen.needs, orders=orders, settings=settings)
         if given is not None:
             model.start = _rows(given, vocabulary.words)
+        if hasattr(model, "words"):
+            model.words = vocabulary.words
         with steps("factors") as facts:
             vectors, interrupted = _fit(model, data, vocabulary.words, facts)
             if vectors.sparsity:
@@ -159,6 +169,8 @@ def _data(
         corpus = corpus_of(source, steps, shelf, _corpus_options(settings), settings["threads"])
         if needs == "corpus":
             return corpus, corpus.vocabulary
+        if settings["contexts"] != "both" or settings["positional"]:
+            return contexts_of(corpus, steps, settings), corpus.vocabulary
         resources = {"threads": settings["threads"], "memory": settings["memory"]}
         least, widths = (_each(name, settings[name], orders) for name in COUNTED)
         windows = [{"window": settings["window"], "width": width} for width in widths]
@@ -167,7 +179,7 @@ def _data(
             for n, window, at_least in zip(orders, windows, least, strict=True)
         ]
     vocabulary = counted[0].vocabulary
-    if needs == "counts":
+    if needs in ("counts", "contexts"):
         return counted[0].entries, vocabulary
     with steps("weights") as facts:
         how = [_each(name, settings[name], orders) for name in WEIGHED]
@@ -247,7 +259,10 @@ def _refuse_idle_options(ctx: typer.Context, source: str, method: str) -> None:
     """Refuse options that would be ignored: those of text if ``source`` is counted already, and so on."""
     kind, chosen = kind_of(source), METHODS[method]
     late = {"text": (), "corpus": (o.CORPUS,), "counts": (o.CORPUS, o.COUNTS)}[kind]
-    unused = {"corpus": (o.COUNTS, o.WEIGHTS), "counts": (o.WEIGHTS,), "ppmi": ()}[chosen.needs]
+    unused = {"corpus": (o.COUNTS, o.WEIGHTS), "counts": (o.WEIGHTS,), "contexts": (o.WEIGHTS,), "ppmi": ()}[
+        chosen.needs
+    ]
+    one_sided = ctx.params["contexts"] != "both" or ctx.params["positional"]
     for option in ctx.command.params:
         where = ctx.get_parameter_source(option.name)
         if where is None or where.name != "COMMANDLINE":
@@ -257,9 +272,17 @@ def _refuse_idle_options(ctx: typer.Context, source: str, method: str) -> None:
             raise InputError(f"{name} comes too late: {source} is a {kind} folder already")
         if panel in unused:
             raise InputError(f"{name} has no effect: {method} is fitted to the {chosen.needs}")
+        if option.name in ("contexts", "positional") and chosen.needs != "contexts":
+            raise InputError(f"{name} is an option of {', '.join(_needing('contexts'))}; {method} has none such")
+        if one_sided and option.name in ("order", "window", "tuple_min_count", "memory"):
+            raise InputError(f"{name} has no effect on contexts of one side or place")
         if panel == o.MODEL and option.name not in ("method", *chosen.has):
             others = [other for other, its in METHODS.items() if option.name in its.has]
             raise InputError(f"{name} is an option of {', '.join(others)}; {method} has none such")
+
+
+def _needing(what: str) -> list[str]:
+    return [name for name, method in METHODS.items() if method.needs == what]
 
 
 def _refuse_idle_shelf(keep: Path | None, source: str, out: Path) -> None:

@@ -199,7 +199,11 @@ class Corpus:
         return titles
 
     def select(
-        self, documents: Sequence[int] | NDArray[np.integer], path: str | os.PathLike[str] | None = None
+        self,
+        documents: Sequence[int] | NDArray[np.integer],
+        path: str | os.PathLike[str] | None = None,
+        *,
+        min_count: int = 1,
     ) -> Corpus:
         """Make a corpus of some of the documents, such as those that are not held out for a test.
 
@@ -209,6 +213,8 @@ class Corpus:
             Numbers of different documents; they are kept in their present order.
         path : path, optional
             The folder to make; without it a temporary one that lives as long as the corpus object.
+        min_count : int
+            Leave out words that occur less often in these documents.
 
         Returns
         -------
@@ -233,16 +239,19 @@ class Corpus:
         edges = self.sentences[self.documents]  # of each document, in tokens
         ids = np.concatenate([self.ids[:0], *(self.ids[edges[d] : edges[d + 1]] for d in chosen)])
         counts = np.bincount(ids, minlength=len(self.vocabulary))
-        vocabulary = Vocabulary.choose(dict(zip(self.vocabulary.words, counts.tolist(), strict=True)))
-        renumbered = np.zeros(len(self.vocabulary), ids.dtype)
+        counted = dict(zip(self.vocabulary.words, counts.tolist(), strict=True))
+        vocabulary = Vocabulary.choose(counted, min_count=min_count)
+        renumbered = np.full(len(self.vocabulary), -1)
         renumbered[[self.vocabulary.index[word] for word in vocabulary.words]] = np.arange(len(vocabulary))
+        ids, kind = renumbered[ids], ids.dtype
+        kept = np.concatenate([[0], np.cumsum(ids >= 0)])  # tokens before each that stay
         inside = [np.diff(self.sentences[self.documents[d] : self.documents[d + 1] + 1]) for d in chosen]
-        lengths = np.concatenate([[0], *inside])
+        ends = np.cumsum(np.concatenate([[0], *inside]))
         sizes = np.concatenate([[0], np.diff(self.documents)[chosen]])
         with folder_or_temporary(path) as (target, release):
             with whole_folder(target, kind=KIND, overwrite=False) as folder:
-                np.save(folder / "ids.npy", renumbered[ids])
-                np.save(folder / "sentences.npy", np.cumsum(lengths))
+                np.save(folder / "ids.npy", ids[ids >= 0].astype(kind))
+                np.save(folder / "sentences.npy", kept[ends])
                 np.save(folder / "documents.npy", np.cumsum(sizes))
                 if self.titles is not None:
                     (folder / TITLES).write_text("".join(f"{self.titles[d]}\n" for d in chosen), encoding="utf-8")

@@ -21,6 +21,7 @@ from scipy.sparse.linalg import aslinearoperator
 from lowrank.errors import InputError, check_number
 from lowrank.linalg import SparsePlusLowRank, truncated_eigh, truncated_svd
 from lowrank.models.tables.residuals import with_values
+from lowrank.resources import check_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -61,6 +62,12 @@ def decompose(
     InputError
         If a kernel does not fit or has a negative eigenvalue, or the rank does not fit.
     """
+    size = A.S.dtype.itemsize
+    check_memory(
+        (4.0 + 2 * size) * A.S.nnz + size * (5.0 * rank + 200) * max(A.S.shape),
+        f"a decomposition of rank {rank} of a table of {A.S.shape[0]:,} x {A.S.shape[1]:,}",
+        "lower the rank or the size of the table",
+    )
     left, right = root(kernels[0], A.r, "row"), root(kernels[1], A.c, "column")
     rows, columns = (x if x.ndim == 1 else np.ones(len(x)) for x in (left, right))
     scale = np.repeat(rows.astype(A.S.dtype), np.diff(A.S.indptr)) * columns.astype(A.S.dtype)[A.S.indices]

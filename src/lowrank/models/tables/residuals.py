@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from lowrank.data import blocks
 from lowrank.errors import InputError, check_number
 
 if TYPE_CHECKING:
@@ -146,7 +147,12 @@ def margins(N: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64], flo
     InputError
         If the sum is zero or not finite.
     """
-    r, c = (np.asarray(N.sum(axis=axis, dtype=np.float64)).ravel() for axis in (1, 0))
+    r, c = np.zeros(N.shape[0]), np.zeros(N.shape[1])
+    rows = np.flatnonzero(np.diff(N.indptr))
+    if len(rows):
+        r[rows] = np.add.reduceat(N.data, N.indptr[rows], dtype=float)  # scipy would sum float32 as such
+    for block in blocks(N.nnz):
+        c += np.bincount(N.indices[block], N.data[block], N.shape[1])
     n = float(r.sum())
     if not 0 < n < np.inf:
         raise InputError("the table is empty: all its cells are zero" if n == 0 else "the sum of the table overflows")

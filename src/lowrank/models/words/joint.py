@@ -181,7 +181,7 @@ class JointCP(Fitted):
         return Embedding(words, np.hstack(self.factors_), counts=counts, themes=self.factors_[1].shape[1])
 
     def check(self) -> int:
-        """Give the number of themes, or raise an InputError if there is no room for them or the coupling is no share."""
+        """Give the number of themes, or raise an InputError if there is no room for them or a parameter is none."""
         check_int("rank", self.rank, low=2)
         themes = self.rank // 2 if self.themes is None else self.themes
         check_int("themes", themes, low=1, high=self.rank - 1)

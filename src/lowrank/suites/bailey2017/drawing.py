@@ -14,8 +14,8 @@ from lowrank.suites.bailey2017.tables import MEASURES, RECOVERY, SENTIMENT
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lowrank.suites.bailey2017.store import Facts
     from lowrank.suites.bailey2017.tables import Found
+    from lowrank.suites.store import Facts
 
 Drawing = dict[str, Any]
 """``name``, ``title``, ``kind`` ("bars" or "curves"), ``x``, ``xlabel``, and ``series``: value, low, high at each x."""

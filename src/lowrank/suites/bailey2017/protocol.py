@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 from lowrank.errors import InputError, MissingExtraError
+from lowrank.files import made_folder
 from lowrank.suites import words
 from lowrank.suites.bailey2017.models import variants
 from lowrank.suites.bailey2017.report import report_stage
 from lowrank.suites.bailey2017.scoring import score_stage, triples_stage
 from lowrank.suites.bailey2017.stages import corpus_stage, counts_stage, split_stage, tests_stage
-from lowrank.suites.bailey2017.store import RefusedError, Store
 from lowrank.suites.bailey2017.tables import Found
 from lowrank.suites.bailey2017.training import model_stage
+from lowrank.suites.store import RefusedError, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from lowrank.suites.bailey2017.models import Settings, Variant
-    from lowrank.suites.bailey2017.store import Facts, Steps
+    from lowrank.suites.store import Facts, Steps
     from lowrank.suites.words import Test
     from lowrank.text.corpus import Corpus
 
@@ -68,10 +68,8 @@ def run(
     InputError
         If the source cannot be used, or stages in the folder were made with others.
     """
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file; name a folder")
     store = Store(out, steps=steps, force=force)
-    with _made(out):
+    with made_folder(out):
         corpus, _ = corpus_stage(source, store, settings)
     parts, sizes = split_stage(corpus, store, settings)
     made = tests_stage(parts, store, settings)
@@ -82,19 +80,6 @@ def run(
         tell(f"left out: {what}: {why}")
     _models(found, parts.train, every, store, alone=alone, tell=tell)
     return report_stage(found, steps)
-
-
-@contextlib.contextmanager
-def _made(folder: Path) -> Iterator[None]:
-    """Make a folder if it is not there, and take it away again if the body fails and leaves nothing in it."""
-    new = not folder.exists()
-    folder.mkdir(exist_ok=True)
-    try:
-        yield
-    except BaseException:
-        if new and not any(folder.iterdir()):
-            folder.rmdir()
-        raise
 
 
 def _models(

@@ -11,15 +11,15 @@ from lowrank.files import whole_file
 from lowrank.suites.bailey2017.drawing import draw, drawings
 from lowrank.suites.bailey2017.models import variants
 from lowrank.suites.bailey2017.scoring import HALF
-from lowrank.suites.bailey2017.store import described, digest, read_label, write_json
 from lowrank.suites.bailey2017.tables import SENSELESS, tables
 from lowrank.suites.bailey2017.training import versions
+from lowrank.suites.store import described, digest, read_label, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lowrank.suites.bailey2017.store import Facts, Steps
     from lowrank.suites.bailey2017.tables import Found, Table
+    from lowrank.suites.store import Facts, Steps
 
 TITLE = "# Bailey and Aeron (2017), on this text"
 SAME = "All models are trained on the same text, cut into the same words, and on the same counts; intervals are 95 %."

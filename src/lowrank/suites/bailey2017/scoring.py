@@ -20,7 +20,7 @@ from lowrank.metrics.senses import harmonic_mean
 from lowrank.models.words.phrases import blended, rows_of_pairs
 from lowrank.suites import words
 from lowrank.suites.bailey2017.models import COUNTS
-from lowrank.suites.bailey2017.store import described, digest
+from lowrank.suites.store import described, digest
 from lowrank.text.counts import Counts
 from lowrank.text.weighting import ppmi
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lowrank.metrics.outliers import OutlierGroup
     from lowrank.metrics.phrases import Phrase
     from lowrank.suites.bailey2017.models import Variant
-    from lowrank.suites.bailey2017.store import Facts, Store
+    from lowrank.suites.store import Facts, Store
     from lowrank.suites.words import Part, Path_, Test
     from lowrank.text.corpus import Corpus
 

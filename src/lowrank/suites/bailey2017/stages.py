@@ -10,7 +10,7 @@ from lowrank.errors import InputError
 from lowrank.files import read_meta, whole_folder, write_meta
 from lowrank.suites import held_out
 from lowrank.suites.bailey2017.models import COUNTS
-from lowrank.suites.bailey2017.store import digest
+from lowrank.suites.store import digest
 from lowrank.suites.words import MADE
 from lowrank.text.corpus import Corpus
 from lowrank.text.counts import count
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from lowrank.suites.bailey2017.models import Settings
-    from lowrank.suites.bailey2017.store import Facts, Store
+    from lowrank.suites.store import Facts, Store
 
 STOP_WORDS = "english"
 NEEDS_TITLES = ("phrases", "names")

@@ -11,7 +11,7 @@ from lowrank import __version__, resources
 from lowrank.errors import InputError
 from lowrank.progress import bar
 from lowrank.suites.bailey2017.models import COUNTS
-from lowrank.suites.bailey2017.store import described, digest
+from lowrank.suites.store import described, digest
 from lowrank.text.corpus import Corpus
 from lowrank.text.counts import Counts
 from lowrank.text.weighting import ppmi
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lowrank.suites.bailey2017.models import Model, Settings, Variant
-    from lowrank.suites.bailey2017.store import Facts, Store
+    from lowrank.suites.store import Facts, Store
 
 PACKAGES = ("numpy", "scipy", "numba", "gensim")
 

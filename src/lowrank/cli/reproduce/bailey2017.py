@@ -1,10 +1,10 @@
-"""``lowrank reproduce``: a published comparison on any text, from the text to its tables and figures."""
+"""``lowrank reproduce bailey2017``: word vectors by tensor factorization, all their models and tests."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -14,10 +14,6 @@ from lowrank.errors import InputError
 
 STUDIES = "Studies"
 
-Protocol = Annotated[
-    Literal["bailey2017"],
-    typer.Argument(metavar="PAPER", help="bailey2017: Bailey and Aeron, Word embeddings via tensor factorization."),
-]
 Source = Annotated[
     str, typer.Argument(metavar="SOURCE", help="Text (a file, folder or glob) or a folder made by `lowrank corpus`.")
 ]
@@ -75,8 +71,7 @@ Kinds = Annotated[
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace what was made with other settings.")]
 
 
-def reproduce(
-    protocol: Protocol,
+def bailey2017(
     source: Source,
     *,
     out: o.Out,
@@ -99,13 +94,13 @@ def reproduce(
     force: Force = False,
     as_json: o.AsJson = False,
 ) -> None:
-    """Train all models of a paper and its baselines on a text, test them, and write a report.
+    """Bailey and Aeron (2017): train all their models and baselines, test them, and write a report.
 
     Finished stages stay in DIR, and the same command goes on from there.
     """
-    from lowrank.suites import bailey2017, words
+    from lowrank.suites import bailey2017 as protocol
+    from lowrank.suites import words
 
-    del protocol  # there is one
     if (Path(source) / "meta.json").is_file() and (min_count, max_size) != (None, None):
         raise InputError(f"--min-count and --max-size come too late: {source} is encoded already")
     given: dict[str, Any] = {
@@ -119,10 +114,10 @@ def reproduce(
         "ranks": _numbers("ranks", ranks, int),
         "threads": threads,
     }
-    usual = bailey2017.Settings.small() if quick else bailey2017.Settings()
+    usual = protocol.Settings.small() if quick else protocol.Settings()
     settings = replace(usual, seed=seed, **{name: value for name, value in given.items() if value is not None})
     kinds = kinds or list(words.QUICK if quick else words.PUBLISHED)
-    tests, left_out = bailey2017.chosen_tests(
+    tests, left_out = protocol.chosen_tests(
         words.PUBLISHED if kinds == ["all"] else kinds,
         root=data,
         pairs=pairs or (),
@@ -131,7 +126,7 @@ def reproduce(
     )
     steps = show.Steps(silent=as_json)
     with faults.keeping(lambda: [f"the finished stages in {out}; the same command goes on from there"]):
-        report = bailey2017.run(
+        report = protocol.run(
             source, out, settings=settings, tests=tests, left_out=left_out, steps=steps, tell=faults.say, force=force
         )
     if as_json:
