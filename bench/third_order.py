@@ -38,7 +38,7 @@ def rows(rank: int) -> dict[str, list[tuple[str, object, tuple[str, ...]]]]:
         return SymmetricCP(rank, penalty=NonNegative(), max_iter=60, tol=0.0, seed=0, **how)
 
     def joint(**how: object) -> JointCP:
-        return JointCP(**{"rank": rank, "tol": 0.0, "seed": 0} | how)
+        return JointCP(**{"rank": rank, "max_iter": 60, "tol": 0.0, "seed": 0} | how)
 
     return {
         "interaction": [

@@ -202,8 +202,8 @@ METHODS = {
     "tucker": Method(_tucker, "ppmi", ITERATED, orders=(2, 3, 4)),
     "cp-apr": Method(_cp_apr, "counts", ITERATED),
     "ppmi-svd": Method(_ppmi_svd, "ppmi", ("power",), order=2, orders=(2,)),
-    "ca": Method(_ca, "contexts", (*TABLE, "temper"), order=2, orders=(2,)),
-    "root-ca": Method(_root_ca, "contexts", TABLE, order=2, orders=(2,)),
+    "ca": Method(_ca, "contexts", (*TABLE, "temper"), order=2, orders=(2,), pairs={"width": 5}),
+    "root-ca": Method(_root_ca, "contexts", TABLE, order=2, orders=(2,), pairs={"width": 2}),
     "g-test": Method(_g_test, "contexts", TABLE, order=2, orders=(2,)),
     "kca": Method(
         _correspondence,

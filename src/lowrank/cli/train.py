@@ -47,7 +47,7 @@ Widths = Annotated[
         parser=o.per_order(o.positive),
         metavar="W[/W...]",
         help="Width of the window; a W for each order where there are several.",
-        show_default="10; 5/10 for jcp",
+        show_default="10; 5/10 for jcp, 5 for ca, 2 for root-ca",
         rich_help_panel=o.COUNTS,
     ),
 ]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from lowrank.errors import InputError, check_int, check_number
+from lowrank.models.tables.vectors import CorrespondenceVectors
 from lowrank.models.words.asymmetric import AsymmetricCP
 from lowrank.models.words.chance import RandomVectors
 from lowrank.models.words.glove import GloVe
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 COUNTS: dict[str, dict[str, Any]] = {
     "pairs": {"order": 2, "window": "span", "width": 10, "min_count": 1},
     "near pairs": {"order": 2, "window": "span", "width": 5, "min_count": 1},
+    "nearest pairs": {"order": 2, "window": "span", "width": 2, "min_count": 1},
     "triples": {"order": 3, "window": "span", "width": 10, "min_count": 2},
 }
 """What is counted, once for all models: arguments of :func:`~lowrank.text.counts.count`, the same for each."""
@@ -76,6 +78,7 @@ MODELS: dict[str, Model] = {
     "sgns": Model(Word2Vec, "text", settings={"method": "sgns"}, pairwise=True),
     "glove": Model(GloVe, "counts", PAIRS, pairwise=True),
     "ppmi-svd": Model(PPMISVD, "ppmi", NEAR, weights=SMOOTH, pairwise=True),
+    "root-ca": Model(CorrespondenceVectors, "counts", ("nearest pairs",), settings={"temper": 0.5}, pairwise=True),
     "nnse": Model(NNSE, "ppmi", NEAR, weights=SMOOTH, pairwise=True),
     "cp": Model(AsymmetricCP, "ppmi", TRIPLES),
     "cp-s": Model(SymmetricCP, "ppmi", TRIPLES, settings={"penalty": L2(0.0)}),

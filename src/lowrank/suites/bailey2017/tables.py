@@ -209,7 +209,7 @@ def _ranks(found: Found) -> list[Table]:
 
 
 def _phrases(found: Found) -> Table:
-    models = [model for model in (RANKED, "cp-sn", "cbow") if model in found.models]
+    models = [model for model in (RANKED, "cp-sn", "jcp", "cbow") if model in found.models]
     rows = [
         [phrase, *(_joined(found.scores[model]["phrases"].get(phrase)) for model in models)]
         for phrase in (" * ".join(pair) for pair in PHRASES if models)
