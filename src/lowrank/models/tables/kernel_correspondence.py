@@ -135,12 +135,12 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         check_number("power", self.power)
         N, symmetric = self._read(X, temper=self.temper)
         A = self._residual(N)
-        symmetric = symmetric and self.smoothing == 1 and self.row_scores is self.column_scores
+        alike = self.smoothing == 1 and self.row_scores is self.column_scores and self.difference != "log-counts"
         found = decompose(
             A,
             self.rank,
             kernels=(self.row_kernel, self.column_kernel),
-            symmetric=symmetric,
+            symmetric=symmetric and alike,
             method=self.method,
             tol=self.tol,
             seed=self.seed,
