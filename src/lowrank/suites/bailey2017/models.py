@@ -188,7 +188,7 @@ def check_models(names: Sequence[str]) -> None:
     --------
     >>> check_models(["cp-x"])
     Traceback (most recent call last):
-    lowrank.errors.InputError: there is no model 'cp-x'; there are random, cbow, sgns, glove, ppmi-svd, nnse, cp, ...
+    lowrank.errors.InputError: there is no model 'cp-x'; there are random, cbow, sgns, ...
     """
     for name in names:
         if name not in MODELS:
