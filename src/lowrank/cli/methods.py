@@ -166,6 +166,7 @@ def _correspondence(given: Options) -> Any:
     from lowrank.text.stopwords import stop_words
 
     given = dict(given)
+    given |= {name: given[name][0] for name in ("shift", "smoothing") if name in given}  # there is one order
     if "scores" in given:
         given["scores"] = read_pairs(given["scores"])
     if "stop_weight" in given:
@@ -208,7 +209,7 @@ METHODS = {
     "kca": Method(
         _correspondence,
         "contexts",
-        (*TABLE, "temper", "case", "stop_weight", "scores", "score_weight"),
+        (*TABLE, "temper", "case", "shift", "smoothing", "stop_weight", "scores", "score_weight"),
         order=2,
         orders=(2,),
     ),

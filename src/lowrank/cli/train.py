@@ -270,7 +270,7 @@ def _refuse_idle_options(ctx: typer.Context, source: str, method: str) -> None:
         panel, name = getattr(option, "rich_help_panel", None), option.opts[0]
         if panel in late:
             raise InputError(f"{name} comes too late: {source} is a {kind} folder already")
-        if panel in unused:
+        if panel in unused and option.name not in chosen.has:
             raise InputError(f"{name} has no effect: {method} is fitted to the {chosen.needs}")
         if option.name in ("contexts", "positional") and chosen.needs != "contexts":
             raise InputError(f"{name} is an option of {', '.join(_needing('contexts'))}; {method} has none such")

@@ -33,6 +33,8 @@ class CorrespondenceVectors:
         Vectors of words, :math:`F`, or of contexts, :math:`G`; in a symmetric table they are the same up to signs.
     power, temper : float
         See :class:`~lowrank.models.tables.correspondence.CorrespondenceAnalysis`.
+    shift, smoothing : float
+        Of case ``"sgns"``: see :func:`~lowrank.models.tables.residuals.shifted_pmi`.
     stop_weight : float
         :math:`\alpha` of the stop-word kernel, above -1; 0 treats all words alike. Only with ``case="ca"``.
     stop_words : collection of str
@@ -75,6 +77,8 @@ class CorrespondenceVectors:
         side: Side = "rows",
         power: float = 0.5,
         temper: float = 1.0,
+        shift: float = 1.0,
+        smoothing: float = 1.0,
         stop_weight: float = 0.0,
         stop_words: Collection[str] = (),
         scores: Iterable[tuple[str, str, float]] | None = None,
@@ -87,6 +91,8 @@ class CorrespondenceVectors:
         self.side = side
         self.power = power
         self.temper = temper
+        self.shift = shift
+        self.smoothing = smoothing
         self.stop_weight = stop_weight
         self.stop_words = stop_words
         self.scores = scores
@@ -109,9 +115,8 @@ class CorrespondenceVectors:
         """
         self.check()
         settings = {**CASES[self.case], **self._kernels(table.shape)}
-        analysis = KernelCorrespondenceAnalysis(
-            self.rank, power=self.power, temper=self.temper, seed=self.seed, **settings
-        )
+        same = {name: getattr(self, name) for name in ("power", "temper", "shift", "smoothing", "seed")}
+        analysis = KernelCorrespondenceAnalysis(self.rank, **same, **settings)
         self.analysis_ = analysis.fit(table)
         self.singular_values_ = analysis.singular_values_
         self.vectors_ = analysis.coordinates(self.side).astype(np.float32)
@@ -142,6 +147,8 @@ class CorrespondenceVectors:
         check_choice("case", self.case, tuple(CASES))
         check_choice("side", self.side, get_args(Side))
         check_number("score_weight", self.score_weight)
+        if self.case != "sgns" and (self.shift, self.smoothing) != (1, 1):
+            raise InputError(f"shift and smoothing are options of case 'sgns'; got case {self.case!r}")
         stopped = self.stop_weight != 0
         if (stopped or self.scores is not None) and self.case != "ca":
             raise InputError(f"stop_weight and scores are kernels of case 'ca'; got case {self.case!r}")
