@@ -107,3 +107,42 @@ def test_truncated_eigh_says_where_it_stopped(monkeypatch):
 
     with pytest.warns(UserWarning, match="eigenvectors are known to"):
         truncated_eigh(Noise(), 2, seed=0)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("what", ["empty rows", "equal groups", "identical rows"])
+def test_a_basis_that_cannot_grow(what, kind):
+    """Where products lead nowhere new (empty rows, groups without a connection), eigenvalues are still right."""
+    rng = np.random.default_rng(0)
+    n = 700
+    A = np.zeros((n, n))
+    if what == "empty rows":
+        some = rng.poisson(1.0, (150, 150))
+        A[:150, :150] = some + some.T
+    elif what == "equal groups":
+        A = np.kron(np.eye(10), np.ones((70, 70)))
+    else:
+        A[:] = np.repeat(np.repeat(rng.random((5, 5)), n // 5, axis=0), n // 5, axis=1)
+        A += A.T
+    truth = np.linalg.eigvalsh(A)
+    truth = truth[np.argsort(-np.abs(truth))][:20]
+    w, V = truncated_eigh(csr_array(A.astype(kind)), 20, seed=0)
+    scale = np.abs(truth[0])
+    assert np.abs(w) == pytest.approx(np.abs(truth), abs=2e-3 * scale)
+    assert V.T @ V == pytest.approx(np.eye(20), abs=1e-3)
+    U, s, V = truncated_svd(csr_array(A.astype(kind)), 20, seed=0)
+    assert s == pytest.approx(np.abs(truth), abs=2e-3 * scale)
+
+
+@pytest.mark.parametrize("method", ["lanczos", "randomized"])
+def test_large_matrices(method):
+    """Values of a large matrix are LAPACK's, whole numbers are read as floats, and the same seed gives the same bits."""
+    rng = np.random.default_rng(0)
+    A = rng.poisson(1.0, (500, 12)) @ rng.poisson(1.0, (12, 420))
+    truth = np.linalg.svd(A, compute_uv=False)[:8]
+    found = truncated_svd(csr_array(A), 8, method=method, tol=1e-6, seed=0)
+    assert found[1] == pytest.approx(truth, rel=1e-6)
+    for a, b in zip(found, truncated_svd(csr_array(A), 8, method=method, tol=1e-6, seed=0), strict=True):
+        assert np.array_equal(a, b)
+    for a, b in zip(found, truncated_svd(csr_array(A), 8, method=method, tol=1e-6, seed=1), strict=True):
+        assert a == pytest.approx(b, abs=1e-4 * truth[0])

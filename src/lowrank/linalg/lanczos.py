@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 BLOCK = 32
 """Vectors multiplied at once: one reading of a sparse matrix serves all of them, more would delay convergence."""
 
+DEAD, SURE = 0.5, 0.9
+"""A row of unit length of which less than the first is left by the second projection is made of rounding errors; one of
+which more than the second is left needs no third."""
+
 FILLINGS = 30
 """Times that the basis is filled, at most; eight matrices of words, ranks 50 and 300, took two."""
 
@@ -69,6 +73,8 @@ def truncated_eigh(
         raise InputError(f"eigenvalues are those of a square matrix; got shape {operator.shape}")
     if rank >= n:
         raise InputError(f"rank must be below {n}, the smaller side of the matrix; got {rank}")
+    if not np.issubdtype(operator.dtype, np.floating):
+        operator = operator.astype(float)
     size = 4 * rank + 4 * BLOCK
     if n <= size + BLOCK:
         w, V = _largest(finite(np.asarray(operator @ np.eye(n, dtype=operator.dtype), float)), rank)
@@ -92,11 +98,11 @@ def _lanczos(
             new = slice(filled, filled + BLOCK)
             Y = np.asarray(operator @ np.ascontiguousarray(Q[new].T)).T
             filled += BLOCK
-            rest, T[new, :filled], onward = _orthogonalize(Y, Q[:filled])
+            rest, T[new, :filled], onward = _orthogonalize(Y, Q[:filled], rng)
             Q[filled : filled + BLOCK] = rest
         w, Z = _largest(finite(T[:filled, :filled]), 2 * rank)
         residuals = np.linalg.norm(onward @ Z[-BLOCK:, :rank], axis=0)
-        attainable = np.finfo(kind).eps * np.sqrt(n) * abs(w[0])
+        attainable = 4 * np.finfo(kind).eps * np.sqrt(n) * abs(w[0])
         settled = residuals.max() <= max(tol * abs(w[rank - 1]), attainable)
         if settled or filling + 1 == FILLINGS:
             break
@@ -119,15 +125,25 @@ def finite(A: NDArray[Any]) -> NDArray[Any]:
     return A
 
 
-def _orthogonalize(Y: NDArray[Any], Q: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _orthogonalize(
+    Y: NDArray[Any], Q: NDArray[Any], rng: np.random.Generator
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Split rows into ``Y = H Q + R' rest`` with ``rest`` orthonormal and orthogonal to the rows of ``Q``.
 
-    It is done twice, as once leaves rounding errors, and rows of little but noise would stay in the span of ``Q``.
+    It is done twice, as once leaves rounding errors. Rows of which little but those is left, since ``Q`` holds all that
+    products lead to from there, would stay in the span of ``Q``: others, drawn at random, take their place.
     """
     H = Y @ Q.T
     rest, first = np.linalg.qr((Y - H @ Q).T)
     G = rest.T @ Q.T
-    rest, second = np.linalg.qr(rest - Q.T @ G.T)
+    beyond = rest - Q.T @ G.T
+    rest, second = np.linalg.qr(beyond)
+    left = np.abs(np.diag(second))
+    if left.min() < SURE:
+        rest[:, left < DEAD] = rng.standard_normal((len(rest), int((left < DEAD).sum())))
+        for _ in range(2):
+            rest = np.linalg.qr(rest - Q.T @ (Q @ rest))[0]
+        second = rest.T @ beyond
     return rest.T, H + first.T @ G, second @ first
 
 

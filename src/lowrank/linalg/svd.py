@@ -70,6 +70,8 @@ def truncated_svd(
     small = min(operator.shape)
     if rank >= small:
         raise InputError(f"rank must be below {small}, the smaller side of the matrix; got {rank}")
+    if not np.issubdtype(operator.dtype, np.floating):
+        operator = operator.astype(float)
     wide = operator.shape[0] < operator.shape[1]
     A = operator.T if wide else operator  # V has the smaller side
     V: NDArray[Any]
