@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -87,6 +88,9 @@ def test_scores_move_words(corpus):
         ({"stop_weight": 1, "scores": [("moon", "god", 1.0)]}, "give one of them"),
         ({"stop_weight": 1, "stop_words": {"the"}}, "needs the 19 words of the table; got 0"),
         ({"score_weight": -1}, "score_weight"),
+        ({"score_weight": 2}, "no effect without scores"),
+        ({"case": "sgns", "smoothing": 0}, "smoothing must be"),
+        ({"case": "sgns", "shift": 0.5}, "shift must be"),
     ],
 )
 def test_options_that_do_not_go_together(options, fault, corpus):
@@ -166,10 +170,15 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
         (["--method", "kca", "--case", "sgns", "--weights", "log"], "--weights has no effect"),
         (["--method", "kca", "--scores", "nowhere.txt"], "nowhere.txt cannot be read"),
         (["--method", "ca", "--order", "3"], "ca takes order 2; got 3"),
+        (["--method", "kca", "--score-weight", "7"], "score_weight has no effect without scores"),
+        (["--method", "kca", "--case", "sgns", "--shift", "0.5"], "shift must be"),
+        (["--method", "ca", "--positional", "--side", "columns"], "would give vectors to places"),
+        (["--method", "ca", "--contexts", "left", "--keep", "kept"], "--keep has nothing to keep"),
     ],
 )
-def test_train_refuses(options, fault, corpus, tmp_path):
+def test_train_refuses(options, fault, corpus, tmp_path, monkeypatch):
     """Options without an effect, and what cannot be, are answered before any work."""
+    monkeypatch.setattr(sys.modules["lowrank.cli.train"], "_data", None)  # what does the work
     done = lowrank("train", corpus.path, "--out", tmp_path / "v", *options)
     assert done.exit_code == faults.BAD_INPUT, done.output
     assert fault in done.stderr
@@ -214,8 +223,13 @@ def test_reproduce_niitsuma2018(corpus, scored, tmp_path):
     again = json.loads(lowrank("reproduce", "niitsuma2018", corpus.path, *how).stdout)
     assert again == report
     assert {path: path.stat().st_mtime_ns for path in before} == before
-    other = lowrank("reproduce", "niitsuma2018", corpus.path, *how[:3], "5", *how[4:])
-    assert "was made with" in other.stderr
+    for changed in (("--rank", "5"), ("--width", "3"), ("--seed", "1")):
+        other = lowrank("reproduce", "niitsuma2018", corpus.path, *how, *changed)
+        assert "was made with" in other.stderr, changed
+    wider = lowrank("reproduce", "niitsuma2018", corpus.path, *how, "--width", "3", "--force")
+    fresh = lowrank("reproduce", "niitsuma2018", corpus.path, "--out", tmp_path / "new", *how[2:], "--width", "3")
+    values = [[(row["name"], row["men"]) for row in json.loads(run.stdout)["rows"]] for run in (wider, fresh)]
+    assert values[0] == values[1]
 
 
 def test_reproduce_refuses(scored, tmp_path):

@@ -585,3 +585,57 @@ def test_further_observations():
             MultipleCorrespondenceAnalysis(1, **options).fit(X)
     with pytest.raises(InputError, match="at least 2 variables"):
         MultipleCorrespondenceAnalysis(1, correction="benzecri").fit(X[:, :1])
+
+
+# ---- tables with less in them than their size
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_axes_that_a_table_does_not_have(power):
+    """Of a table of lower rank, further axes are zero, also for supplementary points."""
+    N = np.array([[4, 1, 2, 3, 5, 1], [8, 2, 4, 6, 10, 2], [1, 5, 1, 2, 1, 3], [2, 10, 2, 4, 2, 6], [3, 1, 7, 1, 1, 2]])
+    model = CorrespondenceAnalysis(4, power=power).fit(N)
+    assert (model.singular_values_ > 0).tolist() == [True, True, False, False]
+    assert model.transform(N) == pytest.approx(model.row_coordinates_, abs=1e-9)
+    assert model.transform_columns(N) == pytest.approx(model.column_coordinates_, abs=1e-9)
+    assert not model.row_coordinates_[:, 2:].any()
+
+
+def test_large_tables_of_few_words():
+    """Rows without observations exhaust what products lead to; no singular value is beyond 1."""
+    rng = np.random.default_rng(0)
+    N = np.zeros((700, 700))
+    N[:150, :150] = rng.poisson(0.5, (150, 150))
+    N += N.T
+    few, all_ = N[:150, :150], N
+    a, b = CorrespondenceAnalysis(50, seed=0).fit(csr_array(all_)), CorrespondenceAnalysis(50).fit(few)
+    assert a.singular_values_ == pytest.approx(b.singular_values_, rel=1e-3)
+
+
+def test_nothing_of_a_model_is_handed_out():
+    """What comes after it in a pipeline may write into its output."""
+    model = CorrespondenceAnalysis(2)
+    out = model.fit_transform(FISHER)
+    out[:] = 0
+    assert model.row_coordinates_.any()
+
+
+def test_stored_zeros_and_repeated_cells():
+    """Cells that are listed with zero are empty, and those listed twice are added first, also in columns to place."""
+    N = some_table(density=0.7)
+    i, j = np.nonzero(N)
+    zeros = csr_array((np.append(N[i, j], [0, 0]), (np.append(i, [0, 1]), np.append(j, [0, 1]))), N.shape)
+    case = KernelCorrespondenceAnalysis(2, **CASES["glove"])
+    expected = case.fit(N).singular_values_
+    assert case.fit(zeros).singular_values_ == pytest.approx(expected)
+    repeated = csr_array((np.ones(N.sum()), (np.repeat(i, N[i, j]), np.repeat(j, N[i, j]))), N.shape)
+    model = CorrespondenceAnalysis(2, temper=0.5).fit(N)
+    assert model.transform_columns(repeated) == pytest.approx(model.column_coordinates_, abs=1e-9)
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_missing_categories_are_refused(missing):
+    """A category that is not there is no category of its own."""
+    X = np.array([["a", "x"], ["b", missing], ["b", "y"]], dtype=object)
+    with pytest.raises(ValueError, match="row 1 has a missing category"):
+        MultipleCorrespondenceAnalysis(1).fit(X)

@@ -126,7 +126,7 @@ def train(
     method = method or ("cp-sn" if kind_of(source) == "counts" else "jcp")
     chosen, settings = METHODS[method], ctx.params | {"method": method}
     _refuse_idle_options(ctx, source, method)
-    _refuse_idle_shelf(keep, source, out)
+    _refuse_idle_shelf(keep, source, out, one_sided=_one_sided(ctx.params))
     orders = _orders(method, order, source)
     for name in (*WEIGHED, *(COUNTED if kind_of(source) != "counts" else ())):
         settings[name] = settings[name] or chosen.default(name, orders)
@@ -169,7 +169,7 @@ def _data(
         corpus = corpus_of(source, steps, shelf, _corpus_options(settings), settings["threads"])
         if needs == "corpus":
             return corpus, corpus.vocabulary
-        if settings["contexts"] != "both" or settings["positional"]:
+        if _one_sided(settings):
             return contexts_of(corpus, steps, settings), corpus.vocabulary
         resources = {"threads": settings["threads"], "memory": settings["memory"]}
         least, widths = (_each(name, settings[name], orders) for name in COUNTED)
@@ -262,7 +262,7 @@ def _refuse_idle_options(ctx: typer.Context, source: str, method: str) -> None:
     unused = {"corpus": (o.COUNTS, o.WEIGHTS), "counts": (o.WEIGHTS,), "contexts": (o.WEIGHTS,), "ppmi": ()}[
         chosen.needs
     ]
-    one_sided = ctx.params["contexts"] != "both" or ctx.params["positional"]
+    one_sided = _one_sided(ctx.params)
     for option in ctx.command.params:
         where = ctx.get_parameter_source(option.name)
         if where is None or where.name != "COMMANDLINE":
@@ -274,6 +274,8 @@ def _refuse_idle_options(ctx: typer.Context, source: str, method: str) -> None:
             raise InputError(f"{name} has no effect: {method} is fitted to the {chosen.needs}")
         if option.name in ("contexts", "positional") and chosen.needs != "contexts":
             raise InputError(f"{name} is an option of {', '.join(_needing('contexts'))}; {method} has none such")
+        if ctx.params["positional"] and ctx.params["side"] == "columns":
+            raise InputError("--side columns with --positional would give vectors to places of words, not to words")
         if one_sided and option.name in ("order", "window", "tuple_min_count", "memory"):
             raise InputError(f"{name} has no effect on contexts of one side or place")
         if panel == o.MODEL and option.name not in ("method", *chosen.has):
@@ -285,8 +287,16 @@ def _needing(what: str) -> list[str]:
     return [name for name, method in METHODS.items() if method.needs == what]
 
 
-def _refuse_idle_shelf(keep: Path | None, source: str, out: Path) -> None:
+def _one_sided(settings: dict[str, Any]) -> bool:
+    return settings["contexts"] != "both" or settings["positional"]
+
+
+def _refuse_idle_shelf(keep: Path | None, source: str, out: Path, *, one_sided: bool) -> None:
     """Refuse to keep things where there is nothing to keep, or where they would be overwritten."""
+    if keep is not None and kind_of(source) == "corpus" and one_sided:
+        raise InputError(
+            "--keep has nothing to keep: the text is a corpus already, and contexts of one side are not kept"
+        )
     if keep is not None and kind_of(source) == "counts":
         raise InputError(f"--keep comes too late: {source} is a counts folder already")
     if keep is not None and (keep.resolve() == out.resolve() or out.resolve() in keep.resolve().parents):

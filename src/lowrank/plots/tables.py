@@ -173,7 +173,8 @@ def contributions(
     best = np.argsort(-made, kind="stable")[:top]
     signs = np.sign(_coordinates(model, side, principal=False)[best, axis])
     ax = new_axes(height=1 + 0.22 * len(best)) if ax is None else ax
-    ax.barh([labels[k] for k in best], 100 * made[best] * signs, color=np.where(signs < 0, "C3", "C0"))
+    ax.barh(range(len(best)), 100 * made[best] * signs, color=np.where(signs < 0, "C3", "C0"))
+    ax.set_yticks(range(len(best)), [labels[k] for k in best])
     for mean in (-100 / len(made), 100 / len(made)):
         ax.axvline(mean, color="0.5", linestyle=":", linewidth=1)
     ax.axvline(0, color="0.3", linewidth=0.8)

@@ -24,12 +24,12 @@ import numpy as np
 from lowrank import datasets
 from lowrank.embedding import Embedding
 from lowrank.errors import InputError, check_int
-from lowrank.files import read_meta, whole_file, whole_folder
+from lowrank.files import whole_file, whole_folder
 from lowrank.metrics.similarity import similarity
 from lowrank.models.tables.vectors import CorrespondenceVectors
 from lowrank.models.words.neural import Word2Vec
 from lowrank.models.words.pairwise import PPMISVD
-from lowrank.suites.store import Store, described, digest, write_json
+from lowrank.suites.store import Store, described, digest, stamp, write_json
 from lowrank.text.contexts import contexts
 from lowrank.text.corpus import Corpus
 from lowrank.text.counts import count
@@ -173,22 +173,23 @@ def run(
     corpus = _corpus(source, store, settings)
     table = contexts(corpus, side="left", width=settings.width).astype(np.float32)
     words = corpus.vocabulary.words
+    given = {"corpus": corpus.digest, "width": settings.width}
     baselines: dict[str, tuple[Any, Any, Any]] = {
         "SGNS": (Word2Vec(settings.rank, method="sgns", window=settings.width, seed=settings.seed), corpus, SGNS),
         "PPMI-SVD": (PPMISVD(settings.rank, seed=settings.seed), _ppmi(corpus, settings), None),
     }
     lines = []
     for name, (baseline, data, published) in baselines.items():
-        facts = _trained(store, corpus, name, baseline, data, words)
+        facts = _trained(store, given, name, baseline, data, corpus)
         lines.append({**_line(name, "rows", facts, sets, published), "weight": None})
     for row in ROWS:
         for side in ("rows", "columns"):
             model = _model(row, side, settings, learnt, words)
             if row.kernel:
                 name = f"weights of {row.name} {side}"
-                setattr(model, row.kernel, _weight(model, row.kernel, table, sets[CHOOSING], store, corpus, name))
+                setattr(model, row.kernel, _weight(model, row.kernel, table, sets[CHOOSING], store, given, name))
             name = f"{row.name} {'F' if side == 'rows' else 'G'}"
-            facts = _trained(store, corpus, name, model, table, words)
+            facts = _trained(store, given, name, model, table, corpus)
             weight = getattr(model, row.kernel) if row.kernel else None
             lines.append({**_line(name, side, facts, sets, row.published.get(side)), "weight": weight})
     sizes = {"tokens": len(corpus), "words": len(words), "digest": corpus.digest}
@@ -205,8 +206,6 @@ def _corpus(source: str, store: Store, settings: Settings) -> Corpus:
     def make(target: Path | None) -> Facts:
         assert target is not None
         is_corpus = (Path(source) / "meta.json").is_file()
-        if is_corpus:
-            read_meta(source, "corpus")
         every = Corpus.open(source) if is_corpus else Corpus.build(source, min_count=1, jobs=settings.threads)
         ends = every.sentences[every.documents[1:]]
         first = max(1, int(np.searchsorted(ends, settings.share * len(every), side="right")))
@@ -218,7 +217,8 @@ def _corpus(source: str, store: Store, settings: Settings) -> Corpus:
     if source == "-":
         raise InputError("standard input cannot be read again when a run goes on; name a file, a folder or a corpus")
     target = store.folder / "corpus"
-    made_of = {"source": str(Path(source).resolve()), "share": settings.share, "min_count": settings.min_count}
+    text = Corpus.open(source).digest if (Path(source) / "meta.json").is_file() else stamp(source)
+    made_of = {"text": text, "share": settings.share, "min_count": settings.min_count}
     store.keep("corpus", made_of, make, target=target)
     return Corpus.open(target)
 
@@ -239,7 +239,7 @@ def _model(
 
 
 def _weight(
-    model: CorrespondenceVectors, kernel: str, table: Any, pairs: list[Pair], store: Store, corpus: Corpus, name: str
+    model: CorrespondenceVectors, kernel: str, table: Any, pairs: list[Pair], store: Store, given: Facts, name: str
 ) -> float:
     """Choose the weight of a kernel on pairs that are not tested."""
 
@@ -251,26 +251,29 @@ def _weight(
             found[weight] = similarity(vectors, pairs).spearman
         return {"weight": max(found, key=lambda weight: found[weight]), "spearman": found}
 
-    made_of = {"corpus": corpus.digest, "rank": model.rank, "from": WEIGHTS[kernel]}
+    made_of = {**given, **_settings(model), "from": WEIGHTS[kernel], "pairs": digest(repr(pairs))}
     return float(store.keep(name, made_of, make)["weight"])
 
 
-def _trained(store: Store, corpus: Corpus, name: str, model: Any, data: Any, words: tuple[str, ...]) -> Facts:
+def _settings(model: Any) -> Facts:
+    """Give the settings of a model; long ones by their digest."""
+    found = {key: value for key, value in vars(model).items() if not key.endswith("_") and key != "watch"}
+    long = ("words", "scores", "stop_words")
+    return {key: digest(repr(sorted(value or ()))) if key in long else value for key, value in found.items()}
+
+
+def _trained(store: Store, given: Facts, name: str, model: Any, data: Any, corpus: Corpus) -> Facts:
     """Fit a model, unless its vectors are there."""
 
     def make(target: Path | None) -> Facts:
         assert target is not None
-        model.fit(data).embedding(words, counts=corpus.vocabulary.counts).save(target, overwrite=True)
+        known = corpus.vocabulary
+        model.fit(data).embedding(known.words, counts=known.counts).save(target, overwrite=True)
         return {}
 
     (store.folder / "models").mkdir(exist_ok=True)
-    settings = {key: value for key, value in vars(model).items() if not key.endswith("_") and key != "watch"}
-    plain = {
-        key: digest(repr(sorted(v or ()))) if key in ("words", "scores", "stop_words") else v
-        for key, v in settings.items()
-    }
     target = store.folder / "models" / name
-    facts = store.keep(f"models/{name}", {"corpus": corpus.digest, **plain}, make, target=target)
+    facts = store.keep(f"models/{name}", {**given, **_settings(model)}, make, target=target)
     return {**facts, "target": target}
 
 

@@ -7,15 +7,16 @@ import hashlib
 import json
 import math
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lowrank.errors import InputError
 from lowrank.files import whole_file
+from lowrank.text.readers import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
 Facts = dict[str, Any]
 
@@ -146,6 +147,19 @@ def described(value: Any) -> Any:
 def digest(content: str | bytes) -> str:
     """Give the first half of a SHA-256, in hexadecimal."""
     return hashlib.sha256(content if isinstance(content, bytes) else content.encode()).hexdigest()[:32]
+
+
+def stamp(source: str) -> str:
+    """Describe a text well enough to tell it from another or from a later state of itself.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    """
+    files = [Path(file) for file in find_files(source) or ()]
+    stats = [file.stat() for file in files]
+    return digest(f"{Path(source).resolve()} {sum(s.st_size for s in stats)} {max(s.st_mtime_ns for s in stats)}")
 
 
 def _differing(found: Facts, wanted: Facts) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from lowrank.errors import InputError, check_choice, check_int, check_number
-from lowrank.models.tables.kernels import decompose, inverse
+from lowrank.models.tables.kernels import inverse
 from lowrank.models.tables.residuals import linear
 from lowrank.models.tables.table import SIDES, Side, TableAnalysis, squared_distances
 
@@ -115,22 +115,13 @@ class CorrespondenceAnalysis(TableAnalysis):
         check_number("power", self.power)
         N, symmetric = self._read(X, temper=self.temper)
         A = linear(N)
-        found = decompose(
-            A,
-            self.rank,
-            kernels=("margins", "margins"),
-            symmetric=symmetric,
-            method=self.method,
-            tol=self.tol,
-            seed=self.seed,
-        )
-        self.singular_values_ = found.s
-        self.inertia_ = found.s**2
+        found = self._decompose(A, ("margins", "margins"), symmetric=symmetric)
+        self.inertia_ = self.singular_values_**2
         self.row_masses_, self.column_masses_ = A.r, A.c
         self.row_standard_coordinates_ = found.row_root[:, None] * found.U
         self.column_standard_coordinates_ = found.column_root[:, None] * found.V
-        self.row_coordinates_ = self.row_standard_coordinates_ * found.s**self.power
-        self.column_coordinates_ = self.column_standard_coordinates_ * found.s**self.power
+        self.row_coordinates_ = self.row_standard_coordinates_ * self._scale()
+        self.column_coordinates_ = self.column_standard_coordinates_ * self._scale()
         self._row_distances, self._column_distances = squared_distances(A.S, A.r, A.c)
         self.total_inertia_ = float(A.r @ self._row_distances)
         self.explained_inertia_ratio_ = self.inertia_ / (self.total_inertia_ or 1.0)
@@ -163,7 +154,8 @@ class CorrespondenceAnalysis(TableAnalysis):
             If there are not as many rows as the table had.
         """
         check_is_fitted(self)
-        turned = csr_array(X, dtype=float).T.tocsr()
+        turned = csr_array(np.atleast_2d(X) if not issparse(X) else X, dtype=float).T.tocsr()
+        turned.sum_duplicates()
         if turned.shape[1] != len(self.row_masses_):
             raise InputError(f"X must have the {len(self.row_masses_)} rows of the table; got {turned.shape[1]}")
         if not (np.isfinite(turned.data).all() and (turned.data >= 0).all()):
@@ -194,4 +186,4 @@ class CorrespondenceAnalysis(TableAnalysis):
 
     def _place(self, N: csr_array, standard: NDArray[Any]) -> NDArray[Any]:
         means = (N @ standard) * inverse(np.asarray(N.sum(axis=1)).ravel())[:, None]
-        return np.asarray(means * inverse(self.singular_values_) * self.singular_values_**self.power)
+        return np.asarray(means * inverse(self.singular_values_) * self._scale())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from lowrank.errors import InputError, check_choice, check_int, check_number
-from lowrank.models.tables.kernels import categorical_kernel, decompose
+from lowrank.models.tables.kernels import categorical_kernel
 from lowrank.models.tables.residuals import g_test, linear, log_counts, shifted_pmi, similarity
 from lowrank.models.tables.table import TableAnalysis
 
@@ -136,19 +136,10 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         N, symmetric = self._read(X, temper=self.temper)
         A = self._residual(N)
         alike = self.smoothing == 1 and self.row_scores is self.column_scores and self.difference != "log-counts"
-        found = decompose(
-            A,
-            self.rank,
-            kernels=(self.row_kernel, self.column_kernel),
-            symmetric=symmetric and alike,
-            method=self.method,
-            tol=self.tol,
-            seed=self.seed,
-        )
-        self.singular_values_ = found.s
+        found = self._decompose(A, (self.row_kernel, self.column_kernel), symmetric=symmetric and alike)
         self.row_masses_, self.column_masses_ = A.r, A.c
-        self.row_coordinates_ = _applied(found.row_root, found.U) * found.s**self.power
-        self.column_coordinates_ = _applied(found.column_root, found.V) * found.s**self.power
+        self.row_coordinates_ = _applied(found.row_root, found.U) * self._scale()
+        self.column_coordinates_ = _applied(found.column_root, found.V) * self._scale()
         return self
 
     def _residual(self, N: csr_array) -> Residual:

@@ -36,7 +36,7 @@ Kernel = Any
 
 
 class Decomposition(NamedTuple):
-    """Singular vectors, singular values, and the square roots of the kernels, vectors or matrices."""
+    """Singular vectors, singular values (0 of axes that the table does not have), and square roots of the kernels."""
 
     U: NDArray[Any]
     s: NDArray[Any]
@@ -63,8 +63,9 @@ def decompose(
         If a kernel does not fit or has a negative eigenvalue, or the rank does not fit.
     """
     size = A.S.dtype.itemsize
+    basis = min(5 * rank + 200, 4 * min(A.S.shape))  # a small side is decomposed exactly, with copies
     check_memory(
-        (4.0 + 2 * size) * A.S.nnz + size * (5.0 * rank + 200) * max(A.S.shape),
+        (4.0 + 2 * size) * A.S.nnz + 1.0 * size * basis * max(A.S.shape),
         f"a decomposition of rank {rank} of a table of {A.S.shape[0]:,} x {A.S.shape[1]:,}",
         "lower the rank or the size of the table",
     )
@@ -76,11 +77,14 @@ def decompose(
         scaled = aslinearoperator(left) @ scaled
     if right.ndim == 2:
         scaled = scaled @ aslinearoperator(right)
-    alike = symmetric and left.ndim == right.ndim == 1 and np.allclose(left, right, rtol=1e-9)
+    alike = symmetric and left.ndim == right.ndim == 1 and np.allclose(left, right, rtol=1e-9, atol=0)
     if alike and method == "lanczos":
         w, U = truncated_eigh(scaled, rank, tol=tol, seed=seed)  # half the products
-        return Decomposition(U, np.abs(w), U * np.where(w < 0, -1, 1), left, right)
-    return Decomposition(*truncated_svd(scaled, rank, method=method, tol=tol, seed=seed), left, right)
+        s, V = np.abs(w), U * np.where(w < 0, -1, 1)
+    else:
+        U, s, V = truncated_svd(scaled, rank, method=method, tol=tol, seed=seed)
+    null = np.finfo(A.S.dtype).eps * max(A.S.shape) * s[0]
+    return Decomposition(U, np.where(s > null, s, 0), V, left, right)
 
 
 def root(kernel: Kernel, masses: NDArray[np.float64], side: str) -> NDArray[np.float64]:

@@ -103,7 +103,8 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         del y
         check_choice("table", self.table, ("indicator", "burt"))
         check_choice("correction", self.correction, ("none", "benzecri", "greenacre"))
-        values = validate_data(self, X, dtype=None, ensure_min_samples=2)
+        values = validate_data(self, X, dtype=None, ensure_min_samples=2, ensure_all_finite="allow-nan")
+        _refuse_missing(values)
         self._encoder = OneHotEncoder(handle_unknown="ignore").fit(values)
         Z = csr_array(self._encoder.transform(values))
         Q = values.shape[1]
@@ -156,6 +157,13 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         return tags
 
 
+def _refuse_missing(values: NDArray[Any]) -> None:
+    """Refuse NaN, None and the like in numbers and objects alike."""
+    missing = [row for row, some in enumerate(values) for each in some if each is None or each != each]  # noqa: PLR0124
+    if missing:
+        raise InputError(f"row {missing[0]} has a missing category (NaN or None); give it one, or leave the row out")
+
+
 def _burt_inertia(Z: csr_array) -> float:
     """Sum of the squared inertias of the indicator, which is the inertia of the Burt table."""
-    return CorrespondenceAnalysis(1).fit((Z.T @ Z).toarray()).total_inertia_
+    return CorrespondenceAnalysis(1).fit(csr_array(Z.T @ Z)).total_inertia_

@@ -87,9 +87,12 @@ def log_counts(N: csr_array, *, sweeps: int = 30) -> Residual:
     GloVe learns its biases with its vectors; here they are those that fit the logarithms best by themselves, found by
     alternating means, so the rest is what vectors have to explain.
     """
+    if not N.data.all():
+        N = N.copy()
+        N.eliminate_zeros()
     r, c, _ = margins(N)
     rows, columns = np.repeat(np.arange(N.shape[0]), np.diff(N.indptr)), N.indices
-    x = np.log(N.data.astype(float), where=N.data > 0, out=np.zeros(len(N.data)))
+    x = np.log(N.data.astype(float))
     each = [np.maximum(np.bincount(at, minlength=size), 1) for at, size in zip((rows, columns), N.shape, strict=True)]
     b = [np.zeros(size) for size in N.shape]
     for _ in range(sweeps):

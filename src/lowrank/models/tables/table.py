@@ -13,13 +13,17 @@ from lowrank.data import Entries
 from lowrank.embedding import Embedding
 from lowrank.errors import InputError, check_choice, check_number
 from lowrank.linalg import symmetric_matrix
-from lowrank.models.tables.kernels import inverse
+from lowrank.models.tables.kernels import decompose, inverse
 from lowrank.models.tables.residuals import with_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from lowrank.linalg import Method
+    from lowrank.models.tables.kernels import Decomposition, Kernel
+    from lowrank.models.tables.residuals import Residual
 
 Side = Literal["rows", "columns"]
 SIDES = ("rows", "columns")
@@ -32,7 +36,7 @@ class TableTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and give the coordinates of the rows, shape (m, rank)."""
-        return self.fit(X, y).row_coordinates_
+        return self.fit(X, y).row_coordinates_.copy()
 
     @property
     def _n_features_out(self) -> int:
@@ -43,6 +47,12 @@ class TableAnalysis(TableTransformer):
     """Coordinates of the rows and columns of a table of counts; see its subclasses."""
 
     column_coordinates_: NDArray[Any]
+    singular_values_: NDArray[Any]
+    rank: int
+    power: float
+    method: Method
+    tol: float
+    seed: int | None
 
     def coordinates(self, side: Side = "rows") -> NDArray[Any]:
         """Give the coordinates of rows or columns."""
@@ -62,6 +72,19 @@ class TableAnalysis(TableTransformer):
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
+
+    def _decompose(self, A: Residual, kernels: tuple[Kernel, Kernel], *, symmetric: bool) -> Decomposition:
+        """Decompose a residual under kernels, as the parameters say."""
+        found = decompose(
+            A, self.rank, kernels=kernels, symmetric=symmetric, method=self.method, tol=self.tol, seed=self.seed
+        )
+        self.singular_values_ = found.s
+        return found
+
+    def _scale(self) -> NDArray[Any]:
+        """Singular values to the power; axes that the table does not have stay at zero."""
+        s = self.singular_values_
+        return np.where(s > 0, s**self.power, 0)
 
     def _read(self, X: Any, *, temper: float) -> tuple[csr_array, bool]:
         """Read a table: its counts to the power ``temper``, and whether it is known to be symmetric."""

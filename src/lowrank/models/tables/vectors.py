@@ -147,6 +147,10 @@ class CorrespondenceVectors:
         check_choice("case", self.case, tuple(CASES))
         check_choice("side", self.side, get_args(Side))
         check_number("score_weight", self.score_weight)
+        check_number("shift", self.shift, low=1.0)
+        check_number("smoothing", self.smoothing, above=True)
+        if self.scores is None and self.score_weight != 1:
+            raise InputError("score_weight has no effect without scores")
         if self.case != "sgns" and (self.shift, self.smoothing) != (1, 1):
             raise InputError(f"shift and smoothing are options of case 'sgns'; got case {self.case!r}")
         stopped = self.stop_weight != 0

@@ -10,11 +10,10 @@ from lowrank.errors import InputError
 from lowrank.files import read_meta, whole_folder, write_meta
 from lowrank.suites import held_out
 from lowrank.suites.bailey2017.models import COUNTS
-from lowrank.suites.store import digest
+from lowrank.suites.store import stamp
 from lowrank.suites.words import MADE
 from lowrank.text.corpus import Corpus
 from lowrank.text.counts import count
-from lowrank.text.readers import find_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -53,7 +52,7 @@ def corpus_stage(source: str, store: Store, settings: Settings) -> tuple[Corpus,
         return _sizes(Corpus.build(source, target, jobs=settings.threads, overwrite=True, **how))
 
     target = store.folder / "corpus"
-    facts = store.keep("corpus", {"text": _stamp(source), **how}, _into(make), target=target)
+    facts = store.keep("corpus", {"text": stamp(source), **how}, _into(make), target=target)
     return Corpus.open(target), facts
 
 
@@ -138,10 +137,3 @@ def _sizes(corpus: Corpus) -> Facts:
         "sentences": len(corpus.sentences) - 1,
         "documents": len(corpus.documents) - 1,
     }
-
-
-def _stamp(source: str) -> str:
-    """Describe a text well enough to tell it from another or from a later state of itself."""
-    files = [Path(file) for file in find_files(source) or ()]
-    stats = [file.stat() for file in files]
-    return digest(f"{Path(source).resolve()} {sum(s.st_size for s in stats)} {max(s.st_mtime_ns for s in stats)}")
