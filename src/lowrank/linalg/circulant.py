@@ -1,0 +1,132 @@
+r"""Circulant matrices by their spectra: products, and least squares with many of them side by side.
+
+:math:`\mathrm{Cir}(f)` has the columns :math:`f, Sf, S^2 f, \dots`, the circular shifts of :math:`f`, so its products
+are circular convolutions, products of discrete Fourier transforms. :math:`\mathcal F = [\mathrm{Cir}(f_1), \dots,
+\mathrm{Cir}(f_L)]` has :math:`nL` columns and :math:`nL` numbers. Gram matrices of such matrices have circulant blocks,
+and are block-diagonal by frequency: :math:`n` Hermitian matrices of :math:`L \times L`, which are solved at once.
+
+The leading axes of all arrays here are a batch; spectra are real transforms, :math:`n / 2 + 1` frequencies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+RCOND = 1e-10
+"""Eigenvalues below this share of the largest are zero: more columns than the tensor tells apart."""
+
+
+def shifts(f: NDArray[Any]) -> NDArray[Any]:
+    """Give all circular shifts of each row, shape (..., n) -> (..., n, n): ``[..., p, :]`` is moved by p places.
+
+    Examples
+    --------
+    >>> shifts(np.array([1, 2, 3])).tolist()
+    [[1, 2, 3], [3, 1, 2], [2, 3, 1]]
+    """
+    n = f.shape[-1]
+    at = (np.arange(n)[None, :] - np.arange(n)[:, None]) % n
+    return f[..., at]
+
+
+def unshifted(m: NDArray[Any]) -> NDArray[Any]:
+    """Move each row back by its number, shape (..., n, n): the inverse of :func:`shifts` row by row.
+
+    Examples
+    --------
+    >>> unshifted(shifts(np.array([1, 2, 3]))).tolist()
+    [[1, 2, 3], [1, 2, 3], [1, 2, 3]]
+    """
+    n = m.shape[-1]
+    at = (np.arange(n)[None, :] + np.arange(n)[:, None]) % n
+    return np.take_along_axis(m, np.broadcast_to(at, m.shape), axis=-1)
+
+
+def convolve(f: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
+    """Circular convolution of rows, the product of Cir(f) and w.
+
+    Examples
+    --------
+    >>> convolve(np.array([1.0, 2.0, 0.0]), np.array([0.0, 1.0, 0.0])).round(9).tolist()
+    [0.0, 1.0, 2.0]
+    """
+    return np.fft.irfft(np.fft.rfft(f) * np.fft.rfft(w), n=f.shape[-1])
+
+
+def gram(f: NDArray[Any]) -> NDArray[Any]:
+    r"""First columns of the circulant blocks of :math:`\mathcal F^\top \mathcal F`; (..., L, n) -> (..., L, L, n).
+
+    Block :math:`j, l` is :math:`\mathrm{Cir}(f_j)^\top \mathrm{Cir}(f_l)`.
+    """
+    spectrum = np.fft.rfft(f)
+    return np.fft.irfft(spectrum.conj()[..., :, None, :] * spectrum[..., None, :, :], n=f.shape[-1])
+
+
+def khatri_rao_gram(*factors: NDArray[Any]) -> NDArray[Any]:
+    r"""First columns of the blocks of :math:`(\mathcal G^\top \mathcal G) \circ (\mathcal H^\top \mathcal H)`.
+
+    The elementwise product of two circulants is the circulant of the elementwise product of their first columns (Huang
+    and Anandkumar print the product of the spectra, which is that of the matrix product).
+    """
+    return np.asarray(np.prod([gram(f) for f in factors], axis=0))
+
+
+def solve(blocks: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
+    r"""Multiply by the pseudo-inverse of a symmetric matrix of circulant blocks, from the right.
+
+    Parameters
+    ----------
+    blocks : ndarray of shape (..., L, L, n)
+        First columns of the blocks.
+    right : ndarray of shape (..., m, L, n)
+        Rows to be multiplied.
+
+    Returns
+    -------
+    ndarray of shape (..., m, L, n)
+    """
+    psi = np.moveaxis(np.fft.rfft(blocks), -1, -3)  # (..., frequencies, L, L), Hermitian
+    inverse = np.linalg.pinv(psi, rcond=RCOND, hermitian=True)
+    rows = np.moveaxis(np.fft.rfft(right), -1, -3)  # (..., frequencies, m, L)
+    # a row x times a block with first column b is the correlation of x with b: conj(b^) x^
+    return np.fft.irfft(np.moveaxis(rows @ inverse.conj(), -3, -1), n=right.shape[-1])
+
+
+def deconvolve(f: NDArray[Any], y: NDArray[Any], *, ridge: float = 0.0) -> NDArray[Any]:
+    r"""Give the activations of least norm that explain signals, :math:`\mathcal F^+ y`.
+
+    .. math:: \hat w_l = \frac{\bar{\hat f_l}\, \hat y}{\sum_m |\hat f_m|^2 + \rho}
+
+    at every frequency; where the sum is zero, the activation is.
+
+    Parameters
+    ----------
+    f : ndarray of shape (..., L, m)
+        Filters, no longer than the signals, which they are padded to with zeros.
+    y : ndarray of shape (..., n)
+        Signals.
+    ridge : float
+        :math:`\rho`.
+
+    Returns
+    -------
+    ndarray of shape (..., L, n)
+
+    Examples
+    --------
+    >>> f = np.array([[1.0, 0.5]])
+    >>> w = deconvolve(f, np.array([0.0, 1.0, 0.5, 0.0]))
+    >>> w.round(9).tolist()
+    [[0.0, 1.0, 0.0, 0.0]]
+    """
+    n = y.shape[-1]
+    spectrum = np.fft.rfft(f, n=n)
+    power = (np.abs(spectrum) ** 2).sum(axis=-2) + ridge
+    small = power <= RCOND * power.max(axis=-1, keepdims=True)
+    scaled = np.fft.rfft(y) / np.where(small, 1, power) * ~small
+    return np.fft.irfft(spectrum.conj() * scaled[..., None, :], n=n)
