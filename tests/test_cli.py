@@ -61,7 +61,8 @@ def in_json(*arguments, stdin=None):
 
 
 def process(*arguments, **options):
-    code = "from lowrank.cli import main; main()"
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell may have it ignored
+    code = f"{heard}; from lowrank.cli import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         stdin=subprocess.PIPE,

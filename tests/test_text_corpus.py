@@ -1,5 +1,6 @@
 """Laws of the encoded corpus: what goes in comes out, in one order, whole or not at all."""
 
+import contextlib
 import gc
 import hashlib
 import json
@@ -354,8 +355,10 @@ def test_full_disk_leaves_nothing(tmp_path):
 def test_interrupt_leaves_nothing(tmp_path, jobs):
     """Ctrl-C ends the parent and its workers, quietly, and removes the unfinished folder."""
     code = f"""
-import itertools, sys
+import contextlib
+import itertools, signal, sys
 from lowrank.text.corpus import Corpus
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 def texts():
     for i in itertools.count():
         if i == 20: print("running", flush=True)
@@ -370,10 +373,14 @@ except KeyboardInterrupt:
     with subprocess.Popen(
         command, stdout=pipe, stderr=pipe, env=ENVIRONMENT, text=True, start_new_session=True
     ) as build:
-        assert build.stdout.readline() == "running\n"
-        time.sleep(0.5)
-        os.killpg(build.pid, signal.SIGINT)
-        assert build.communicate(timeout=20) == ("interrupted\n", "")
+        try:
+            assert build.stdout.readline() == "running\n"
+            time.sleep(0.5)
+            os.killpg(build.pid, signal.SIGINT)
+            assert build.communicate(timeout=20) == ("interrupted\n", "")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(build.pid, signal.SIGKILL)
     assert list(tmp_path.iterdir()) == []
     end = time.monotonic() + 5
     while time.monotonic() < end and in_session(build.pid):
