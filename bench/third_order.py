@@ -1,6 +1,6 @@
 """What makes third order pay: zeros, their power, orders and columns, one setting changed at a time.
 
-    python bench/third_order.py TRAIN HELD [--rank 100] [--only zeros joint interaction]
+    python bench/third_order.py TRAIN HELD [--rank 100] [--only zeros joint interaction counts]
 
 TRAIN and HELD are corpora of `lowrank corpus` from WikiExtractor's output: models are trained on the first, and tuples,
 phrases come from the second (cases are made once, and kept beside HELD as HELD-tests). Outlier detection uses
@@ -30,6 +30,20 @@ COLUMNS = (
 )  # fmt: skip
 
 
+COUNTED: dict[str, tuple[dict, dict]] = {
+    "triples": ({"width": 10, "min_count": 2}, {}),
+    "span 5": ({"width": 5, "min_count": 2}, {}),
+    "span 15": ({"width": 15, "min_count": 2}, {}),
+    "chunks of 11": ({"width": 5, "min_count": 2, "window": "chunk"}, {}),
+    "triples seen 5 times": ({"width": 10, "min_count": 5}, {}),
+    "shift 4": ({"width": 10, "min_count": 2}, {"shift": 4.0}),
+    "smoothing .75": ({"width": 10, "min_count": 2}, {"smoothing": 0.75}),
+    "entries alike": ({"width": 10, "min_count": 2}, {"weights": "uniform"}),
+    "entries by min(n / 50, 1)^.75": ({"width": 10, "min_count": 2}, {"weights": (50.0, 0.75)}),
+}
+"""How triples are counted and weighed: arguments of count, and of ppmi."""
+
+
 def rows(rank: int) -> dict[str, list[tuple[str, object, tuple[str, ...]]]]:
     """Give models by study: what it is called, the model, and the tuples that it is fitted to."""
     triples, both = ("triples",), ("pairs", "triples")
@@ -40,7 +54,9 @@ def rows(rank: int) -> dict[str, list[tuple[str, object, tuple[str, ...]]]]:
     def joint(**how: object) -> JointCP:
         return JointCP(**{"rank": rank, "max_iter": 60, "tol": 0.0, "seed": 0} | how)
 
+    settings = [name for name in COUNTED if name != "triples"]
     return {
+        "counts": [(f"CP-SN, {name}", cp(), (name,)) for name in settings],
         "interaction": [
             ("CP-SN, specific interaction", cp(), ("specific",)),
             ("JCP, specific interaction", joint(), ("pairs", "specific")),
@@ -110,6 +126,9 @@ def main() -> None:
     print(f"| rank {options.rank} | {' | '.join(COLUMNS)} |\n|---|{'---|' * len(COLUMNS)}")
     for study in options.only:
         for name, model, kinds in rows(options.rank)[study]:
+            if kinds[0] in COUNTED and kinds[0] not in tuples:
+                how, weighed = COUNTED[kinds[0]]
+                tuples = {kinds[0]: ppmi(count(train, order=3, **how), **weighed)}  # one at a time
             lists = [tuples[kind] for kind in kinds]
             start = time.perf_counter()
             model.fit(lists if len(lists) > 1 else lists[0])

@@ -243,3 +243,21 @@ def test_reproduce_refuses(scored, tmp_path):
     for options in ({"share": 0}, {"rank": 0}):
         with pytest.raises(InputError):
             niitsuma2018.Settings(**options)
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_reproduce_says_what_ctrl_c_left(finished, corpus, scored, tmp_path, monkeypatch):
+    """Before the first stage nothing is left, and that is said; later the finished stages are."""
+    del scored
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(niitsuma2018, "_trained" if finished else "_corpus", stop)
+    done = lowrank(
+        "reproduce", "niitsuma2018", corpus.path, "--out", tmp_path / "out", "--rank", "4", "--min-count", "2"
+    )
+    assert done.exit_code == faults.INTERRUPTED
+    said = f"kept the finished stages in {tmp_path / 'out'}; the same command goes on from there"
+    assert done.stderr.splitlines()[-1] == f"lowrank: interrupted; {said if finished else 'nothing was written'}"
+    assert (tmp_path / "out").exists() == finished

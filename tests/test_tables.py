@@ -516,6 +516,10 @@ def test_similarity_kernel_is_the_sum_over_pairs(seed, beta):
     assert found.r == pytest.approx(second.sum(axis=1) / second.sum())
     assert found.c == pytest.approx(first.sum(axis=0) / second.sum())
     assert dense(found).sum(axis=0) == pytest.approx(0, abs=1e-12)
+    np.fill_diagonal(G, 9.0)  # how similar a word is to itself counts in the margins, and not in the numerator
+    third, fourth = P * (G @ P @ H), (G @ P) * (P @ H)
+    assert third - fourth == pytest.approx(first - second)
+    assert np.abs(fourth.sum(axis=1) - second.sum(axis=1)).max() > 1e-3
 
 
 def test_no_scores_no_difference():

@@ -16,6 +16,7 @@ from lowrank.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
 BAD_INPUT = 1
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
@@ -69,6 +70,11 @@ def keeping(content: Callable[[], list[str]]) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         raise interrupted(kept=content()) from None
+
+
+def stages_in(folder: Path) -> Callable[[], list[str]]:
+    """Tell what a run of stages leaves when it is interrupted; nothing if its folder is gone again."""
+    return lambda: [f"the finished stages in {folder}; the same command goes on from there"] if folder.exists() else []
 
 
 def interrupted(*, kept: Sequence[str] = ()) -> typer.Exit:

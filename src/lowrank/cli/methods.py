@@ -148,10 +148,6 @@ def _renamed(given: Options) -> Options:
     return {"window" if name == "context" else name: value for name, value in given.items()}
 
 
-def _ca(given: Options) -> Any:
-    return _correspondence(given)
-
-
 def _root_ca(given: Options) -> Any:
     return _correspondence({"temper": 0.5} | given)
 
@@ -203,7 +199,7 @@ METHODS = {
     "tucker": Method(_tucker, "ppmi", ITERATED, orders=(2, 3, 4)),
     "cp-apr": Method(_cp_apr, "counts", ITERATED),
     "ppmi-svd": Method(_ppmi_svd, "ppmi", ("power",), order=2, orders=(2,)),
-    "ca": Method(_ca, "contexts", (*TABLE, "temper"), order=2, orders=(2,), pairs={"width": 5}),
+    "ca": Method(_correspondence, "contexts", (*TABLE, "temper"), order=2, orders=(2,), pairs={"width": 5}),
     "root-ca": Method(_root_ca, "contexts", TABLE, order=2, orders=(2,), pairs={"width": 2}),
     "g-test": Method(_g_test, "contexts", TABLE, order=2, orders=(2,)),
     "kca": Method(

@@ -202,22 +202,22 @@ def run(
 
 def _corpus(source: str, store: Store, settings: Settings) -> Corpus:
     """Take the first documents of a text, of about the share of its words."""
+    if source == "-":
+        raise InputError("standard input cannot be read again when a run goes on; name a file, a folder or a corpus")
+    given = Corpus.open(source) if (Path(source) / "meta.json").is_file() else None
 
     def make(target: Path | None) -> Facts:
         assert target is not None
-        is_corpus = (Path(source) / "meta.json").is_file()
-        every = Corpus.open(source) if is_corpus else Corpus.build(source, min_count=1, jobs=settings.threads)
+        every = given or Corpus.build(source, min_count=1, jobs=settings.threads)
         ends = every.sentences[every.documents[1:]]
         first = max(1, int(np.searchsorted(ends, settings.share * len(every), side="right")))
         with whole_folder(target, kind="corpus", overwrite=True) as draft:
-            draft.rmdir()
+            draft.rmdir()  # select makes it, and this puts it in the place of what was there
             part = every.select(np.arange(first), draft, min_count=settings.min_count)
         return {"tokens": len(part), "words": len(part.vocabulary), "documents": first}
 
-    if source == "-":
-        raise InputError("standard input cannot be read again when a run goes on; name a file, a folder or a corpus")
     target = store.folder / "corpus"
-    text = Corpus.open(source).digest if (Path(source) / "meta.json").is_file() else stamp(source)
+    text = stamp(source) if given is None else given.digest
     made_of = {"text": text, "share": settings.share, "min_count": settings.min_count}
     store.keep("corpus", made_of, make, target=target)
     return Corpus.open(target)

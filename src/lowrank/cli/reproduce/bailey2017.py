@@ -125,7 +125,7 @@ def bailey2017(
         questions=questions or (),
     )
     steps = show.Steps(silent=as_json)
-    with faults.keeping(lambda: [f"the finished stages in {out}; the same command goes on from there"]):
+    with faults.keeping(faults.stages_in(out)):
         report = protocol.run(
             source, out, settings=settings, tests=tests, left_out=left_out, steps=steps, tell=faults.say, force=force
         )

@@ -35,8 +35,7 @@ def niitsuma2018(
 
     settings = protocol.Settings(rank=rank, width=width, min_count=min_count, share=share, seed=seed, threads=threads)
     steps = show.Steps(silent=as_json)
-    kept = [f"the finished stages in {out}; the same command goes on from there"]
-    with faults.keeping(lambda: kept), made_folder(out):
+    with faults.keeping(faults.stages_in(out)), made_folder(out):
         report = protocol.run(source, out, settings=settings, steps=steps, root=data, force=force)
     if as_json:
         show.in_json(report)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowrank.errors import InputError, check_choice, check_int, check_number
 from lowrank.models.tables.kernels import inverse
 from lowrank.models.tables.residuals import linear
-from lowrank.models.tables.table import SIDES, Side, TableAnalysis, squared_distances
+from lowrank.models.tables.table import SIDES, Side, TableAnalysis, check_counts, squared_distances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -158,8 +158,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         turned.sum_duplicates()
         if turned.shape[1] != len(self.row_masses_):
             raise InputError(f"X must have the {len(self.row_masses_)} rows of the table; got {turned.shape[1]}")
-        if not (np.isfinite(turned.data).all() and (turned.data >= 0).all()):
-            raise InputError("a table of counts holds no negative, infinite or missing number")
+        check_counts(turned.data)
         turned.data **= self.temper
         return self._place(turned, self.row_standard_coordinates_)
 

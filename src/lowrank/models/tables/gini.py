@@ -28,6 +28,7 @@ from scipy.sparse import csr_array, issparse
 from lowrank.errors import InputError, check_choice
 from lowrank.models.tables.kernels import root
 from lowrank.models.tables.residuals import linear
+from lowrank.models.tables.table import check_counts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -121,8 +122,7 @@ def categorical_covariance(table: Any, *, scaled: Literal["identity", "margins"]
     N = csr_array(table if issparse(table) else np.asarray(table, float)).astype(float)
     if max(N.shape) > LARGEST:
         raise InputError(f"a covariance needs all singular values: at most {LARGEST:,} categories; got {N.shape}")
-    if not np.isfinite(N.data).all() or (N.data < 0).any():
-        raise InputError("a table of counts holds no negative, infinite or missing number")
+    check_counts(N.data)
     A = linear(N)
     left, right = root(scaled, A.r, "row"), root(scaled, A.c, "column")
     U, s, V = np.linalg.svd(left[:, None] * (A.S.toarray() + A.L @ A.M.T) * right, full_matrices=False)

@@ -121,12 +121,11 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         self.column_coordinates_ = found.column_standard_coordinates_ * scale
         plain, total = found.inertia_, found.total_inertia_
         J = Z.shape[1]
-        off_diagonal = Q / max(Q - 1, 1) * (_burt_inertia(Z) - (J - Q) / Q**2)
         excess = (Q / max(Q - 1, 1) * np.maximum(plain - 1 / Q, 0)) ** 2
         if self.correction == "none":
             self.inertia_, self.total_inertia_ = (plain**2, _burt_inertia(Z)) if burt else (plain, total)
-        elif self.correction == "greenacre":
-            self.inertia_, self.total_inertia_ = excess, off_diagonal
+        elif self.correction == "greenacre":  # the mean of the blocks off the diagonal
+            self.inertia_, self.total_inertia_ = excess, Q / (Q - 1) * (_burt_inertia(Z) - (J - Q) / Q**2)
         else:
             every = CorrespondenceAnalysis(min(J - Q, min(Z.shape) - 1), seed=self.seed).fit(Z).inertia_
             self.inertia_ = excess

@@ -97,8 +97,7 @@ class TableAnalysis(TableTransformer):
             symmetric = X.symmetric
             N = symmetric_matrix(X.indices, values, X.shape[0]) if symmetric else _table(X, values)
             self.n_features_in_ = X.shape[1]
-            if not np.isfinite(values).all() or (values < 0).any():
-                raise InputError("a table of counts holds no negative or infinite number")
+            check_counts(values)
         else:
             N = self._validated(X, reset=True)
             symmetric = N.shape[0] == N.shape[1] and abs(N - N.T).max() == 0
@@ -117,6 +116,18 @@ class TableAnalysis(TableTransformer):
             N = N.copy()  # it may be the caller's
             N.sum_duplicates()
         return N
+
+
+def check_counts(values: NDArray[Any]) -> None:
+    """Refuse what is no count.
+
+    Raises
+    ------
+    InputError
+        If a value is negative, infinite or missing.
+    """
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise InputError("a table of counts holds no negative, infinite or missing number")
 
 
 def _tempered(N: csr_array, power: float) -> csr_array:
