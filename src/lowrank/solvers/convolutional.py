@@ -31,7 +31,7 @@ import numpy as np
 
 from lowrank.errors import InputError, check_choice, check_int
 from lowrank.linalg.circulant import khatri_rao_gram, shifts, solve, unshifted
-from lowrank.solvers.run import Sweep
+from lowrank.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,9 +161,10 @@ def _best(
     K = len(C)
     many = np.repeat(C, starts, axis=0)
     solver = convolutional_als(many, number, support=support, projection=projection, rng=rng)
-    for _, sweep in zip(range(sweeps), solver, strict=False):
-        last = sweep
-    f, weights = _weighed(many, last.factors[0], support)
+    result = run(solver, max_iter=sweeps, tol=0.0)
+    if result.interrupted:
+        raise KeyboardInterrupt
+    f, weights = _weighed(many, result.factors[0], support)
     error = ((many - compose([f] * 3, weights)) ** 2).sum(axis=(1, 2, 3)) / _size(many)
     best = np.arange(K) * starts + error.reshape(K, starts).argmin(axis=1)
     order = np.argsort(-np.linalg.norm(weights[best], axis=-1), axis=1, kind="stable")[..., None]  # the heaviest first
