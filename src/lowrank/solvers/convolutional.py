@@ -25,6 +25,7 @@ eq. (18) corrected (:mod:`lowrank.linalg.circulant`). arXiv:1506.03509
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -96,6 +97,17 @@ def convolutional_als(
         yield Sweep([*factors, weights], float((left / size).sum()))
 
 
+def most_filters(n: int, support: int) -> int:
+    """Give about how many filters a cumulant tells apart: a sixth of its size, a quarter where half is padding.
+
+    Examples
+    --------
+    >>> most_filters(12, 12), most_filters(12, 6)
+    (2, 3)
+    """
+    return max(n // 6 if support > n // 2 else n // 4, 1)
+
+
 def find_filters(
     C: Batch,
     number: int,
@@ -131,6 +143,11 @@ def find_filters(
     ------
     InputError
         If the tensors are not cubic and finite, or an option is out of range.
+
+    Warns
+    -----
+    UserWarning
+        If more filters are asked for than can be told apart: see :func:`most_filters`.
     """
     C = np.asarray(C, float)
     if C.ndim != 4 or len({*C.shape[1:]}) != 1 or not np.isfinite(C).all():
@@ -141,6 +158,9 @@ def find_filters(
     check_int("starts", starts, low=1)
     check_int("sweeps", sweeps, low=1)
     check_choice("projection", projection, get_args(Projection))
+    if number > (most := most_filters(n, support)):
+        about = f"tensors of {n} values with activations at {support} places tell about {most} filters apart"
+        warnings.warn(f"{about}, not {number}; take longer patches or fewer filters", stacklevel=2)
     rng = np.random.default_rng(seed)
     if joint:
         return _best(C, number, support=support, starts=starts, sweeps=sweeps, projection=projection, rng=rng)

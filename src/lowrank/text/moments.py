@@ -31,18 +31,38 @@ BLOCK = 1 << 22
 """Numbers in the largest array made of patches at a time."""
 
 
-def patches(signal: ArrayLike, n: int) -> NDArray[Any]:
-    """Give all runs of ``n`` neighbouring values of each coordinate; (N, K) -> (K, N - n + 1, n), none if N is below n.
+def patches(signal: ArrayLike, n: int, edges: ArrayLike | None = None) -> NDArray[Any]:
+    """Give all runs of ``n`` neighbouring values of each coordinate, from one signal or from several.
+
+    Parameters
+    ----------
+    signal : array-like of shape (T, K)
+        Signals one after another.
+    n : int
+        Length of a patch.
+    edges : array-like of shape (S + 1,), optional
+        Signal ``s`` is ``signal[edges[s]:edges[s + 1]]``; by default there is one. No patch crosses an edge.
+
+    Returns
+    -------
+    ndarray of shape (K, patches, n)
 
     Examples
     --------
     >>> patches([[1], [2], [3]], 2).tolist()
     [[[1, 2], [2, 3]]]
+    >>> patches([[1], [2], [3], [4], [5]], 2, [0, 3, 5]).tolist()
+    [[[1, 2], [2, 3], [4, 5]]]
     """
     values = np.asarray(signal)
     if len(values) < n:
         return np.zeros((values.shape[1], 0, n), values.dtype)
-    return np.swapaxes(sliding_window_view(values, n, axis=0), 0, 1)
+    runs = np.swapaxes(sliding_window_view(values, n, axis=0), 0, 1)
+    if edges is None:
+        return runs
+    ends = np.asarray(edges)[1:]
+    last = np.repeat(ends, np.diff(np.asarray(edges)))[: runs.shape[1]]
+    return runs[:, np.arange(runs.shape[1]) + n <= last]
 
 
 @dataclass

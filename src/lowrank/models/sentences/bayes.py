@@ -100,6 +100,6 @@ class LogCountRatio(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _indicators(self, runs: list[dict[tuple[str, ...], None]]) -> csr_array:
         known = [[self.features_[run] for run in some if run in self.features_] for some in runs]
-        edges = np.concatenate([[0], np.cumsum([len(some) for some in known])])
-        columns = np.array([at for some in known for at in some], np.int64)
+        edges = np.cumsum([0, *(len(some) for some in known)], dtype=np.int32)
+        columns = np.array([at for some in known for at in some], np.int32)  # liblinear takes no others
         return csr_array((np.ones(len(columns)), columns, edges), shape=(len(runs), len(self.features_)))

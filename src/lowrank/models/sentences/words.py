@@ -3,51 +3,105 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
 from lowrank.embedding import Embedding
-from lowrank.errors import InputError
-from lowrank.linalg import symmetric_matrix, truncated_eigh
+from lowrank.errors import InputError, check_choice, check_int
+from lowrank.models.tables.vectors import CorrespondenceVectors
+from lowrank.models.words.pairwise import PPMISVD
+from lowrank.text.contexts import contexts
 from lowrank.text.corpus import Corpus
 from lowrank.text.counts import count
 from lowrank.text.tokens import Tokenizer
 from lowrank.text.weighting import ppmi
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     Sentence = str | Sequence[str]
+    Sentences = Iterable[Sentence] | Corpus
+
+Words = Literal["ppmi-svd", "ca", "one-hot"]
+WIDTH = 5
+"""Words up to so far away are neighbours."""
 
 
-def words_of(sentences: Iterable[Sentence]) -> list[list[str]]:
+def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
     """Cut sentences into words; those that are lists of words already stay as they are.
+
+    Raises
+    ------
+    InputError
+        If a single text is given for a list, or a sentence is neither text nor words.
 
     Examples
     --------
-    >>> words_of(["A good film.", ["a", "Bad", "one"]])
+    >>> list(words_of(["A good film.", ["a", "Bad", "one"]]))
     [['a', 'good', 'film'], ['a', 'Bad', 'one']]
     """
+    if isinstance(sentences, str | bytes):
+        raise InputError("sentences must be a list of sentences, not one text; put it into a list")
     tokenizer = Tokenizer()
-    return [
-        list(chain.from_iterable(tokenizer(sentence))) if isinstance(sentence, str) else list(sentence)
-        for sentence in sentences
-    ]
+    for number, sentence in enumerate(sentences):
+        if isinstance(sentence, str):
+            yield list(chain.from_iterable(tokenizer(sentence)))
+        elif isinstance(sentence, list | tuple | np.ndarray) and all(isinstance(word, str) for word in sentence):
+            yield [str(word) for word in sentence]
+        else:
+            raise InputError(f"sentence {number} is neither a text nor a list of words: {sentence!r:.60}")
 
 
-def vectors_of(texts: list[list[str]], rank: int, *, min_count: int, seed: int | None) -> Embedding:
-    """Give the words of sentences vectors: eigenvectors of the PPMI matrix of the sentences, scaled by the root.
+def corpus_of(sentences: Sentences, *, min_count: int = 1) -> Corpus:
+    """Put sentences on disk as numbers, so that they are read once and never all in memory; a corpus stays as it is.
+
+    Raises
+    ------
+    InputError
+        If nothing is left of the sentences.
+    """
+    if isinstance(sentences, Corpus):
+        return sentences
+    return Corpus.build(words_of(sentences), min_count=min_count, jobs=1)
+
+
+def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int | None) -> Embedding:
+    """Give the words of sentences vectors, from nothing but the sentences unless they are given.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The sentences.
+    words : {"ppmi-svd", "ca", "one-hot"} or Embedding
+        ``"ca"``: correspondence analysis of roots of counts of neighbours. ``"ppmi-svd"``: eigenvectors of the PPMI
+        matrix. ``"one-hot"``: principal components of one-hot vectors. Those are the one-hot vectors of the ``rank``
+        most frequent words, as one-hot vectors of different words are orthogonal already; all other words are zero.
+    rank : int
+        Length of the vectors, unless they are given.
+    seed : int, optional
 
     Raises
     ------
     InputError
         If there are not more words than the rank.
     """
-    corpus = Corpus.build(texts, min_count=min_count, jobs=1)
-    x = ppmi(count(corpus, order=2, width=5), smoothing=0.75)
-    size = len(corpus.vocabulary)
-    if rank >= size:
-        raise InputError(f"rank must be below {size}, the number of words seen {min_count} times; got {rank}")
-    w, V = truncated_eigh(symmetric_matrix(x.indices, x.values, size), rank, seed=seed)
-    return Embedding(corpus.vocabulary.words, V * np.sqrt(np.abs(w)), counts=corpus.vocabulary.counts)
+    if isinstance(words, Embedding):
+        return words
+    check_choice("words", words, get_args(Words))
+    check_int("rank", rank, low=1)
+    known = corpus.vocabulary
+    if rank >= len(known):
+        raise InputError(
+            f"rank must be below {len(known):,}, the number of words that occur often enough; got {rank}"
+            " (lower it, or min_count)"
+        )
+    vectors: Any
+    if words == "one-hot":
+        vectors = np.eye(len(known), rank, dtype=np.float32)
+    elif words == "ca":
+        model = CorrespondenceVectors(rank, temper=0.5, seed=seed)
+        vectors = model.fit(contexts(corpus, width=WIDTH).astype(np.float32)).vectors_
+    else:
+        vectors = PPMISVD(rank, seed=seed).fit(ppmi(count(corpus, order=2, width=WIDTH), smoothing=0.75)).vectors_
+    return Embedding(known.words, vectors, counts=known.counts)

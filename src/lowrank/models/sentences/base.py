@@ -1,0 +1,191 @@
+"""What all vectors of sentences share: sentences to signals to vectors, in blocks, with what is unknown counted."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from lowrank.errors import InputError, check_choice, check_int
+from lowrank.models.sentences.pooling import Pooling, pooled, width
+from lowrank.models.sentences.signals import BLOCK, blocks
+from lowrank.models.sentences.storage import load_model, save_model
+from lowrank.progress import tracked
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from lowrank.embedding import Embedding
+    from lowrank.models.sentences.signals import Rows
+    from lowrank.models.sentences.words import Sentences
+
+Empty = Literal["zero", "error"]
+NUMBERS = 1 << 21
+"""Size of the largest array of activations made at a time."""
+
+
+class EmptySentencesWarning(UserWarning):
+    """Some sentences have no known word."""
+
+
+class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of estimators that make signals of sentences, decode them and pool what is decoded.
+
+    A subclass has ``embedding_`` after a fit, and ``_decoded``, from signals (S, K, N) to activations (S, K, L, N) of
+    at least ``_least`` places.
+    """
+
+    embedding_: Embedding
+    pooling: Pooling
+    pool: int
+    segments: int
+    empty: Empty
+    _least = 1
+
+    def transform(self, sentences: Sentences) -> NDArray[np.float32]:
+        """Give the vectors of sentences.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words, or Corpus
+            Text is cut into words; read once, in blocks.
+
+        Returns
+        -------
+        ndarray of shape (S, features)
+
+        Raises
+        ------
+        InputError
+            If a sentence has no known word and ``empty="error"``.
+
+        Warns
+        -----
+        EmptySentencesWarning
+            If some have none, with their number; their vectors are zero.
+        """
+        check_is_fitted(self)
+        return self._vectors(sentences, size=BLOCK, shown=False)
+
+    def encode(
+        self,
+        sentences: Sentences,
+        batch_size: int = BLOCK,
+        show_progress_bar: bool = False,
+        *,
+        convert_to_numpy: bool = True,
+        normalize_embeddings: bool = False,
+    ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
+        """Give the vectors of sentences, by the name and options that evaluation code for sentence encoders uses.
+
+        Parameters
+        ----------
+        sentences : str, or as for :meth:`transform`
+            One text gives one vector.
+        batch_size : int
+            Sentences in a block; changes nothing but memory.
+        show_progress_bar : bool
+            On a terminal.
+        convert_to_numpy : bool
+            Else a list of vectors is given.
+        normalize_embeddings : bool
+            Scale vectors to length 1; those of zeros stay.
+        """
+        check_is_fitted(self)
+        size = check_int("batch_size", batch_size, low=1)
+        many = [sentences] if isinstance(sentences, str) else sentences
+        vectors = self._vectors(many, size=size, shown=show_progress_bar)
+        if normalize_embeddings:
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors = vectors / np.where(lengths > 0, lengths, 1)
+        if isinstance(sentences, str):
+            return np.asarray(vectors[0])
+        return vectors if convert_to_numpy else list(vectors)
+
+    def activations(self, sentence: str | list[str]) -> NDArray[np.float64]:
+        """Give what is decoded of one sentence, shape (K, L, places): its words, and padding if it is short."""
+        check_is_fitted(self)
+        block = next(blocks([sentence], self.embedding_))
+        return self._decoded(self._signals(block, np.array([0]), max(len(block.rows), self._least)))[0]
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the fitted model into a folder, whole or not at all.
+
+        Raises
+        ------
+        InputError
+            If something is there already that is not to be replaced.
+        """
+        check_is_fitted(self)
+        save_model(self, path, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model from the folder that :meth:`save` wrote.
+
+        Raises
+        ------
+        InputError
+            If the folder holds something else, or is damaged.
+        """
+        model: Self = load_model(cls, path)
+        return model
+
+    def _vectors(self, sentences: Sentences, *, size: int, shown: bool) -> NDArray[np.float32]:
+        parts, unknown, total = [np.zeros((0, self._n_features_out), np.float32)], 0, 0
+        read = blocks(sentences, self.embedding_, size=size)
+        for block in tracked(read, "encoding") if shown else read:
+            parts.append(self._of_block(block))
+            unknown += int((block.lengths == 0).sum())
+            total += len(block.lengths)
+        if unknown:
+            what = f"{unknown:,} of {total:,} sentences have no known word"
+            if self.empty == "error":
+                raise InputError(f"{what}; leave them out, or take empty='zero'")
+            warnings.warn(f"{what}; their vectors are zero", EmptySentencesWarning, stacklevel=3)
+        return np.concatenate(parts)
+
+    def _of_block(self, block: Rows) -> NDArray[np.float32]:
+        """Decode sentences of equal length together."""
+        vectors = np.zeros((len(block.lengths), self._n_features_out), np.float32)
+        lengths = np.maximum(block.lengths, self._least)
+        K = self.embedding_.rank
+        each = self._n_features_out // (width(self.pooling, self.pool) * self.segments)
+        for length in np.unique(lengths).tolist():
+            rows = np.flatnonzero(lengths == length)
+            step = max(1, NUMBERS // (max(each, K) * length))
+            for start in range(0, len(rows), step):
+                some = rows[start : start + step]
+                w = self._decoded(self._signals(block, some, length))
+                options = {"pool": self.pool, "segments": self.segments}
+                vectors[some] = pooled(w, block.lengths[some], self.pooling, **options)
+        return vectors
+
+    def _signals(self, block: Rows, some: NDArray[np.int64], length: int) -> NDArray[np.float64]:
+        """Vectors of the words of some sentences, with zeros after them; shape (S, K, length)."""
+        Y = np.zeros((len(some), length, self.embedding_.rank))
+        places = np.arange(length) < block.lengths[some, None]
+        at = block.edges[:-1][some, None] + np.arange(length)
+        Y[places] = self._values(block.rows[at[places]])
+        return np.swapaxes(Y, 1, 2)
+
+    def _values(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        return self.embedding_.vectors[rows]
+
+    def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
+        raise NotImplementedError
+
+    def _check_pooling(self) -> None:
+        check_choice("pooling", self.pooling, get_args(Pooling))
+        check_choice("empty", self.empty, get_args(Empty))
+        check_int("pool", self.pool, low=1)
+        check_int("segments", self.segments, low=1)
+
+    @property
+    def _n_features_out(self) -> int:
+        raise NotImplementedError

@@ -1,0 +1,159 @@
+"""Sentence vectors as means of word vectors: the baseline that convolutional ones have to beat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from lowrank.embedding import Embedding
+from lowrank.errors import InputError, check_int, check_number
+from lowrank.models.sentences.base import SentenceVectors
+from lowrank.models.sentences.pooling import width
+from lowrank.models.sentences.signals import blocks
+from lowrank.models.sentences.words import corpus_of, vectors_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lowrank.models.sentences.base import Empty
+    from lowrank.models.sentences.pooling import Pooling
+    from lowrank.models.sentences.signals import Rows
+    from lowrank.models.sentences.words import Sentences, Words
+
+
+class MeanSentences(SentenceVectors):
+    r"""Mean of the vectors of a sentence's words, with smooth inverse frequency (SIF) and common components as options.
+
+    .. math:: v_s = (I - u u^\top)\, \frac{1}{|s|} \sum_{w \in s} \frac{a}{a + p(w)}\, v_w
+
+    with the relative frequency :math:`p(w)`, and the leading right singular vectors :math:`u` of all :math:`v_s` of the
+    sentences it is fitted to.
+
+    Parameters
+    ----------
+    pooling : {"mean", "moments", "largest", "extremes", "all"}
+        What is kept of each coordinate: see :mod:`lowrank.models.sentences.pooling`.
+    pool, segments : int
+        How many of the largest; parts of the sentence that are pooled apart.
+    a : float, optional
+        Of SIF, 0.001 in the paper; by default words weigh alike.
+    removed : int
+        How many common components are removed, 1 in the paper.
+    words : {"ppmi-svd", "ca", "one-hot"} or Embedding
+        Vectors of words: see :func:`~lowrank.models.sentences.words.vectors_of`.
+    rank, min_count : int
+        Of those that are made of the sentences.
+    empty : {"zero", "error"}
+        What a sentence without a known word is.
+    seed : int, optional
+
+    Attributes
+    ----------
+    embedding_ : Embedding
+        Vectors of the words.
+    frequencies_ : ndarray of shape (V,)
+        :math:`p` in the sentences.
+    components_ : ndarray of shape (removed, features)
+        :math:`u`.
+
+    References
+    ----------
+    Arora, Liang, Ma (2017), A simple but tough-to-beat baseline for sentence embeddings, algorithm 1.
+
+    Examples
+    --------
+    >>> sentences = ["a good film", "a very good film", "a bad film", "a very bad film"] * 5
+    >>> model = MeanSentences(rank=2, min_count=1, seed=0).fit(sentences)
+    >>> model.transform(["a good film", "good a film"]).std(axis=0).round(6).tolist()
+    [0.0, 0.0]
+    """
+
+    def __init__(
+        self,
+        *,
+        pooling: Pooling = "mean",
+        pool: int = 2,
+        segments: int = 1,
+        a: float | None = None,
+        removed: int = 0,
+        words: Words | Embedding = "ppmi-svd",
+        rank: int = 100,
+        min_count: int = 2,
+        empty: Empty = "zero",
+        seed: int | None = None,
+    ) -> None:
+        self.pooling = pooling
+        self.pool = pool
+        self.segments = segments
+        self.a = a
+        self.removed = removed
+        self.words = words
+        self.rank = rank
+        self.min_count = min_count
+        self.empty = empty
+        self.seed = seed
+
+    def fit(self, sentences: Sentences, y: Any = None) -> Self:
+        """Find the vectors of words, their frequencies and the common components.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words, or Corpus
+            Read once.
+
+        Raises
+        ------
+        InputError
+            If a parameter is out of range, or no word has a vector.
+        """
+        del y
+        self._check_pooling()
+        if self.a is not None:
+            check_number("a", self.a, above=True)
+        corpus = corpus_of(sentences, min_count=1 if isinstance(self.words, Embedding) else self.min_count)
+        self.embedding_ = vectors_of(corpus, self.words, rank=self.rank, seed=self.seed)
+        check_int("removed", self.removed, low=0, high=self._n_features_out - 1)
+        counts = np.zeros(len(self.embedding_))
+        for block in blocks(corpus, self.embedding_):
+            counts += np.bincount(block.rows, minlength=len(counts))
+        if not counts.any():
+            raise InputError("no word of the sentences has a vector in the embedding given")
+        self.frequencies_ = counts / len(corpus)
+        self.components_ = np.zeros((0, self._n_features_out))
+        if self.removed:
+            gram = np.zeros((self._n_features_out,) * 2)
+            for block in blocks(corpus, self.embedding_):
+                X = self._of_block(block).astype(float)
+                gram += X.T @ X
+            self.components_ = np.linalg.eigh(gram)[1][:, : -self.removed - 1 : -1].T
+        return self
+
+    def static(self) -> Embedding:
+        """Give vectors of words whose mean over a sentence is the sentence's vector.
+
+        Raises
+        ------
+        InputError
+            If sentences are not means: pooling must be "mean", in one segment.
+        """
+        if (self.pooling, self.segments) != ("mean", 1):
+            raise InputError("only means of words are static; take pooling='mean' and segments=1")
+        E = self._values(np.arange(len(self.embedding_)))
+        rows = E - (E @ self.components_.T) @ self.components_
+        return Embedding(self.embedding_.words, rows.astype(np.float32), counts=self.embedding_.counts)
+
+    def _values(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        found = self.embedding_.vectors[rows].astype(float)
+        return found if self.a is None else found * (self.a / (self.a + self.frequencies_[rows]))[:, None]
+
+    def _of_block(self, block: Rows) -> NDArray[np.float32]:
+        X = super()._of_block(block)
+        return X if not len(self.components_) else (X - (X @ self.components_.T) @ self.components_).astype(np.float32)
+
+    def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
+        return Y[:, :, None]
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.embedding_.rank * self.segments * width(self.pooling, self.pool)
