@@ -10,7 +10,12 @@ from lowrank.cli import show
 from lowrank.errors import InputError
 
 Target = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, or the folder if native or static.")]
-To = Annotated[str, typer.Option(metavar="FORMAT", help="native, word2vec, word2vec-binary, glove, fasttext or static (sentence-transformers).")]
+To = Annotated[
+    str,
+    typer.Option(
+        metavar="FORMAT", help="native, word2vec, word2vec-binary, glove, fasttext or static (sentence-transformers)."
+    ),
+]
 From = Annotated[str, typer.Option("--from", metavar="FORMAT", help="Format of VECTORS; auto looks.")]
 Limit = Annotated[int | None, typer.Option(help="Read only the first words.")]
 

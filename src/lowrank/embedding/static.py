@@ -11,8 +11,6 @@ Loaded by ``sentence_transformers.SentenceTransformer(folder)``, version 5 and l
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +19,9 @@ from lowrank.errors import InputError
 from lowrank.files import whole_folder, write_meta
 
 if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
     from lowrank.embedding import Embedding
 
 KIND, VERSION, UNKNOWN = "static-encoder", 1, "[UNK]"

@@ -53,7 +53,9 @@ def templates(
     labels = []
     for k in chosen:
         falling = np.argsort(-model.embedding_.vectors[:, k], kind="stable")
-        top, bottom = (", ".join(model.embedding_.words[row] for row in some) for some in (falling[:ends], falling[-ends:]))
+        top, bottom = (
+            ", ".join(model.embedding_.words[row] for row in some) for some in (falling[:ends], falling[-ends:])
+        )
         labels += [f"{k}: {top} | {bottom}", *[""] * (L - 1)]
     ax.set_yticks(range(len(rows)), labels)
     ax.set_xticks(range(model.length), range(1, model.length + 1))

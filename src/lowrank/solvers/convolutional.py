@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     Batch = NDArray[np.float64]
 
 Projection = Literal["svd", "average"]
+NEARLY = 0.99
+"""Share of the squares of a filter within its first values, from where the rest is noise."""
 
 
 class Filters(NamedTuple):
@@ -50,7 +52,7 @@ class Filters(NamedTuple):
     Attributes
     ----------
     filters : ndarray of shape (K, L, n)
-        Of unit length.
+        Of unit length, moved so that they begin at the first place: see :func:`aligned`.
     weights : ndarray of shape (K, L, n)
         :math:`\lambda` of each shift, which sum to more than 0 for each filter.
     error : ndarray of shape (K,)
@@ -163,7 +165,8 @@ def find_filters(
         warnings.warn(f"{about}, not {number}; take longer patches or fewer filters", stacklevel=2)
     rng = np.random.default_rng(seed)
     if joint:
-        return _best(C, number, support=support, starts=starts, sweeps=sweeps, projection=projection, rng=rng)
+        best = _best(C, number, support=support, starts=starts, sweeps=sweeps, projection=projection, rng=rng)
+        return Filters(*aligned(best.filters, best.weights), best.error)
     found, rest = [], C
     for _ in range(number):
         one = _best(rest, 1, support=support, starts=starts, sweeps=sweeps, projection=projection, rng=rng)
@@ -171,7 +174,28 @@ def find_filters(
         rest = rest - compose([one.filters] * 3, one.weights)
     error = (rest**2).sum(axis=(1, 2, 3)) / _size(C)
     filters, weights = (np.concatenate([one[k] for one in found], axis=1) for k in range(2))
-    return Filters(filters, weights, error)
+    return Filters(*aligned(filters, weights), error)
+
+
+def aligned(f: Batch, weights: Batch) -> tuple[Batch, Batch]:
+    """Move filters to where as few first values as can be hold nearly all of their squares, and weights against it.
+
+    A shift of a filter and the opposite one of its activations change nothing; in a longer signal, where filters are
+    followed by zeros, they must begin at the beginning.
+
+    Examples
+    --------
+    >>> f, weights = aligned(np.array([[[0.6, 0.0, 0.0, 0.8]]]), np.array([[[0.0, 1.0, 0.0, 0.0]]]))
+    >>> f.tolist(), weights.tolist()
+    ([[[0.8, 0.6, 0.0, 0.0]]], [[[1.0, 0.0, 0.0, 0.0]]])
+    """
+    n = f.shape[-1]
+    held = np.cumsum(shifts(f) ** 2, axis=-1)
+    values = (held < NEARLY * held[..., -1:]).sum(axis=-1)  # needed at each shift, less one
+    first = values.argmin(axis=-1)[..., None]
+    at = (np.arange(n) - first) % n
+    against = (np.arange(n) + first) % n
+    return np.take_along_axis(f, at, axis=-1), np.take_along_axis(weights, against, axis=-1)
 
 
 def _best(

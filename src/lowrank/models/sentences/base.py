@@ -76,7 +76,7 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self,
         sentences: Sentences,
         batch_size: int = BLOCK,
-        show_progress_bar: bool = False,
+        show_progress_bar: bool = False,  # noqa: FBT001, FBT002  their signature
         *,
         convert_to_numpy: bool = True,
         normalize_embeddings: bool = False,
@@ -102,7 +102,7 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         vectors = self._vectors(many, size=size, shown=show_progress_bar)
         if normalize_embeddings:
             lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-            vectors = vectors / np.where(lengths > 0, lengths, 1)
+            vectors /= np.where(lengths > 0, lengths, 1)
         if isinstance(sentences, str):
             return np.asarray(vectors[0])
         return vectors if convert_to_numpy else list(vectors)

@@ -214,4 +214,3 @@ class ConvolutionalSentences(SentenceVectors):
     def _n_features_out(self) -> int:
         K, L, _ = self.filters_.shape
         return int(K * (1 if self.pooling == "all" else L) * self.segments * width(self.pooling, self.pool))
-
