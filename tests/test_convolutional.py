@@ -8,7 +8,7 @@ from scipy.optimize import linear_sum_assignment
 
 from lowrank import InputError
 from lowrank.linalg.circulant import convolve, deconvolve, gram, khatri_rao_gram, shifts, solve, unshifted
-from lowrank.solvers.convolutional import compose, convolutional_als, find_filters
+from lowrank.solvers.convolutional import aligned, compose, convolutional_als, find_filters, most_filters
 from lowrank.solvers.run import run
 from lowrank.text.moments import Moments, patches
 
@@ -120,6 +120,16 @@ def test_cumulants_of_known_distributions():
     assert fourth[1][0, 0, 0, 0] == pytest.approx(0, abs=0.05)
 
 
+@given(st.lists(st.integers(0, 6), max_size=6), st.integers(1, 4), st.integers(1, 3))
+def test_patches_of_many_signals_are_those_of_each(lengths, n, K):
+    """Signals one after another have the patches that they have alone, in order."""
+    signals = np.split(np.random.default_rng(0).standard_normal((sum(lengths), K)), np.cumsum(lengths)[:-1])
+    signals = signals if lengths else []
+    together = patches(np.concatenate([np.zeros((0, K)), *signals]), n, np.cumsum([0, *lengths]))
+    apart = [patches(signal, n) for signal in signals]
+    np.testing.assert_array_equal(together, np.concatenate([np.zeros((K, 0, n)), *apart], axis=1))
+
+
 def test_patches():
     """All runs of neighbours, in order; none of a signal that is too short."""
     signal = np.arange(10).reshape(5, 2)
@@ -189,11 +199,12 @@ def test_composition_is_the_sum_over_shifts():
     np.testing.assert_allclose(compose([f, g, h], w)[0], expected)
 
 
+@pytest.mark.filterwarnings("ignore:tensors of 12 values:UserWarning")  # which cannot know that activations are short
 def test_joint_filters_are_found():
     """All filters together, by the leading singular vector: found from one start where activations fill half."""
     assert rate(12, 2, half=True, starts=1) >= 0.9
     assert rate(12, 3, half=True, starts=1) >= 0.9
-    assert rate(16, 2, half=False, starts=10) >= 0.9
+    assert rate(16, 2, half=False, starts=10, tries=3) == 1
 
 
 def test_averaging_and_deflation_are_worse():
@@ -208,7 +219,18 @@ def test_averaging_and_deflation_are_worse():
 
 def test_too_many_filters_cannot_be_found():
     """Two filters of eight values whose activations are alike everywhere are more than the tensor tells apart."""
-    assert rate(8, 2, half=False, starts=5) <= 0.2
+    with pytest.warns(UserWarning, match="8 values with activations at 8 places tell about 1 filters apart, not 2"):
+        assert rate(8, 2, half=False, starts=5) <= 0.2
+
+
+@pytest.mark.parametrize(("n", "half"), [(12, True), (12, False)])
+def test_as_many_as_are_promised_can_be_found(n, half):
+    """Up to ``most_filters`` there is no warning, and filters are mostly found; one more is warned of."""
+    support = n // 2 if half else n
+    most = most_filters(n, support)
+    assert rate(n, most, half=half, support=support, tries=3) > 0.6
+    with pytest.warns(UserWarning, match=f"about {most} filters apart, not {most + 1}"):
+        find_filters(np.zeros((1, n, n, n)), most + 1, support=support, starts=1, sweeps=1)
 
 
 def test_the_fit_is_told_and_the_same_again():
@@ -216,13 +238,13 @@ def test_the_fit_is_told_and_the_same_again():
     cases = [planted(9, 2, half=True, seed=seed) for seed in (0, 1)]
     C = np.concatenate([compose([f] * 3, w) for f, w in cases])
     C = C + 0.01 * np.random.default_rng(0).standard_normal(C.shape)
-    found = find_filters(C, 2, seed=0)
+    found = find_filters(C, 2, support=4, seed=0)
     rest = C - compose([found.filters] * 3, found.weights)
     shares = (rest**2).sum(axis=(1, 2, 3)) / (C**2).sum(axis=(1, 2, 3))
     assert (found.error < 0.1).all()
     np.testing.assert_allclose(shares, found.error)
     assert (found.weights.sum(axis=-1) > 0).all()
-    again = find_filters(C, 2, seed=0)
+    again = find_filters(C, 2, support=4, seed=0)
     np.testing.assert_array_equal(found.filters, again.filters)
     norms = np.linalg.norm(found.weights, axis=-1)
     assert (norms[:, 0] >= norms[:, 1]).all()
@@ -250,3 +272,31 @@ def test_filters_of_real_activations():
         moments.add(convolve(f[0], w).sum(axis=1)[None])
     found = find_filters(moments.cumulant(), 2, support=half, seed=0)
     assert worst_match(found.filters[0], f[0]) > 0.97
+
+
+# ---- where filters begin
+
+
+@given(sizes)
+def test_aligned_filters_make_the_same_tensor(case):
+    """Moving filters one way and activations the other changes neither signals nor cumulants; twice moves no more."""
+    L, n, seed = case
+    f, weights = np.random.default_rng(seed).standard_normal((2, 3, L, n))
+    moved, against = aligned(f, weights)
+    np.testing.assert_allclose(compose([moved] * 3, against), compose([f] * 3, weights), atol=1e-9)
+    np.testing.assert_allclose(convolve(moved, against), convolve(f, weights), atol=1e-9)
+    for once, twice in zip((moved, against), aligned(moved, against), strict=True):
+        np.testing.assert_array_equal(once, twice)
+
+
+@given(st.data())
+def test_short_filters_come_back_to_the_beginning(data):
+    """A filter of few values, none of them small, is found again at place 0, however far it was moved."""
+    n = data.draw(st.integers(2, 12))
+    values = data.draw(st.lists(st.floats(0.5, 1) | st.floats(-1, -0.5), min_size=1, max_size=(n + 1) // 2))
+    f = np.pad(values, (0, n - len(values)))
+    weights = np.arange(float(n))
+    by = data.draw(st.integers(0, n - 1))
+    back, against = aligned(np.roll(f, by)[None, None], np.roll(weights, -by)[None, None])
+    np.testing.assert_array_equal(back[0, 0], f)
+    np.testing.assert_array_equal(against[0, 0], weights)

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from lowrank import Embedding, InputError
 from lowrank.linalg.circulant import deconvolve
+from lowrank.models.sentences.base import EmptySentencesWarning
 from lowrank.models.sentences.bayes import LogCountRatio
 from lowrank.models.sentences.convolutional import ConvolutionalSentences
 from lowrank.models.sentences.words import words_of
@@ -32,10 +33,10 @@ def reviews(n=200, seed=0):
 
 @pytest.fixture(scope="module")
 def model():
-    return ConvolutionalSentences(2, length=4, pool=2, rank=6, starts=2, seed=0).fit(reviews()[0])
+    return ConvolutionalSentences(2, length=4, pooling="largest", rank=6, starts=2, seed=0).fit(reviews()[0])
 
 
-@pytest.mark.parametrize("pooling", ["filter", "all"])
+@pytest.mark.parametrize("pooling", ["largest", "all"])
 def test_vectors_are_the_largest_activations(model, pooling):
     """A sentence's vector is what its decoding has at its largest, for each filter or coordinate."""
     texts, _ = reviews(9, seed=1)
@@ -63,16 +64,15 @@ def test_order_and_company_mean_nothing(model):
 
 
 def test_sentences_without_a_known_word_are_zero(model):
-    """Empty sentences and unknown words give zeros, and change no other."""
-    found = model.transform(["", "xyzzy plugh", "a good film"])
+    """Empty sentences and unknown words give zeros, and change no other; how many there are is told."""
+    with pytest.warns(EmptySentencesWarning, match="2 of 3 sentences"):
+        found = model.transform(["", "xyzzy plugh", "a good film"])
     assert not found[:2].any()
     assert found[2].any()
 
 
-def test_word_order_matters():
+def test_word_order_matters(model):
     """The same words in another order are another sentence, which a mean of words cannot tell."""
-    texts, _ = reviews()
-    model = ConvolutionalSentences(2, length=4, pool=1, rank=6, starts=2, seed=0).fit(texts)
     one, other = model.transform(["the film is a very good story", "story good very a is film the"])
     assert np.abs(one - other).max() > 1e-3
 
@@ -81,7 +81,7 @@ def test_given_embedding_and_shapes():
     """Any word vectors serve; unpadded filters are as long as patches."""
     words = sorted({word for text in reviews()[0] for word in text.split()})
     vectors = Embedding(words, np.random.default_rng(0).standard_normal((len(words), 3)))
-    model = ConvolutionalSentences(1, length=6, pool=1, padded=False, embedding=vectors, seed=0).fit(reviews()[0])
+    model = ConvolutionalSentences(1, length=6, pool=1, padded=False, words=vectors, seed=0).fit(reviews()[0])
     assert model.filters_.shape == (3, 1, 6)
     assert model.embedding_ is vectors
     np.testing.assert_allclose(np.linalg.norm(model.filters_, axis=-1), 1)
@@ -101,8 +101,15 @@ def test_they_tell_praise_from_blame(model):
         ({"filters": 0}, "filters must be"),
         ({"length": 1}, "length must be"),
         ({"pool": 0}, "pool must be"),
-        ({"pooling": "max"}, "pooling"),
-        ({"length": 50}, "every sentence is shorter than n"),
+        ({"pooling": "max"}, "pooling must be"),
+        ({"segments": 0}, "segments must be"),
+        ({"empty": "skip"}, "empty must be"),
+        ({"decoding": "dense"}, "decoding must be"),
+        ({"ridge": -1.0}, "ridge must be"),
+        ({"penalty": np.inf}, "penalty must be"),
+        ({"starts": 0}, "starts must be"),
+        ({"words": "glove"}, "words must be one of"),
+        ({"length": 50}, "no sentence has 50 known words; the longest has 10: lower length"),
         ({"rank": 500}, "rank must be below"),
         ({"min_count": 10_000}, "min_count|10000|10,000"),
     ],
@@ -114,12 +121,14 @@ def test_what_cannot_be_fitted(how, fault):
 
 
 def test_too_many_filters_are_warned_of():
-    """More filters than a cumulant tells apart are found, with a warning."""
-    with pytest.warns(UserWarning, match="5 filters of 4 values are more than about 2"):
+    """More filters than a cumulant tells apart are found, with a warning; so are those of too few patches."""
+    with pytest.warns(UserWarning, match="8 values with activations at 4 places tell about 2 filters apart, not 5"):
         ConvolutionalSentences(5, length=4, rank=3, starts=1, seed=0).fit(reviews(60)[0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ConvolutionalSentences(2, length=4, rank=3, starts=1, seed=0).fit(reviews(60)[0])
+    with pytest.warns(UserWarning, match=r"\d+ patches are fewer than the 56 cells of a cumulant of 6 values"):
+        ConvolutionalSentences(2, length=6, rank=3, starts=1, seed=0).fit(reviews(10)[0])
 
 
 # ---- naive Bayes features
@@ -129,7 +138,7 @@ def test_log_count_ratios_are_those_of_the_formula():
     """Each feature is weighed by the logarithm of the ratio of its smoothed shares in both classes."""
     texts, labels = reviews(50)
     model = LogCountRatio(alpha=0.5).fit(texts, labels)
-    words = words_of(texts)
+    words = list(words_of(texts))
     runs = list(model.features_)
     has = np.array([[run in {*((w,) for w in some), *pairwise(some)} for run in runs] for some in words])
     p, q = (0.5 + has[labels == c].sum(axis=0) for c in (1, 0))

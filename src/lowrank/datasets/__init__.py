@@ -24,6 +24,16 @@ from lowrank.datasets.senses import (
     semeval2013,
     senseval,
 )
+from lowrank.datasets.sentences import (
+    LABELLED,
+    PARAPHRASES,
+    STS2012,
+    Compared,
+    Labelled,
+    labelled_sentences,
+    paraphrases,
+    sts2012,
+)
 from lowrank.datasets.words import (
     ANALOGIES,
     OUTLIERS,
@@ -42,11 +52,16 @@ from lowrank.datasets.words import (
 
 __all__ = [
     "ANALOGIES",
+    "LABELLED",
     "OUTLIERS",
+    "PARAPHRASES",
     "SEMEVAL2013",
     "SENSEVAL",
     "SIMILARITY",
+    "STS2012",
+    "Compared",
     "Instance",
+    "Labelled",
     "Pair",
     "Question",
     "Review",
@@ -54,7 +69,9 @@ __all__ = [
     "analogy_questions",
     "folder",
     "gensim_file",
+    "labelled_sentences",
     "outlier_groups",
+    "paraphrases",
     "polarity",
     "read_candidates",
     "read_gaps",
@@ -69,6 +86,7 @@ __all__ = [
     "semeval2013",
     "senseval",
     "similarity_sets",
+    "sts2012",
     "write_candidates",
     "write_gaps",
     "write_phrases",

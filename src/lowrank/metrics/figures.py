@@ -65,6 +65,22 @@ def rank_correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDA
     return np.asarray(np.divide(covariance, scale, out=np.full(len(times), math.nan), where=scale > 0))
 
 
+def correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Pearson correlation of two columns, each row taken so many times; NaN where a side is constant.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 4.0]])
+    >>> correlation(rows, np.array([[1, 1, 1], [1, 1, 0], [1, 0, 0]])).round(3).tolist()
+    [0.982, 1.0, nan]
+    """
+    total = np.maximum(times.sum(axis=1), 1)[:, None]
+    x, y = ((column - times @ column[:, None] / total) for column in rows.T)
+    covariance, scale = (times * x * y).sum(axis=1), (times * x**2).sum(axis=1) * (times * y**2).sum(axis=1)
+    small = 1e-24 * (rows**2).sum(axis=0).prod()  # what rounding leaves of a constant side
+    return np.asarray(np.divide(covariance, np.sqrt(scale), out=np.full(len(times), math.nan), where=scale > small))
+
+
 def _average_ranks(column: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
     """Rank of each value of a column if each were there so many times, without writing the copies down."""
     _, level = np.unique(column, return_inverse=True)

@@ -1,0 +1,103 @@
+"""Pairs of sentences: paraphrases (MSRP) and scores of similarity (STS 2012), by every kind of vectors."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.model_selection import KFold
+
+from lowrank.models.sentences.pairs import pair_features
+from lowrank.models.sentences.words import words_of
+from lowrank.suites.huang2017.choosing import choose
+from lowrank.suites.huang2017.encoders import encoders
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from lowrank.datasets import Compared
+    from lowrank.suites.huang2017.choosing import Rule
+    from lowrank.suites.huang2017.encoders import Grid, Texts
+
+    Encode = Callable[[Texts], NDArray[Any]]
+
+COMMON = "words in common"
+
+
+def evaluate(
+    train: Sequence[Compared], tests: Mapping[str, Sequence[Compared]], rule: Rule, grid: Grid, seed: int
+) -> dict[str, Any]:
+    """Train every method on pairs, with settings chosen by five folds of them, and predict others.
+
+    Returns
+    -------
+    dict
+        By method: ``predicted``, a list for each test set; ``cosine``, that of the two vectors without training, of
+        the same settings; ``settings``.
+    """
+    texts = [text for pair in train for text in (pair.left, pair.right)]
+    y = np.array([pair.score for pair in train])
+    splits = list(KFold(5, shuffle=True, random_state=seed).split(y))
+    found = {}
+    for name, candidates in encoders(texts, grid, seed).items():
+        choice = choose(candidates(), lambda encode: features(encode, train), y, rule, splits)
+        make = partial(features, choice.candidate)
+        found[name] = _predicted(rule, choice.settings, make, train, tests)
+        found[name]["cosine"] = {key: _cosines(choice.candidate, pairs) for key, pairs in tests.items()}
+        if name == "convolutional":
+            more = partial(_with_common, choice.candidate)
+            chosen = choose([(choice.settings, more)], lambda make: make(train), y, rule, splits)
+            found[f"{COMMON}, {name}"] = _predicted(rule, chosen.settings, more, train, tests)
+    choice = choose([({}, common)], lambda make: make(train), y, rule, splits)
+    found[COMMON] = _predicted(rule, choice.settings, common, train, tests)
+    return found
+
+
+def features(encode: Encode, pairs: Sequence[Compared]) -> NDArray[Any]:
+    """Compare the vectors of pairs."""
+    return pair_features(encode([pair.left for pair in pairs]), encode([pair.right for pair in pairs]))
+
+
+def _with_common(encode: Encode, pairs: Sequence[Compared]) -> NDArray[Any]:
+    return np.hstack([features(encode, pairs), common(pairs)])
+
+
+def common(pairs: Sequence[Compared]) -> NDArray[np.float64]:
+    """Give the share of words of one sentence that are in the other, both ways, sorted, and the difference in length.
+
+    Examples
+    --------
+    >>> from lowrank.datasets import Compared
+    >>> common([Compared("a good film", "a film", 1.0)]).round(2).tolist()
+    [[0.67, 1.0, 1.0]]
+    """
+    rows = []
+    for pair in pairs:
+        left, right = words_of([pair.left, pair.right])
+        shared = len({*left} & {*right})
+        shares = sorted(shared / max(len({*side}), 1) for side in (left, right))
+        rows.append([*shares, abs(len(left) - len(right))])
+    return np.array(rows, float)
+
+
+def _predicted(
+    rule: Rule,
+    settings: dict[str, Any],
+    make: Callable[[Sequence[Compared]], NDArray[Any]],
+    train: Sequence[Compared],
+    tests: Mapping[str, Sequence[Compared]],
+) -> dict[str, Any]:
+    fitted = rule.make(settings["C"]).fit(make(train), np.array([pair.score for pair in train]))
+    return {
+        "settings": settings,
+        "predicted": {name: fitted.predict(make(pairs)).round(4).tolist() for name, pairs in tests.items()},
+    }
+
+
+def _cosines(encode: Encode, pairs: Sequence[Compared]) -> list[float]:
+    u, v = encode([pair.left for pair in pairs]), encode([pair.right for pair in pairs])
+    scale = np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1)
+    return ((u * v).sum(axis=1) / np.where(scale > 0, scale, 1)).round(4).tolist()
