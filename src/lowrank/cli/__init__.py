@@ -18,6 +18,7 @@ from lowrank.cli.neighbours import neighbours
 from lowrank.cli.phrase import phrase
 from lowrank.cli.reproduce import app as reproduce
 from lowrank.cli.senses import senses
+from lowrank.cli.sentences import app as sentences
 from lowrank.cli.train import train
 
 app = typer.Typer(
@@ -46,6 +47,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
 
 for verb, example in EXAMPLES.items():
     app.command(epilog=f"Example:\n\n{example}")(verb)
+app.add_typer(sentences, name="sentences")
 app.add_typer(reproduce, name="reproduce")
 app.command("neighbors", hidden=True)(neighbours)
 

@@ -25,15 +25,26 @@ DENSE = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1)
 """Strengths of the penalty to choose from (C), of standardised vectors."""
 SPARSE = (0.03, 0.1, 0.3, 1.0, 3.0)
 """Of naive Bayes features."""
+SHARES = (0.03, 0.1, 0.3)
+"""How large the columns of vectors are beside other features, to choose from."""
 SVM = (0.003, 0.01, 0.03, 0.1)
 
 
 class Rule(NamedTuple):
-    """How features predict: estimators to choose from, by C, and what says how well they do."""
+    """How features predict: estimators to choose from, by C, and what says how well they do.
 
-    make: Callable[[float], Any]
+    ``scaled`` says whether columns are standardised first.
+    """
+
+    estimator: Callable[[float], Any]
     strengths: tuple[float, ...]
     score: Score
+    scaled: bool = True
+
+    def make(self, C: float) -> Any:
+        """Give the estimator of a strength."""
+        made = self.estimator(C)
+        return make_pipeline(StandardScaler(), made) if self.scaled else made
 
 
 class Choice(NamedTuple):
@@ -60,8 +71,8 @@ def correlation(y: NDArray[Any], predicted: NDArray[Any]) -> float:
 
 
 def logistic(C: float) -> Any:
-    """Logistic regression of standardised columns."""
-    return make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=2000))
+    """Logistic regression of dense columns."""
+    return LogisticRegression(C=C, max_iter=2000)
 
 
 def sparse_logistic(C: float) -> Any:
@@ -75,13 +86,13 @@ def svm(C: float) -> Any:
 
 
 def scores(C: float) -> Any:
-    """Ordinal regression of standardised columns, from 0 to 5."""
-    return make_pipeline(StandardScaler(), ScoreRegression(low=0, high=5, C=C, max_iter=2000))
+    """Ordinal regression of scores from 0 to 5."""
+    return ScoreRegression(low=0, high=5, C=C, max_iter=2000)
 
 
 CLASSES = Rule(logistic, DENSE, accuracy_score)
-BAYES = Rule(sparse_logistic, SPARSE, accuracy_score)
-BAYES_SVM = Rule(svm, SVM, accuracy_score)
+BAYES = Rule(sparse_logistic, SPARSE, accuracy_score, scaled=False)
+BAYES_SVM = Rule(svm, SVM, accuracy_score, scaled=False)
 SCORES = Rule(scores, DENSE, correlation)
 
 

@@ -10,7 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from lowrank.models.sentences.bayes import LogCountRatio
-from lowrank.suites.huang2017.choosing import BAYES, BAYES_SVM, CLASSES, choose
+from lowrank.suites.huang2017.choosing import BAYES, BAYES_SVM, CLASSES, SHARES, choose
 from lowrank.suites.huang2017.encoders import encoders
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Split = tuple[NDArray[np.int64], NDArray[np.int64]]
 
-SHARES = (0.03, 0.1, 0.3)
-"""How large the columns of vectors are beside naive Bayes features, to choose from."""
 JOINED = ("convolutional", "mean of words")
 """Vectors that are also tried together with naive Bayes features."""
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.model_selection import KFold
+from sklearn.preprocessing import StandardScaler
 
 from lowrank.models.sentences.pairs import pair_features
 from lowrank.models.sentences.words import words_of
-from lowrank.suites.huang2017.choosing import choose
+from lowrank.suites.huang2017.choosing import SHARES, choose
 from lowrank.suites.huang2017.encoders import encoders
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     Encode = Callable[[Texts], NDArray[Any]]
 
 COMMON = "words in common"
+JOINED = ("convolutional", "mean of words")
+"""Vectors that are also tried together with those."""
+PLAIN = (0.01, 0.03, 0.1, 0.3)
+"""Strengths of the penalty then."""
 
 
 def evaluate(
@@ -47,10 +52,14 @@ def evaluate(
         make = partial(features, choice.candidate)
         found[name] = _predicted(rule, choice.settings, make, train, tests)
         found[name]["cosine"] = {key: _cosines(choice.candidate, pairs) for key, pairs in tests.items()}
-        if name == "convolutional":
-            more = partial(_with_common, choice.candidate)
-            chosen = choose([(choice.settings, more)], lambda make: make(train), y, rule, splits)
-            found[f"{COMMON}, {name}"] = _predicted(rule, chosen.settings, more, train, tests)
+        if name in JOINED:
+            scaler = StandardScaler().fit(_with_common(choice.candidate, train))
+            shares = [
+                ({**choice.settings, "share": one}, partial(_joined, choice.candidate, scaler, one)) for one in SHARES
+            ]
+            plain = rule._replace(scaled=False, strengths=PLAIN)
+            chosen = choose(shares, lambda make: make(train), y, plain, splits)
+            found[f"{COMMON}, {name}"] = _predicted(plain, chosen.settings, chosen.candidate, train, tests)
     choice = choose([({}, common)], lambda make: make(train), y, rule, splits)
     found[COMMON] = _predicted(rule, choice.settings, common, train, tests)
     return found
@@ -62,7 +71,15 @@ def features(encode: Encode, pairs: Sequence[Compared]) -> NDArray[Any]:
 
 
 def _with_common(encode: Encode, pairs: Sequence[Compared]) -> NDArray[Any]:
-    return np.hstack([features(encode, pairs), common(pairs)])
+    """Compare vectors, then words, and the cosine of the vectors."""
+    return np.hstack([features(encode, pairs), common(pairs), np.array(_cosines(encode, pairs))[:, None]])
+
+
+def _joined(encode: Encode, scaler: StandardScaler, share: float, pairs: Sequence[Compared]) -> NDArray[Any]:
+    """Standardise all columns, and make those of vectors small."""
+    X = scaler.transform(_with_common(encode, pairs))
+    X[:, :-4] *= share
+    return np.asarray(X)
 
 
 def common(pairs: Sequence[Compared]) -> NDArray[np.float64]:
