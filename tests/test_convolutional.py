@@ -202,14 +202,14 @@ def test_composition_is_the_sum_over_shifts():
 @pytest.mark.filterwarnings("ignore:tensors of 12 values:UserWarning")  # which cannot know that activations are short
 def test_joint_filters_are_found():
     """All filters together, by the leading singular vector: found from one start where activations fill half."""
-    assert rate(12, 2, half=True, starts=1) >= 0.9
-    assert rate(12, 3, half=True, starts=1) >= 0.9
+    assert rate(12, 2, half=True, starts=1, tries=5) == 1
+    assert rate(12, 3, half=True, starts=1, tries=5) == 1
     assert rate(16, 2, half=False, starts=10, tries=3) == 1
 
 
 def test_averaging_and_deflation_are_worse():
     """What is printed averages columns; the authors' program finds filters one by one. Neither does as well."""
-    half = {"half": True, "support": 6, "starts": 1}
+    half = {"half": True, "support": 6, "starts": 1, "tries": 6}
     best, average = rate(12, 2, **half), rate(12, 2, projection="average", **half)
     deflated = rate(12, 2, projection="average", joint=False, **half)
     assert best >= 0.9 > average > deflated
@@ -220,7 +220,7 @@ def test_averaging_and_deflation_are_worse():
 def test_too_many_filters_cannot_be_found():
     """Two filters of eight values whose activations are alike everywhere are more than the tensor tells apart."""
     with pytest.warns(UserWarning, match="8 values with activations at 8 places tell about 1 filters apart, not 2"):
-        assert rate(8, 2, half=False, starts=5) <= 0.2
+        assert rate(8, 2, half=False, starts=5, tries=5) <= 0.2
 
 
 @pytest.mark.parametrize(("n", "half"), [(12, True), (12, False)])

@@ -48,28 +48,42 @@ def test_a_planted_run_is_found_at_its_place(model):
         assert one.words[:3] in (tuple(RUN), tuple(LOUD))
 
 
-@pytest.mark.parametrize("top", [1, 4, 50])
-def test_the_strongest_are_those_of_all_places(model, top):
+@pytest.fixture(scope="module")
+def sentences():
+    """Sentences of one to nine words of either sign, each of them twice, and one that is unknown."""
+    rng = np.random.default_rng(1)
+    some = [list(rng.choice([f"w{k}" for k in range(12)], rng.integers(1, 10))) for _ in range(60)]
+    return [*some, ["unheard"], *some]
+
+
+@pytest.fixture(scope="module")
+def any_model(sentences):
+    """A model of words with random vectors."""
+    vectors = Embedding([f"w{k}" for k in range(12)], np.random.default_rng(2).standard_normal((12, 3)))
+    return ConvolutionalSentences(2, length=4, words=vectors, starts=1, seed=0).fit(sentences)
+
+
+@pytest.mark.parametrize("top", [1, 4, 200])
+def test_the_strongest_are_those_of_all_places(any_model, sentences, top):
     """They are the first of all sentences by their largest activation, one place of each, earlier ones first."""
-    sentences = [*planted(20, seed=1)[0], ["unheard"], *planted(3, seed=1)[0]]
-    found = strongest(model, iter(sentences), top=top)
-    for k in range(2):
+    found = strongest(any_model, iter(sentences), top=top)
+    for k, filter_ in itertools.product(range(3), range(2)):
         expected = []
         for s, words in enumerate(sentences):
-            if words == ["unheard"]:
-                continue
-            w = model.activations(words)[k, 0, : len(words)]
-            at = int(np.abs(w).argmax())
-            expected.append((-abs(w[at]), s, at))
-        assert [(-abs(one.activation), one.sentence, one.place) for one in found[k][0]] == sorted(expected)[:top]
+            if words != ["unheard"]:
+                w = any_model.activations(words)[k, filter_, : len(words)]
+                at = int(np.abs(w).argmax())
+                expected.append((-abs(w[at]), s, at, w[at], tuple(words[at : at + 4])))
+        told = [(-abs(one.activation), one.sentence, one.place, one.activation, one.words) for one in found[k][filter_]]
+        assert told == sorted(expected)[:top]
 
 
 def test_unknown_words_are_stepped_over(model):
     """Places count known words, which are what is shown; text is cut into words."""
-    (one,) = strongest(model, ["Unheard one unknown TWO, two three noise1 noise2!"], top=1)[0][0]
+    (one,) = strongest(model, ["Unheard one unknown Two, three noise1 noise2!"], top=1)[0][0]
     assert one.place == 0
-    assert one.words == ("one", "two", "two", "three")
-    assert model.activations(["one", "two", "two", "three", "noise1", "noise2"])[0, 0, 0] == one.activation
+    assert one.words == ("one", "two", "three", "noise1")
+    assert model.activations(["one", "two", "three", "noise1", "noise2"])[0, 0, 0] == one.activation
 
 
 def test_words_under_a_filter_are_those_that_move_it(model):
@@ -145,20 +159,19 @@ def test_templates_are_the_filters(filters):
     assert plots.templates(model, ax=own) is own
 
 
-def test_activation_maps_show_what_is_decoded(model):
+def test_activation_maps_show_what_is_decoded(any_model):
     """Columns are the known words, rows the filters with the largest activations, the largest first."""
-    text = "noise1 one two three unheard noise2"
-    ax = plots.activation_map(model, text)
-    w = model.activations(text)[:, 0, :5]
+    ax = plots.activation_map(any_model, "w1 w2 unheard w5")
+    w = any_model.activations(["w1", "w2", "w5"])[:, :, :3]
     names = labels(ax.yaxis)
-    assert sorted(names) == ["0.0", "1.0"]
-    np.testing.assert_array_equal(ax.images[0].get_array(), w[[int(name[0]) for name in names]])
+    assert sorted(names) == ["0.0", "0.1", "1.0", "1.1", "2.0", "2.1"]
+    np.testing.assert_array_equal(ax.images[0].get_array(), [w[int(name[0]), int(name[2])] for name in names])
     heights = np.abs(ax.images[0].get_array()).max(axis=1)
     assert all(high >= low for high, low in itertools.pairwise(heights))
-    assert labels(ax.xaxis) == ["noise1", "one", "two", "three", "noise2"]
-    assert labels(plots.activation_map(model, text, most=1).yaxis) == names[:1]
+    assert labels(ax.xaxis) == ["w1", "w2", "w5"]
+    assert labels(plots.activation_map(any_model, "w1 w2 w5", most=2).yaxis) == names[:2]
     own = plots.new_axes()
-    assert plots.activation_map(model, text.split(), ax=own) is own
+    assert plots.activation_map(any_model, ["w1", "w2"], ax=own) is own
     own.figure.draw_without_rendering()
 
 

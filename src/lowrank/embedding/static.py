@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 KIND, VERSION, UNKNOWN = "static-encoder", 1, "[UNK]"
 WORD = (
-    r"(?!(?<=')s\b)[\p{L}\p{N}][\p{L}\p{N}\p{M}]*"
+    r"(?!(?<=[\p{L}\p{N}\p{M}]')s\b)[\p{L}\p{N}][\p{L}\p{N}\p{M}\x{200C}\x{200D}]*"
     r"(?:['_](?!s\b)[\p{L}\p{N}\p{M}]+|(?<=\p{N})[.,]\p{N}[\p{L}\p{N}\p{M}]*|(?<=\b\p{L})\.\p{L}\b)*"
 )
-"""A word, as in :mod:`lowrank.text.tokens`."""
+"""A word, as in :mod:`lowrank.text.tokens`, but for rarities such as a letter number behind a full stop."""
 
 
 def write_static(embedding: Embedding, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

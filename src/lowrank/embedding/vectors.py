@@ -105,7 +105,10 @@ class Embedding:
     @cached_property
     def lowercase(self) -> bool:
         """Whether no word begins with an upper-case letter."""
-        return not any(word[:1].isupper() for word in self.words)
+        return not any(word[:1] != word[:1].lower() for word in self.words)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Embedding:
+        return self  # it does not change, and models are cloned with it again and again
 
     def __len__(self) -> int:
         return len(self.words)
@@ -127,14 +130,15 @@ class Embedding:
     def find(self, word: str) -> int | None:
         """Row of a word of some test set, or None.
 
-        If the whole vocabulary is in lower case, so is the word before it is looked up.
+        If the whole vocabulary is in lower case, a word that is not in it as it is spelt is looked up in lower case.
 
         Examples
         --------
         >>> Embedding(["israel"], [[1.0]]).find("Israel")
         0
         """
-        return self.index.get(word.lower() if self.lowercase else word)
+        row = self.index.get(word)
+        return self.index.get(word.lower()) if row is None and self.lowercase else row
 
     def lookup(self, words: Iterable[str]) -> np.ndarray:
         """Vectors of several words, of shape (n, R); unknown words are refused, zero, or left out by ``unknown``."""

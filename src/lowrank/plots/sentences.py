@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from lowrank.errors import InputError, check_int
-from lowrank.models.sentences.words import words_of
+from lowrank.models.sentences.words import known_words, words_of
 from lowrank.plots.axes import new_axes
 
 if TYPE_CHECKING:
@@ -43,9 +44,11 @@ def templates(
     InputError
         If there is no such coordinate.
     """
+    check_is_fitted(model)
+    check_int("ends", ends, low=1)
     K, L, _ = model.filters_.shape
     chosen = list(range(min(K, 10))) if coordinates is None else list(coordinates)
-    if not chosen or not all(0 <= k < K for k in chosen):
+    if not chosen or not all(isinstance(k, int | np.integer) and 0 <= k < K for k in chosen):
         raise InputError(f"coordinates are numbers from 0 to {K - 1}; got {chosen}")
     rows = model.filters_[chosen, :, : model.length].reshape(len(chosen) * L, -1)
     ax = new_axes(height=1.2 + 0.28 * len(rows)) if ax is None else ax
@@ -91,7 +94,8 @@ def activation_map(model: SentenceVectors, sentence: str | list[str], *, most: i
         If no word is known.
     """
     check_int("most", most, low=1)
-    known = [word for word in next(words_of([sentence])) if model.embedding_.find(word) is not None]
+    check_is_fitted(model)
+    known = known_words(next(words_of([sentence])), model.embedding_)
     if not known:
         raise InputError("no word of the sentence has a vector; there is nothing to show")
     w = model.activations(known)

@@ -164,9 +164,11 @@ def find_filters(
         about = f"tensors of {n} values with activations at {support} places tell about {most} filters apart"
         warnings.warn(f"{about}, not {number}; take longer patches or fewer filters", stacklevel=2)
     rng = np.random.default_rng(seed)
+    scale = np.abs(C).max(axis=(1, 2, 3), keepdims=True)  # of numbers whose squares may be none
+    C = C / np.where(scale > 0, scale, 1)
     if joint:
         best = _best(C, number, support=support, starts=starts, sweeps=sweeps, projection=projection, rng=rng)
-        return Filters(*aligned(best.filters, best.weights), best.error)
+        return Filters(*aligned(best.filters, best.weights * scale[..., 0]), best.error)
     found, rest = [], C
     for _ in range(number):
         one = _best(rest, 1, support=support, starts=starts, sweeps=sweeps, projection=projection, rng=rng)
@@ -174,7 +176,7 @@ def find_filters(
         rest = rest - compose([one.filters] * 3, one.weights)
     error = (rest**2).sum(axis=(1, 2, 3)) / _size(C)
     filters, weights = (np.concatenate([one[k] for one in found], axis=1) for k in range(2))
-    return Filters(*aligned(filters, weights), error)
+    return Filters(*aligned(filters, weights * scale[..., 0]), error)
 
 
 def aligned(f: Batch, weights: Batch) -> tuple[Batch, Batch]:

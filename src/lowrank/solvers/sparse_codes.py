@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowrank.errors import InputError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 def sparse_codes(
-    f: NDArray[Any], y: NDArray[Any], penalty: NDArray[Any] | float, *, sweeps: int = 200, tol: float = 1e-3
+    f: NDArray[Any], y: NDArray[Any], penalty: NDArray[Any] | float, *, sweeps: int = 500, tol: float = 1e-4
 ) -> NDArray[np.float64]:
     r"""Find sparse activations of filters.
 
@@ -43,12 +45,19 @@ def sparse_codes(
     -------
     ndarray of shape (..., L, n)
 
+    Raises
+    ------
+    InputError
+        If filters are longer than signals.
+
     Examples
     --------
     >>> f = np.array([[1.0, 0.5]])
     >>> sparse_codes(f, np.array([0.0, 1.0, 0.5, 0.0]), 0.125, tol=1e-9).round(3).tolist()
     [[0.0, 0.9, 0.0, 0.0]]
     """
+    if f.shape[-1] > y.shape[-1]:
+        raise InputError(f"filters of {f.shape[-1]} values are longer than signals of {y.shape[-1]}")
     lead, L, n = y.shape[:-1], f.shape[-2], y.shape[-1]
     spectrum = np.broadcast_to(np.fft.rfft(f, n=n), (*lead, L, n // 2 + 1)).reshape(-1, L, n // 2 + 1)
     signal = np.fft.rfft(y).reshape(-1, 1, n // 2 + 1)

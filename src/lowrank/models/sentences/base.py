@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -13,7 +14,9 @@ from lowrank.errors import InputError, check_choice, check_int
 from lowrank.models.sentences.pooling import Pooling, pooled, width
 from lowrank.models.sentences.signals import BLOCK, blocks
 from lowrank.models.sentences.storage import load_model, save_model
+from lowrank.models.sentences.words import check_words
 from lowrank.progress import tracked
+from lowrank.text.corpus import Corpus
 
 if TYPE_CHECKING:
     import os
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from lowrank.embedding import Embedding
     from lowrank.models.sentences.signals import Rows
-    from lowrank.models.sentences.words import Sentences
+    from lowrank.models.sentences.words import Sentences, Words
 
 Empty = Literal["zero", "error"]
 NUMBERS = 1 << 21
@@ -36,8 +39,8 @@ class EmptySentencesWarning(UserWarning):
 class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Base of estimators that make signals of sentences, decode them and pool what is decoded.
 
-    A subclass has ``embedding_`` after a fit, and ``_decoded``, from signals (S, K, N) to activations (S, K, L, N) of
-    at least ``_least`` places.
+    A subclass has ``embedding_`` after a fit, and ``_decoded``, from signals (S, K, N) to activations (S, K, L, N);
+    ``_margin`` zeros follow the words, so that nothing wraps around.
     """
 
     embedding_: Embedding
@@ -45,7 +48,17 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     pool: int
     segments: int
     empty: Empty
-    _least = 1
+    words: Words | Embedding
+    rank: int
+    min_count: int
+    saved: ClassVar[tuple[str, ...]]
+    """Attributes of a fit besides ``embedding_``, which are saved."""
+
+    def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
+        """Fit to sentences and give their vectors; what can be read but once is kept in memory."""
+        del y
+        kept = sentences if isinstance(sentences, Corpus | Sequence) else list(sentences)
+        return self.fit(kept).transform(kept)
 
     def transform(self, sentences: Sentences) -> NDArray[np.float32]:
         """Give the vectors of sentences.
@@ -53,11 +66,8 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Parameters
         ----------
         sentences : iterable of str or of lists of words, or Corpus
-            Text is cut into words; read once, in blocks.
-
-        Returns
-        -------
-        ndarray of shape (S, features)
+            Text is cut into words in lower case; read once, in blocks. A corpus has a row for each of its sentences,
+            and those that were left empty when it was built have none.
 
         Raises
         ------
@@ -75,9 +85,9 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def encode(
         self,
         sentences: Sentences,
-        batch_size: int = BLOCK,
-        show_progress_bar: bool = False,  # noqa: FBT001, FBT002  their signature
         *,
+        batch_size: int = BLOCK,
+        show_progress_bar: bool = False,
         convert_to_numpy: bool = True,
         normalize_embeddings: bool = False,
     ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
@@ -89,10 +99,8 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             One text gives one vector.
         batch_size : int
             Sentences in a block; changes nothing but memory.
-        show_progress_bar : bool
-            On a terminal.
-        convert_to_numpy : bool
-            Else a list of vectors is given.
+        show_progress_bar, convert_to_numpy : bool
+            A bar on a terminal; an array, else a list of vectors.
         normalize_embeddings : bool
             Scale vectors to length 1; those of zeros stay.
         """
@@ -108,31 +116,19 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return vectors if convert_to_numpy else list(vectors)
 
     def activations(self, sentence: str | list[str]) -> NDArray[np.float64]:
-        """Give what is decoded of one sentence, shape (K, L, places): its words, and padding if it is short."""
+        """Give what is decoded of one sentence, shape (K, L, places): its known words, then what begins before them."""
         check_is_fitted(self)
         block = next(blocks([sentence], self.embedding_))
-        return self._decoded(self._signals(block, np.array([0]), max(len(block.rows), self._least)))[0]
+        return self._decoded(self._signals(block, np.array([0]), len(block.rows)))[0]
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the fitted model into a folder, whole or not at all.
-
-        Raises
-        ------
-        InputError
-            If something is there already that is not to be replaced.
-        """
+        """Write the fitted model into a folder, whole or not at all; what is there is replaced if it may be."""
         check_is_fitted(self)
         save_model(self, path, overwrite=overwrite)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model from the folder that :meth:`save` wrote.
-
-        Raises
-        ------
-        InputError
-            If the folder holds something else, or is damaged.
-        """
+        """Read a model from the folder that :meth:`save` wrote; what is damaged is refused."""
         model: Self = load_model(cls, path)
         return model
 
@@ -153,26 +149,20 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _of_block(self, block: Rows) -> NDArray[np.float32]:
         """Decode sentences of equal length together."""
         vectors = np.zeros((len(block.lengths), self._n_features_out), np.float32)
-        lengths = np.maximum(block.lengths, self._least)
         K = self.embedding_.rank
-        each = self._n_features_out // (width(self.pooling, self.pool) * self.segments)
-        for length in np.unique(lengths).tolist():
-            rows = np.flatnonzero(lengths == length)
-            step = max(1, NUMBERS // (max(each, K) * length))
+        for words in np.unique(block.lengths[block.lengths > 0]).tolist():
+            rows = np.flatnonzero(block.lengths == words)
+            step = max(1, NUMBERS // (K * self._number * (words + self._margin)))
             for start in range(0, len(rows), step):
                 some = rows[start : start + step]
-                w = self._decoded(self._signals(block, some, length))
-                options = {"pool": self.pool, "segments": self.segments}
-                vectors[some] = pooled(w, block.lengths[some], self.pooling, **options)
+                w = self._decoded(self._signals(block, some, words))
+                vectors[some] = pooled(w, words, self.pooling, pool=self.pool, segments=self.segments)
         return vectors
 
-    def _signals(self, block: Rows, some: NDArray[np.int64], length: int) -> NDArray[np.float64]:
-        """Vectors of the words of some sentences, with zeros after them; shape (S, K, length)."""
-        Y = np.zeros((len(some), length, self.embedding_.rank))
-        places = np.arange(length) < block.lengths[some, None]
-        at = block.edges[:-1][some, None] + np.arange(length)
-        Y[places] = self._values(block.rows[at[places]])
-        return np.swapaxes(Y, 1, 2)
+    def _signals(self, block: Rows, some: NDArray[np.int64], words: int) -> NDArray[np.float64]:
+        """Vectors of sentences of so many words, with zeros after them; shape (S, K, N)."""
+        values = self._values(block.rows[block.edges[:-1][some, None] + np.arange(words)]).astype(float)
+        return np.pad(np.swapaxes(values, 1, 2), ((0, 0), (0, 0), (0, self._margin)))
 
     def _values(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         return self.embedding_.vectors[rows]
@@ -180,12 +170,29 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
         raise NotImplementedError
 
-    def _check_pooling(self) -> None:
+    def check(self) -> None:
+        """Refuse parameters that are out of range."""
+        check_words(self.words, self.rank)
+        check_int("min_count", self.min_count, low=1)
         check_choice("pooling", self.pooling, get_args(Pooling))
         check_choice("empty", self.empty, get_args(Empty))
         check_int("pool", self.pool, low=1)
         check_int("segments", self.segments, low=1)
 
+    def check_arrays(self) -> None:
+        """Refuse fitted attributes that do not fit one another."""
+        raise NotImplementedError
+
+    @property
+    def _number(self) -> int:
+        """Signals of each coordinate."""
+        return 1
+
+    @property
+    def _margin(self) -> int:
+        return 0
+
     @property
     def _n_features_out(self) -> int:
-        raise NotImplementedError
+        signals = 1 if self.pooling == "all" else self._number
+        return self.embedding_.rank * signals * self.segments * width(self.pooling, self.pool)

@@ -89,6 +89,11 @@ class LogCountRatio(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.ratio_ = np.log((p / p.sum()) / (q / q.sum()))
         return self
 
+    def fit_transform(self, sentences: Iterable[Sentence], y: Any = None) -> csr_array:
+        """Fit to sentences and give their features; what can be read but once is kept in memory."""
+        kept = list(words_of(sentences))
+        return self.fit(kept, y).transform(kept)
+
     def transform(self, sentences: Iterable[Sentence]) -> csr_array:
         """Give the features of sentences, shape (sentences, features); unknown runs are left out."""
         check_is_fitted(self)

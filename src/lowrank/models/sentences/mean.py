@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from lowrank.embedding import Embedding
 from lowrank.errors import InputError, check_int, check_number
@@ -27,8 +28,8 @@ class MeanSentences(SentenceVectors):
 
     .. math:: v_s = (I - u u^\top)\, \frac{1}{|s|} \sum_{w \in s} \frac{a}{a + p(w)}\, v_w
 
-    with the relative frequency :math:`p(w)`, and the leading right singular vectors :math:`u` of all :math:`v_s` of the
-    sentences it is fitted to.
+    with the relative frequency :math:`p(w)`, and the leading right singular vectors :math:`u` of the sentences it is
+    fitted to, before they are removed.
 
     Parameters
     ----------
@@ -69,6 +70,8 @@ class MeanSentences(SentenceVectors):
     [0.0, 0.0]
     """
 
+    saved = ("frequencies_", "components_")
+
     def __init__(
         self,
         *,
@@ -108,35 +111,35 @@ class MeanSentences(SentenceVectors):
             If a parameter is out of range, or no word has a vector.
         """
         del y
-        self._check_pooling()
-        if self.a is not None:
-            check_number("a", self.a, above=True)
+        self.check()
         corpus = corpus_of(sentences, min_count=1 if isinstance(self.words, Embedding) else self.min_count)
-        self.embedding_ = vectors_of(corpus, self.words, rank=self.rank, seed=self.seed)
-        check_int("removed", self.removed, low=0, high=self._n_features_out - 1)
-        counts = np.zeros(len(self.embedding_))
-        for block in blocks(corpus, self.embedding_):
+        embedding = vectors_of(corpus, self.words, rank=self.rank, seed=self.seed)
+        counts = np.zeros(len(embedding))
+        for block in blocks(corpus, embedding):
             counts += np.bincount(block.rows, minlength=len(counts))
         if not counts.any():
             raise InputError("no word of the sentences has a vector in the embedding given")
-        self.frequencies_ = counts / len(corpus)
-        self.components_ = np.zeros((0, self._n_features_out))
+        features = embedding.rank * self.segments * width(self.pooling, self.pool)
+        check_int("removed", self.removed, low=0, high=features - 1)
+        self.embedding_, self.frequencies_ = embedding, counts / len(corpus)
+        self.components_ = np.zeros((0, features))
         if self.removed:
-            gram = np.zeros((self._n_features_out,) * 2)
-            for block in blocks(corpus, self.embedding_):
+            gram = np.zeros((features, features))
+            for block in blocks(corpus, embedding):
                 X = self._of_block(block).astype(float)
                 gram += X.T @ X
             self.components_ = np.linalg.eigh(gram)[1][:, : -self.removed - 1 : -1].T
         return self
 
     def static(self) -> Embedding:
-        """Give vectors of words whose mean over a sentence is the sentence's vector.
+        """Give vectors of words whose mean over the known words of a sentence is the sentence's vector.
 
         Raises
         ------
         InputError
             If sentences are not means: pooling must be "mean", in one segment.
         """
+        check_is_fitted(self)
         if (self.pooling, self.segments) != ("mean", 1):
             raise InputError("only means of words are static; take pooling='mean' and segments=1")
         E = self._values(np.arange(len(self.embedding_)))
@@ -145,7 +148,7 @@ class MeanSentences(SentenceVectors):
 
     def _values(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         found = self.embedding_.vectors[rows].astype(float)
-        return found if self.a is None else found * (self.a / (self.a + self.frequencies_[rows]))[:, None]
+        return found if self.a is None else found * (self.a / (self.a + self.frequencies_[rows]))[..., None]
 
     def _of_block(self, block: Rows) -> NDArray[np.float32]:
         X = super()._of_block(block)
@@ -154,6 +157,15 @@ class MeanSentences(SentenceVectors):
     def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
         return Y[:, :, None]
 
-    @property
-    def _n_features_out(self) -> int:
-        return self.embedding_.rank * self.segments * width(self.pooling, self.pool)
+    def check(self) -> None:
+        """Refuse parameters that are out of range."""
+        super().check()
+        if self.a is not None:
+            check_number("a", self.a, above=True)
+        check_int("removed", self.removed, low=0)
+
+    def check_arrays(self) -> None:
+        """Refuse arrays that do not fit the settings."""
+        wanted = (len(self.embedding_),), (self.removed, self._n_features_out)
+        if (self.frequencies_.shape, self.components_.shape) != wanted:
+            raise InputError("arrays do not fit the settings")

@@ -32,7 +32,7 @@ def pair_features(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
     >>> pair_features([[1.0, 2.0]], [[3.0, -1.0]]).tolist()
     [[3.0, -2.0, 2.0, 3.0]]
     """
-    u, v = np.asarray(left), np.asarray(right)
+    u, v = (x if x.dtype.kind == "f" else x.astype(float) for x in map(np.asarray, (left, right)))
     if u.shape != v.shape or u.ndim != 2:
         raise InputError(f"two arrays of shape (pairs, features) are compared; got {u.shape} and {v.shape}")
     return np.hstack([u * v, np.abs(u - v)])
@@ -43,7 +43,8 @@ class ScoreRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     A score :math:`t` is the distribution with :math:`1 - (t - \lfloor t \rfloor)` on :math:`\lfloor t \rfloor` and the
     rest on the number above. A softmax of linear functions comes as close to these as it can in Kullback-Leibler
-    divergence (ridge penalty), and the prediction is the mean of its distribution.
+    divergence (ridge penalty), and the prediction is the mean of its distribution. Numbers that no score is near have
+    no part in it; of two, only the difference of their functions is penalised.
 
     Parameters
     ----------

@@ -36,6 +36,16 @@ class Rows(NamedTuple):
     rows: NDArray[np.int64]
     edges: NDArray[np.int64]
 
+    def split(self, most: int) -> Iterator[Rows]:
+        """Give parts of whole sentences with so many words each, or one sentence."""
+        start, last = 0, len(self.edges) - 1
+        while start < last:
+            end = int(np.searchsorted(self.edges, self.edges[start] + most, side="right")) - 1
+            end = min(max(end, start + 1), last)
+            edges = self.edges[start : end + 1]
+            yield Rows(self.rows[edges[0] : edges[-1]], edges - edges[0])
+            start = end
+
     @property
     def lengths(self) -> NDArray[np.int64]:
         """Known words of each sentence."""

@@ -23,10 +23,17 @@ def save_model(model: SentenceVectors, path: str | os.PathLike[str], *, overwrit
     """Write a fitted model, whole or not at all."""
     from safetensors.numpy import save
 
-    fitted = {name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("_")}
+    fitted = {name: getattr(model, name) for name in model.saved}
     arrays = {name: np.ascontiguousarray(value) for name, value in fitted.items() if isinstance(value, np.ndarray)}
     numbers = {name: value for name, value in fitted.items() if isinstance(value, int)}
-    settings = {name: value for name, value in model.get_params().items() if not isinstance(value, Embedding)}
+    settings = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in model.get_params().items()
+        if not isinstance(value, Embedding)
+    }
+    for name, value in settings.items():
+        if not isinstance(value, str | int | float | None):
+            raise InputError(f"{name} cannot be saved: it is {value!r}, no number or text")
     with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
         (draft / "arrays.safetensors").write_bytes(save(arrays))
         model.embedding_.save(draft / "words")
@@ -52,9 +59,14 @@ def load_model(kind: type[SentenceVectors], path: str | os.PathLike[str]) -> Any
     try:
         model = kind(**{"words": embedding, **meta["settings"]})
         arrays = load((folder / "arrays.safetensors").read_bytes())
-        fitted = {**meta["numbers"], **arrays, "embedding_": embedding}
-    except (OSError, KeyError, TypeError, SafetensorError) as error:
+        fitted = {**meta["numbers"], **arrays}
+        for name in model.saved:
+            setattr(model, name, fitted[name])
+        model.embedding_ = embedding
+        model.check()
+        model.check_arrays()
+    except KeyError as error:
+        raise InputError(f"{folder} is damaged: {error} is missing") from None
+    except (OSError, TypeError, AttributeError, SafetensorError, InputError) as error:
         raise InputError(f"{folder} is damaged: {error}") from None
-    for name, value in fitted.items():
-        setattr(model, name, value)
     return model

@@ -7,9 +7,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from lowrank.errors import check_int
-from lowrank.models.sentences.words import words_of
+from lowrank.models.sentences.words import known_words, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,11 +59,12 @@ def strongest(
     list over coordinates of lists over filters of Occurrence
         The most active first, by magnitude: the sign of a coordinate means nothing.
     """
+    check_is_fitted(model)
     check_int("top", top, low=1)
     K, L, _ = model.filters_.shape
     kept: list[list[tuple[float, int, Occurrence]]] = [[] for _ in range(K * L)]
     for number, words in enumerate(words_of(sentences)):
-        known = [word for word in words if model.embedding_.find(word) is not None]
+        known = known_words(words, model.embedding_)
         if not known:
             continue
         w = model.activations(known).reshape(K * L, -1)[:, : len(known)]

@@ -29,7 +29,7 @@ WIDTH = 5
 
 
 def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
-    """Cut sentences into words; those that are lists of words already stay as they are.
+    """Cut sentences into words, in lower case; those that are lists of words already stay as they are.
 
     Raises
     ------
@@ -41,8 +41,9 @@ def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
     >>> list(words_of(["A good film.", ["a", "Bad", "one"]]))
     [['a', 'good', 'film'], ['a', 'Bad', 'one']]
     """
-    if isinstance(sentences, str | bytes):
-        raise InputError("sentences must be a list of sentences, not one text; put it into a list")
+    if isinstance(sentences, str | bytes) or not hasattr(sentences, "__iter__"):
+        given = "one text" if isinstance(sentences, str | bytes) else repr(sentences)
+        raise InputError(f"sentences must be a list of sentences, not {given:.60}")
     tokenizer = Tokenizer()
     for number, sentence in enumerate(sentences):
         if isinstance(sentence, str):
@@ -51,6 +52,11 @@ def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
             yield [str(word) for word in sentence]
         else:
             raise InputError(f"sentence {number} is neither a text nor a list of words: {sentence!r:.60}")
+
+
+def known_words(words: Iterable[str], embedding: Embedding) -> list[str]:
+    """Leave out words without a vector."""
+    return [word for word in words if embedding.find(word) is not None]
 
 
 def corpus_of(sentences: Sentences, *, min_count: int = 1) -> Corpus:
@@ -64,6 +70,13 @@ def corpus_of(sentences: Sentences, *, min_count: int = 1) -> Corpus:
     if isinstance(sentences, Corpus):
         return sentences
     return Corpus.build(words_of(sentences), min_count=min_count, jobs=1)
+
+
+def check_words(words: Words | Embedding, rank: int) -> None:
+    """Refuse word vectors that cannot be made, before sentences are read."""
+    if not isinstance(words, Embedding):
+        check_choice("words", words, get_args(Words))
+        check_int("rank", rank, low=1)
 
 
 def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int | None) -> Embedding:
@@ -86,10 +99,9 @@ def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int
     InputError
         If there are not more words than the rank.
     """
+    check_words(words, rank)
     if isinstance(words, Embedding):
         return words
-    check_choice("words", words, get_args(Words))
-    check_int("rank", rank, low=1)
     known = corpus.vocabulary
     if rank >= len(known):
         raise InputError(

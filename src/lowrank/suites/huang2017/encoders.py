@@ -32,7 +32,6 @@ POOLINGS: tuple[dict[str, Any], ...] = (
     {"pooling": "moments"},
     {"pooling": "moments", "segments": 2},
     {"pooling": "extremes", "pool": 1},
-    {"pooling": "extremes", "pool": 3},
 )
 """What is kept of activations, to choose from; the first is also that of words without filters."""
 

@@ -21,7 +21,8 @@ PUBLISHED = {
 TITLES = {"mr": "MR, accuracy", "subj": "SUBJ, accuracy", "msrp": "MSRP", "sts2012": "STS 2012, Pearson correlation"}
 ABOUT = (
     "Vectors are made of the training sentences alone, and settings are chosen within them. The gain is over the mean"
-    " of the words' vectors; intervals are 95 %, over sentences or pairs. A sentence without a known word has a vector of zeros."
+    " of the words' vectors; intervals are 95 %, over sentences or pairs. A sentence without a known"
+    " word has a vector of zeros."
 )
 
 
