@@ -11,6 +11,7 @@ from lowrank.kernels.glove import GloveCells, glove_arrange, glove_epoch
 from lowrank.kernels.lasso import nonnegative_lasso
 from lowrank.kernels.mttkrp import mttkrp, mttkrp_symmetric
 from lowrank.kernels.poisson import cp_poisson
+from lowrank.kernels.rows import RowEntries, conjugate_rows, posterior_rows
 from lowrank.kernels.stochastic import (
     RowPenalties,
     Touched,
@@ -27,6 +28,7 @@ from lowrank.kernels.tucker import tucker_core, tucker_predict, tucker_pullback,
 
 __all__ = [
     "GloveCells",
+    "RowEntries",
     "RowPenalties",
     "Touched",
     "WordIndex",
@@ -37,6 +39,7 @@ __all__ = [
     "add_cp_pullback",
     "add_cp_squared",
     "chunk_sets",
+    "conjugate_rows",
     "count_tuples",
     "cp_poisson",
     "cp_predict",
@@ -48,6 +51,7 @@ __all__ = [
     "mttkrp",
     "mttkrp_symmetric",
     "nonnegative_lasso",
+    "posterior_rows",
     "pull_rows",
     "table",
     "touch_rows",

@@ -1,0 +1,1 @@
+"""Matrices of which some cells are known: the others predicted."""
