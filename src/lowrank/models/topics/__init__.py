@@ -1,0 +1,1 @@
+"""Topics of documents: non-negative factors of documents and words."""
