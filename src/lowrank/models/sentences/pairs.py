@@ -52,7 +52,7 @@ class ScoreRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         :math:`K_1` and :math:`K_2`, the range of scores.
     C : float
         Inverse strength of the penalty, as in scikit-learn's logistic regression.
-    max_iter : int
+    max_iter, tol
         Of L-BFGS.
 
     Attributes
@@ -70,11 +70,12 @@ class ScoreRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     [1.0]
     """
 
-    def __init__(self, *, low: int = 0, high: int = 5, C: float = 1.0, max_iter: int = 1000) -> None:
+    def __init__(self, *, low: int = 0, high: int = 5, C: float = 1.0, max_iter: int = 1000, tol: float = 1e-4) -> None:
         self.low = low
         self.high = high
         self.C = C
         self.max_iter = max_iter
+        self.tol = tol
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to scores.
@@ -96,7 +97,7 @@ class ScoreRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         used = weights > 0  # each pair is there once, or twice with weights that sum to 1
         if len(np.unique(labels[used])) < 2:
             raise InputError(f"all scores are {t[0]:g}; there is nothing to tell apart")
-        self.model_ = LogisticRegression(C=self.C, max_iter=self.max_iter)
+        self.model_ = LogisticRegression(C=self.C, max_iter=self.max_iter, tol=self.tol)
         self.model_.fit(np.vstack([X, X])[used], labels[used], weights[used])
         return self
 

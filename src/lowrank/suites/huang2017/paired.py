@@ -33,9 +33,15 @@ PLAIN = (0.01, 0.03, 0.1, 0.3)
 
 
 def evaluate(
-    train: Sequence[Compared], tests: Mapping[str, Sequence[Compared]], rule: Rule, grid: Grid, seed: int
+    train: Sequence[Compared],
+    tests: Mapping[str, Sequence[Compared]],
+    rule: Rule,
+    grid: Grid,
+    seed: int,
+    *,
+    rounds: int = 5,
 ) -> dict[str, Any]:
-    """Train every method on pairs, with settings chosen by five folds of them, and predict others.
+    """Train every method on pairs, with settings chosen by so many of five folds of them, and predict others.
 
     Returns
     -------
@@ -45,7 +51,7 @@ def evaluate(
     """
     texts = [text for pair in train for text in (pair.left, pair.right)]
     y = np.array([pair.score for pair in train])
-    splits = list(KFold(5, shuffle=True, random_state=seed).split(y))
+    splits = list(KFold(5, shuffle=True, random_state=seed).split(y))[:rounds]
     found = {}
     for name, candidates in encoders(texts, grid, seed).items():
         choice = choose(candidates(), lambda encode: features(encode, train), y, rule, splits)

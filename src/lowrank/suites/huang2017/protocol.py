@@ -12,7 +12,7 @@ decomposition, section 3 and appendix B. arXiv:1606.03153
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,7 +93,8 @@ def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None
 
     MR and SUBJ: ten folds, and settings chosen on a fifth of each training part. MSRP: its training and test parts,
     and settings chosen by five folds of the former. STS 2012: sets with a training part are trained on it, the two
-    others on all three training parts, and again by ten folds of their own; settings by five folds.
+    others on all three training parts, with settings chosen on a fifth, and again by ten folds of their own, with no
+    settings to choose but the strength of the penalty and the pooling.
 
     Parameters
     ----------
@@ -192,12 +193,20 @@ def _paired(
     settings: Settings,
 ) -> Facts:
     made_of = {"data": digest(repr((train, tests))), **_given(settings)}
-    found = store.keep(name, made_of, lambda _: paired.evaluate(train, tests, rule, settings.grid, settings.seed))
+    rounds = 5 if rule is CLASSES else 1
+
+    def make(_: Path | None) -> Facts:
+        return paired.evaluate(train, tests, rule, settings.grid, settings.seed, rounds=rounds)
+
+    found = store.keep(name, made_of, make)
     return {"methods": found, "gold": {key: [pair.score for pair in pairs] for key, pairs in tests.items()}}
 
 
 def _sts(store: Store, train: dict[str, Any], test: dict[str, Any], settings: Settings) -> Facts:
     (store.folder / "sts2012").mkdir(exist_ok=True)
+    grid = settings.grid
+    settings = replace(settings, grid=replace(grid, filters=grid.filters[:1]))
+    least = replace(grid, words=grid.words[:1], ranks=grid.ranks[:1], filters=grid.filters[:1], a=grid.a[-1:])
     found = {}
     for name, pairs in train.items():
         found[name] = _paired(store, f"sts2012/{name}", pairs, {name: test[name]}, SCORES, settings)
@@ -211,7 +220,7 @@ def _sts(store: Store, train: dict[str, Any], test: dict[str, Any], settings: Se
             rest = [test[name][at] for at in np.setdiff1d(order, part)]
             tested = {name: [test[name][at] for at in part]}
             stage = f"sts2012/{name}, fold {number}"
-            found[f"{name} {number}"] = _paired(store, stage, rest, tested, SCORES, settings)
+            found[f"{name} {number}"] = _paired(store, stage, rest, tested, SCORES, replace(settings, grid=least))
     return found
 
 
