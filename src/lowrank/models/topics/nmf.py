@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -145,10 +145,8 @@ class NMF(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         for name in ("l1_W", "l1_H"):
             check_number(name, getattr(self, name))
         check_int("inner", self.inner, low=1)
-        found = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=reset)
-        table = csr_array(found)
-        if issparse(found):
-            table.sum_duplicates()
+        table = csr_array(validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=reset))
+        table.sum_duplicates()
         if len(table.data) and table.data.min() < 0:
             row = int(np.searchsorted(table.indptr, table.data.argmin(), side="right")) - 1
             raise InputError(f"values must not be negative; row {row} holds {table.data.min():g}")
