@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float32]
 
 Loss = Literal["squared", "kl"]
-TINY = 1e-12
-"""What a model value that is divided by is at least."""
+TINY = 1e-12  # what a model value that is divided by is at least
 
 
 class NMF(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -130,7 +129,7 @@ class NMF(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def transform(self, X: Any) -> Array:
         """Give the factors of other rows, with the components as they are."""
         check_is_fitted(self)
-        table, H = self._checked(X, reset=False), np.ascontiguousarray(self.components_.T)
+        table, H = self._checked(X, reset=False), self.components_.T.copy()
         W = np.full((table.shape[0], self.rank), _level(table, self.rank), np.float32)
         for _ in range(self.max_iter):
             before = W.copy()
