@@ -104,7 +104,7 @@ class Figure:
     used, total : int
         Cases that count, and all; the others have unknown words, or served to train or to choose a rule.
     statistic : callable
-        :func:`ratio` or :func:`rank_correlation`.
+        :func:`ratio`, :func:`correlation` or :func:`rank_correlation`.
     chance : float, optional
         What guessing would reach on the same cases.
 

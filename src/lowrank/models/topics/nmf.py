@@ -72,8 +72,8 @@ class NMF(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     --------
     >>> x = np.array([[2.0, 2.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, 6.0]])
     >>> model = NMF(2, seed=0).fit(x)
-    >>> np.abs(model.row_factors_ @ model.components_ - x).max().round(2)
-    np.float32(0.0)
+    >>> float(np.abs(model.row_factors_ @ model.components_ - x).max().round(2))
+    0.0
     """
 
     def __init__(

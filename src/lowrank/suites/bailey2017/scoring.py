@@ -14,7 +14,7 @@ from lowrank.embedding import Embedding
 from lowrank.errors import InputError, check_choice
 from lowrank.files import whole_file
 from lowrank.metrics.analogies import pair_ratio
-from lowrank.metrics.figures import Figure, rank_correlation, ratio
+from lowrank.metrics.figures import Figure, correlation, rank_correlation, ratio
 from lowrank.metrics.phrases import phrases
 from lowrank.metrics.senses import harmonic_mean
 from lowrank.models.words.phrases import blended, rows_of_pairs
@@ -52,7 +52,8 @@ HALF = "wikisem500 (test half)"
 SPLITS = ("pairs", "questions")
 STUDIED = ("outliers", "own outliers", "outliers, test half")
 """The tests of the models that belong to a study."""
-STATISTICS = {statistic.__name__: statistic for statistic in (ratio, rank_correlation, pair_ratio, harmonic_mean)}
+KNOWN = (ratio, correlation, rank_correlation, pair_ratio, harmonic_mean)
+STATISTICS = {statistic.__name__: statistic for statistic in KNOWN}
 
 
 def chosen_tests(
