@@ -9,7 +9,7 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 
 from lowrank import Entries, InputError
-from lowrank.kernels import RowEntries, conjugate_rows, posterior_rows
+from lowrank.kernels import RowEntries, posterior_rows
 from lowrank.models.completion.bayesian import BayesianMatrixFactorization
 from lowrank.models.completion.factorization import MatrixFactorization
 from lowrank.models.completion.ratings import cells_of
@@ -60,23 +60,6 @@ def test_rows_solve_their_equations(n, m, R, seed, threads):
     for i, (A, b) in enumerate(dense(entries, V, precision, linear)):
         np.testing.assert_allclose(found[i], np.linalg.solve(A, b), atol=1e-9)
         np.testing.assert_allclose(np.linalg.cholesky(A).T @ (drawn[i] - found[i]), noise[i], atol=1e-9)
-
-
-@given(st.integers(1, 6), st.integers(1, 5), st.integers(1, 5), st.integers(0, 99))
-def test_conjugate_steps_come_to_the_same(n, m, R, seed):
-    """As many steps as the rank solve the equations; each lowers the energy."""
-    entries, V, precision, _ = equations(n, m, R, seed)
-    wanted = posterior_rows(entries, V, precision=precision, threads=1)
-    U = np.random.default_rng(seed).standard_normal((n, R))
-    energy = []
-    for _ in range(3):
-        systems = dense(entries, V, precision, np.zeros(R))
-        energy.append([u @ A @ u / 2 - b @ u for u, (A, b) in zip(U, systems, strict=True)])
-        conjugate_rows(entries, V, U, precision=precision, steps=1, threads=2)
-    assert (np.diff(energy, axis=0) <= 1e-9).all()
-    for _ in range(3):
-        conjugate_rows(entries, V, U, precision=precision, steps=R, threads=1)
-    np.testing.assert_allclose(U, wanted, atol=1e-5)
 
 
 def test_loops_are_guarded():

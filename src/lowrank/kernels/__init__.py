@@ -11,7 +11,7 @@ from lowrank.kernels.glove import GloveCells, glove_arrange, glove_epoch
 from lowrank.kernels.lasso import nonnegative_lasso
 from lowrank.kernels.mttkrp import mttkrp, mttkrp_symmetric
 from lowrank.kernels.poisson import cp_poisson
-from lowrank.kernels.rows import RowEntries, conjugate_rows, posterior_rows
+from lowrank.kernels.rows import RowEntries, posterior_rows
 from lowrank.kernels.stochastic import (
     RowPenalties,
     Touched,
@@ -39,7 +39,6 @@ __all__ = [
     "add_cp_pullback",
     "add_cp_squared",
     "chunk_sets",
-    "conjugate_rows",
     "count_tuples",
     "cp_poisson",
     "cp_predict",

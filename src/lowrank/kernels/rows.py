@@ -1,4 +1,4 @@
-r"""Doors to the loops that solve for one row of a factor after another.
+r"""Door to the loop that solves for one row of a factor after another.
 
 For row :math:`i` with the entries :math:`e` the equations are
 
@@ -77,7 +77,7 @@ def posterior_rows(
     ValueError
         If shapes do not fit, or a matrix is not positive definite.
     """
-    arrays, n, rank = _checked(entries, V, np.float64)
+    arrays, n, rank = _checked(entries, V)
     right = np.zeros(rank) if linear is None else linear
     drawn = np.zeros((0, rank)) if noise is None else noise
     if precision.shape != (rank, rank) or right.shape != (rank,) or drawn.shape not in {(0, rank), (n, rank)}:
@@ -90,17 +90,6 @@ def posterior_rows(
     return U
 
 
-def conjugate_rows(
-    entries: RowEntries, V: NDArray[Any], U: NDArray[Any], *, precision: NDArray[Any], steps: int, threads: int
-) -> None:
-    """Improve all rows of ``U`` in place by conjugate gradient steps; in the precision of ``U``, float32 or float64."""
-    arrays, n, rank = _checked(entries, V, U.dtype)
-    if U.shape != (n, rank) or not U.flags.c_contiguous or precision.shape != (rank, rank):
-        raise ValueError(f"U and precision must fit {n} rows of {rank}")
-    prior = frozen(precision, U.dtype), frozen(np.zeros(rank), U.dtype)
-    _in_parts(lambda first, last: rows.conjugate_rows(*arrays, *prior, steps, first, last, U), n, threads)
-
-
 def _in_parts(work: Callable[[int, int], Any], n: int, threads: int) -> list[Any]:
     """Give each thread several parts of the rows, far from one another."""
     bounds = np.linspace(0, n, PARTS * threads + 1).astype(np.int64).tolist()
@@ -109,12 +98,12 @@ def _in_parts(work: Callable[[int, int], Any], n: int, threads: int) -> list[Any
     return [one for some in done for one in some]
 
 
-def _checked(entries: RowEntries, V: NDArray[Any], kind: Any) -> tuple[list[NDArray[Any]], int, int]:
+def _checked(entries: RowEntries, V: NDArray[Any]) -> tuple[list[NDArray[Any]], int, int]:
     """Give arrays of one type; a loop would read beyond columns that are not there."""
     starts, columns, c, y = entries
     n = len(starts) - 1
     fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
     if not fit or (len(columns) and not 0 <= columns.min() <= columns.max() < len(V)):
         raise ValueError("entries must be by row, with columns that are rows of V")
-    arrays = [frozen(starts, np.int64), frozen(columns, np.int32), frozen(c, kind), frozen(y, kind), frozen(V, kind)]
+    arrays = [frozen(starts, np.int64), frozen(columns, np.int32), *(frozen(array, np.float64) for array in (c, y, V))]
     return arrays, n, V.shape[1]

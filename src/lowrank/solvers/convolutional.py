@@ -30,12 +30,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from lowrank import resources
 from lowrank.errors import InputError, check_choice, check_int
+from lowrank.kernels.doors import in_threads
 from lowrank.linalg.circulant import khatri_rao_gram, shifts, solve, unshifted
 from lowrank.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -65,7 +67,13 @@ class Filters(NamedTuple):
 
 
 def convolutional_als(
-    C: Batch, number: int, *, support: int, projection: Projection = "svd", rng: np.random.Generator
+    C: Batch,
+    number: int,
+    *,
+    support: int,
+    projection: Projection = "svd",
+    rng: np.random.Generator,
+    threads: int = 1,
 ) -> Iterator[Sweep]:
     """Alternate least squares over the three modes, for a batch of tensors at once.
 
@@ -81,6 +89,8 @@ def convolutional_als(
         How a filter is made of its shifted estimates.
     rng : Generator
         Of the random start.
+    threads : int
+        Tensors do not depend on one another, so neither does the result on the threads.
 
     Yields
     ------
@@ -94,9 +104,22 @@ def convolutional_als(
     while True:
         for mode in range(3):
             G, H = (factors[k] for k in range(3) if k != mode)
-            factors[mode], weights = _update(C, G, H, support, projection)
-        left = ((C - compose(factors, weights)) ** 2).sum(axis=(1, 2, 3))
+            factors[mode], weights = _in_parts(
+                lambda C, G, H: _update(C, G, H, support, projection), [C, G, H], threads
+            )
+        (left,) = _in_parts(_left, [C, *factors, weights], threads)
         yield Sweep([*factors, weights], float((left / size).sum()))
+
+
+def _in_parts(work: Callable[..., tuple[Batch, ...]], arrays: list[Batch], threads: int) -> tuple[Batch, ...]:
+    """Give each thread a part of a batch, and put together what they make of it."""
+    parts = list(zip(*(np.array_split(array, threads) for array in arrays), strict=True))
+    return tuple(map(np.concatenate, zip(*in_threads(lambda t: work(*parts[t]), threads), strict=True)))
+
+
+def _left(C: Batch, F: Batch, G: Batch, H: Batch, weights: Batch) -> tuple[Batch]:
+    """Give the squares that are not explained."""
+    return (((C - compose([F, G, H], weights)) ** 2).sum(axis=(1, 2, 3)),)
 
 
 def most_filters(n: int, support: int) -> int:
@@ -120,6 +143,7 @@ def find_filters(
     joint: bool = True,
     projection: Projection = "svd",
     seed: int | None = None,
+    threads: int | None = None,
 ) -> Filters:
     """Find the filters of each tensor of a batch: from several random starts, the best fit of each.
 
@@ -140,6 +164,8 @@ def find_filters(
         How a filter is made of its shifted estimates.
     seed : int, optional
         Of the starts.
+    threads : int, optional
+        All cores by default; the result does not depend on them.
 
     Raises
     ------
@@ -159,6 +185,7 @@ def find_filters(
     support = n if support is None else check_int("support", support, low=1, high=n)
     check_int("starts", starts, low=1)
     check_int("sweeps", sweeps, low=1)
+    threads = resources.cores() if threads is None else check_int("threads", threads, low=1)
     check_choice("projection", projection, get_args(Projection))
     if number > (most := most_filters(n, support)):
         about = f"tensors of {n} values with activations at {support} places tell about {most} filters apart"
@@ -166,12 +193,13 @@ def find_filters(
     rng = np.random.default_rng(seed)
     scale = np.abs(C).max(axis=(1, 2, 3), keepdims=True)  # of numbers whose squares may be none
     C = C / np.where(scale > 0, scale, 1)
+    how: dict[str, Any] = {"support": support, "projection": projection, "rng": rng, "threads": threads}
     if joint:
-        best = _best(C, number, support=support, starts=starts, sweeps=sweeps, projection=projection, rng=rng)
+        best = _best(C, number, starts, sweeps, how)
         return Filters(*aligned(best.filters, best.weights * scale[..., 0]), best.error)
     found, rest = [], C
     for _ in range(number):
-        one = _best(rest, 1, support=support, starts=starts, sweeps=sweeps, projection=projection, rng=rng)
+        one = _best(rest, 1, starts, sweeps, how)
         found.append(one)
         rest = rest - compose([one.filters] * 3, one.weights)
     error = (rest**2).sum(axis=(1, 2, 3)) / _size(C)
@@ -200,18 +228,15 @@ def aligned(f: Batch, weights: Batch) -> tuple[Batch, Batch]:
     return np.take_along_axis(f, at, axis=-1), np.take_along_axis(weights, against, axis=-1)
 
 
-def _best(
-    C: Batch, number: int, *, support: int, starts: int, sweeps: int, projection: Projection, rng: Any
-) -> Filters:
+def _best(C: Batch, number: int, starts: int, sweeps: int, how: dict[str, Any]) -> Filters:
     """Run from several starts at once, and keep the best of each tensor."""
     K = len(C)
     many = np.repeat(C, starts, axis=0)
-    solver = convolutional_als(many, number, support=support, projection=projection, rng=rng)
-    result = run(solver, max_iter=sweeps, tol=0.0)
+    result = run(convolutional_als(many, number, **how), max_iter=sweeps, tol=0.0)
     if result.interrupted:
         raise KeyboardInterrupt
-    f, weights = _weighed(many, result.factors[0], support)
-    error = ((many - compose([f] * 3, weights)) ** 2).sum(axis=(1, 2, 3)) / _size(many)
+    f, weights = _weighed(many, result.factors[0], how["support"])
+    error = _left(many, f, f, f, weights)[0] / _size(many)
     best = np.arange(K) * starts + error.reshape(K, starts).argmin(axis=1)
     order = np.argsort(-np.linalg.norm(weights[best], axis=-1), axis=1, kind="stable")[..., None]  # the heaviest first
     return Filters(np.take_along_axis(f[best], order, 1), np.take_along_axis(weights[best], order, 1), error[best])

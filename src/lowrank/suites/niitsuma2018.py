@@ -29,6 +29,7 @@ from lowrank.metrics.similarity import similarity
 from lowrank.models.tables.vectors import CorrespondenceVectors
 from lowrank.models.words.neural import Word2Vec
 from lowrank.models.words.pairwise import PPMISVD
+from lowrank.suites.numbers import share
 from lowrank.suites.store import Store, described, digest, stamp, write_json
 from lowrank.text.contexts import contexts
 from lowrank.text.corpus import Corpus
@@ -304,16 +305,12 @@ def _report(facts: Facts) -> str:
         cells = []
         for k, test in enumerate(TESTS):
             f = row[test]
-            cells.append(_number(f["zero"]))
-            cells.append(f"{_number(f['known'])} ({_number(f['low'])} to {_number(f['high'])})")
-            cells.append(_number(row["published"][k]) if row["published"] else "")
+            cells.append(share(f["zero"]))
+            cells.append(f"{share(f['known'])} ({share(f['low'])} to {share(f['high'])})")
+            cells.append(share(row["published"][k]) if row["published"] else "")
         weight = "" if row["weight"] is None else f"{row['weight']:g}"
         lines.append(f"| {row['name']} | {' | '.join(cells)} | {weight} | {row['seconds']:.1f} |")
     first = facts["rows"][0]
     covered = ", ".join(f"{first[t]['covered']:,} of {first[t]['total']:,} of {name}" for t, name in TESTS.items())
     lines += ["", f"Known pairs: {covered}."]
     return "\n".join(lines) + "\n"
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}".replace("0.", ".", 1)

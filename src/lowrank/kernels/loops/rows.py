@@ -1,4 +1,4 @@
-"""One row after another of a factor, given the other: normal equations solved, sampled from, or improved."""
+"""One row after another of a factor, given the other: normal equations solved, or sampled from."""
 
 import math
 
@@ -60,64 +60,3 @@ def posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, la
         for r in range(rank):
             U[i, r] = b[r]
     return -1
-
-
-@njit(cache=True, nogil=True, fastmath=FAST)
-def conjugate_rows(starts, columns, c, y, V, precision, linear, steps, first, last, U):
-    """Improve rows first..last of ``U`` by ``steps`` conjugate gradient steps on the same equations."""
-    rank = V.shape[1]
-    kind = U.dtype.type
-    residual, direction, product = np.empty(rank, U.dtype), np.empty(rank, U.dtype), np.empty(rank, U.dtype)
-    for i in range(first, last):
-        u = U[i]
-        for r in range(rank):
-            total = linear[r]
-            row = precision[r]
-            for s in range(rank):
-                total -= row[s] * u[s]
-            residual[r] = total
-        for e in range(starts[i], starts[i + 1]):
-            v = V[columns[e]]
-            dot = kind(0)
-            for r in range(rank):
-                dot += v[r] * u[r]
-            scale = y[e] - c[e] * dot
-            for r in range(rank):
-                residual[r] += scale * v[r]
-        direction[:] = residual
-        size = kind(0)
-        for r in range(rank):
-            size += residual[r] * residual[r]
-        begin = size
-        for _ in range(steps):
-            if size <= kind(1e-14) * begin or size == 0:
-                break
-            for r in range(rank):
-                total = kind(0)
-                row = precision[r]
-                for s in range(rank):
-                    total += row[s] * direction[s]
-                product[r] = total
-            for e in range(starts[i], starts[i + 1]):
-                v = V[columns[e]]
-                dot = kind(0)
-                for r in range(rank):
-                    dot += v[r] * direction[r]
-                dot *= c[e]
-                for r in range(rank):
-                    product[r] += dot * v[r]
-            curve = kind(0)
-            for r in range(rank):
-                curve += direction[r] * product[r]
-            if not curve > 0:
-                break
-            step = size / curve
-            after = kind(0)
-            for r in range(rank):
-                u[r] += step * direction[r]
-                residual[r] -= step * product[r]
-                after += residual[r] * residual[r]
-            turn = after / size
-            for r in range(rank):
-                direction[r] = residual[r] + turn * direction[r]
-            size = after

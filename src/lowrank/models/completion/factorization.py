@@ -117,9 +117,9 @@ class MatrixFactorization(Fitted, BaseEstimator):  # type: ignore[misc]
             check_number(name, getattr(self, name), above=True)
         check_number("count_power", self.count_power)
         cells = cells_of(X)
-        result = run(self._sweeps(cells), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
-        U, V = self._keep(result)
         self.mean_ = float(cells.values.mean())
+        result = run(self._sweeps(cells.less(self.mean_)), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        U, V = self._keep(result)
         self.row_factors_, self.column_factors_ = U[:, :-1], V[:, :-1]
         self.row_biases_, self.column_biases_ = U[:, -1], V[:, -1]
         return self
@@ -140,26 +140,25 @@ class MatrixFactorization(Fitted, BaseEstimator):  # type: ignore[misc]
         V = np.column_stack([self.column_factors_, self.column_biases_])
         cells = cells_of(X)
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
-        return self._solved(cells, cells.values - self.mean_, V)
+        return self._solved(cells.less(self.mean_), V)
 
     def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
         """Factors with their biases in the last column."""
         rng = np.random.default_rng(self.seed)
-        across, values = cells.turned(), cells.values - cells.values.mean()
-        order = np.argsort(cells.columns, kind="stable")
+        across = cells.turned()
         U, V = (np.zeros((size, self.rank + 1)) for size in cells.shape)
         V[:, :-1] = rng.standard_normal((len(V), self.rank)) / np.sqrt(max(self.rank, 1))
-        U = self._solved(cells, values, V)
+        U = self._solved(cells, V)
         while True:
-            yield Sweep([U, V], self._objective(cells, values, U, V))
-            V = self._solved(across, values[order], U)
-            U = self._solved(cells, values, V)
+            yield Sweep([U, V], self._objective(cells, U, V))
+            V = self._solved(across, U)
+            U = self._solved(cells, V)
 
-    def _solved(self, cells: Cells, values: NDArray[np.float64], V: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _solved(self, cells: Cells, V: NDArray[np.float64]) -> NDArray[np.float64]:
         """Solve for the rows and their biases: least squares against the columns, with ones for the bias."""
         counts = np.maximum(np.diff(cells.starts), 1.0) ** -self.count_power
         c = counts[cells.rows]
-        left = values - V[cells.columns, -1]
+        left = cells.values - V[cells.columns, -1]
         against = np.column_stack([V[:, :-1], np.ones(len(V))])
         entries = RowEntries(cells.starts, cells.columns, c, c * left)
         threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
@@ -168,9 +167,9 @@ class MatrixFactorization(Fitted, BaseEstimator):  # type: ignore[misc]
     def _ridges(self) -> NDArray[np.float64]:
         return np.array([*[self.ridge] * self.rank, self.bias_ridge], float)
 
-    def _objective(self, cells: Cells, values: NDArray[np.float64], U: NDArray[Any], V: NDArray[Any]) -> float:
+    def _objective(self, cells: Cells, U: NDArray[Any], V: NDArray[Any]) -> float:
         m = U[cells.rows, -1] + V[cells.columns, -1] + np.einsum("nr,nr->n", U[cells.rows, :-1], V[cells.columns, :-1])
-        total = float(((values - m) ** 2).sum())
+        total = float(((cells.values - m) ** 2).sum())
         for factor, at in ((U, cells.rows), (V, cells.columns)):
             counts = np.maximum(np.bincount(at, minlength=len(factor)), 1.0) ** self.count_power
             total += float(counts @ (factor**2 @ self._ridges()))

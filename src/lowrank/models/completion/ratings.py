@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-class Cells(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Cells:
     """Known cells of a matrix, sorted by row.
 
     Attributes
@@ -28,10 +31,14 @@ class Cells(NamedTuple):
     values: NDArray[np.float64]
     shape: tuple[int, int]
 
-    @property
+    @cached_property
     def starts(self) -> NDArray[np.int64]:
         """Row ``i`` has the cells ``starts[i]:starts[i + 1]``."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.shape[0]))])
+
+    def less(self, amount: float) -> Cells:
+        """Give the cells with an amount taken from each."""
+        return replace(self, values=self.values - amount)
 
     def turned(self) -> Cells:
         """Give the cells of the transposed matrix."""

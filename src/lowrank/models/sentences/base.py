@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
@@ -36,7 +37,7 @@ class EmptySentencesWarning(UserWarning):
     """Some sentences have no known word."""
 
 
-class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Base of estimators that make signals of sentences, decode them and pool what is decoded.
 
     A subclass has ``embedding_`` after a fit, and ``_decoded``, from signals (S, K, N) to activations (S, K, L, N);
@@ -167,8 +168,9 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _values(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         return self.embedding_.vectors[rows]
 
+    @abstractmethod
     def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
-        raise NotImplementedError
+        """Give activations (S, K, L, N) of signals (S, K, N)."""
 
     def check(self) -> None:
         """Refuse parameters that are out of range."""
@@ -179,9 +181,9 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_int("pool", self.pool, low=1)
         check_int("segments", self.segments, low=1)
 
+    @abstractmethod
     def check_arrays(self) -> None:
         """Refuse fitted attributes that do not fit one another."""
-        raise NotImplementedError
 
     @property
     def _number(self) -> int:

@@ -13,6 +13,7 @@ from lowrank.suites.bailey2017.models import variants
 from lowrank.suites.bailey2017.scoring import HALF
 from lowrank.suites.bailey2017.tables import SENSELESS, tables
 from lowrank.suites.bailey2017.training import versions
+from lowrank.suites.numbers import share
 from lowrank.suites.store import described, digest, read_label, write_json
 
 if TYPE_CHECKING:
@@ -157,16 +158,11 @@ def _cell(value: Any) -> str:
         if value["value"] is None:
             return ""
         signed = "certain" in value
-        interval = "" if value["low"] is None else f" ({_number(value['low'])} to {_number(value['high'])})"
+        interval = "" if value["low"] is None else f" ({share(value['low'])} to {share(value['high'])})"
         star = " *" if value.get("certain") else ""
-        return f"{'+' if signed and value['value'] > 0 else ''}{_number(value['value'])}{interval}{star}"
+        return f"{'+' if signed and value['value'] > 0 else ''}{share(value['value'])}{interval}{star}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return _number(value) if abs(value) < 1 else f"{value:,.1f}"
+        return share(value) if abs(value) < 1 else f"{value:,.1f}"
     return f"{value:,}" if isinstance(value, int) else str(value).replace("|", "/")
-
-
-def _number(value: float) -> str:
-    """Write a share without the zero before the point."""
-    return f"{value:.3f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.3f}"

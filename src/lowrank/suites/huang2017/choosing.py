@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from lowrank.metrics.figures import correlation
 from lowrank.models.sentences.pairs import ScoreRegression
 
 if TYPE_CHECKING:
@@ -67,9 +68,10 @@ class Choice(NamedTuple):
     candidate: Any
 
 
-def correlation(y: NDArray[Any], predicted: NDArray[Any]) -> float:
-    """Pearson's; 0 where one side is constant."""
-    return 0.0 if predicted.std() == 0 or y.std() == 0 else float(np.corrcoef(y, predicted)[0, 1])
+def pearson(y: NDArray[Any], predicted: NDArray[Any]) -> float:
+    """Give the correlation; 0 where one side is constant."""
+    rows = np.stack([y, predicted], axis=1)
+    return float(np.nan_to_num(correlation(rows, np.ones((1, len(rows)), np.int64))[0]))
 
 
 def logistic(C: float) -> Any:
@@ -95,7 +97,7 @@ def scores(C: float) -> Any:
 CLASSES = Rule(logistic, DENSE, accuracy_score)
 BAYES = Rule(sparse_logistic, SPARSE, accuracy_score, scaled=False)
 BAYES_SVM = Rule(svm, SVM, accuracy_score, scaled=False)
-SCORES = Rule(scores, FEW, correlation)
+SCORES = Rule(scores, FEW, pearson)
 
 
 def choose(

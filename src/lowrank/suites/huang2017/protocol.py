@@ -55,8 +55,8 @@ class Settings:
         Of planted filters.
     filters : tuple of int
         Numbers of planted filters, at the third of the samples.
-    trials : int
-        Problems of each size.
+    trials, tries : int
+        Problems of each size; and those of each case of exact cumulants.
     sweeps : int
         Of alternating minimisation.
     seed : int
@@ -73,6 +73,7 @@ class Settings:
     samples: tuple[int, ...] = (1_000, 10_000, 100_000, 1_000_000)
     filters: tuple[int, ...] = (1, 2, 3, 4)
     trials: int = 5
+    tries: int = 20
     sweeps: int = 400
     seed: int = 0
 
@@ -80,7 +81,7 @@ class Settings:
         if not self.parts or not {*self.parts} <= {*PARTS}:
             raise InputError(f"parts are {', '.join(PARTS)}; got {', '.join(self.parts) or 'none'}")
         check_int("folds", self.folds, low=2)
-        for name in ("trials", "sweeps"):
+        for name in ("trials", "tries", "sweeps"):
             check_int(name, getattr(self, name), low=1)
 
 
@@ -135,6 +136,7 @@ def _found(store: Store, settings: Settings, root: Path | None) -> Facts:
     found: Facts = {}
     if "synthetic" in settings.parts:
         found["synthetic"] = _synthetic(store, settings)
+        found["recovery"] = _recovery(store, settings)
     for name in ("mr", "subj"):
         if name in settings.parts:
             found[name] = _labelled(store, name, datasets.labelled_sentences(name, root=root), settings)
@@ -166,6 +168,23 @@ def _synthetic(store: Store, settings: Settings) -> Facts:
 
         name = f"synthetic/{L} filters, {number} samples"
         found[name] = store.keep(name, made_of, make)
+    return found
+
+
+def _recovery(store: Store, settings: Settings) -> Facts:
+    found = {}
+    for case in synthetic.CASES:
+        made_of = {"tries": settings.tries, "seed": settings.seed}
+
+        def make(_: Path | None, case: synthetic.Case = case) -> Facts:
+            how = {"tries": settings.tries, "seed": settings.seed}
+            rates = {
+                method: [synthetic.recovery(case, method, starts=starts, **how) for starts in (1, STARTS)]
+                for method in synthetic.METHODS
+            }
+            return {"case": str(case), "rates": rates}
+
+        found[str(case)] = store.keep(f"synthetic/{case}", made_of, make)
     return found
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lowrank import plots
 from lowrank.errors import MissingExtraError
+from lowrank.suites.numbers import share
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +32,7 @@ def report(facts: Facts) -> str:
     lines = ["# Huang and Anandkumar (2017)", "", ABOUT, ""]
     if "synthetic" in facts:
         lines += _synthetic(facts["synthetic"])
+        lines += _recovery(facts["recovery"])
     for part in ("mr", "subj", "msrp"):
         if part in facts:
             lines += _methods(part, facts[part])
@@ -76,15 +78,25 @@ def _synthetic(rows: list[Facts]) -> list[str]:
     return [*lines, ""]
 
 
+def _recovery(rows: list[Facts]) -> list[str]:
+    methods = list(rows[0]["rates"])
+    lines = ["Share of planted cases of exact cumulants in which every filter is found, from one start / from ten:", ""]
+    lines += ["| | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
+    for line in rows:
+        rates = (" / ".join(f"{rate:.2f}" for rate in line["rates"][method]) for method in methods)
+        lines.append(f"| {line['case']} | " + " | ".join(rates) + " |")
+    return [*lines, ""]
+
+
 def _methods(part: str, rows: list[Facts]) -> list[str]:
     f = part == "msrp"
     heads = ["", "accuracy", "interval", "gain", *(["F"] if f else []), "published" + (" F" if f else "")]
     lines = [f"## {TITLES[part]}", "", "| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for line in rows:
         published = PUBLISHED[part].get(line["name"])
-        cells = [line["name"], number(line["value"]), _interval(line), _gain(line)]
-        cells += [number(line["F"])] if f else []
-        lines.append("| " + " | ".join([*cells, number(published)]) + " |")
+        cells = [line["name"], share(line["value"]), _interval(line), _gain(line)]
+        cells += [share(line["F"])] if f else []
+        lines.append("| " + " | ".join([*cells, share(published)]) + " |")
     chosen = next(line["chosen"] for line in rows if line["name"] == "convolutional")
     first = chosen[0] if isinstance(chosen, list) else chosen
     many = f", in the first of {len(chosen)} folds" if isinstance(chosen, list) else ""
@@ -103,29 +115,18 @@ def _similarity(rows: list[Facts]) -> list[str]:
         lines += ["| " + " | ".join([what, *sets]) + " |", "|---" * (len(sets) + 1) + "|"]
         for name in names:
             found = {line["set"]: line for line in rows if (line["name"], line["by"]) == (name, by)}
-            lines.append("| " + " | ".join([name, *(number(found[key]["value"]) for key in sets)]) + " |")
+            lines.append("| " + " | ".join([name, *(share(found[key]["value"]) for key in sets)]) + " |")
         if by == "predicted":
-            published = [number(PUBLISHED["sts2012"].get(key.removeprefix("surprise.").split(",")[0])) for key in sets]
+            published = [share(PUBLISHED["sts2012"].get(key.removeprefix("surprise.").split(",")[0])) for key in sets]
             lines.append("| " + " | ".join(["published (split not said)", *published]) + " |")
         lines.append("")
     return lines
 
 
-def number(value: float | None) -> str:
-    """Write a figure without its leading zero.
-
-    Examples
-    --------
-    >>> number(0.78), number(-0.1), number(None)
-    ('.780', '-.100', '')
-    """
-    return "" if value is None else f"{value:.3f}".replace("0.", ".", 1)
-
-
 def _interval(line: Facts) -> str:
-    return f"{number(line['low'])} to {number(line['high'])}"
+    return f"{share(line['low'])} to {share(line['high'])}"
 
 
 def _gain(line: Facts) -> str:
     gain: Any = line.get("gain")
-    return f"{number(gain['value'])} ({_interval(gain)})" if gain else ""
+    return f"{share(gain['value'])} ({_interval(gain)})" if gain else ""

@@ -8,24 +8,47 @@ gradient steps in turn, and knows where filters and activations can lie.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from lowrank.linalg.circulant import shifts
-from lowrank.solvers.convolutional import find_filters
+from lowrank.solvers.convolutional import compose, find_filters
 from lowrank.text.moments import Moments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
+    Method = Literal["joint, singular vector", "joint, averaging", "one by one, averaging"]
 
 MEAN = 2.0
 """Of the activations."""
+METHODS: dict[Method, dict[str, Any]] = {
+    "joint, singular vector": {},
+    "joint, averaging": {"projection": "average"},
+    "one by one, averaging": {"projection": "average", "joint": False},
+}
+"""Ours, the printed algorithm, and the authors' program."""
 BLOCK = 10_000
 """Samples drawn at a time, so that a million take no more memory."""
+
+
+class Case(NamedTuple):
+    """A size of filters; whether they and activations lie in the first half, and whether that is known."""
+
+    n: int
+    filters: int
+    padded: bool
+    known: bool
+
+    def __str__(self) -> str:
+        where = ", padded" if self.padded else ""
+        return f"n = {self.n}, {self.filters} filters{where}{', support known' if self.known else ''}"
+
+
+CASES = (Case(12, 2, True, True), Case(12, 3, True, True), Case(12, 3, True, False), Case(16, 2, False, False))
 
 
 class Planted(NamedTuple):
@@ -65,9 +88,29 @@ def filter_error(found: Array, true: Array) -> float:
     >>> filter_error(np.array([[0.0, -1.0, 0.0, 0.0]]), np.array([[1.0, 0.0, 0.0, 0.0]]))
     0.0
     """
+    return float(1 - _cosines(found, true).mean())
+
+
+def _cosines(found: Array, true: Array) -> Array:
     cosines = np.abs(np.einsum("lsn,mn->lms", shifts(found), true)).max(axis=-1)
     rows, columns = linear_sum_assignment(-cosines)
-    return float(1 - cosines[rows, columns].mean())
+    return np.asarray(cosines[rows, columns])
+
+
+def recovery(case: Case, method: Method, *, starts: int, tries: int, seed: int) -> float:
+    """Give the share of planted cases with exact cumulants in which each filter has a cosine above .99."""
+    good = 0
+    for trial in range(tries):
+        rng = np.random.default_rng(seed + trial)
+        length = case.n // 2 if case.padded else case.n
+        f, weights = np.zeros((1, case.filters, case.n)), np.zeros((1, case.filters, case.n))
+        f[..., :length] = rng.standard_normal((case.filters, length))
+        f /= np.linalg.norm(f, axis=-1, keepdims=True)
+        weights[..., :length] = 1
+        how: dict[str, Any] = {"support": length if case.known else None, "starts": starts, "sweeps": 200}
+        found = find_filters(compose([f] * 3, weights), case.filters, **how, **METHODS[method], seed=trial)
+        good += bool(_cosines(found.filters[0], f[0]).min() > 0.99)
+    return good / tries
 
 
 def by_cumulants(problem: Planted, number: int, *, starts: int) -> dict[str, float]:

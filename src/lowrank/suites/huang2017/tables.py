@@ -22,6 +22,8 @@ def figures(part: str, found: Facts) -> Any:
     """Give the figures of a part of the run, for JSON."""
     if part == "synthetic":
         return [_medians(stage) for stage in found.values()]
+    if part == "recovery":
+        return list(found.values())
     if part == "msrp":
         return _paraphrases(found)
     if part == "sts2012":
