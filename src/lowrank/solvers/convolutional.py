@@ -113,6 +113,7 @@ def convolutional_als(
 
 def _in_parts(work: Callable[..., tuple[Batch, ...]], arrays: list[Batch], threads: int) -> tuple[Batch, ...]:
     """Give each thread a part of a batch, and put together what they make of it."""
+    threads = min(threads, len(arrays[0]))
     parts = list(zip(*(np.array_split(array, threads) for array in arrays), strict=True))
     return tuple(map(np.concatenate, zip(*in_threads(lambda t: work(*parts[t]), threads), strict=True)))
 
