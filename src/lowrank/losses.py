@@ -33,6 +33,17 @@ class Loss(Protocol):
         """Give the derivative of each entry's loss with respect to ``m``."""
 
 
+class Convex(Loss, Protocol):
+    """A convex loss whose derivative does not jump: what bounds on the distance to an optimum are made of."""
+
+    @property
+    def curvature(self) -> float:
+        """The most by which the derivative grows, per unit of ``m``."""
+
+    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        r"""Give :math:`\sup_m y m - f(x, m)` of each entry."""
+
+
 @dataclass(frozen=True)
 class Squared:
     """Half the squared difference, ``(x - m)^2 / 2``.
@@ -45,6 +56,7 @@ class Squared:
     """
 
     zeros: ClassVar[Zeros | None] = "squares"
+    curvature: ClassVar[float] = 1.0
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Give the loss of each entry."""
@@ -53,6 +65,10 @@ class Squared:
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Give the derivative of each entry's loss with respect to ``m``."""
         return m - x
+
+    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Give the conjugate of each entry's loss."""
+        return y * (x + 0.5 * y)
 
 
 @dataclass(frozen=True)
@@ -106,6 +122,7 @@ class Logistic:
     """
 
     zeros: ClassVar[Zeros | None] = None
+    curvature: ClassVar[float] = 0.25
 
     def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Give the loss of each entry."""
@@ -116,6 +133,12 @@ class Logistic:
         from scipy.special import expit
 
         return expit(m) - x
+
+    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Give the conjugate of each entry's loss; infinite unless x + y is from 0 to 1."""
+        from scipy.special import entr
+
+        return -entr(x + y) - entr(1 - x - y)
 
 
 @dataclass(frozen=True)
@@ -130,6 +153,7 @@ class Huber:
 
     delta: float = 1.0
     zeros: ClassVar[Zeros | None] = None
+    curvature: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         check_number("delta", self.delta, above=True)
@@ -142,3 +166,53 @@ class Huber:
     def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
         """Give the derivative of each entry's loss with respect to ``m``."""
         return np.clip(m - x, m.dtype.type(-self.delta), m.dtype.type(self.delta))
+
+    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Give the conjugate of each entry's loss; infinite where y is beyond delta."""
+        return np.where(np.abs(y) <= self.delta, y * (x + 0.5 * y), np.inf)
+
+
+@dataclass(frozen=True)
+class SoftplusPoisson:
+    r"""Of counts with mean :math:`\log(1 + e^m)`, any m: their negative log-likelihood, less its smallest value.
+
+    The softplus is almost :math:`m` where large and almost :math:`e^m` where small, so that one model spans rare and
+    frequent things without a bound on its factors.
+
+    References
+    ----------
+    Seeger, Bouchard (2012), Fast variational Bayesian inference for non-conjugate matrix factorization models, section
+    4.2.
+
+    Examples
+    --------
+    >>> SoftplusPoisson().value(np.array([0.0, 2.0]), np.array([-800.0, np.log(np.e**2 - 1)])).round(6).tolist()
+    [0.0, 0.0]
+    """
+
+    zeros: ClassVar[Zeros | None] = None
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the loss of each entry."""
+        from scipy.special import xlogy
+
+        mean = np.logaddexp(m.dtype.type(0), m)
+        return mean - x - np.where(x > 0, x * log_softplus(m), 0) + xlogy(x, x)
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the derivative of each entry's loss with respect to ``m``."""
+        from scipy.special import expit
+
+        return expit(m) - x * np.exp(np.minimum(-np.logaddexp(m.dtype.type(0), -m) - log_softplus(m), 0))
+
+
+def log_softplus(m: NDArray[Any]) -> NDArray[Any]:
+    """Give the logarithm of ``log(1 + exp(m))``, which is ``m`` itself far below zero.
+
+    Examples
+    --------
+    >>> log_softplus(np.array([-50.0, np.log(np.e**2 - 1)])).round(6).tolist()
+    [-50.0, 0.693147]
+    """
+    low = m < -30  # where exp(m) is less than the rounding of what would follow it
+    return np.where(low, m, np.log(np.logaddexp(m.dtype.type(0), np.where(low, 0, m))))

@@ -4,14 +4,18 @@ Nothing else in the library imports a loop. Loops run without the interpreter's 
 threads; a part has its own output, and parts are added in a fixed order: as many threads, the same bits.
 """
 
+from lowrank.kernels.conjugate import conjugate_rows
 from lowrank.kernels.counting import WordIndex, chunk_sets, count_tuples, index_words, tuple_work
 from lowrank.kernels.cp import cp_predict, cp_pullback, cp_squared
 from lowrank.kernels.doors import table
 from lowrank.kernels.glove import GloveCells, glove_arrange, glove_epoch
 from lowrank.kernels.lasso import nonnegative_lasso
 from lowrank.kernels.mttkrp import mttkrp, mttkrp_symmetric
+from lowrank.kernels.nonnegative import divergence_rows, hals, nonnegative_rows, simplex_rows
 from lowrank.kernels.poisson import cp_poisson
-from lowrank.kernels.rows import RowEntries, posterior_rows
+from lowrank.kernels.polya_gamma import polya_gamma
+from lowrank.kernels.rows import RandomRows, RowEntries, posterior_rows, row_moments, variational_rows
+from lowrank.kernels.sgd import absent_columns, sgd_cells, sgd_pairs
 from lowrank.kernels.stochastic import (
     RowPenalties,
     Touched,
@@ -28,30 +32,41 @@ from lowrank.kernels.tucker import tucker_core, tucker_predict, tucker_pullback,
 
 __all__ = [
     "GloveCells",
+    "RandomRows",
     "RowEntries",
     "RowPenalties",
     "Touched",
     "WordIndex",
     "absent_cells",
+    "absent_columns",
     "adagrad_rows",
     "adagrad_whole_rows",
     "adam_rows",
     "add_cp_pullback",
     "add_cp_squared",
     "chunk_sets",
+    "conjugate_rows",
     "count_tuples",
     "cp_poisson",
     "cp_predict",
     "cp_pullback",
     "cp_squared",
+    "divergence_rows",
     "glove_arrange",
     "glove_epoch",
+    "hals",
     "index_words",
     "mttkrp",
     "mttkrp_symmetric",
     "nonnegative_lasso",
+    "nonnegative_rows",
+    "polya_gamma",
     "posterior_rows",
     "pull_rows",
+    "row_moments",
+    "simplex_rows",
+    "sgd_cells",
+    "sgd_pairs",
     "table",
     "touch_rows",
     "tucker_core",
@@ -59,4 +74,5 @@ __all__ = [
     "tucker_pullback",
     "tuple_work",
     "unfolding_gram",
+    "variational_rows",
 ]

@@ -1,4 +1,4 @@
-"""One row after another of a factor, given the other: normal equations solved, or sampled from."""
+"""One row after another of a factor, given the others: normal equations solved, sampled from, or kept whole."""
 
 import math
 
@@ -10,53 +10,179 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, last, U):
-    """Set rows first..last of ``U`` to ``A^-1 b + L^-T z`` with ``A = precision + sum c v v' = L L'``.
+def _add_entries(starts, columns, c, y, V, i, block, A, b):
+    """Add ``sum c v v'`` to the lower half of ``A`` and ``sum y v`` to ``b``, four entries at a time.
 
-    ``b = linear + sum y v``; row ``i`` has the entries ``starts[i]:starts[i + 1]``, whose ``v`` are rows of ``V``.
-    ``z`` are rows of ``noise``, which may have none. Returns the first row whose ``A`` is not positive, or -1.
+    The ``v`` of an entry is the product, element by element, of the rows of ``V`` that ``columns`` names.
+    """
+    rank, end = V.shape[1], starts[i + 1]
+    for e0 in range(starts[i], end, 4):
+        for q in range(4):
+            e = e0 + q
+            if e < end:
+                v = V[columns[e, 0]]
+                for r in range(rank):
+                    block[q, r] = v[r]
+                for k in range(1, columns.shape[1]):
+                    v = V[columns[e, k]]
+                    for r in range(rank):
+                        block[q, r] *= v[r]
+            else:
+                block[q, :] = 0
+        last = end - e0 - 1
+        e1, e2, e3 = e0 + min(1, last), e0 + min(2, last), e0 + min(3, last)
+        v0, v1, v2, v3 = block[0], block[1], block[2], block[3]
+        for r in range(rank):
+            w0, w1, w2, w3 = c[e0] * v0[r], c[e1] * v1[r], c[e2] * v2[r], c[e3] * v3[r]
+            row = A[r]
+            for s in range(r + 1):
+                row[s] += w0 * v0[s] + w1 * v1[s] + w2 * v2[s] + w3 * v3[s]
+            b[r] += y[e0] * v0[r] + y[e1] * v1[r] + y[e2] * v2[r] + y[e3] * v3[r]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _factorize(A):
+    """Replace the lower half of ``A`` by its Cholesky factor; say whether it is positive."""
+    for r in range(len(A)):
+        row = A[r]
+        for s in range(r):
+            other = A[s]
+            total = row[s]
+            for q in range(s):
+                total -= row[q] * other[q]
+            row[s] = total / other[s]
+        total = row[r]
+        for q in range(r):
+            total -= row[q] * row[q]
+        if not total > 0:
+            return False
+        row[r] = math.sqrt(total)
+    return True
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _solve(L, b, z):
+    """Replace ``b`` by ``(L L')^-1 b + L'^-1 z``; ``z`` may be empty."""
+    rank = len(L)
+    for r in range(rank):
+        row = L[r]
+        for q in range(r):
+            b[r] -= row[q] * b[q]
+        b[r] /= row[r]
+    for r in range(len(z)):
+        b[r] += z[r]
+    for r in range(rank - 1, -1, -1):
+        row = L[r]
+        b[r] /= row[r]
+        for q in range(r):
+            b[q] -= row[q] * b[r]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, last, U):
+    """Set rows first..last of ``U`` to ``A^-1 b + L'^-1 z`` with ``A = precision + sum c v v' = L L'``.
+
+    ``b = linear + sum y v``; row ``i`` has the entries ``starts[i]:starts[i + 1]``. ``z`` are rows of ``noise``, which
+    may have none. ``U`` may be a part of ``V``. Returns the first row whose ``A`` is not positive, or -1.
     """
     rank = V.shape[1]
-    A = np.empty((rank, rank), np.float64)
-    b = np.empty(rank, np.float64)
+    A, b, block = np.empty((rank, rank)), np.empty(rank), np.empty((4, rank))
+    nothing = noise[:0, 0]
     for i in range(first, last):
         A[:] = precision
         b[:] = linear
-        for e in range(starts[i], starts[i + 1]):
-            v = V[columns[e]]
-            for r in range(rank):
-                scaled = c[e] * v[r]
-                row = A[r]
-                for s in range(r + 1):
-                    row[s] += scaled * v[s]
-                b[r] += y[e] * v[r]
-        for r in range(rank):
-            row = A[r]
-            for s in range(r):
-                other = A[s]
-                total = row[s]
-                for q in range(s):
-                    total -= row[q] * other[q]
-                row[s] = total / other[s]
-            total = row[r]
-            for q in range(r):
-                total -= row[q] * row[q]
-            if not total > 0:
-                return i
-            row[r] = math.sqrt(total)
-        for r in range(rank):
-            row = A[r]
-            for q in range(r):
-                b[r] -= row[q] * b[q]
-            b[r] /= row[r]
-        if len(noise):
-            for r in range(rank):
-                b[r] += noise[i, r]
-        for r in range(rank - 1, -1, -1):
-            b[r] /= A[r, r]
-            row = A[r]
-            for q in range(r):
-                b[q] -= row[q] * b[r]
-        for r in range(rank):
-            U[i, r] = b[r]
+        _add_entries(starts, columns, c, y, V, i, block, A, b)
+        if not _factorize(A):
+            return i
+        _solve(A, b, noise[i] if len(noise) else nothing)
+        U[i, :] = b
     return -1
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _add_moments(starts, columns, c, y, V, S, i, A, b):
+    """Do as ``_add_entries`` for random ``v``: ``v v'`` is expected to be the product of ``v v' + S`` of rows."""
+    rank = V.shape[1]
+    for e in range(starts[i], starts[i + 1]):
+        first = columns[e, 0]
+        if columns.shape[1] == 1:
+            v, spread = V[first], S[first]
+            for r in range(rank):
+                row, more, scaled = A[r], spread[r], c[e] * v[r]
+                for s in range(r + 1):
+                    row[s] += scaled * v[s] + c[e] * more[s]
+                b[r] += y[e] * v[r]
+            continue
+        for r in range(rank):
+            row = A[r]
+            mean = y[e]
+            for k in range(columns.shape[1]):
+                mean *= V[columns[e, k], r]
+            b[r] += mean
+            for s in range(r + 1):
+                product = c[e]
+                for k in range(columns.shape[1]):
+                    at = columns[e, k]
+                    product *= V[at, r] * V[at, s] + S[at, r, s]
+                row[s] += product
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _invert(L, X):
+    """Set ``X`` to ``(L L')^-1``."""
+    rank = len(L)
+    for column in range(rank):
+        x = X[column]
+        x[:] = 0
+        x[column] = 1
+        for r in range(column, rank):
+            row = L[r]
+            for q in range(column, r):
+                x[r] -= row[q] * x[q]
+            x[r] /= row[r]
+        for r in range(rank - 1, -1, -1):
+            row = L[r]
+            x[r] /= row[r]
+            for q in range(r):
+                x[q] -= row[q] * x[r]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def variational_rows(starts, columns, c, y, V, S, precision, linear, first, last, U, C):
+    """Set rows first..last of ``U`` to means and ``C`` to covariances of normal distributions.
+
+    Rows of ``V`` are random with covariances ``S``; see ``posterior_rows`` for the rest. ``U`` and ``C`` may be parts
+    of ``V`` and ``S``. Returns the first row whose matrix is not positive, or -1.
+    """
+    rank = V.shape[1]
+    A, b, nothing = np.empty((rank, rank)), np.empty(rank), np.empty(0)
+    for i in range(first, last):
+        A[:] = precision
+        b[:] = linear
+        _add_moments(starts, columns, c, y, V, S, i, A, b)
+        if not _factorize(A):
+            return i
+        _solve(A, b, nothing)
+        U[i, :] = b
+        _invert(A, C[i])
+    return -1
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def moments(indices, V, S, first, last, mean, square):
+    """Give mean and expected square of ``sum_r prod_k v_kr``, the ``v`` random rows of ``V`` with covariances ``S``."""
+    rank, order = V.shape[1], indices.shape[1]
+    for e in range(first, last):
+        mean[e] = 0
+        square[e] = 0
+        for r in range(rank):
+            product = 1.0
+            for k in range(order):
+                product *= V[indices[e, k], r]
+            mean[e] += product
+            for s in range(r + 1):
+                product = 1.0 if r == s else 2.0
+                for k in range(order):
+                    at = indices[e, k]
+                    product *= V[at, r] * V[at, s] + S[at, r, s]
+                square[e] += product

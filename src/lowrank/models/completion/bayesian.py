@@ -9,11 +9,15 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from lowrank import resources
-from lowrank.errors import InputError, check_int
-from lowrank.kernels import RowEntries
+from lowrank.data import Entries
+from lowrank.errors import check_int
+from lowrank.forms import CP
+from lowrank.losses import Squared
 from lowrank.models.completion.ratings import cells_of, pairs
-from lowrank.progress import tracked
-from lowrank.solvers.gibbs import Draw, Priors, gibbs
+from lowrank.objective import Term
+from lowrank.solvers.chain import Average, Chain
+from lowrank.solvers.gibbs import Draw, Priors
+from lowrank.solvers.linked import Linked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -30,24 +34,25 @@ class BayesianMatrixFactorization(BaseEstimator):  # type: ignore[misc]
     r"""Two factors drawn again and again from their distribution given the known cells (:mod:`lowrank.solvers.gibbs`).
 
     The mean of the known cells is taken out first. Predictions are means over draws; their spread, with the noise, is
-    the uncertainty.
+    the uncertainty. Several tables: :class:`~lowrank.models.relations.bayesian.BayesianFactorization`.
 
     Parameters
     ----------
     rank : int
     burn_in, draws : int
-        Sweeps before draws are kept, and draws that are kept.
-    thin : int
-        Sweeps for each draw that is kept.
+        Sweeps before draws are kept, and draws that are made.
+    kept : int
+        Draws kept at most, evenly spread over those made.
     seed : int, optional
     threads : int, optional
         All cores by default; the result does not depend on them.
 
     Attributes
     ----------
-    row_draws_, column_draws_ : float32 ndarray of shape (draws, rows, rank) and (draws, columns, rank)
-    noise_ : ndarray of shape (draws,)
-        Standard deviation of the noise, by draw.
+    chain_ : Chain
+        Its ``draws`` are those kept.
+    noise_ : float
+        Standard deviation of the noise, the mean over draws.
     mean_ : float
         Of the known cells.
     known_rows_, known_columns_ : ndarray of bool
@@ -76,14 +81,14 @@ class BayesianMatrixFactorization(BaseEstimator):  # type: ignore[misc]
         *,
         burn_in: int = 20,
         draws: int = 80,
-        thin: int = 1,
+        kept: int = 100,
         seed: int | None = None,
         threads: int | None = None,
     ) -> None:
         self.rank = rank
         self.burn_in = burn_in
         self.draws = draws
-        self.thin = thin
+        self.kept = kept
         self.seed = seed
         self.threads = threads
 
@@ -101,24 +106,26 @@ class BayesianMatrixFactorization(BaseEstimator):  # type: ignore[misc]
             If there is no known cell, one is given twice, or a parameter is out of range.
         """
         del y
-        for name, low in (("rank", 1), ("burn_in", 0), ("draws", 1), ("thin", 1)):
+        for name, low in (("rank", 1), ("burn_in", 0), ("draws", 1), ("kept", 1)):
             check_int(name, getattr(self, name), low=low)
         threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
         cells, rng = cells_of(X), np.random.default_rng(self.seed)
         self.mean_ = float(cells.values.mean())
-        sides = [
-            RowEntries(c.starts, c.columns, np.ones(len(c.values)), c.values - self.mean_)
-            for c in (cells, cells.turned())
-        ]
-        U, V = (0.1 * rng.standard_normal((size, self.rank)) for size in cells.shape)
-        chain = gibbs(sides[0], sides[1], Draw(U, V, 1.0), priors=Priors(), rng=rng, threads=threads)
-        kept = self._kept(chain)
-        self.row_draws_, self.column_draws_ = (
-            np.stack([getattr(one, side) for one in kept]).astype(np.float32) for side in "UV"
-        )
-        self.noise_ = np.array([one.alpha for one in kept]) ** -0.5
-        self.known_rows_, self.known_columns_ = (np.diff(side.starts) > 0 for side in sides)
-        return self
+        indices = np.column_stack([cells.rows, cells.columns])
+        entries = Entries(indices, cells.values - self.mean_, cells.shape, unlisted="missing")
+        self._linked = Linked([Term(entries, CP(), Squared(), (0, 1))], cells.shape, biased=[False])
+        start = Draw(self._linked.start(self.rank, rng, scale=0.1), np.ones(1))
+        self.chain_ = Chain(self._linked, start, rng, priors=Priors(), kept=self.kept, threads=threads)
+        self._noise = Average()
+        self.known_rows_, self.known_columns_ = (counts > 0 for counts in self._linked.counts)
+        self.chain_.run(self.draws, burn_in=self.burn_in, seen=self._seen)
+        return self._finished()
+
+    def more(self, draws: int) -> Self:
+        """Go on where the draws ended: as if ``draws`` had been that many more."""
+        check_is_fitted(self)
+        self.chain_.run(check_int("draws", draws, low=1), seen=self._seen)
+        return self._finished()
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Give the expected values of cells, known or not."""
@@ -127,31 +134,17 @@ class BayesianMatrixFactorization(BaseEstimator):  # type: ignore[misc]
     def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
         """Give the expected values of cells and their standard deviations."""
         check_is_fitted(self)
-        i, j = pairs(rows, columns, (self.row_draws_.shape[1], self.column_draws_.shape[1]))
-        total, squares = np.zeros(len(i)), np.zeros(len(i))
-        for U, V in zip(self.row_draws_, self.column_draws_, strict=True):
-            m = np.einsum("nr,nr->n", U[i], V[j], dtype=float)
-            total += m
-            squares += m**2
-        number = len(self.row_draws_)
-        mean = total / number
-        variance = np.maximum(squares / number - mean**2, 0) + (self.noise_**2).mean()
-        return Prediction(self.mean_ + mean, np.sqrt(variance))
+        i, j = pairs(rows, columns, (self._linked.sizes[0], self._linked.sizes[1]))
+        average = Average()
+        for draw in self.chain_.draws:
+            stack, offsets = draw.state
+            U, V = (self._linked.factor(stack, s) for s in (0, 1))
+            average.add(offsets[0] + np.einsum("nr,nr->n", U[i], V[j], dtype=float))
+        return Prediction(self.mean_ + average.mean, np.sqrt(average.variance + self.noise_**2))
 
-    def _kept(self, chain: Any) -> list[Draw]:
-        """Run the chain, and keep what is to be kept."""
-        kept: list[Draw] = []
-        sweeps = self.burn_in + self.draws * self.thin
-        self.interrupted_ = False
-        try:
-            for sweep in tracked(range(1, sweeps + 1), "drawing", total=sweeps):
-                state = next(chain)
-                if sweep > self.burn_in and (sweep - self.burn_in) % self.thin == 0:
-                    kept.append(state)
-        except KeyboardInterrupt:
-            if not kept:
-                raise
-            self.interrupted_ = True
-        if not all(np.isfinite(one.U).all() and np.isfinite(one.V).all() for one in kept[-1:]):
-            raise InputError("the draws are not finite; scale the values of the matrix")
-        return kept
+    def _seen(self, draw: Draw) -> None:
+        self._noise.add(draw.alphas**-0.5)
+
+    def _finished(self) -> Self:
+        self.noise_, self.interrupted_ = float(self._noise.mean[0]), self.chain_.interrupted
+        return self

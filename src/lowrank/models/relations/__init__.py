@@ -1,0 +1,1 @@
+"""Relations between typed entities: tables that share their rows and columns."""

@@ -1,0 +1,151 @@
+"""What models of a database have in common: fitting to its tables, predictions, neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from lowrank import resources
+from lowrank.errors import InputError, check_int, check_number
+from lowrank.models.relations.database import Database
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lowrank.models.relations.tables import Relation
+    from lowrank.solvers.linked import Linked, State
+
+    Array = NDArray[Any]
+
+
+class Prediction(NamedTuple):
+    """Expected values of cells in the units of their table, and standard deviations.
+
+    Of truth values the mean is a probability, and the deviation that of the log-odds; of counts, that of ``m`` before
+    the softplus. Of numbers it holds the noise.
+    """
+
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+
+
+class DatabaseModel(BaseEstimator):  # type: ignore[misc]
+    """A model of all tables of a database at once.
+
+    Attributes
+    ----------
+    database_ : Database
+    factors_ : dict of str to ndarray of shape (entities, rank)
+        By type.
+    offsets_ : dict of str to ndarray
+        By relation: its intercept, then the biases of its modes, if it has them.
+    unobserved_ : dict of str to bool ndarray
+        Entities that no table mentions; what is said of them is what the prior expects.
+    """
+
+    rank: int
+    seed: int | None
+    threads: int | None
+
+    def _prepare(self, database: Database | Mapping[str, Relation]) -> tuple[Linked, np.random.Generator, int]:
+        """Check parameters, and arrange the tables."""
+        check_int("rank", self.rank, low=1)
+        threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
+        self.database_ = database if isinstance(database, Database) else Database(database)
+        rng = np.random.default_rng(self.seed)
+        self._linked = self.database_.linked(rng)
+        return self._linked, rng, threads
+
+    def _keep_state(self, state: State) -> None:
+        """Keep factors and biases under their names."""
+        linked, database = self._linked, self.database_
+        self.factors_ = {e: linked.factor(state[0], s).copy() for s, e in enumerate(database.sizes)}
+        self.offsets_ = {name: state[1 + t] for t, name in enumerate(database.relations)}
+        self.unobserved_ = {}
+        for s, entity in enumerate(database.sizes):
+            weighed = any(entity in one.entities for one in database.relations.values() if one.weighs_zeros)
+            self.unobserved_[entity] = (linked.counts[s] == 0) & (not weighed)
+
+    def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
+        """Give the expected values of cells of a relation: probabilities of truth values, means of counts.
+
+        Parameters
+        ----------
+        relation : str
+        cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
+            Names of entities, or their numbers where the tables number them.
+
+        Raises
+        ------
+        InputError
+            If there is no such relation or entity.
+        """
+        check_is_fitted(self)
+        indices = self.database_.locate(relation, cells)
+        return self._in_units(relation, self._at(relation, indices, self.factors_, self.offsets_[relation]))
+
+    def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
+        """Give the entities of a type whose factors point most nearly as those of one, with the cosine.
+
+        Raises
+        ------
+        InputError
+            If the type or the entity is unknown.
+        """
+        check_is_fitted(self)
+        check_int("n", n, low=1)
+        at = int(self.database_.number(entity, np.asarray([name]))[0])
+        U = self.factors_[entity]
+        lengths = np.linalg.norm(U, axis=1)
+        cosines = U @ U[at] / np.maximum(lengths * lengths[at], np.finfo(float).tiny)
+        cosines[at] = -np.inf
+        names = self.database_.names[entity]
+        best = np.argsort(-cosines, kind="stable")[: min(n, len(U) - 1)]
+        return [(int(i) if names is None else names[i].item(), float(cosines[i])) for i in best]
+
+    def _at(self, relation: str, indices: Array, factors: Mapping[str, Array], offsets: Array) -> NDArray[np.float64]:
+        """Give ``m`` of cells."""
+        entities = self.database_.relations[relation].entities
+        product = np.prod([factors[e][i] for e, i in zip(entities, indices.T, strict=True)], axis=0, dtype=float)
+        return np.asarray(product.sum(axis=1) + self._biases(relation, indices, offsets))
+
+    def _biases(self, relation: str, indices: Array, offsets: Array) -> Array:
+        total = np.full(len(indices), offsets[0], float)
+        if len(offsets) > 1:
+            start = 1
+            for entity, index in zip(self.database_.relations[relation].entities, indices.T, strict=True):
+                total += offsets[start + index]
+                start += self.database_.sizes[entity]
+        return total
+
+    def _in_units(self, relation: str, m: Array, variance: Array | float = 0.0) -> NDArray[np.float64]:
+        """Give the expected value of cells given the mean and the variance of ``m``."""
+        loss = self.database_.relations[relation].loss
+        centre, scale = self.database_.units[relation]
+        if loss == "logistic":  # the probit approximation of the expected sigmoid (MacKay, 1992)
+            return np.asarray(expit(m / np.sqrt(1 + np.pi * variance / 8)))
+        if loss == "poisson":
+            return np.logaddexp(0.0, m)
+        return np.asarray(centre + scale * m)
+
+
+def check_prior(name: str, values: float | Mapping[str, float], types: Mapping[str, int]) -> list[float]:
+    """Give a number for each type of entity, from one for all or some by type.
+
+    Raises
+    ------
+    InputError
+        If a type is unknown, or a number is not positive.
+    """
+    if not isinstance(values, Mapping):
+        return [check_number(name, values, above=True)] * len(types)
+    if wrong := [entity for entity in values if entity not in types]:
+        raise InputError(f"{name}: there is no entity type {wrong[0]!r}; there are {', '.join(types)}")
+    if lacking := [entity for entity in types if entity not in values]:
+        raise InputError(f"{name}: there is no number for {lacking[0]!r}")
+    return [check_number(name, values[entity], above=True) for entity in types]

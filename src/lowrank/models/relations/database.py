@@ -1,0 +1,173 @@
+"""A database of relations: entities numbered across its tables, cells checked, values in units of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lowrank.data import Entries
+from lowrank.errors import InputError
+from lowrank.forms import CP
+from lowrank.models.relations.cells import cells_in, ordered
+from lowrank.models.relations.names import collect, numbers_of
+from lowrank.models.relations.negatives import with_negatives
+from lowrank.models.relations.tables import LOSSES, Relation
+from lowrank.objective import Term
+from lowrank.solvers.linked import Linked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from lowrank.models.relations.cells import Cells
+
+    Array = NDArray[Any]
+
+
+class Units(NamedTuple):
+    """Values of a table are ``centre + scale * m``; both are fixed before the fit."""
+
+    centre: float
+    scale: float
+
+
+class Database:
+    """Relations with named types of entities.
+
+    Parameters
+    ----------
+    relations : mapping of str to Relation
+    entities : mapping of str to sequence, optional
+        Names of all entities of a type, in order; types left out consist of what tables name. Entities that no table
+        mentions are allowed here: they get what the prior expects, and are flagged.
+
+    Attributes
+    ----------
+    names : dict of str to ndarray or None
+        Names of the entities of each type; None where tables number them.
+    sizes : dict of str to int
+
+    Raises
+    ------
+    InputError
+        If a relation names an unknown type, types are numbered in one table and named in another, a cell is given twice
+        with different values, or relates an entity with itself.
+
+    Examples
+    --------
+    >>> likes = {"user": ["ann", "ann", "bob"], "film": ["Alien", "Brazil", "Alien"], "stars": [5, 3, 4]}
+    >>> kinds = {"film": ["Alien", "Brazil"], "genre": ["horror", "satire"]}
+    >>> database = Database(
+    ...     {
+    ...         "likes": Relation(likes, ("user", "film"), value="stars"),
+    ...         "kinds": Relation(kinds, ("film", "genre"), loss="logistic", unlisted="zero"),
+    ...     }
+    ... )
+    >>> database.sizes
+    {'user': 2, 'film': 2, 'genre': 2}
+    """
+
+    def __init__(
+        self, relations: Mapping[str, Relation], *, entities: Mapping[str, Sequence[Any]] | None = None
+    ) -> None:
+        if not isinstance(relations, Mapping) or not relations:
+            raise InputError("a database needs relations by name")
+        self.relations = dict(relations)
+        cells = {name: cells_in(name, relation) for name, relation in self.relations.items()}
+        self.names: dict[str, Array | None] = {}
+        self.sizes: dict[str, int] = {}
+        types = dict.fromkeys(entity for relation in self.relations.values() for entity in relation.entities)
+        given = {} if entities is None else {entity: np.asarray(names) for entity, names in entities.items()}
+        if unused := [entity for entity in given if entity not in types]:
+            raise InputError(f"no relation names the entity type {unused[0]!r}; there are {', '.join(types)}")
+        for entity in types:
+            self.names[entity], self.sizes[entity] = collect(entity, self.relations, cells, given=given.get(entity))
+        self.units: dict[str, Units] = {}
+        self._cells = {name: self._entries(name, cells[name]) for name in self.relations}
+
+    def linked(self, rng: np.random.Generator) -> Linked:
+        """Arrange the tables for a solver; sampled zeros, where there are any, are new ones."""
+        types = list(self.sizes)
+        terms = []
+        for name, relation in self.relations.items():
+            entries = self._cells[name]
+            if relation.unlisted == "zero" and not relation.weighs_zeros:
+                entries = with_negatives(entries, relation, rng)
+            slots = tuple(types.index(entity) for entity in relation.entities)
+            z = relation.zero_weight if relation.weighs_zeros else 0.0
+            terms.append(Term(entries, CP(), LOSSES[relation.loss], slots, weight=relation.weight, zero_weight=z))
+        return Linked(terms, list(self.sizes.values()), biased=[one.biased for one in self.relations.values()])
+
+    def locate(self, name: str, cells: Any) -> Array:
+        """Give the numbers of the entities of cells of a relation, shape (n, order).
+
+        Parameters
+        ----------
+        name : str
+            A relation.
+        cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
+            Names, or numbers where its tables number entities.
+
+        Raises
+        ------
+        InputError
+            If there is no such relation, or an entity is unknown.
+        """
+        if name not in self.relations:
+            raise InputError(f"there is no relation {name!r}; there are {', '.join(self.relations)}")
+        relation = self.relations[name]
+        if hasattr(cells, "keys"):
+            columns = [np.asarray(cells[column]) for column in relation.columns or relation.entities]
+        else:
+            rows = [tuple(row) for row in cells]
+            if any(len(row) != len(relation.entities) for row in rows):
+                raise InputError(f"{name}: a cell names {len(relation.entities)} entities")
+            columns = [np.asarray(column) for column in zip(*rows, strict=True)] or [np.zeros(0, int)] * len(
+                relation.entities
+            )
+        return np.column_stack([self.number(e, column) for e, column in zip(relation.entities, columns, strict=True)])
+
+    def number(self, entity: str, names: Array) -> NDArray[np.int64]:
+        """Give the numbers of entities of a type.
+
+        Raises
+        ------
+        InputError
+            If the type or one of them is unknown.
+        """
+        if entity not in self.sizes:
+            raise InputError(f"there is no entity type {entity!r}; there are {', '.join(self.sizes)}")
+        return numbers_of(entity, names, known=self.names[entity], size=self.sizes[entity])
+
+    def _entries(self, name: str, cells: Cells) -> Entries:
+        """Give cells by number and values in units of the model; refuse contradictions."""
+        relation = self.relations[name]
+        indices = np.column_stack(
+            [
+                column if size is not None else self.number(entity, column)
+                for entity, column, size in zip(relation.entities, cells.columns, cells.sizes, strict=True)
+            ]
+        )
+        repeated = len(set(relation.entities)) < len(relation.entities)
+        if repeated:
+            indices = ordered(name, relation.entities, indices)
+        indices, first, inverse = np.unique(indices, axis=0, return_index=True, return_inverse=True)
+        values, weights = cells.values[first], cells.weights[first]
+        if (other := np.flatnonzero(values[inverse.ravel()] != cells.values)).size:
+            at = [column[other[0]] for column in cells.columns]
+            raise InputError(f"{name}: the cell {tuple(map(str, at))} has several values; take their mean, or the last")
+        self.units[name] = _units(relation, values)
+        centre, scale = self.units[name]
+        shape = tuple(self.sizes[entity] for entity in relation.entities)
+        kept = None if (weights == 1).all() else weights
+        return Entries(indices, (values - centre) / scale, shape, kept, unlisted=relation.unlisted)
+
+
+def _units(relation: Relation, values: Array) -> Units:
+    if relation.loss not in {"squared", "huber"}:
+        return Units(0.0, 1.0)
+    centre = 0.0 if relation.weighs_zeros else float(values.mean())
+    return Units(centre, float(np.sqrt(np.mean((values - centre) ** 2))) or 1.0)

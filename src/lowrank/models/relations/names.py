@@ -1,0 +1,91 @@
+"""Entities of a type: collected from all tables that mention them, and numbered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowrank.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from lowrank.models.relations.cells import Cells
+    from lowrank.models.relations.tables import Relation
+
+    Array = NDArray[Any]
+
+
+def collect(
+    entity: str, relations: Mapping[str, Relation], cells: Mapping[str, Cells], *, given: Array | None
+) -> tuple[Array | None, int]:
+    """Give the names of all entities of a type, None where tables number them, and how many there are.
+
+    Parameters
+    ----------
+    entity : str
+        The type.
+    relations, cells : mapping
+        By name.
+    given : ndarray, optional
+        Their names, where the user says.
+
+    Raises
+    ------
+    InputError
+        If tables contradict one another or what is given.
+    """
+    modes = [(name, d) for name, one in relations.items() for d, other in enumerate(one.entities) if other == entity]
+    sizes = {name: size for name, d in modes if (size := cells[name].sizes[d]) is not None}
+    tables = [name for name, _ in modes if name not in sizes]
+    named = [cells[name].columns[d] for name, d in modes if name not in sizes]
+    if len(set(sizes.values())) > 1:
+        raise InputError(f"{entity}: tables number different amounts of them: {sizes}")
+    if sizes and named and given is None:
+        raise InputError(f"{entity}s are numbered in {next(iter(sizes))!r} and named in {tables[0]!r}")
+    if sizes and given is not None and set(sizes.values()) != {len(given)}:
+        raise InputError(f"{entity}: {len(given)} are named, tables number {next(iter(sizes.values()))}")
+    if given is None and not named:
+        return None, next(iter(sizes.values()))
+    everything = named if given is None else [*named, given]
+    if len({array.dtype.kind == "U" for array in everything}) > 1:
+        raise InputError(f"{entity}s are named by text in one table and by numbers in another")
+    names = np.unique(np.concatenate(named)) if given is None else given
+    if len(np.unique(names)) < len(names):
+        raise InputError(f"{entity}: a name is given twice")
+    return names, len(names)
+
+
+def numbers_of(entity: str, names: Array, *, known: Array | None, size: int) -> NDArray[np.int64]:
+    """Give the numbers of some entities of a type.
+
+    Parameters
+    ----------
+    entity : str
+        The type.
+    names : ndarray of shape (n,)
+        Names; or numbers, where none are known.
+    known : ndarray of shape (size,), optional
+        The names of all.
+    size : int
+
+    Raises
+    ------
+    InputError
+        If one is unknown.
+    """
+    if known is None:
+        if len(names) and (names.dtype.kind not in "iu" or not 0 <= names.min() <= names.max() < size):
+            raise InputError(f"{entity}s are numbered from 0 to {size - 1}; got {names.min()} to {names.max()}")
+        return names.astype(np.int64)
+    if len(names) and (names.dtype.kind == "U") != (known.dtype.kind == "U"):
+        kind = "text" if known.dtype.kind == "U" else "numbers"
+        raise InputError(f"{entity}s are named by {kind}; got {names[0].item()!r}")
+    order = np.argsort(known, kind="stable")
+    found = order[np.minimum(np.searchsorted(known, names, sorter=order), size - 1)]
+    if len(names) and (wrong := np.flatnonzero(known[found] != names)).size:
+        raise InputError(f"there is no {entity} {names[wrong[0]].item()!r}")
+    return np.asarray(found, np.int64)

@@ -1,0 +1,121 @@
+"""A chain of draws that is run, thinned, averaged and gone on with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lowrank.errors import InputError
+from lowrank.progress import tracked
+from lowrank.solvers.gibbs import Draw, Priors, gibbs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from lowrank.solvers.linked import Linked
+
+
+class Average:
+    """Mean and variance of numbers that come one draw after another, none of them kept.
+
+    Examples
+    --------
+    >>> average = Average()
+    >>> for draw in ([1.0, 5.0], [3.0, 5.0]):
+    ...     average.add(draw)
+    >>> average.mean.tolist(), average.variance.tolist()
+    ([2.0, 5.0], [1.0, 0.0])
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean: NDArray[np.float64] = np.zeros(0)
+        self._squares: NDArray[np.float64] = np.zeros(0)
+
+    def add(self, values: ArrayLike) -> None:
+        """Add a draw (Welford, 1962)."""
+        x = np.asarray(values, float)
+        if not self.count:
+            self.mean, self._squares = np.zeros_like(x), np.zeros_like(x)
+        self.count += 1
+        away = x - self.mean
+        self.mean = self.mean + away / self.count
+        self._squares = self._squares + away * (x - self.mean)
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """Over the draws so far."""
+        return np.asarray(self._squares / max(self.count, 1))
+
+
+class Chain:
+    """Draws of the factors of linked tables.
+
+    Parameters
+    ----------
+    linked : Linked
+    start : Draw
+    rng : Generator
+        It belongs to the chain from now on.
+    priors : Priors
+    kept : int
+        Draws kept at most, evenly spread over those that were made.
+    threads : int
+        The draws do not depend on them.
+
+    Attributes
+    ----------
+    last : Draw
+    draws : list of Draw
+        Those kept, in single precision.
+    sweeps, made : int
+        Sweeps so far, and those of them that were no burn-in.
+    interrupted : bool
+        Whether Ctrl-C ended the last run.
+    """
+
+    def __init__(
+        self, linked: Linked, start: Draw, rng: np.random.Generator, *, priors: Priors, kept: int, threads: int
+    ) -> None:
+        self.last, self._rng = start, rng
+        self._solver = gibbs(linked, start, priors=priors, rng=rng, threads=threads)
+        self._kept, self._every = kept, 1
+        self.draws: list[Draw] = []
+        self.sweeps = self.made = 0
+        self.interrupted = False
+
+    def run(self, draws: int, *, burn_in: int = 0, seen: Callable[[Draw], None]) -> None:
+        """Make sweeps, then draws, and show each of the latter to ``seen``. Ctrl-C keeps those made.
+
+        Raises
+        ------
+        InputError
+            If a draw is not finite.
+        """
+        self.interrupted = False
+        try:
+            for sweep in tracked(range(burn_in + draws), "drawing", total=burn_in + draws):
+                last = next(self._solver)
+                if not all(np.isfinite(part).all() for part in (*last.state, last.alphas)):
+                    raise InputError(f"draw {self.sweeps + 1} is not finite; scale the values")
+                self.last = last
+                self.sweeps += 1
+                if sweep >= burn_in:
+                    self._keep(last)
+                    seen(last)
+        except KeyboardInterrupt:
+            if not self.made:
+                raise
+            self.interrupted = True
+
+    def _keep(self, draw: Draw) -> None:
+        """Keep every so-manieth draw; where there are too many, drop every second."""
+        if self._kept and self.made % self._every == 0:
+            self.draws.append(Draw([part.astype(np.float32) for part in draw.state], draw.alphas.copy()))
+            if len(self.draws) > self._kept:
+                self.draws = self.draws[::2]
+                self._every *= 2
+        self.made += 1
