@@ -296,7 +296,7 @@ def test_draws_are_refused_for_other_losses():
 
 def fitted(linked, *, rank=3, sweeps=200):
     prior = GammaPrior()
-    start = beliefs(linked, rank, np.random.default_rng(0), prior=prior)
+    start = beliefs(linked, rank, np.random.default_rng(0), prior=prior, threads=1)
     return run(variational(linked, start, prior=prior, threads=2), max_iter=sweeps, tol=0)
 
 
@@ -339,7 +339,7 @@ def test_the_bound_lies_below_the_evidence():
     linked = Linked(
         [Term(Entries(np.array([[0, 0]]), np.array([x]), (1, 1)), CP(), Squared(), (0, 1))], (1, 1), biased=[False]
     )
-    start = beliefs(linked, 1, np.random.default_rng(0), prior=prior)
+    start = beliefs(linked, 1, np.random.default_rng(0), prior=prior, threads=1)
     result = run(variational(linked, start, prior=prior, threads=1), max_iter=500, tol=0)
     grid = np.linspace(-8, 8, 801)
     u, v = np.meshgrid(grid, grid)

@@ -1,18 +1,45 @@
-"""Non-negative factorization of tables of documents and words."""
+"""Topics: non-negative factors, mixtures, anchors, sparse topics, what they are worth, and their number."""
+
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import nnls
 from scipy.sparse import csr_array
 from sklearn import decomposition
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
 
-from lowrank import InputError
+from lowrank import InputError, plots
+from lowrank.kernels import RowEntries, divergence_rows, hals, nonnegative_lasso, nonnegative_rows, simplex_rows
+from lowrank.metrics.topics import (
+    c_v_coherence,
+    completion_perplexity,
+    diversity,
+    halves,
+    in_documents,
+    in_windows,
+    npmi_coherence,
+    stability,
+)
+from lowrank.models.topics.anchors import AnchorTopics, co_occurrence
+from lowrank.models.topics.choose import Choice, best, choose_rank, held_out_perplexity
+from lowrank.models.topics.lda import LDA
 from lowrank.models.topics.nmf import NMF
+from lowrank.models.topics.plsa import PLSA
+from lowrank.models.topics.rlsi import RLSI
+from lowrank.models.topics.text import TextTopics
+from lowrank.solvers.mixture import Mixture
+from lowrank.solvers.nonnegative import Divergence, cells_of
+from lowrank.text.corpus import Corpus
+from lowrank.text.documents import document_table, table_of_texts
+from lowrank.text.tokens import Tokenizer
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:Maximum number of iterations")
 LOSSES = ("squared", "kl")
+EVERY_LOSS = (*LOSSES, 0.5, 1.5)
 
 
 def table(n=30, m=20, rank=3, seed=0, noise=0.0):
@@ -22,22 +49,28 @@ def table(n=30, m=20, rank=3, seed=0, noise=0.0):
     return W @ H + noise * rng.random((n, m))
 
 
-def divergence(x, m, loss):
+def divergence(x, m, loss, weights=1.0):
     """The objective, cell by cell."""
-    if loss == "squared":
-        return ((x - m) ** 2).sum() / 2
-    known = x > 0
-    return (x[known] * np.log(x[known] / m[known])).sum() - x.sum() + m.sum()
+    beta = {"squared": 2.0, "kl": 1.0}.get(loss, loss)
+    if beta == 1:
+        cells = m - x + np.where(x > 0, x * np.log(np.where(x > 0, x, 1) / np.maximum(m, 1e-300)), 0)
+    elif beta == 0:
+        cells = x / m - np.log(x / m) - 1
+    else:
+        m = np.maximum(m, 1e-12)
+        cells = (x**beta + (beta - 1) * m**beta - beta * x * m ** (beta - 1)) / (beta * (beta - 1))
+    return (weights * cells).sum()
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 999), st.integers(1, 4), st.sampled_from(LOSSES), st.sampled_from([0.0, 0.1]))
+@given(st.integers(0, 999), st.integers(1, 4), st.sampled_from(EVERY_LOSS), st.sampled_from([0.0, 0.1]))
 def test_no_sweep_raises_the_objective(seed, rank, loss, l1):
     """What is reported falls, and is the objective of the factors."""
     x = table(9, 7, seed=seed, noise=0.1)
     model = NMF(rank, loss=loss, l1_W=l1, l1_H=l1, max_iter=20, tol=0, seed=seed, threads=1).fit(x)
     steps = np.diff(model.history_)
     assert (steps <= 1e-5 * abs(model.history_[0])).all()
+    assert model.history_[-1] < model.history_[0]
     W, H = model.row_factors_.astype(float), model.components_.astype(float)
     assert min(W.min(), H.min()) >= 0
     total = divergence(x.astype(np.float32).astype(float), W @ H, loss) + l1 * (W.sum() + H.sum())
@@ -108,10 +141,15 @@ def test_rows_are_transformed_alone(loss):
 @pytest.mark.parametrize(
     ("how", "x", "fault"),
     [
-        ({}, [[1.0, -2.0], [0.0, 1.0]], "must not be negative; row 0 holds -2"),
+        ({}, [[1.0, -2.0], [0.0, 1.0]], "Negative values in data cannot be used; row 0 holds -2"),
         ({}, np.zeros((3, 2)), "every value is zero"),
         ({"rank": 0}, table(), "rank must be"),
         ({"loss": "hinge"}, table(), "loss must be"),
+        ({"loss": 3.0}, table(), "loss must be"),
+        ({"loss": 0}, table(), "needs values above zero"),
+        ({"loss": "kl", "l2_W": 1.0}, table(), "are for loss='squared'"),
+        ({"unlisted": "absent"}, table(), "unlisted must be"),
+        ({"init": "ones"}, table(), "init must be"),
         ({"l1_W": -1}, table(), "l1_W must be"),
     ],
 )
@@ -119,3 +157,485 @@ def test_what_cannot_be_factorized(how, x, fault):
     """Negative tables, empty ones, and parameters out of range."""
     with pytest.raises(InputError, match=fault):
         NMF(**{"rank": 2} | how).fit(x)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 999), st.sampled_from([*EVERY_LOSS, 0.0]), st.booleans())
+def test_unknown_cells_do_not_count(seed, loss, dense):
+    """Whatever stands in cells that are unknown, or that have no weight, the objective is that of the others."""
+    rng = np.random.default_rng(seed)
+    x = table(12, 9, seed=seed) + 0.1 + rng.random((12, 9))
+    known, w = rng.random(x.shape) < 0.7, rng.random(x.shape) + 0.1
+    given_x = np.where(known, x, np.nan) if dense else csr_array(np.where(known, x, 0))
+    how = {"loss": loss, "unlisted": "missing", "max_iter": 15, "tol": 0, "seed": seed, "threads": 1}
+    model = NMF(2, **how).fit(given_x, weights=w)
+    assert (np.diff(model.history_) <= 1e-5 * abs(model.history_[0])).all()
+    m = model.row_factors_.astype(float) @ model.components_
+    assert model.history_[-1] == pytest.approx(divergence(x, m, loss, known * w), rel=1e-3, abs=1e-3)
+    without = NMF(2, **how).fit(x, weights=w * known)  # as well left out by a weight of zero
+    np.testing.assert_allclose(without.components_, model.components_, rtol=0.02, atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_zeros_that_count_less(loss):
+    """The weight of cells that are not listed is the same as their weight where they are listed."""
+    x = table(12, 9, noise=0)
+    weights = np.where(x > 0, 2.0, 0.3)
+    how = {"loss": loss, "max_iter": 8, "tol": 0, "seed": 0, "threads": 1}
+    light = NMF(2, zero_weight=0.3, **how).fit(csr_array(x), weights=weights)
+    every = x.copy()
+    listed = NMF(2, unlisted="missing", **how).fit(every, weights=weights)
+    m = light.row_factors_.astype(float) @ light.components_
+    assert light.history_[-1] == pytest.approx(divergence(x, m, loss, weights), rel=1e-3)
+    np.testing.assert_allclose(listed.history_[1:], light.history_[1:], rtol=0.3)
+    plain = NMF(2, **how).fit(x)
+    alike = NMF(2, **how).fit(x, weights=np.ones_like(x))
+    np.testing.assert_allclose(alike.components_, plain.components_, rtol=1e-2, atol=1e-3)
+
+
+def test_unknown_cells_are_found_again():
+    """A table of rank 3 is told from two thirds of its cells, as from all."""
+    rng = np.random.default_rng(0)
+    x = rng.random((40, 3)) @ rng.random((3, 30))
+    known = rng.random(x.shape) < 0.67
+    model = NMF(3, unlisted="missing", max_iter=3000, tol=1e-9, seed=0, threads=1).fit(np.where(known, x, np.nan))
+    error = np.abs(model.row_factors_ @ model.components_ - x)[~known]
+    assert error.mean() < 0.03 * x.mean()
+    row = model.transform(np.where(known, x, np.nan)[:4])
+    np.testing.assert_allclose(row @ model.components_, (model.row_factors_ @ model.components_)[:4], atol=0.02)
+
+
+@pytest.mark.parametrize("init", ["random", "nndsvd"])
+def test_ridges_are_part_of_the_objective(init):
+    """With squared penalties the gradient is zero where factors are positive; either start will do."""
+    x = table(noise=0.2)
+    model = NMF(3, l2_W=0.1, l2_H=0.2, init=init, max_iter=5000, tol=1e-12, seed=0, threads=1).fit(x)
+    W, H = model.row_factors_.astype(float), model.components_.astype(float)
+    for factor, gradient in ((W, (W @ H - x) @ H.T + 0.1 * W), (H, W.T @ (W @ H - x) + 0.2 * H)):
+        assert np.abs(gradient[factor > 1e-3]).max() < 0.005
+        assert gradient.min() > -0.005
+    total = divergence(x, W @ H, "squared") + 0.05 * (W**2).sum() + 0.1 * (H**2).sum()
+    assert model.history_[-1] == pytest.approx(total, rel=1e-4)
+
+
+def listed(x, weights=None, zero_weight=1.0, beta=2.0):
+    """Cells of a table."""
+    return cells_of(csr_array(x.astype(np.float32)), weights, zero_weight=zero_weight, beta=beta)
+
+
+@pytest.mark.parametrize("rank", [1, 5, 12])
+def test_coordinates_of_many_rows_are_those_of_one(rank):
+    """Passes over many rows at a time, over one at a time, and over the cells of a list end at the same place."""
+    rng = np.random.default_rng(rank)
+    x, V = rng.random((150, 20)).astype(np.float32), rng.random((20, rank)).astype(np.float32)
+    start = rng.random((150, rank)).astype(np.float32)
+    together, alone, by_cell = start.copy(), start.copy(), start.copy()
+    value = hals(V.T @ V, x @ V, together, l1=0.1, passes=3, threads=2)
+    nonnegative_lasso(V.T @ V, x @ V, alone, l1=0.1, tol=0.0, sweeps=3, threads=1)
+    entries = RowEntries(csr_array(x).indptr, csr_array(x).indices, np.zeros(x.size), x.ravel())
+    nonnegative_rows(entries, V, by_cell, base=V.T @ V, l1=0.1, passes=3, threads=2)
+    np.testing.assert_allclose(together, alone, atol=1e-4)
+    np.testing.assert_allclose(by_cell, alone, atol=1e-4)
+    assert value == pytest.approx(float((start * (x @ V)).sum()), rel=1e-4)
+
+
+def test_many_passes_solve_the_equations():
+    """Rows end where non-negative least squares of another library do; signed ones where the gradient is penalized."""
+    rng = np.random.default_rng(0)
+    x, V = rng.standard_normal((9, 15)).astype(np.float32), rng.random((15, 4)).astype(np.float32)
+    A = np.ones((9, 4), np.float32)
+    hals(V.T @ V, x @ V, A, passes=500, threads=1)
+    np.testing.assert_allclose(A, [nnls(V.astype(float), row)[0] for row in x], atol=1e-3)
+    hals(V.T @ V, x @ V, A, l1=0.3, signed=True, passes=500, threads=1)
+    slope = A @ (V.T @ V) - x @ V
+    assert np.abs(slope + 0.3 * np.sign(A))[A != 0].max() < 1e-3
+    assert np.abs(slope[A == 0]).max(initial=0) < 0.3 + 1e-3
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.5, 1.0, 1.5])
+def test_products_are_those_of_the_formula(beta):
+    """One pass of the loop is the published update of all cells, and its value the divergence before it."""
+    rng = np.random.default_rng(1)
+    x, V, U = (rng.random(size).astype(np.float32) + 0.1 for size in ((7, 6), (6, 3), (7, 3)))
+    m = U.astype(float) @ V.T
+    power = 1 / (2 - beta) if beta < 1 else 1
+    updated = U * (((x * m ** (beta - 2)) @ V) / ((m ** (beta - 1)) @ V + 0.2)) ** power
+    cells = listed(x, zero_weight=0.0, beta=beta)
+    found = U.copy()
+    value = divergence_rows(
+        cells.entries(), V, found, base=np.zeros(3), beta=beta, floor=1e-12, l1=0.2, passes=1, threads=2
+    )
+    np.testing.assert_allclose(found, updated, rtol=1e-4)
+    assert value + cells.constant(beta) == pytest.approx(divergence(x, m, beta), rel=1e-3, abs=1e-4)
+
+
+def test_rows_on_the_simplex():
+    """No weight can be moved to a smaller slope; rows that are corners are found as such."""
+    rng = np.random.default_rng(0)
+    D = rng.random((6, 20))
+    x = np.vstack([D, rng.random((30, 20)), rng.dirichlet(np.ones(6), 10) @ D])
+    A = np.full((len(x), 6), 1 / 6)
+    assert simplex_rows(D @ D.T, x @ D.T, A, tol=1e-10, threads=2) == 0
+    assert A.min() >= 0
+    np.testing.assert_allclose(A.sum(axis=1), 1, atol=1e-9)
+    slope = A @ (D @ D.T) - x @ D.T
+    worst = np.where(A > 0, slope, -np.inf).max(axis=1) - slope.min(axis=1)
+    assert worst.max() <= 1e-9
+    np.testing.assert_allclose(A[:6], np.eye(6), atol=1e-6)
+    np.testing.assert_allclose(A[36:] @ D, x[36:], atol=1e-6)
+    assert simplex_rows(D @ D.T, x @ D.T, np.full((len(x), 6), 1 / 6), steps=1, threads=1) > 0
+
+
+def test_doors_refuse_what_does_not_fit():
+    """Shapes and types are checked before the loops read."""
+    entries, V = RowEntries(np.array([0, 1]), np.array([2]), np.ones(1), np.ones(1)), np.ones((2, 3), np.float32)
+    U = np.ones((1, 3), np.float32)
+    with pytest.raises(ValueError, match="columns that are rows of V"):
+        nonnegative_rows(entries, V, U, base=np.eye(3), threads=1)
+    with pytest.raises(ValueError, match="contiguous"):
+        hals(np.eye(3), np.ones((1, 3)), U.astype(float), threads=1)
+    with pytest.raises(ValueError, match="beta from 0 to 2"):
+        divergence_rows(entries._replace(columns=np.array([1])), V, U, base=np.ones(3), beta=3, floor=0, threads=1)
+    with pytest.raises(ValueError, match="zeros must be listed"):
+        Divergence(listed(np.ones((2, 2))), beta=1.5, threads=1)
+
+
+def counts(seed=0, documents=60, words=30, rank=3, length=50):
+    """Counts of documents that are mixtures of topics."""
+    rng = np.random.default_rng(seed)
+    phi, theta = rng.dirichlet(np.full(words, 0.2), rank), rng.dirichlet(np.full(rank, 0.3), documents)
+    return np.array([rng.multinomial(length, p / p.sum()) for p in theta @ phi]).astype(float)
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 999), st.integers(1, 4), st.sampled_from([1.0, 0.7]))
+def test_plsa_never_loses_likelihood(seed, rank, temperature):
+    """Factors are distributions; the objective falls, and is the likelihood that the formula gives."""
+    n = counts(seed, 20, 12)
+    model = PLSA(rank, temperature=temperature, max_iter=15, tol=0, seed=seed, threads=1).fit(n)
+    assert (np.diff(model.history_) <= 1e-5 * abs(model.history_[0])).all()
+    W, H = model.row_factors_.astype(float), model.components_.astype(float)
+    for factor in (W, H, model.shares_[None]):
+        np.testing.assert_allclose(factor.sum(axis=1), 1, atol=1e-5)
+    m = np.maximum((W**temperature) @ (H**temperature), 1e-12)
+    assert model.history_[-1] == pytest.approx(-(n * np.log(m)).sum() / temperature, rel=1e-4)
+
+
+def test_plsa_is_nmf_by_divergence():
+    """Half-steps are the same up to scale: documents by their lengths, topics by their share of all words."""
+    rng, n = np.random.default_rng(0), counts().astype(np.float32)
+    P, Q = (rng.random(size).astype(np.float32) for size in ((60, 3), (30, 3)))
+    P /= P.sum(axis=1, keepdims=True)
+    Q /= Q.sum(axis=0)
+    documents, words = (Mixture(csr_array(x), sums=s, threads=1) for x, s in ((n, "rows"), (n.T, "columns")))
+    rows, columns = (Divergence(listed(x, beta=1.0), beta=1.0, threads=1) for x in (n, n.T))
+    for _ in range(5):
+        U = n.sum(axis=1, keepdims=True) * P
+        likelihood, value = documents.improve(P, Q), rows.improve(U, Q)
+        np.testing.assert_allclose(U, n.sum(axis=1, keepdims=True) * P, rtol=1e-3, atol=1e-5)
+        V, before = Q.copy(), words.improve(Q, P)
+        columns.improve(V, U)
+        np.testing.assert_allclose(V / V.sum(axis=0), Q, rtol=1e-3, atol=1e-6)
+        assert before <= likelihood
+        assert value > 0
+
+
+def test_the_end_of_nmf_is_one_of_plsa():
+    """Where divergence is least, W and H give P(z|d), P(w|z) and P(z) by their sums: the model, and no step beyond."""
+    n = counts()
+    model = NMF(3, loss="kl", max_iter=5000, tol=1e-10, seed=0, threads=1).fit(n)
+    W, H = model.row_factors_.astype(float), model.components_.astype(float)
+    A, B = W.sum(axis=0), H.sum(axis=1)
+    assert (A * B).sum() == pytest.approx(n.sum(), rel=1e-3)
+    P, Q = ((W * B) / (W @ B)[:, None]).astype(np.float32), (H.T / B).astype(np.float32)
+    np.testing.assert_allclose(n.sum(axis=1, keepdims=True) * P @ Q.T, W @ H, rtol=0.02, atol=1e-3)
+    P_next, Q_next = P.copy(), Q.copy()
+    Mixture(csr_array(n.astype(np.float32)), sums="rows", threads=1).improve(P_next, Q)
+    Mixture(csr_array(n.T.astype(np.float32)), sums="columns", threads=1).improve(Q_next, P)
+    np.testing.assert_allclose(P_next, P, atol=2e-3)
+    np.testing.assert_allclose(Q_next, Q, atol=2e-3)
+    np.testing.assert_allclose(n.sum(axis=1) @ P / n.sum(), A * B / (A * B).sum(), atol=2e-3)
+
+
+def test_plsa_by_hand():
+    """One step of expectation and maximization, term by term."""
+    n = np.array([[2.0, 1.0], [0.0, 3.0]])
+    P, Q = np.array([[0.6, 0.4], [0.5, 0.5]], np.float32), np.array([[0.7, 0.2], [0.3, 0.8]], np.float32)
+    expected = np.zeros((2, 2))
+    for d, w, z in np.ndindex(2, 2, 2):
+        expected[d, z] += n[d, w] * P[d, z] * Q[w, z] / (P[d] @ Q[w])
+    found = P.copy()
+    Mixture(csr_array(n.astype(np.float32)), sums="rows", threads=1).improve(found, Q)
+    np.testing.assert_allclose(found, expected / expected.sum(axis=1, keepdims=True), rtol=1e-5)
+
+
+def separable(documents=3000, seed=0):
+    """Topics that each have a word of their own, and documents of them."""
+    rng = np.random.default_rng(seed)
+    phi = rng.dirichlet(np.full(20, 0.5), 4)
+    phi = np.hstack([0.1 * np.eye(4), 0.9 * phi])
+    theta = rng.dirichlet(np.full(4, 0.3), documents)
+    return phi, np.array([rng.multinomial(100, p / p.sum()) for p in theta @ phi])
+
+
+def test_anchors_find_planted_topics():
+    """Topics with a word each of their own are found by it, whatever the order, and twice the same."""
+    phi, n = separable()
+    model = AnchorTopics(4, threads=1).fit(csr_array(n))
+    assert sorted(model.anchors_.tolist()) == [0, 1, 2, 3]
+    found = model.components_[np.argsort(model.anchors_)]
+    assert np.abs(found - phi).sum(axis=1).max() < 0.1
+    again = AnchorTopics(4, threads=2).fit(csr_array(n))
+    np.testing.assert_array_equal(again.components_, model.components_)
+    assert model.shares_.sum() == pytest.approx(1)
+    with pytest.raises(InputError, match=r"only \d+ words can be anchors"):
+        AnchorTopics(25, threads=1).fit(csr_array(n))
+
+
+def test_co_occurrence_is_unbiased():
+    """The matrix counts pairs of different places of a document, by hand; it has no diagonal from one place alone."""
+    Q, shares = co_occurrence(csr_array(np.array([[2.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]])))
+    joint = np.array([[2 / 6, 2 / 6, 0], [2 / 6, 0, 0], [0, 0, 0]])
+    joint += np.array([[0, 0, 0], [0, 0, 1 / 2], [0, 1 / 2, 0]])
+    np.testing.assert_allclose(shares, joint.sum(axis=1) / joint.sum())
+    np.testing.assert_allclose(Q.toarray(), joint / joint.sum(axis=1, keepdims=True))
+
+
+@settings(max_examples=15)
+@given(st.integers(0, 999), st.sampled_from([0.01, 0.3]), st.sampled_from([0.01, 1.0]))
+def test_rlsi_never_raises_its_objective(seed, l1, l2):
+    """What is reported falls and is the objective; documents are exact; topics cannot be better one by one."""
+    x = table(20, 15, noise=0.1, seed=seed)
+    model = RLSI(3, l1=l1, l2=l2, max_iter=1000, tol=1e-10, seed=0, threads=1).fit(x)
+    assert (np.diff(model.history_) <= 1e-6 * (x**2).sum()).all()
+    assert model.history_[-1] < model.history_[0]
+    W, H = model.row_factors_.astype(float), model.components_.astype(float)
+    total = ((x - W @ H) ** 2).sum() + l1 * np.abs(H).sum() + l2 * (W**2).sum()
+    assert model.history_[-1] == pytest.approx(total, rel=1e-4, abs=1e-4)
+    np.testing.assert_allclose(model.transform(x), W, atol=2e-3)
+    slope = 2 * W.T @ (W @ H - x)
+    assert np.abs(slope + l1 * np.sign(H))[H != 0].max(initial=0) < 0.05
+    assert np.abs(slope[H == 0]).max(initial=0) < l1 + 0.05
+
+
+def test_lda_is_that_of_another_library():
+    """As many steps of batches give the topics that scikit-learn gives, and so does the fold-in."""
+    n = counts()
+    model = LDA(3, max_iter=4, tol=0, seed=0, threads=1).fit(n)
+    theirs = decomposition.LatentDirichletAllocation(3, max_iter=5, random_state=0).fit(n.astype(np.float32))
+    expected = theirs.components_ / theirs.components_.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.components_, expected, rtol=1e-3)
+    np.testing.assert_allclose(model.transform(n), theirs.transform(n.astype(np.float32)), atol=1e-3)
+    assert all(after < before for before, after in pairwise(model.history_))
+
+
+ENOUGH = {"max_iter": 500, "tol": 1e-6, "seed": 0, "threads": 1}
+ESTIMATORS = [
+    NMF(2, **ENOUGH | {"max_iter": 2000, "tol": 1e-8}),
+    NMF(2, loss="kl", **ENOUGH | {"max_iter": 2000, "tol": 1e-8}),
+    NMF(2, unlisted="missing", **ENOUGH),
+    PLSA(2, **ENOUGH),
+    RLSI(2, **ENOUGH),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: f"{type(e).__name__}-{getattr(e, 'loss', '')}")
+def test_estimators_keep_the_contract(estimator):
+    """The contract of scikit-learn holds."""
+    results = check_estimator(estimator, on_fail=None, on_skip=None)
+    assert [f"{one['check_name']}: {one['exception']}" for one in results if one["status"] == "failed"] == []
+
+
+def window_counts(documents, words, window):
+    """Count windows one by one."""
+    together, total = np.zeros((len(words), len(words))), 0
+    for document in documents:
+        for start in range(max(len(document) - window + 1, 1)):
+            inside = np.array([word in document[start : start + window] for word in words], float)
+            together += np.outer(inside, inside)
+            total += 1
+    return together, total
+
+
+@settings(max_examples=30)
+@given(st.lists(st.lists(st.integers(0, 6), max_size=12), min_size=1, max_size=6), st.integers(1, 8))
+def test_windows_are_counted_as_one_by_one(documents, window):
+    """Also where a word is in a window twice, and where documents are short or empty."""
+    found = in_windows(documents, range(5), window=window)
+    together, total = window_counts(documents, list(range(5)), window)
+    np.testing.assert_array_equal(found.together, together)
+    assert found.windows == total
+
+
+def test_coherence_is_that_of_gensim():
+    """Both measures agree with gensim's to the last digits, on texts that repeat no word in a window."""
+    coherencemodel = pytest.importorskip("gensim.models.coherencemodel")
+    from gensim.corpora import Dictionary
+
+    rng = np.random.default_rng(0)
+    texts = [[f"w{i}" for i in rng.permutation(200)[: rng.integers(1, 180)]] for _ in range(40)]
+    topics = [[f"w{i}" for i in range(k, k + 6)] for k in (0, 8, 16)]
+    words = [word for topic in topics for word in topic]
+    how = {"topics": topics, "texts": texts, "dictionary": Dictionary(texts), "processes": 1}
+    for name, window, ours in (("c_npmi", 10, npmi_coherence), ("c_v", 110, c_v_coherence)):
+        theirs = coherencemodel.CoherenceModel(coherence=name, **how).get_coherence_per_topic()
+        np.testing.assert_allclose(ours(topics, in_windows(texts, words, window=window)), theirs, rtol=1e-9)
+
+
+def test_documents_are_windows_without_end():
+    """Counting in a table is counting in windows as long as documents."""
+    texts = [["a", "b", "a"], ["b", "c"], ["c"]]
+    n = csr_array(np.array([[2.0, 1, 0], [0, 1, 1], [0, 0, 1]]))
+    table_found, text_found = in_documents(n, [0, 1, 2]), in_windows(texts, "abc", window=3)
+    np.testing.assert_array_equal(table_found.together, text_found.together)
+    assert table_found.windows == text_found.windows == 3
+    assert npmi_coherence([[0, 1]], table_found)[0] == pytest.approx(np.log((1 / 3) / (1 / 3 * 2 / 3)) / np.log(3))
+    with pytest.raises(InputError, match="was not counted"):
+        npmi_coherence([[0, 7]], table_found)
+
+
+def test_completion_perplexity_by_hand():
+    """Uniform guesses get the size of the vocabulary, the truth its own; scale does not matter."""
+    hidden = csr_array(np.array([[1.0, 0, 1, 0], [0, 2, 0, 0]]))
+    uniform = completion_perplexity(hidden, np.ones((2, 1)), np.ones((1, 4)), background=np.ones(4))
+    assert uniform == pytest.approx(4)
+    truth = np.array([[0.5, 0, 0.5, 0], [0, 1.0, 0, 0]])
+    exact = completion_perplexity(hidden, 7 * np.eye(2), truth, background=np.ones(4), background_share=0)
+    assert exact == pytest.approx(np.exp(-(2 * np.log(0.5)) / 4))
+    mixed = completion_perplexity(hidden, np.eye(2), truth, background=np.ones(4), background_share=0.2)
+    chances = [0.8 * 0.5 + 0.05, 0.8 * 0.5 + 0.05, 0.85, 0.85]
+    assert mixed == pytest.approx(np.exp(-np.log(chances).mean()))
+    with pytest.raises(InputError, match="no chance at all"):
+        completion_perplexity(hidden, np.ones((2, 1)), truth[:1], background=np.ones(4), background_share=0)
+
+
+@given(st.integers(0, 999))
+def test_halves_are_the_whole(seed):
+    """Each occurrence is seen or hidden, and about half of each document is seen."""
+    n = csr_array(np.random.default_rng(seed).poisson(0.7, (8, 6)).astype(np.float32))
+    seen, hidden = halves(n, seed=seed)
+    np.testing.assert_array_equal((seen + hidden).toarray(), n.toarray())
+    np.testing.assert_array_equal(seen.sum(axis=1), np.ceil(n.sum(axis=1) / 2))
+    assert min(seen.data.min(initial=1), hidden.data.min(initial=1)) >= 1
+
+
+@given(st.integers(0, 999))
+def test_stability_matches_as_well_as_can_be(seed):
+    """No other matching is better; order and scale of topics do not matter."""
+    first, second = np.random.default_rng(seed).random((2, 4, 6))
+    unit = [A / np.linalg.norm(A, axis=1, keepdims=True) for A in (first, second)]
+    cosines = unit[0] @ unit[1].T
+    every = max(cosines[range(4), list(order)].mean() for order in permutations(range(4)))
+    assert stability(first, second) == pytest.approx(every)
+    assert stability(first, 3 * first[::-1]) == pytest.approx(1)
+
+
+def test_diversity_of_words():
+    """Different words by all words."""
+    assert diversity([["a", "b"], ["a", "c"], ["a", "d"]]) == pytest.approx(4 / 6)
+    with pytest.raises(InputError, match="needs topics"):
+        diversity([])
+
+
+SUBJECTS = {"sky": "sun moon star cloud", "law": "court judge trial jury", "sea": "ship wave port sail"}
+
+
+def texts(seed=0, size=90):
+    """Documents of three subjects."""
+    rng, names = np.random.default_rng(seed), list(SUBJECTS)
+    labels = [names[k % 3] for k in range(size)]
+    return [" ".join(["the", *rng.choice(SUBJECTS[label].split(), 12)]) for label in labels], labels
+
+
+@pytest.mark.parametrize("method", ["nmf", "kl", "plsa", "lda", "anchors", "rlsi"])
+def test_text_has_its_topics(method, tmp_path):
+    """Each subject is a topic; documents have the topic of their subject; a saved model is the same model."""
+    documents, labels = texts()
+    model = TextTopics(method, rank=3, min_count=1, seed=0, threads=1).fit(documents)
+    assert sorted(map(sorted, model.top_words(4))) == sorted(sorted(words.split()) for words in SUBJECTS.values())
+    weights = model.transform(documents)
+    groups = {
+        label: {int(k) for k, at in zip(weights.argmax(axis=1), labels, strict=True) if at == label}
+        for label in SUBJECTS
+    }
+    assert sorted(len(group) for group in groups.values()) == [1, 1, 1]
+    model.save(tmp_path / "model")
+    again = TextTopics.load(tmp_path / "model")
+    assert again.top_words() == model.top_words()
+    np.testing.assert_allclose(again.transform(documents), weights, atol=1e-6)
+    index = {word: k for k, word in enumerate(again.words_)}
+    assert held_out_perplexity(again, table_of_texts(texts(1)[0], index, Tokenizer())) < 7
+
+
+def test_damaged_models_are_refused(tmp_path):
+    """A model whose words do not fit, or that lacks a file, is not opened."""
+    TextTopics(rank=3, min_count=1, seed=0).fit(texts()[0]).save(tmp_path / "model")
+    (tmp_path / "model" / "words.json").write_text('["a"]', encoding="utf-8")
+    with pytest.raises(InputError, match="do not fit its words"):
+        TextTopics.load(tmp_path / "model")
+    (tmp_path / "model" / "arrays.safetensors").unlink()
+    with pytest.raises(InputError, match="is damaged"):
+        TextTopics.load(tmp_path / "model")
+
+
+def test_tables_of_text():
+    """A corpus and the same text, word by word, give the same table."""
+    documents = ["A rose is a rose.", "", "Is it? It is!"]
+    corpus = Corpus.build(documents, min_count=1)
+    index = {word: k for k, word in enumerate(corpus.vocabulary.words)}
+    tables = [document_table(corpus), table_of_texts(documents, index, Tokenizer())]
+    for found in tables:
+        assert [dict(zip(index, row, strict=True)) for row in found.toarray()] == [
+            {
+                word: text.lower().replace("?", "").replace("!", "").replace(".", "").split().count(word)
+                for word in index
+            }
+            for text in documents
+        ]
+
+
+def test_the_number_of_topics_that_was_planted():
+    """Three subjects are foretold best, and found again best, by three topics."""
+    corpus = Corpus.build(texts()[0], min_count=1, stop_words="english")
+    table_, words = document_table(corpus), corpus.vocabulary.words
+    choices = choose_rank(TextTopics("plsa", threads=1), table_, words, ranks=[1, 3, 8], folds=2)
+    assert [one.rank for one in choices] == [1, 3, 8]
+    assert best(choices).rank == 3
+    made = [Choice(5, 10.0, 0.1, 0.9), Choice(2, 10.0, 0.1, 0.8)]
+    assert (best(made).rank, best(made, "stability").rank) == (2, 5)
+    with pytest.raises(InputError, match="name the numbers"):
+        choose_rank(TextTopics(), table_, words, ranks=[])
+
+
+def test_pictures_show_words_and_shares():
+    """Bars have the words of topics in order; groups have the shares of their documents."""
+    documents, labels = texts()
+    model = TextTopics(rank=3, min_count=1, seed=0, threads=1).fit(documents)
+    ax = plots.topic_words(model, [2, 0], top=3)
+    shown = [text.get_text() for text in ax.texts]
+    assert shown == model.top_words(3)[2] + model.top_words(3)[0]
+    assert plots.topic_words(model, ax=ax) is ax
+    with pytest.raises(InputError, match="topics are numbers from 0 to 2"):
+        plots.topic_words(model, [3])
+    weights = model.transform(documents)
+    ax = plots.topic_groups(weights, labels)
+    shares = np.asarray(ax.images[0].get_array())
+    assert shares.shape == (3, 3)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert (np.diag(shares) > 0.9).all()
+    with pytest.raises(InputError, match="need a label for each"):
+        plots.topic_groups(weights, labels[:5])
+
+
+@pytest.mark.realdata
+def test_published_sets_have_their_sizes(realdata):
+    """News and posts are as many as published."""
+    from lowrank.datasets.topics import BBC, bbc, kos
+
+    articles = bbc(realdata)
+    assert {label: sum(one.label == label for one in articles) for label in BBC} == BBC
+    assert any("£" in one.text for one in articles if one.label == "sport" and one.name == "199")
+    posts = kos(realdata)
+    assert (posts.shape, posts.nnz) == ((3430, 6906), 353160)
+    assert posts.data.min() >= 1
