@@ -112,6 +112,38 @@ class Poisson:
 
 
 @dataclass(frozen=True)
+class LogPoisson:
+    r"""Of counts with mean :math:`e^m`: their negative log-likelihood, less its smallest value; any m is allowed.
+
+    Above m = 80, where single precision nearly ends, the exponential continues as its tangent.
+
+    References
+    ----------
+    Collins, Dasgupta, Schapire (2001), A generalization of principal component analysis to the exponential family,
+    section 3.
+
+    Examples
+    --------
+    >>> LogPoisson().value(np.array([0.0, 2.0]), np.array([-800.0, np.log(2)])).round(6).tolist()
+    [0.0, 0.0]
+    """
+
+    zeros: ClassVar[Zeros | None] = None
+    last: ClassVar[float] = 80.0
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the loss of each entry."""
+        from scipy.special import xlogy
+
+        most = np.minimum(m, m.dtype.type(self.last))
+        return np.exp(most) * (1 + m - most) - x * m + xlogy(x, x) - x
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the derivative of each entry's loss with respect to ``m``."""
+        return np.exp(np.minimum(m, m.dtype.type(self.last))) - x
+
+
+@dataclass(frozen=True)
 class Logistic:
     r"""Of truth values, :math:`\log(1 + e^m) - x m`: the negative log-likelihood of log-odds m, x from 0 to 1.
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class BayesianFactorization(DatabaseModel):
     r"""Factors and biases drawn again and again from their distribution given all tables.
 
-    See :mod:`lowrank.solvers.gibbs`. Every table has its own noise. Predictions are means over draws; their spread, with
-    the noise, is the uncertainty. A table of three types or more is a CP tensor.
+    See :mod:`lowrank.solvers.gibbs`. Every table has its own noise. Predictions are means over draws; their spread and
+    the noise are the uncertainty. A table of three types or more is a CP tensor.
 
     Parameters
     ----------

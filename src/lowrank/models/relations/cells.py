@@ -95,7 +95,7 @@ def _numbers(name: str, column: str, array: Array) -> NDArray[np.float64]:
         return array.astype(float)
     except (TypeError, ValueError):
         bad = next(one for one in array if not _is_number(one))
-        raise InputError(f"{name}: column {column!r} must hold numbers; got {bad!r}") from None
+        raise InputError(f"{name}: column {column!r} must hold numbers; got {str(bad)!r}") from None
 
 
 def _is_number(one: object) -> bool:

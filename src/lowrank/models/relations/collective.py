@@ -37,7 +37,8 @@ class CollectiveFactorization(Fitted, DatabaseModel):
     bias_ridge : float
         :math:`\rho`.
     count_power : float
-        :math:`\gamma`, of the number of cells :math:`n_i` that mention an entity; 0 where zeros are weighted.
+        :math:`\gamma`, of the number of cells :math:`n_i` that mention an entity; by default 1/2, and 0 if a table
+        weighs its zeros. With the ridges it served held-out ratings and listens best (docs/results/tutorial-matrices.md).
     max_iter, tol
         See :func:`~lowrank.solvers.run.run`; a sweep is all blocks.
     seed : int, optional
@@ -72,9 +73,9 @@ class CollectiveFactorization(Fitted, DatabaseModel):
         self,
         rank: int = 10,
         *,
-        ridge: float | Mapping[str, float] = 0.1,
-        bias_ridge: float = 0.1,
-        count_power: float = 0.0,
+        ridge: float | Mapping[str, float] = 1.0,
+        bias_ridge: float = 0.3,
+        count_power: float | None = None,
         max_iter: int = 100,
         tol: float = 1e-4,
         seed: int | None = None,
@@ -105,16 +106,18 @@ class CollectiveFactorization(Fitted, DatabaseModel):
         """
         del y
         check_number("bias_ridge", self.bias_ridge, above=True)
-        check_number("count_power", self.count_power)
         linked, rng, threads = self._prepare(database)
-        if self.count_power and any(linked.zeros):
+        weighed = any(linked.zeros)
+        default = 0.0 if weighed else 0.5
+        count_power = default if self.count_power is None else check_number("count_power", self.count_power)
+        if count_power and weighed:
             raise InputError("count_power must be 0 where zeros are weighted: every row then has as many cells")
         solver = collective(
             linked,
             linked.start(self.rank, rng, scale=self.rank**-0.5),
             ridges=check_prior("ridge", self.ridge, self.database_.sizes),
             bias_ridge=self.bias_ridge,
-            count_power=self.count_power,
+            count_power=count_power,
             threads=threads,
         )
         self._keep_state(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)))

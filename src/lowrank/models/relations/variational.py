@@ -112,13 +112,14 @@ class VariationalFactorization(Fitted, DatabaseModel):
         linked, rng, threads = self._prepare(database)
         check_memory(5 * 8 * linked.offsets[-1] * self.rank**2, "covariances of all rows", "lower the rank")
         prior = GammaPrior(self.shape, self.rate)
-        solver = variational(linked, beliefs(linked, self.rank, rng, prior=prior), prior=prior, threads=threads)
+        start = beliefs(linked, self.rank, rng, prior=prior, threads=threads)
+        solver = variational(linked, start, prior=prior, threads=threads)
         arrays = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
         self.beliefs_ = Beliefs.of(arrays, len(linked.terms), len(linked.sizes))
         self.bound_ = -self.history_[-1]
         self._keep_state(self.beliefs_.means)
         squares = {entity: (U**2).sum(axis=0) for entity, U in self.factors_.items()}
-        self.relevance_ = {entity: values / values.sum() for entity, values in squares.items()}
+        self.relevance_ = {entity: values / (values.sum() or 1.0) for entity, values in squares.items()}
         return self
 
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:

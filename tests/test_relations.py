@@ -1,0 +1,355 @@
+"""Databases of relations and their models."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import coo_array, csr_array
+from sklearn.base import clone
+
+from lowrank import Entries, InputError
+from lowrank.models.relations.bayesian import BayesianFactorization
+from lowrank.models.relations.collective import CollectiveFactorization
+from lowrank.models.relations.database import Database
+from lowrank.models.relations.negatives import with_negatives
+from lowrank.models.relations.tables import Relation
+from lowrank.models.relations.variational import VariationalFactorization
+from lowrank.solvers.chain import Average
+
+LIKES = {"user": ["ann", "ann", "bob", "cid"], "film": ["Jaws", "Up", "Jaws", "M"], "stars": [5.0, 1, 4, 2]}
+MODELS = [
+    CollectiveFactorization(3, ridge=0.3, bias_ridge=1.0, max_iter=30, tol=0, seed=0),
+    VariationalFactorization(3, max_iter=30, tol=0, seed=0),
+    BayesianFactorization(3, burn_in=20, draws=40, seed=0),
+]
+
+
+def likes(**changes):
+    return Relation({**LIKES, **changes}, ("user", "film"), value="stars")
+
+
+def planted(seed=0, n=80, m=60, k=40, rank=3, share=0.06, noise=0.1):
+    """Ratings of which few are known, and features of the films that follow from the same factors."""
+    rng = np.random.default_rng(seed)
+    U, V, W = (rng.standard_normal((size, rank)) for size in (n, m, k))
+    x = 3 + U @ V.T + noise * rng.standard_normal((n, m))
+    known = np.where(rng.random(x.shape) < share, x, np.nan)
+    return x, known, V @ W.T + noise * rng.standard_normal((m, k)), (V @ W.T > 0).astype(float)
+
+
+# ---- tables
+
+
+def test_kinds_of_data_say_the_same():
+    """A frame, a mapping, a sparse matrix, an array with NaN and Entries: one list of cells."""
+    x = np.array([[1.0, np.nan, 2.0], [np.nan, 3.0, np.nan]])
+    i, j = np.nonzero(~np.isnan(x))
+    frame = pd.DataFrame({"a": i, "b": j, "x": x[i, j]})
+    listed = coo_array((x[i, j], (i, j)), shape=x.shape)
+    kinds = [
+        Relation(frame, ("a", "b"), value="x"),
+        Relation({"p": i, "q": j, "x": x[i, j]}, ("a", "b"), columns=("p", "q"), value="x"),
+        Relation(x, ("a", "b")),
+        Relation(listed, ("a", "b")),
+        Relation(csr_array(listed), ("a", "b")),
+        Relation(Entries(np.column_stack([i, j]), x[i, j], x.shape), ("a", "b")),
+    ]
+    found = []
+    for relation in kinds:
+        database = Database({"r": relation})
+        linked = database.linked(np.random.default_rng(0))
+        assert database.sizes == {"a": 2, "b": 3}
+        (centre, scale), t = database.units["r"], 0
+        found.append((linked.indices[t].tolist(), (centre + scale * np.asarray(linked.values)[t]).round(9).tolist()))
+    assert all(one == found[0] for one in found)
+    assert found[0][1] == [1.0, 2.0, 3.0]
+
+
+def test_entities_are_found_across_tables():
+    """Names of one type are collected from all tables; those that are declared keep their order."""
+    people = Relation(
+        {"user": ["dan", "ann"], "town": ["Rome", "Bath"]}, ("user", "town"), loss="logistic", unlisted="zero"
+    )
+    database = Database({"likes": likes(), "people": people})
+    assert database.names["user"].tolist() == ["ann", "bob", "cid", "dan"]
+    assert database.locate("likes", [("cid", "Up"), ("dan", "M")]).tolist() == [[2, 2], [3, 1]]
+    declared = Database({"likes": likes()}, entities={"user": ["cid", "bob", "ann", "eve"]})
+    assert declared.locate("likes", {"user": ["ann", "eve"], "film": ["Up", "M"]}).tolist() == [[2, 2], [3, 1]]
+    for model in MODELS:
+        fitted = clone(model).fit(declared)
+        assert fitted.unobserved_["user"].tolist() == [False, False, False, True]
+        assert not fitted.unobserved_["film"].any()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (dict, "a database needs relations by name"),
+        (lambda: {"r": likes(stars=["5", "good", "4", "2"])}, "r: column 'stars' must hold numbers; got 'good'"),
+        (lambda: {"r": likes(stars=[5, np.inf, 4, 2])}, "r: a value is not finite; leave unknown cells out"),
+        (
+            lambda: {"r": likes(user=["ann", None, "bob", "cid"])},
+            "column 'user' must name entities by text or whole numbers",
+        ),
+        (lambda: {"r": likes(user=["ann", "bob"])}, "r: columns are of different lengths"),
+        (lambda: {"r": Relation(LIKES, ("user", "movie"))}, "there is no column 'movie'; there are user, film, stars"),
+        (
+            lambda: {"r": Relation(LIKES, ("user", "film"), value="stars", loss="logistic")},
+            "r: a logistic loss takes 0 and 1; got 5",
+        ),
+        (
+            lambda: {"r": Relation({"a": [1], "b": [2], "x": [1.5]}, ("a", "b"), value="x", loss="poisson")},
+            "takes counts; got 1.5",
+        ),
+        (lambda: {"r": likes(film=["Jaws", "Jaws", "Up", "M"])}, r"r: the cell \('ann', 'Jaws'\) has several values"),
+        (
+            lambda: {"r": likes(), "s": Relation(np.eye(3), ("user", "town"))},
+            "users are numbered in 's' and named in 'r'",
+        ),
+        (
+            lambda: {"r": likes(), "s": likes(user=[1, 2, 3, 4])},
+            "users are named by text in one table and by numbers in another",
+        ),
+        (
+            lambda: {"r": Relation(np.eye(3), ("a", "b")), "s": Relation(np.eye(4), ("a", "c"))},
+            "a: tables number different amounts",
+        ),
+        (lambda: {"r": Relation(np.eye(3), ("a", "a"))}, "r: a cell relates a a with itself; leave such cells out"),
+        (lambda: {"r": Relation(np.eye(3), ("a", "b", "c"))}, "r: data of 2 modes does not fit 3 entities"),
+        (lambda: {"r": Relation(np.full((2, 2), np.nan), ("a", "b"))}, "r: no cell is known"),
+        (lambda: {"r": Relation("ratings.csv", ("a", "b"))}, "r: data must be a frame, a sparse matrix"),
+        (lambda: {"r": Relation({"x": [1], "y": [2]}, ("a", "a"))}, "r: entities share a type, so name their columns"),
+    ],
+)
+def test_data_that_contradicts_itself_is_refused(make, message):
+    """One sentence that names the table and what is wrong."""
+    with pytest.raises(InputError, match=message):
+        Database(make())
+
+
+def test_relations_that_make_no_sense_are_refused():
+    """Before data is read."""
+    with pytest.raises(InputError, match="entities must name the type along each of two modes"):
+        Relation(LIKES, "user")
+    with pytest.raises(InputError, match="loss must be one of 'squared', 'logistic', 'poisson', 'huber'; got 'hinge'"):
+        Relation(LIKES, ("user", "film"), loss="hinge")
+    with pytest.raises(InputError, match="no relation names the entity type 'town'; there are user, film"):
+        Database({"r": likes()}, entities={"town": ["Rome"]})
+    with pytest.raises(InputError, match="there is no user 'bob'"):
+        Database({"r": likes()}, entities={"user": ["ann", "cid"]})
+    database = Database({"r": likes()})
+    for cells, message in (
+        ([("ann", "Psycho")], "there is no film 'Psycho'"),
+        ([("ann",)], "r: a cell names 2 entities"),
+        ([(1, "Up")], "users are named by text; got 1"),
+    ):
+        with pytest.raises(InputError, match=message):
+            database.locate("r", cells)
+    with pytest.raises(InputError, match="there is no relation 'rates'; there are r"):
+        database.locate("rates", [])
+    numbered = Database({"r": Relation(np.eye(3), ("a", "b"))})
+    with pytest.raises(InputError, match="bs are numbered from 0 to 2; got 0 to 3"):
+        numbered.locate("r", [(0, 0), (0, 3)])
+
+
+def test_a_type_named_twice_has_unordered_cells():
+    """(a, b) and (b, a) are one cell; contradictions are found."""
+    friends = {"one": ["ann", "bob", "ann"], "other": ["bob", "ann", "cid"], "x": [1, 1, 0]}
+    relation = Relation(friends, ("user", "user"), columns=("one", "other"), value="x", loss="logistic")
+    linked = Database({"friends": relation}).linked(np.random.default_rng(0))
+    assert linked.indices[0].tolist() == [[1, 0], [2, 0]]
+    model = CollectiveFactorization(2, seed=0).fit({"friends": relation})
+    assert model.predict("friends", [("ann", "bob")]) == model.predict("friends", [("bob", "ann")])
+    with pytest.raises(InputError, match="has several values"):
+        Database(
+            {"friends": Relation({**friends, "x": [1, 0, 0]}, ("user", "user"), columns=("one", "other"), value="x")}
+        )
+
+
+def test_drawn_zeros_are_unlisted_cells():
+    """Each differs from a listed cell in one entity; none is listed, drawn twice or, in one type, on the diagonal."""
+    rng = np.random.default_rng(0)
+    for entities, shape in ((("a", "b"), (30, 20)), (("a", "b", "c"), (9, 8, 7)), (("a", "a"), (25, 25))):
+        cells = np.unique(np.sort([[rng.integers(n) for n in shape] for _ in range(60)], axis=1)[:, ::-1], axis=0)
+        if len(set(entities)) == 1:
+            cells = cells[cells[:, 0] > cells[:, 1]]
+        cells = cells[(cells < shape).all(axis=1)]
+        listed = Entries(cells, np.ones(len(cells)), shape)
+        both = with_negatives(listed, Relation(np.eye(2), entities, negatives=3), rng)
+        new = both.indices[len(cells) :]
+        assert both.squares() == len(cells)
+        assert len(cells) < len(new) <= 3 * len(cells)
+        assert len(np.unique(both.indices, axis=0)) == len(both)
+        assert ((new[:, None] == cells[None]).sum(axis=2).max(axis=1) == len(shape) - 1).all() or len(
+            set(entities)
+        ) == 1
+        if len(set(entities)) == 1:
+            assert (new[:, 0] > new[:, 1]).all()
+
+
+# ---- models
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_second_table_helps(model):
+    """Six of a hundred ratings of rank 3 are too few; with features of the films they are nearly enough."""
+    x, known, features, signs = planted()
+    cells = np.argwhere(np.isnan(known))
+    truth = x[tuple(cells.T)]
+
+    def error(**more):
+        fitted = clone(model).fit({"ratings": Relation(known, ("user", "film")), **more})
+        return np.sqrt(np.mean((fitted.predict("ratings", cells) - truth) ** 2))
+
+    alone = error()
+    assert error(features=Relation(features, ("film", "feature"))) < 0.75 * alone
+    assert error(signs=Relation(signs, ("film", "feature"), loss="logistic")) < 0.9 * alone
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_names_do_not_matter(model):
+    """Numbered or named, entities get the same factors; threads do not matter."""
+    _, known, _, _ = planted()
+    i, j = np.nonzero(~np.isnan(known))
+    named = {"user": [f"u{a:03}" for a in i], "film": [f"f{b:03}" for b in j], "x": known[i, j]}
+    names = {"user": [f"u{a:03}" for a in range(80)], "film": [f"f{b:03}" for b in range(60)]}
+    one = clone(model).fit({"r": Relation(known, ("user", "film"))})
+    other = (
+        clone(model)
+        .set_params(threads=1)
+        .fit(Database({"r": Relation(named, ("user", "film"), value="x")}, entities=names))
+    )
+    np.testing.assert_array_equal(one.factors_["film"], other.factors_["film"])
+    np.testing.assert_array_equal(one.predict("r", [(3, 4)]), other.predict("r", [("u003", "f004")]))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_units_do_not_matter(model):
+    """Ratings in other units are predicted in these."""
+    _, known, _, _ = planted()
+    cells = np.argwhere(np.isnan(known))[:50]
+    one = clone(model).fit({"r": Relation(known, ("user", "film"))}).predict("r", cells)
+    other = clone(model).fit({"r": Relation(100 + 20 * known, ("user", "film"))}).predict("r", cells)
+    np.testing.assert_allclose(other, 100 + 20 * one, rtol=1e-5)
+
+
+@pytest.mark.parametrize("model", MODELS[1:])
+def test_uncertainty_covers(model):
+    """Some nineteen of twenty unseen cells within two standard deviations; unknown entities have larger ones."""
+    x, known, features, _ = planted(share=0.3, noise=0.5)
+    known[5] = np.nan
+    fitted = clone(model).fit(
+        {"ratings": Relation(known, ("user", "film")), "f": Relation(features, ("film", "feature"))}
+    )
+    cells = np.argwhere(np.isnan(known))
+    found = fitted.predict_distribution("ratings", cells)
+    new = cells[:, 0] == 5
+    inside = np.abs(found.mean - x[tuple(cells.T)]) < 2 * found.std
+    assert 0.88 < inside[~new].mean() < 0.99
+    assert found.std[new].mean() > 1.5 * found.std[~new].mean()
+    assert fitted.unobserved_["user"].tolist() == [i == 5 for i in range(80)]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_tensors_and_truth_values(model):
+    """A table of three types with truth values, positive cells only: unseen positives rank above others."""
+    rng = np.random.default_rng(0)
+    U, V, W = (rng.standard_normal((n, 2)) for n in (20, 15, 10))
+    m = np.einsum("ir,jr,kr->ijk", U, V, W)
+    positive = np.argwhere(m > np.quantile(m, 0.8))
+    rng.shuffle(positive)
+    seen, held = positive[:450], positive[450:]
+    entries = Entries(seen, np.ones(len(seen)), m.shape)
+    fitted = (
+        clone(model)
+        .set_params(rank=2)
+        .fit({"says": Relation(entries, ("who", "what", "where"), loss="logistic", unlisted="zero", negatives=3)})
+    )
+    others = np.argwhere(m <= np.quantile(m, 0.8))
+    positive_scores, other_scores = fitted.predict("says", held), fitted.predict("says", others)
+    assert ((positive_scores >= 0) & (positive_scores <= 1)).all()
+    assert np.mean(positive_scores[:, None] > other_scores[None]) > 0.8
+
+
+def test_counts():
+    """Counts are non-negative means; variational and point estimates find the planted ones, draws are refused."""
+    rng = np.random.default_rng(0)
+    m = rng.standard_normal((60, 2)) @ rng.standard_normal((2, 50)) + 2
+    x = rng.poisson(np.logaddexp(0, m)).astype(float)
+    hidden = rng.random(x.shape) < 0.3
+    table = {"r": Relation(np.where(hidden, np.nan, x), ("a", "b"), loss="poisson")}
+    for model in (CollectiveFactorization(2, ridge=0.5, seed=0), VariationalFactorization(3, tol=1e-3, seed=0)):
+        found = model.fit(table).predict("r", np.argwhere(hidden))
+        assert (found > 0).all()
+        assert np.corrcoef(found, np.logaddexp(0, m)[hidden])[0, 1] > 0.8
+    with pytest.raises(InputError, match="draws are made for squared and logistic losses"):
+        BayesianFactorization(2).fit(table)
+
+
+def test_draws_are_averaged_on_the_way():
+    """Averages over all draws at the cells asked for are predictions from all draws; more draws go on."""
+    _, known, _, _ = planted()
+    cells = np.argwhere(np.isnan(known))[:40]
+    table = {"r": Relation(known, ("user", "film"))}
+    whole = BayesianFactorization(2, burn_in=3, draws=12, seed=1).fit(table, at={"r": cells})
+    kept = whole.predict_distribution("r", cells)
+    np.testing.assert_allclose(whole.averages("r").mean, kept.mean, rtol=1e-5)
+    np.testing.assert_allclose(whole.averages("r").std, kept.std, rtol=1e-4)
+    parts = BayesianFactorization(2, burn_in=3, draws=5, kept=0, seed=1).fit(table, at={"r": cells}).more(7)
+    np.testing.assert_array_equal(parts.averages("r").mean, whole.averages("r").mean)
+    assert parts.chain_.draws == []
+    with pytest.raises(InputError, match="no draw was kept"):
+        parts.predict("r", cells)
+    with pytest.raises(InputError, match="with kept=0 nothing would be left"):
+        BayesianFactorization(2, kept=0).fit(table)
+    with pytest.raises(InputError, match="no cells of 's' were named"):
+        whole.averages("s")
+
+
+def test_similar_entities():
+    """Films with the same ratings are each other's neighbours; names come back."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((30, 2)) @ rng.standard_normal((2, 10))
+    x[:, 7] = x[:, 2]
+    films = [f"f{j}" for j in range(10)]
+    i, j = np.nonzero(np.ones_like(x))
+    table = {"user": i, "film": np.array(films)[j], "x": x[i, j]}
+    model = CollectiveFactorization(2, seed=0).fit({"r": Relation(table, ("user", "film"), value="x")})
+    (name, cosine), *rest = model.most_similar("film", "f2", n=3)
+    assert (name, round(cosine, 3), len(rest)) == ("f7", 1.0, 2)
+    assert len(model.most_similar("user", 3, n=99)) == 29
+
+
+def test_parameters_are_checked():
+    """By name."""
+    table = {"r": likes()}
+    with pytest.raises(InputError, match="ridge: there is no entity type 'town'; there are user, film"):
+        CollectiveFactorization(2, ridge={"town": 1.0}).fit(table)
+    with pytest.raises(InputError, match="ridge: there is no number for 'film'"):
+        CollectiveFactorization(2, ridge={"user": 1.0}).fit(table)
+    with pytest.raises(InputError, match="rank must be"):
+        VariationalFactorization(0).fit(table)
+    with pytest.raises(InputError, match="rate must be"):
+        VariationalFactorization(2, rate=0.0).fit(table)
+    zeros = {"r": Relation(np.eye(4), ("a", "b"), unlisted="zero")}
+    with pytest.raises(InputError, match="count_power must be 0 where zeros are weighted"):
+        CollectiveFactorization(2, count_power=1.0).fit(zeros)
+
+
+def test_weighted_zeros_of_all_cells():
+    """Zero weight 1 is plain least squares of the whole table: the error is that of the truncated SVD."""
+    rng = np.random.default_rng(0)
+    x = (rng.random((20, 15)) < 0.2).astype(float)
+    table = {"r": Relation(csr_array(x), ("a", "b"), unlisted="zero", zero_weight=1.0)}
+    model = CollectiveFactorization(3, ridge=1e-6, max_iter=500, tol=0, seed=0).fit(table)
+    found = model.predict("r", np.argwhere(np.ones_like(x))).reshape(x.shape)
+    s = np.linalg.svd(x, compute_uv=False)
+    assert np.sum((x - found) ** 2) == pytest.approx(np.sum(s[3:] ** 2), rel=1e-3)
+
+
+def test_averages():
+    """Mean and variance by Welford are those of numpy."""
+    x, average = np.random.default_rng(0).standard_normal((7, 3)) + 1e6, Average()
+    for row in x:
+        average.add(row)
+    np.testing.assert_allclose(average.mean, x.mean(axis=0))
+    np.testing.assert_allclose(average.variance, x.var(axis=0), rtol=1e-6)
