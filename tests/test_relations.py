@@ -11,6 +11,7 @@ from lowrank.models.relations.bayesian import BayesianFactorization
 from lowrank.models.relations.collective import CollectiveFactorization
 from lowrank.models.relations.database import Database
 from lowrank.models.relations.negatives import with_negatives
+from lowrank.models.relations.storage import load_model
 from lowrank.models.relations.tables import Relation
 from lowrank.models.relations.variational import VariationalFactorization
 from lowrank.solvers.chain import Average
@@ -296,7 +297,7 @@ def test_draws_are_averaged_on_the_way():
     np.testing.assert_allclose(whole.averages("r").std, kept.std, rtol=1e-4)
     parts = BayesianFactorization(2, burn_in=3, draws=5, kept=0, seed=1).fit(table, at={"r": cells}).more(7)
     np.testing.assert_array_equal(parts.averages("r").mean, whole.averages("r").mean)
-    assert parts.chain_.draws == []
+    assert parts.draws_ == []
     with pytest.raises(InputError, match="no draw was kept"):
         parts.predict("r", cells)
     with pytest.raises(InputError, match="with kept=0 nothing would be left"):
@@ -353,3 +354,54 @@ def test_averages():
         average.add(row)
     np.testing.assert_allclose(average.mean, x.mean(axis=0))
     np.testing.assert_allclose(average.variance, x.var(axis=0), rtol=1e-6)
+
+
+# ---- folders
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_models_come_back(model, tmp_path):
+    """Loaded, they predict the same; names, numbers and other losses included."""
+    _, known, _, signs = planted()
+    i, j = np.nonzero(~np.isnan(known))
+    named = {"user": [f"u{a}" for a in i], "film": j, "x": known[i, j]}
+    tables = {
+        "ratings": Relation(named, ("user", "film"), value="x"),
+        "signs": Relation(signs, ("film", "sign"), loss="logistic"),
+    }
+    database = Database(tables, entities={"film": range(60)})
+    fitted = clone(model).fit(database)
+    fitted.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    cells = [("u1", 3), ("u2", 59)]
+    np.testing.assert_array_equal(loaded.predict("ratings", cells), fitted.predict("ratings", cells))
+    np.testing.assert_array_equal(loaded.predict("signs", [(3, 2)]), fitted.predict("signs", [(3, 2)]))
+    one, other = (m.predict_distribution("ratings", cells) for m in (loaded, fitted))
+    np.testing.assert_array_equal(one.std, other.std)
+    assert np.isnan(one.std).all() == isinstance(model, CollectiveFactorization)
+    assert loaded.most_similar("film", 3) == fitted.most_similar("film", 3)
+    with pytest.raises(InputError, match="exists"):
+        fitted.save(tmp_path / "model")
+    fitted.save(tmp_path / "model", overwrite=True)
+    (tmp_path / "model" / "arrays.safetensors").write_bytes(b"no arrays")
+    with pytest.raises(InputError, match="is damaged"):
+        load_model(tmp_path / "model")
+
+
+def test_loaded_chains_go_on(tmp_path):
+    """As if they had not stopped, given their tables; without them, or with others, they refuse."""
+    _, known, _, signs = planted()
+    tables = {
+        "ratings": Relation(known, ("user", "film")),
+        "signs": Relation(coo_array(signs), ("film", "sign"), loss="logistic", unlisted="zero"),
+    }
+    whole = BayesianFactorization(2, burn_in=3, draws=12, kept=6, seed=1).fit(tables)
+    BayesianFactorization(2, burn_in=3, draws=5, kept=6, seed=1).fit(tables).save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    with pytest.raises(InputError, match="needs its tables to go on"):
+        loaded.more(7)
+    with pytest.raises(InputError, match="draws go on with the tables that they began with"):
+        loaded.more(7, database={"ratings": tables["ratings"]})
+    loaded.more(7, database=tables)
+    np.testing.assert_array_equal(loaded.predict("ratings", [(1, 2)]), whole.predict("ratings", [(1, 2)]))
+    assert loaded.noise_ == pytest.approx(whole.noise_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from lowrank.progress import tracked
 from lowrank.solvers.gibbs import Draw, Priors, gibbs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -45,10 +45,64 @@ class Average:
         self.mean = self.mean + away / self.count
         self._squares = self._squares + away * (x - self.mean)
 
+    def memory(self) -> list[NDArray[np.float64]]:
+        """Give all that there is to remember, in arrays of one shape."""
+        return [np.full_like(self.mean, self.count), self.mean, self._squares]
+
+    @classmethod
+    def of(cls, memory: Sequence[NDArray[np.float64]]) -> Average:
+        """Make one of what :meth:`memory` gave."""
+        average = cls()
+        average.count, average.mean, average._squares = int(memory[0].flat[0]), *memory[1:]
+        return average
+
     @property
     def variance(self) -> NDArray[np.float64]:
         """Over the draws so far."""
         return np.asarray(self._squares / max(self.count, 1))
+
+
+class Memory(NamedTuple):
+    """All that a chain remembers.
+
+    Attributes
+    ----------
+    last : Draw
+    draws : list of Draw
+        Those kept.
+    every, made, sweeps : int
+        Which draws are kept, how many were made, and sweeps before and with them.
+    rng : dict
+        State of the generator.
+    """
+
+    last: Draw
+    draws: list[Draw]
+    every: int
+    made: int
+    sweeps: int
+    rng: dict[str, Any]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the draws, those of one kind in one array."""
+        draws = [self.last, *self.draws]
+        parts = {f"draws_{k}": np.stack([draw.state[k] for draw in self.draws]) for k in range(len(self.last.state))}
+        last = {f"last_{k}": part for k, part in enumerate(self.last.state)}
+        return {**(parts if self.draws else {}), **last, "alphas": np.stack([draw.alphas for draw in draws])}
+
+    def others(self) -> dict[str, Any]:
+        """Give what is no draw, in types of JSON."""
+        return {"every": self.every, "made": self.made, "sweeps": self.sweeps, "rng": self.rng}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]], others: Mapping[str, Any]) -> Memory:
+        """Put what :meth:`arrays` and :meth:`others` gave together."""
+        first, *alphas = arrays["alphas"]
+        parts = range(sum(name.startswith("last_") for name in arrays))
+        states = zip(*(arrays[f"draws_{k}"] for k in parts), strict=True) if alphas else []
+        draws = [Draw(list(state), a) for state, a in zip(states, alphas, strict=True)]
+        last = Draw([arrays[f"last_{k}"] for k in parts], first)
+        return cls(last, draws, others["every"], others["made"], others["sweeps"], others["rng"])
 
 
 class Chain:
@@ -86,6 +140,20 @@ class Chain:
         self.draws: list[Draw] = []
         self.sweeps = self.made = 0
         self.interrupted = False
+
+    @classmethod
+    def of(cls, linked: Linked, memory: Memory, *, priors: Priors, kept: int, threads: int) -> Chain:
+        """Go on from what :meth:`memory` gave; with the same tables, as if it had not stopped."""
+        rng = np.random.default_rng()
+        rng.bit_generator.state = memory.rng
+        chain = cls(linked, memory.last, rng, priors=priors, kept=kept, threads=threads)
+        chain.draws, chain._every, chain.made, chain.sweeps = list(memory.draws), *memory[2:5]
+        return chain
+
+    def memory(self) -> Memory:
+        """Give all that there is to remember."""
+        state: dict[str, Any] = dict(self._rng.bit_generator.state)
+        return Memory(self.last, self.draws, self._every, self.made, self.sweeps, state)
 
     def run(self, draws: int, *, burn_in: int = 0, seen: Callable[[Draw], None]) -> None:
         """Make sweeps, then draws, and show each of the latter to ``seen``. Ctrl-C keeps those made.

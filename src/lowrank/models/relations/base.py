@@ -15,6 +15,8 @@ from lowrank.errors import InputError, check_int, check_number
 from lowrank.models.relations.database import Database
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
     from lowrank.models.relations.tables import Relation
@@ -58,17 +60,20 @@ class DatabaseModel(BaseEstimator):  # type: ignore[misc]
         threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
         self.database_ = database if isinstance(database, Database) else Database(database)
         rng = np.random.default_rng(self.seed)
-        self._linked = self.database_.linked(rng)
-        return self._linked, rng, threads
+        linked = self.database_.linked(rng)
+        self._look_for_unobserved(linked)
+        return linked, rng, threads
 
     def _keep_state(self, state: State) -> None:
         """Keep factors and biases under their names."""
-        linked, database = self._linked, self.database_
-        self.factors_ = {e: linked.factor(state[0], s).copy() for s, e in enumerate(database.sizes)}
-        self.offsets_ = {name: state[1 + t] for t, name in enumerate(database.relations)}
+        self.state_ = state
+        self.factors_ = self.database_.rows(state[0])
+        self.offsets_ = {name: state[1 + t] for t, name in enumerate(self.database_.relations)}
+
+    def _look_for_unobserved(self, linked: Linked) -> None:
         self.unobserved_ = {}
-        for s, entity in enumerate(database.sizes):
-            weighed = any(entity in one.entities for one in database.relations.values() if one.weighs_zeros)
+        for s, entity in enumerate(self.database_.sizes):
+            weighed = any(entity in one.entities for one in self.database_.relations.values() if one.weighs_zeros)
             self.unobserved_[entity] = (linked.counts[s] == 0) & (not weighed)
 
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
@@ -85,9 +90,18 @@ class DatabaseModel(BaseEstimator):  # type: ignore[misc]
         InputError
             If there is no such relation or entity.
         """
+        return self.predict_distribution(relation, cells).mean
+
+    def predict_distribution(self, relation: str, cells: Any) -> Prediction:
+        """Give the expected values of cells and their standard deviations; NaN for the latter of point estimates.
+
+        Raises
+        ------
+        InputError
+            If there is no such relation or entity.
+        """
         check_is_fitted(self)
-        indices = self.database_.locate(relation, cells)
-        return self._in_units(relation, self._at(relation, indices, self.factors_, self.offsets_[relation]))
+        return self._distribution(relation, self.database_.locate(relation, cells))
 
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
         """Give the entities of a type whose factors point most nearly as those of one, with the cosine.
@@ -107,6 +121,26 @@ class DatabaseModel(BaseEstimator):  # type: ignore[misc]
         names = self.database_.names[entity]
         best = np.argsort(-cosines, kind="stable")[: min(n, len(U) - 1)]
         return [(int(i) if names is None else names[i].item(), float(cosines[i])) for i in best]
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a folder of ``arrays.safetensors`` and ``meta.json``, without the tables; it is whole or absent."""
+        from lowrank.models.relations.storage import save_model
+
+        save_model(self, path, overwrite=overwrite)
+
+    def _fitted(self) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Give arrays, and other things in types of JSON, from which :meth:`_restore` makes a fitted model."""
+        arrays = {f"state_{t}": part for t, part in enumerate(self.state_)}
+        return arrays | {f"unobserved_{e}": mask for e, mask in self.unobserved_.items()}, {}
+
+    def _restore(self, arrays: Mapping[str, Array], others: Mapping[str, Any]) -> None:  # noqa: ARG002 for those below
+        self._keep_state([arrays[f"state_{t}"] for t in range(1 + len(self.database_.relations))])
+        self.unobserved_ = {entity: arrays[f"unobserved_{entity}"] for entity in self.database_.sizes}
+
+    def _distribution(self, relation: str, indices: Array) -> Prediction:
+        """Do it for numbered entities; here, of point estimates."""
+        m = self._at(relation, indices, self.factors_, self.offsets_[relation])
+        return Prediction(self._in_units(relation, m), np.full(len(m), np.nan))
 
     def _at(self, relation: str, indices: Array, factors: Mapping[str, Array], offsets: Array) -> NDArray[np.float64]:
         """Give ``m`` of cells."""

@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowrank.errors import InputError, check_int
 from lowrank.models.relations.base import DatabaseModel, Prediction
-from lowrank.solvers.chain import Average, Chain
+from lowrank.models.relations.database import Database
+from lowrank.solvers.chain import Average, Chain, Memory
 from lowrank.solvers.gibbs import Draw, Priors
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lowrank.models.relations.database import Database
     from lowrank.models.relations.tables import Relation
 
 
@@ -45,10 +45,8 @@ class BayesianFactorization(DatabaseModel):
     ----------
     database_, factors_, offsets_, unobserved_
         As those of :class:`~lowrank.models.relations.base.DatabaseModel`; the last draw.
-    chain_ : Chain
-        Its ``draws`` are those kept.
-    noise_ : dict of str to float
-        Standard deviation of the noise of each squared table, in its units, the mean over draws.
+    draws_ : list of Draw
+        Those kept.
     interrupted_ : bool
         Whether Ctrl-C ended the draws; those made are kept.
 
@@ -88,11 +86,7 @@ class BayesianFactorization(DatabaseModel):
         self.threads = threads
 
     def fit(
-        self,
-        database: Database | Mapping[str, Relation],
-        y: object = None,
-        *,
-        at: Mapping[str, Any] | None = None,
+        self, database: Database | Mapping[str, Relation], y: object = None, *, at: Mapping[str, Any] | None = None
     ) -> Self:
         """Draw factors given all tables.
 
@@ -117,53 +111,46 @@ class BayesianFactorization(DatabaseModel):
         self._averages = {name: (Average(), Average()) for name in self._at_cells}
         self._noise = Average()
         start = Draw(linked.start(self.rank, rng, scale=0.1), np.ones(len(linked.terms)))
-        priors = Priors() if self.priors is None else self.priors
-        self.chain_ = Chain(linked, start, rng, priors=priors, kept=self.kept, threads=threads)
+        self.chain_ = Chain(linked, start, rng, priors=self.priors or Priors(), kept=self.kept, threads=threads)
         self.chain_.run(self.draws, burn_in=self.burn_in, seen=self._seen)
         return self._finished()
 
-    def more(self, draws: int) -> Self:
+    def more(self, draws: int, *, database: Database | Mapping[str, Relation] | None = None) -> Self:
         """Go on where the draws ended: as if ``draws`` had been that many more.
+
+        A model that was loaded needs the tables, ``database``, that it was fitted to.
 
         Raises
         ------
         InputError
-            If ``draws`` is not positive.
+            If ``draws`` is not positive, or tables are needed or others than the model's.
         """
         check_is_fitted(self)
         check_int("draws", draws, low=1)
+        if database is not None:
+            before = self.database_.description()
+            linked, _, threads = self._prepare(database)
+            if self.database_.description() != before:
+                self.database_ = Database.described(before)
+                raise InputError("draws go on with the tables that they began with; fit a new model to these")
+            self.chain_ = Chain.of(
+                linked, self._memory, priors=self.priors or Priors(), kept=self.kept, threads=threads
+            )
+        elif not hasattr(self, "chain_"):
+            raise InputError("a model that was loaded needs its tables to go on; name them with database=")
         self.chain_.run(draws, seen=self._seen)
         return self._finished()
 
-    def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
-        """Give the expected values of cells; see :class:`~lowrank.models.relations.base.DatabaseModel`."""
-        return self.predict_distribution(relation, cells).mean
-
-    def predict_distribution(self, relation: str, cells: Any) -> Prediction:
-        """Give the expected values of cells and their standard deviations, over the draws that were kept.
-
-        Raises
-        ------
-        InputError
-            If there is no such relation or entity, or no draw was kept.
-        """
-        check_is_fitted(self)
-        if not self.chain_.draws:
+    def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
+        if not self.draws_:
             raise InputError("no draw was kept; set kept above 0, or see averages()")
-        indices = self.database_.locate(relation, cells)
         averages = Average(), Average()
-        for draw in self.chain_.draws:
+        for draw in self.draws_:
             self._add(relation, indices, draw, averages)
         return self._prediction(relation, averages)
 
     def averages(self, relation: str) -> Prediction:
-        """Give the prediction of the cells that ``fit`` was asked for, over all draws.
-
-        Raises
-        ------
-        InputError
-            If it was asked for none of this relation.
-        """
+        """Give the prediction of the cells that ``fit`` was asked for, over all draws; refuse if there are none."""
         check_is_fitted(self)
         if relation not in self._averages:
             raise InputError(f"no cells of {relation!r} were named when the model was fitted")
@@ -177,8 +164,7 @@ class BayesianFactorization(DatabaseModel):
     def _add(self, relation: str, indices: NDArray[Any], draw: Draw, averages: tuple[Average, Average]) -> None:
         """Add a draw to the averages of the values and of ``m``."""
         t = list(self.database_.relations).index(relation)
-        factors = {e: self._linked.factor(draw.state[0], s) for s, e in enumerate(self.database_.sizes)}
-        m = self._at(relation, indices, factors, draw.state[1 + t])
+        m = self._at(relation, indices, self.database_.rows(draw.state[0]), draw.state[1 + t])
         averages[0].add(self._in_units(relation, m))
         averages[1].add(m)
 
@@ -189,8 +175,25 @@ class BayesianFactorization(DatabaseModel):
         return Prediction(values.mean, self.database_.units[relation].scale * np.sqrt(m.variance + noise))
 
     def _finished(self) -> Self:
+        self._memory, self.draws_ = self.chain_.memory(), self.chain_.draws
         self._keep_state(self.chain_.last.state)
         self.interrupted_ = self.chain_.interrupted
-        squared = [(t, name) for t, (name, one) in enumerate(self.database_.relations.items()) if one.loss == "squared"]
-        self.noise_ = {name: float(self._noise.mean[t]) * self.database_.units[name].scale for t, name in squared}
         return self
+
+    @property
+    def noise_(self) -> dict[str, float]:
+        """Give the standard deviation of the noise of each squared table, in its units, the mean over draws."""
+        units = zip(self._noise.mean.tolist(), self.database_.units.items(), strict=True)
+        noise = {name: mean * scale for mean, (name, (_, scale)) in units}
+        return {name: noise[name] for name, one in self.database_.relations.items() if one.loss == "squared"}
+
+    def _fitted(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        arrays, others = super()._fitted()
+        noise = np.stack(self._noise.memory())
+        return arrays | self._memory.arrays() | {"noise": noise}, others | {"chain": self._memory.others()}
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]], others: Mapping[str, Any]) -> None:
+        super()._restore(arrays, others)
+        self._at_cells, self._averages, self._noise = {}, {}, Average.of(list(arrays["noise"]))
+        self._memory = Memory.of(arrays, others["chain"])
+        self.draws_, self.interrupted_ = self._memory.draws, False

@@ -38,7 +38,7 @@ class CollectiveFactorization(Fitted, DatabaseModel):
         :math:`\rho`.
     count_power : float
         :math:`\gamma`, of the number of cells :math:`n_i` that mention an entity; by default 1/2, and 0 if a table
-        weighs its zeros. With the ridges it served held-out ratings and listens best (docs/results/tutorial-matrices.md).
+        weighs its zeros. With the ridges these served held-out ratings and listens best.
     max_iter, tol
         See :func:`~lowrank.solvers.run.run`; a sweep is all blocks.
     seed : int, optional

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from lowrank.forms import CP
 from lowrank.models.relations.cells import cells_in, ordered
 from lowrank.models.relations.names import collect, numbers_of
 from lowrank.models.relations.negatives import with_negatives
-from lowrank.models.relations.tables import LOSSES, Relation
+from lowrank.models.relations.tables import LOSSES, Relation, described
 from lowrank.objective import Term
 from lowrank.solvers.linked import Linked
 
@@ -87,6 +88,32 @@ class Database:
             self.names[entity], self.sizes[entity] = collect(entity, self.relations, cells, given=given.get(entity))
         self.units: dict[str, Units] = {}
         self._cells = {name: self._entries(name, cells[name]) for name in self.relations}
+
+    def description(self) -> dict[str, Any]:
+        """Say all but the cells, in types of JSON."""
+        return {
+            "relations": [
+                [name, {**described(one), "units": [*self.units[name]]}] for name, one in self.relations.items()
+            ],
+            "entities": [[e, n if (names := self.names[e]) is None else names.tolist()] for e, n in self.sizes.items()],
+        }
+
+    @classmethod
+    def described(cls, description: Mapping[str, Any]) -> Database:
+        """Make a database without cells of what :meth:`description` gave: enough to predict."""
+        database = cls.__new__(cls)
+        entities = dict(description["entities"])
+        database.names = {e: None if isinstance(n, int) else np.asarray(n) for e, n in entities.items()}
+        database.sizes = {e: n if isinstance(n, int) else len(n) for e, n in entities.items()}
+        told = {name: dict(one) for name, one in description["relations"]}
+        database.units = {name: Units(*one.pop("units")) for name, one in told.items()}
+        database.relations = {name: Relation(None, **one) for name, one in told.items()}
+        return database
+
+    def rows(self, stack: Array) -> dict[str, Array]:
+        """Give the rows of a stack (:mod:`lowrank.solvers.linked`) by type, as views."""
+        ends = np.cumsum([0, *self.sizes.values()]).tolist()
+        return {entity: stack[a:b] for entity, (a, b) in zip(self.sizes, pairwise(ends), strict=True)}
 
     def linked(self, rng: np.random.Generator) -> Linked:
         """Arrange the tables for a solver; sampled zeros, where there are any, are new ones."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal
 
 from lowrank.errors import InputError, check_choice, check_int, check_number
@@ -90,3 +90,9 @@ class Relation:
     def biased(self) -> bool:
         """Whether entities have biases here."""
         return self.biases and not self.weighs_zeros and len(set(self.entities)) == len(self.entities)
+
+
+def described(relation: Relation) -> dict[str, Any]:
+    """Give all fields of a relation but its data, in types of JSON."""
+    told = {field.name: getattr(relation, field.name) for field in fields(relation) if field.name != "data"}
+    return {name: list(value) if name in {"entities", "columns"} and value else value for name, value in told.items()}

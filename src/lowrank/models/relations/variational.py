@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from lowrank.errors import check_number
 from lowrank.kernels import RandomRows, row_moments
@@ -115,24 +114,32 @@ class VariationalFactorization(Fitted, DatabaseModel):
         start = beliefs(linked, self.rank, rng, prior=prior, threads=threads)
         solver = variational(linked, start, prior=prior, threads=threads)
         arrays = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
-        self.beliefs_ = Beliefs.of(arrays, len(linked.terms), len(linked.sizes))
         self.bound_ = -self.history_[-1]
+        self._believe(arrays)
+        return self
+
+    def _believe(self, arrays: list[NDArray[Any]]) -> None:
+        self.beliefs_ = Beliefs.of(arrays, len(self.database_.relations), len(self.database_.sizes))
         self._keep_state(self.beliefs_.means)
         squares = {entity: (U**2).sum(axis=0) for entity, U in self.factors_.items()}
         self.relevance_ = {entity: values / (values.sum() or 1.0) for entity, values in squares.items()}
-        return self
 
-    def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
-        """Give the expected values of cells; see :class:`~lowrank.models.relations.base.DatabaseModel`."""
-        return self.predict_distribution(relation, cells).mean
+    def _fitted(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        arrays, others = super()._fitted()
+        beliefs = {f"beliefs_{k}": part for k, part in enumerate(self.beliefs_.arrays())}
+        return arrays | beliefs, others | {"bound": self.bound_}
 
-    def predict_distribution(self, relation: str, cells: Any) -> Prediction:
-        """Give the expected values of cells and their standard deviations."""
-        check_is_fitted(self)
-        indices, q = self.database_.locate(relation, cells), self.beliefs_
+    def _restore(self, arrays: Mapping[str, NDArray[Any]], others: Mapping[str, Any]) -> None:
+        super()._restore(arrays, others)
+        self.bound_ = others["bound"]
+        self._believe([arrays[f"beliefs_{k}"] for k in range(sum(name.startswith("beliefs_") for name in arrays))])
+
+    def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
+        q = self.beliefs_
         t, types = list(self.database_.relations).index(relation), list(self.database_.sizes)
         one = self.database_.relations[relation]
-        stacked = indices + [self._linked.offsets[types.index(e)] for e in one.entities]
+        starts = np.cumsum([0, *self.database_.sizes.values()])
+        stacked = indices + [starts[types.index(e)] for e in one.entities]
         product, square = row_moments(stacked, RandomRows(q.means[0], q.covariances), threads=cores())
         mean = product + self._biases(relation, indices, q.means[1 + t])
         variance = square - product**2 + self._biases(relation, indices, q.variances[t])

@@ -1,0 +1,79 @@
+"""The folder of a fitted model of a database: settings and names in ``meta.json``, its numbers beside it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowrank.errors import InputError
+from lowrank.files import read_meta, whole_folder, write_meta
+from lowrank.models.relations.bayesian import BayesianFactorization
+from lowrank.models.relations.collective import CollectiveFactorization
+from lowrank.models.relations.database import Database
+from lowrank.models.relations.variational import VariationalFactorization
+from lowrank.solvers.gibbs import Priors
+
+if TYPE_CHECKING:
+    import os
+
+    from lowrank.models.relations.base import DatabaseModel
+
+KIND, VERSION = "database-model", 1
+MODELS: dict[str, Any] = {
+    kind.__name__: kind for kind in (CollectiveFactorization, VariationalFactorization, BayesianFactorization)
+}
+
+
+def save_model(model: DatabaseModel, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a fitted model, whole or not at all; the cells of its tables are not written.
+
+    Raises
+    ------
+    InputError
+        If something else is there, or a setting is no number or text.
+    """
+    from safetensors.numpy import save
+
+    arrays, others = model._fitted()  # noqa: SLF001 what it keeps is its own affair
+    settings = {name: value for name, value in model.get_params().items() if name != "watch"}
+    settings = {name: asdict(value) if isinstance(value, Priors) else value for name, value in settings.items()}
+    with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
+        (draft / "arrays.safetensors").write_bytes(save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
+        database = model.database_.description()
+        write_meta(
+            draft, KIND, VERSION, model=type(model).__name__, settings=settings, database=database, fitted=others
+        )
+
+
+def load_model(path: str | os.PathLike[str]) -> Any:
+    """Read what :func:`save_model` wrote.
+
+    Raises
+    ------
+    InputError
+        If the folder holds something else, or is damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    folder = Path(path)
+    meta = read_meta(folder, KIND, VERSION)
+    try:
+        settings = dict(meta["settings"])
+        if settings.get("priors"):
+            settings["priors"] = Priors(**settings["priors"])
+        model = MODELS[meta["model"]](**settings)
+        model.database_ = Database.described(meta["database"])
+        arrays = load((folder / "arrays.safetensors").read_bytes())
+        rows = sum(model.database_.sizes.values()) + 1
+        if arrays["state_0"].shape != (rows, model.rank):
+            raise InputError(f"rows of {arrays['state_0'].shape} do not fit {rows} entities of rank {model.rank}")
+        model._restore(arrays, meta["fitted"])  # noqa: SLF001 as above
+    except KeyError as error:
+        raise InputError(f"{folder} is damaged: {error} is missing") from None
+    except (OSError, TypeError, ValueError, SafetensorError) as error:
+        raise InputError(f"{folder} is damaged: {error}") from None
+    return model
