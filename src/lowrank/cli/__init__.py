@@ -7,10 +7,12 @@ import typer
 
 from lowrank import __version__
 from lowrank.cli.compare import compare
+from lowrank.cli.complete import app as complete
 from lowrank.cli.components import components
 from lowrank.cli.convert import convert
 from lowrank.cli.corpus import corpus
 from lowrank.cli.count import count
+from lowrank.cli.database import app as database
 from lowrank.cli.demo import demo
 from lowrank.cli.evaluate import evaluate
 from lowrank.cli.faults import Verbs
@@ -19,6 +21,7 @@ from lowrank.cli.phrase import phrase
 from lowrank.cli.reproduce import app as reproduce
 from lowrank.cli.senses import senses
 from lowrank.cli.sentences import app as sentences
+from lowrank.cli.topics import app as topics
 from lowrank.cli.train import train
 
 app = typer.Typer(
@@ -48,6 +51,9 @@ EXAMPLES: dict[Callable[..., None], str] = {
 for verb, example in EXAMPLES.items():
     app.command(epilog=f"Example:\n\n{example}")(verb)
 app.add_typer(sentences, name="sentences")
+app.add_typer(topics, name="topics")
+app.add_typer(complete, name="complete")
+app.add_typer(database, name="database")
 app.add_typer(reproduce, name="reproduce")
 app.command("neighbors", hidden=True)(neighbours)
 

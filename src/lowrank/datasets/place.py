@@ -36,10 +36,10 @@ def lines(path: Path) -> Iterator[tuple[str, str]]:
             yield f"{path}, line {number}", line.strip()
 
 
-def text(path: Path) -> str:
-    """Read a file in UTF-8, or say that it cannot be read."""
+def text(path: Path, encoding: str = "utf-8-sig") -> str:
+    """Read a file, in UTF-8 unless told otherwise, or say that it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return path.read_text(encoding=encoding)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}") from None
 

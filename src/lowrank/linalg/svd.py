@@ -78,7 +78,7 @@ def truncated_svd(
     if small <= 4 * rank + 5 * BLOCK:
         V = np.eye(small, dtype=operator.dtype)
     elif method == "lanczos":
-        _, V = truncated_eigh(_Gram(A), rank, tol=tol, seed=seed)
+        _, V = truncated_eigh(Gram(A), rank, tol=tol, seed=seed)
     else:
         V = _range(A, rank, np.random.default_rng(seed))
     left, s, right = np.linalg.svd(finite(np.asarray(A @ V)), full_matrices=False)
@@ -89,7 +89,7 @@ def truncated_svd(
     return U * signs, s, V * signs
 
 
-class _Gram(LinearOperator):  # type: ignore[misc] # scipy has no types
+class Gram(LinearOperator):  # type: ignore[misc] # scipy has no types
     """The matrix A'A."""
 
     def __init__(self, A: Any) -> None:

@@ -4,6 +4,7 @@ from lowrank.plots.axes import new_axes
 from lowrank.plots.sentences import activation_map, templates
 from lowrank.plots.series import bars, curves, objective
 from lowrank.plots.tables import biplot, contributions, scree
+from lowrank.plots.topics import topic_groups, topic_words
 from lowrank.plots.words import senses
 
 __all__ = [
@@ -17,4 +18,6 @@ __all__ = [
     "scree",
     "senses",
     "templates",
+    "topic_groups",
+    "topic_words",
 ]

@@ -65,10 +65,10 @@ def _solve(L, b, z):
     """Replace ``b`` by ``(L L')^-1 b + L'^-1 z``; ``z`` may be empty."""
     rank = len(L)
     for r in range(rank):
-        row = L[r]
+        row, total = L[r], b[r]
         for q in range(r):
-            b[r] -= row[q] * b[q]
-        b[r] /= row[r]
+            total -= row[q] * b[q]
+        b[r] = total / row[r]
     for r in range(len(z)):
         b[r] += z[r]
     for r in range(rank - 1, -1, -1):
@@ -136,10 +136,10 @@ def _invert(L, X):
         x[:] = 0
         x[column] = 1
         for r in range(column, rank):
-            row = L[r]
+            row, total = L[r], x[r]
             for q in range(column, r):
-                x[r] -= row[q] * x[q]
-            x[r] /= row[r]
+                total -= row[q] * x[q]
+            x[r] = total / row[r]
         for r in range(rank - 1, -1, -1):
             row = L[r]
             x[r] /= row[r]

@@ -36,9 +36,25 @@ class Cells:
         """Row ``i`` has the cells ``starts[i]:starts[i + 1]``."""
         return np.concatenate([[0], np.cumsum(np.bincount(self.rows, minlength=self.shape[0]))])
 
+    @cached_property
+    def indices(self) -> NDArray[np.int64]:
+        """Rows and columns side by side, shape (n, 2), kept column by column as those of Entries."""
+        return np.stack([self.rows, self.columns]).T
+
     def less(self, amount: float) -> Cells:
         """Give the cells with an amount taken from each."""
         return replace(self, values=self.values - amount)
+
+    def at(self, chosen: NDArray[Any]) -> Cells:
+        """Give some of the cells, in rising order."""
+        return replace(self, rows=self.rows[chosen], columns=self.columns[chosen], values=self.values[chosen])
+
+    def take(self, rows: NDArray[np.int64]) -> Cells:
+        """Give the cells of some rows, numbered anew in that order; a row may be named again."""
+        counts = np.diff(self.starts)[rows]
+        first = np.repeat(self.starts[rows] - np.cumsum(counts) + counts, counts)
+        chosen = self.at(first + np.arange(len(first)))
+        return replace(chosen, rows=np.repeat(np.arange(len(rows)), counts), shape=(len(rows), self.shape[1]))
 
     def turned(self) -> Cells:
         """Give the cells of the transposed matrix."""
@@ -49,11 +65,15 @@ class Cells:
 def cells_of(X: Any) -> Cells:
     """Take known cells: Entries of order 2, a sparse matrix (listed zeros are known), or an array with NaN for unknown.
 
+    Cells are given back as they are.
+
     Raises
     ------
     InputError
         If it is no matrix, no cell is known, or a cell is given twice.
     """
+    if isinstance(X, Cells):
+        return X
     if not isinstance(X, Entries) and not hasattr(X, "tocoo"):
         dense = np.asarray(X)
         if dense.dtype.kind not in "fiub" or dense.ndim != 2:
@@ -73,6 +93,22 @@ def cells_of(X: Any) -> Cells:
         where = f"row {cells.rows[same[0]]}, column {cells.columns[same[0]]}"
         raise InputError(f"{len(same):,} cells are given twice, such as {where}; take their mean, or the last")
     return cells
+
+
+def positive_cells(X: Any) -> Cells:
+    """Take the cells above zero, where zeros, and NaN of an array, are the same as unlisted.
+
+    Raises
+    ------
+    InputError
+        As :func:`cells_of`, or if a value is negative or none is above zero.
+    """
+    cells = cells_of(X)
+    if cells.values.min() < 0:
+        raise InputError(f"values are counts or strengths of at least 0; got {cells.values.min():g}")
+    if not cells.values.any():
+        raise InputError("no value is above 0; there is nothing to learn from")
+    return cells.at(cells.values > 0)
 
 
 def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -60,21 +61,19 @@ class DatabaseModel(BaseEstimator):  # type: ignore[misc]
         threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
         self.database_ = database if isinstance(database, Database) else Database(database)
         rng = np.random.default_rng(self.seed)
-        linked = self.database_.linked(rng)
-        self._look_for_unobserved(linked)
-        return linked, rng, threads
+        self.unobserved_ = {entity: ~seen for entity, seen in self.database_.mentioned().items()}
+        return self.database_.linked(rng), rng, threads
+
+    def _rows(self, stack: Array) -> dict[str, Array]:
+        """Give the rows of a stack (:mod:`lowrank.solvers.linked`) by type, as views."""
+        ends = np.cumsum([0, *self.database_.sizes.values()]).tolist()
+        return {entity: stack[a:b] for entity, (a, b) in zip(self.database_.sizes, pairwise(ends), strict=True)}
 
     def _keep_state(self, state: State) -> None:
         """Keep factors and biases under their names."""
         self.state_ = state
-        self.factors_ = self.database_.rows(state[0])
+        self.factors_ = self._rows(state[0])
         self.offsets_ = {name: state[1 + t] for t, name in enumerate(self.database_.relations)}
-
-    def _look_for_unobserved(self, linked: Linked) -> None:
-        self.unobserved_ = {}
-        for s, entity in enumerate(self.database_.sizes):
-            weighed = any(entity in one.entities for one in self.database_.relations.values() if one.weighs_zeros)
-            self.unobserved_[entity] = (linked.counts[s] == 0) & (not weighed)
 
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
         """Give the expected values of cells of a relation: probabilities of truth values, means of counts.
@@ -102,6 +101,11 @@ class DatabaseModel(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return self._distribution(relation, self.database_.locate(relation, cells))
+
+    def predict_numbered(self, relation: str, indices: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Give the expected values of cells whose entities are numbered, shape (n, order)."""
+        check_is_fitted(self)
+        return self._distribution(relation, indices).mean
 
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
         """Give the entities of a type whose factors point most nearly as those of one, with the cosine.

@@ -164,7 +164,7 @@ class BayesianFactorization(DatabaseModel):
     def _add(self, relation: str, indices: NDArray[Any], draw: Draw, averages: tuple[Average, Average]) -> None:
         """Add a draw to the averages of the values and of ``m``."""
         t = list(self.database_.relations).index(relation)
-        m = self._at(relation, indices, self.database_.rows(draw.state[0]), draw.state[1 + t])
+        m = self._at(relation, indices, self._rows(draw.state[0]), draw.state[1 + t])
         averages[0].add(self._in_units(relation, m))
         averages[1].add(m)
 

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
+class Units(NamedTuple):
+    """Values of a table are ``centre + scale * m``; both are fixed before the fit."""
+
+    centre: float
+    scale: float
+
+
 class Cells(NamedTuple):
     """Cells of a table.
 
@@ -151,3 +158,22 @@ def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
             raise InputError(f"{name}: a cell relates a {entity} with itself; leave such cells out")
         indices[:, modes] = ordered
     return indices
+
+
+def columns_of(name: str, relation: Relation, cells: Any) -> list[Array]:
+    """Give the entities of cells, mode by mode, of a frame or a list of tuples."""
+    if hasattr(cells, "keys"):
+        return [np.asarray(cells[column]) for column in relation.columns or relation.entities]
+    rows = [tuple(row) for row in cells]
+    if any(len(row) != len(relation.entities) for row in rows):
+        raise InputError(f"{name}: a cell names {len(relation.entities)} entities")
+    columns = [np.asarray(column) for column in zip(*rows, strict=True)]
+    return columns or [np.zeros(0, np.int64)] * len(relation.entities)
+
+
+def units_of(relation: Relation, values: Array) -> Units:
+    """Give the units in which the values of a table have mean 0 and variance 1, or mean square 1 if zeros count."""
+    if relation.loss not in {"squared", "huber"}:
+        return Units(0.0, 1.0)
+    centre = 0.0 if relation.weighs_zeros else float(values.mean())
+    return Units(centre, float(np.sqrt(np.mean((values - centre) ** 2))) or 1.0)

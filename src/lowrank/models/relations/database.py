@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lowrank.data import Entries
 from lowrank.errors import InputError
 from lowrank.forms import CP
-from lowrank.models.relations.cells import cells_in, ordered
+from lowrank.models.relations.cells import Units, cells_in, columns_of, ordered, units_of
 from lowrank.models.relations.names import collect, numbers_of
 from lowrank.models.relations.negatives import with_negatives
 from lowrank.models.relations.tables import LOSSES, Relation, described
@@ -26,13 +25,6 @@ if TYPE_CHECKING:
     from lowrank.models.relations.cells import Cells
 
     Array = NDArray[Any]
-
-
-class Units(NamedTuple):
-    """Values of a table are ``centre + scale * m``; both are fixed before the fit."""
-
-    centre: float
-    scale: float
 
 
 class Database:
@@ -110,10 +102,30 @@ class Database:
         database.relations = {name: Relation(None, **one) for name, one in told.items()}
         return database
 
-    def rows(self, stack: Array) -> dict[str, Array]:
-        """Give the rows of a stack (:mod:`lowrank.solvers.linked`) by type, as views."""
-        ends = np.cumsum([0, *self.sizes.values()]).tolist()
-        return {entity: stack[a:b] for entity, (a, b) in zip(self.sizes, pairwise(ends), strict=True)}
+    def cells(self, name: str) -> Entries:
+        """Give the cells of a relation, in units of the model."""
+        return self._cells[name]
+
+    def replace(self, name: str, cells: Entries) -> None:
+        """Put other cells, in units of the model, in the place of those of a relation."""
+        self._cells = {**self._cells, name: cells}
+
+    def mentioned(self) -> dict[str, NDArray[np.bool_]]:
+        """Tell by type which entities a table mentions; one that weighs all its zeros says something of each."""
+        seen = {entity: np.zeros(size, bool) for entity, size in self.sizes.items()}
+        for name, relation in self.relations.items():
+            for entity, index in zip(relation.entities, self._cells[name].indices.T, strict=True):
+                seen[entity][slice(None) if relation.weighs_zeros else index] = True
+        return seen
+
+    def only(self, name: str) -> Database:
+        """Give a database with one of the relations, and its entities."""
+        told = self.description()
+        told["relations"] = [pair for pair in told["relations"] if pair[0] == name]
+        told["entities"] = [pair for pair in told["entities"] if pair[0] in self.relations[name].entities]
+        database = Database.described(told)
+        database._cells = {name: self._cells[name]}  # noqa: SLF001 of the same class
+        return database
 
     def linked(self, rng: np.random.Generator) -> Linked:
         """Arrange the tables for a solver; sampled zeros, where there are any, are new ones."""
@@ -146,15 +158,7 @@ class Database:
         if name not in self.relations:
             raise InputError(f"there is no relation {name!r}; there are {', '.join(self.relations)}")
         relation = self.relations[name]
-        if hasattr(cells, "keys"):
-            columns = [np.asarray(cells[column]) for column in relation.columns or relation.entities]
-        else:
-            rows = [tuple(row) for row in cells]
-            if any(len(row) != len(relation.entities) for row in rows):
-                raise InputError(f"{name}: a cell names {len(relation.entities)} entities")
-            columns = [np.asarray(column) for column in zip(*rows, strict=True)] or [np.zeros(0, int)] * len(
-                relation.entities
-            )
+        columns = columns_of(name, relation, cells)
         return np.column_stack([self.number(e, column) for e, column in zip(relation.entities, columns, strict=True)])
 
     def number(self, entity: str, names: Array) -> NDArray[np.int64]:
@@ -186,15 +190,8 @@ class Database:
         if (other := np.flatnonzero(values[inverse.ravel()] != cells.values)).size:
             at = [column[other[0]] for column in cells.columns]
             raise InputError(f"{name}: the cell {tuple(map(str, at))} has several values; take their mean, or the last")
-        self.units[name] = _units(relation, values)
+        self.units[name] = units_of(relation, values)
         centre, scale = self.units[name]
         shape = tuple(self.sizes[entity] for entity in relation.entities)
         kept = None if (weights == 1).all() else weights
         return Entries(indices, (values - centre) / scale, shape, kept, unlisted=relation.unlisted)
-
-
-def _units(relation: Relation, values: Array) -> Units:
-    if relation.loss not in {"squared", "huber"}:
-        return Units(0.0, 1.0)
-    centre = 0.0 if relation.weighs_zeros else float(values.mean())
-    return Units(centre, float(np.sqrt(np.mean((values - centre) ** 2))) or 1.0)

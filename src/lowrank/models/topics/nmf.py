@@ -1,56 +1,69 @@
-"""Non-negative matrix factorization of sparse tables, by squares or by Kullback-Leibler divergence."""
+"""Non-negative matrix factorization of sparse tables, by squares or another beta-divergence."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from lowrank import kernels, resources
 from lowrank.errors import InputError, check_choice, check_int, check_number
-from lowrank.solvers.run import Fitted, Sweep, run
+from lowrank.models.topics.base import Topics
+from lowrank.solvers.nonnegative import Divergence, Squares, cells_of, descend
+from lowrank.solvers.nonnegative_start import nndsvd, uniform
+from lowrank.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from lowrank.solvers.nonnegative import Cells
     from lowrank.solvers.run import Result
 
     Array = NDArray[np.float32]
 
-Loss = Literal["squared", "kl"]
-TINY = 1e-12  # what a model value that is divided by is at least
+Init = Literal["random", "nndsvd"]
+Unlisted = Literal["zero", "missing"]
+BETAS = {"squared": 2.0, "kl": 1.0}
+"""Divergences with a name of their own."""
 
 
-class NMF(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class NMF(Topics):
     r"""Non-negative factors of a non-negative table, most often of documents and words.
 
-    .. math:: \min_{W, H \ge 0} D(X, W H) + \lambda_W \sum W + \lambda_H \sum H
+    .. math:: \min_{W, H \ge 0} \sum_{ij} w_{ij} d_\beta\big(x_{ij}, (W H)_{ij}\big)
+              + \lambda_W \sum W + \lambda_H \sum H + \tfrac{\mu_W}{2} \|W\|^2 + \tfrac{\mu_H}{2} \|H\|^2
 
-    with :math:`D = \tfrac12 \|X - W H\|^2`, by cyclic coordinate descent over rows that do not depend on one another
-    (HALS), or :math:`D = \sum_{ij} x \log(x / m) - x + m`, by multiplicative updates. No sweep raises the objective.
-    The table stays sparse; its zeros count, at no cost.
+    with :math:`d_2 = \tfrac12 (x - m)^2`, by cyclic coordinate descent over rows that do not depend on one another
+    (HALS) with extrapolation; :math:`d_1 = x \log(x / m) - x + m` and others by multiplicative updates. No sweep raises
+    the objective. A sparse table stays sparse; its zeros count, at no cost, or are unknown.
 
     Parameters
     ----------
     rank : int
         Components.
-    loss : {"squared", "kl"}
-        :math:`D`. ``"kl"`` suits counts, and with rescaling is probabilistic latent semantic analysis.
+    loss : {"squared", "kl"} or float
+        :math:`\beta` from 0 to 2, of which ``"squared"`` is 2 and ``"kl"`` is 1. ``"kl"`` suits counts, and with
+        rescaling is probabilistic latent semantic analysis. For others every cell that counts is listed in memory.
     l1_W, l1_H : float
         :math:`\lambda`; larger ones give more zeros. Of one factor alone it is evaded: the other grows.
+    l2_W, l2_H : float
+        :math:`\mu`, for squares.
+    unlisted : {"zero", "missing"}
+        What cells are that a sparse table does not list. With ``"missing"`` NaN in an array is unknown, zeros are not.
+    zero_weight : float
+        :math:`w` of cells that are not listed and count as zero; for squares and ``"kl"``.
+    init : {"random", "nndsvd"}
+        Where to begin. Singular vectors take longer to find than they save, and end no lower.
     max_iter, tol
         See :func:`~lowrank.solvers.run.run`; a sweep improves both factors.
     inner : int
         Passes over the coordinates of a factor before the other has its turn.
     seed : int, optional
-        Of the random start.
+        Of the start.
     threads : int, optional
-        All cores by default; the result does not depend on them.
+        All cores by default; the result depends on them in last digits only.
     watch : callable, optional
         Called with the :class:`~lowrank.solvers.run.Result` so far after each sweep.
 
@@ -66,7 +79,8 @@ class NMF(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     References
     ----------
     Cichocki, Phan (2009), Fast local algorithms for large scale nonnegative matrix and tensor factorizations.
-    Lee, Seung (2001), Algorithms for non-negative matrix factorization, theorem 2.
+    Ang, Gillis (2019), Accelerating nonnegative matrix factorization algorithms using extrapolation.
+    Fevotte, Idier (2011), Algorithms for nonnegative matrix factorization with the beta-divergence.
 
     Examples
     --------
@@ -74,17 +88,26 @@ class NMF(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     >>> model = NMF(2, seed=0).fit(x)
     >>> float(np.abs(model.row_factors_ @ model.components_ - x).max().round(2))
     0.0
+    >>> x[1, 0] = np.nan  # unknown
+    >>> model = NMF(1, unlisted="missing", seed=0).fit(x[:2, :2])
+    >>> (model.row_factors_ @ model.components_)[1, 0].round(2)
+    np.float32(1.0)
     """
 
     def __init__(
         self,
         rank: int = 10,
         *,
-        loss: Loss = "squared",
+        loss: Literal["squared", "kl"] | float = "squared",
         l1_W: float = 0.0,
         l1_H: float = 0.0,
+        l2_W: float = 0.0,
+        l2_H: float = 0.0,
+        unlisted: Unlisted = "zero",
+        zero_weight: float = 1.0,
+        init: Init = "random",
         max_iter: int = 200,
-        tol: float = 1e-4,
+        tol: float = 1e-5,
         inner: int = 1,
         seed: int | None = None,
         threads: int | None = None,
@@ -94,6 +117,11 @@ class NMF(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.loss = loss
         self.l1_W = l1_W
         self.l1_H = l1_H
+        self.l2_W = l2_W
+        self.l2_H = l2_H
+        self.unlisted = unlisted
+        self.zero_weight = zero_weight
+        self.init = init
         self.max_iter = max_iter
         self.tol = tol
         self.inner = inner
@@ -101,100 +129,71 @@ class NMF(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.threads = threads
         self.watch = watch
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:
         """Factorize a table.
 
         Parameters
         ----------
         X : sparse matrix or array of shape (rows, columns)
+        weights : sparse matrix or array of shape (rows, columns), optional
+            How much each listed cell counts; ones by default.
 
         Raises
         ------
         InputError
-            If a value is negative, all are zero, or a parameter is out of range.
+            If a value is negative, all are zero, weights do not fit, or a parameter is out of range.
         """
         del y
-        table = self._checked(X, reset=True)
-        if not table.data.any():
-            raise InputError("every value is zero: there is nothing to factorize")
-        result = run(self._sweeps(table), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
-        W, H = self._keep(result)
+        cells = self._cells(X, weights, reset=True)
+        rng, fill = np.random.default_rng(self.seed), self._beta() != 2
+        random = self.init == "random"
+        start = uniform(cells, self.rank, rng=rng) if random else nndsvd(cells, self.rank, rng=rng, fill=fill)
+        sides = self._half(cells, "W"), self._half(cells.turned(), "H")
+        sweeps = descend(*sides, start, inner=self.inner)
+        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
         self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Array:
-        """Factorize a table, and give the factors of its rows."""
-        return self.fit(X, y).row_factors_
-
     def transform(self, X: Any) -> Array:
-        """Give the factors of other rows, with the components as they are."""
+        """Give the factors of other rows, with the components as they are; each row by itself."""
         check_is_fitted(self)
-        table, H = self._checked(X, reset=False), self.components_.T.copy()
-        W = np.full((table.shape[0], self.rank), _level(table, self.rank), np.float32)
-        for _ in range(self.max_iter):
-            before = W.copy()
-            self._improve(table, W, H, self.l1_W)
-            if np.abs(W - before).max(initial=0) <= self.tol * np.abs(W).max(initial=0):
-                break
+        cells, H = self._cells(X, None, reset=False), np.ascontiguousarray(self.components_.T)
+        size = cells.table.sum(axis=1) / max(float(H.sum(dtype=float)), 1e-30)
+        W = np.repeat(size[:, None], self.rank, axis=1).astype(np.float32)
+        self._half(cells, "W").solve(W, H, passes=self.max_iter, tol=self.tol)
         return W
 
-    def _checked(self, X: Any, *, reset: bool) -> csr_array:
-        check_int("rank", self.rank, low=1)
-        check_choice("loss", self.loss, get_args(Loss))
-        for name in ("l1_W", "l1_H"):
+    def __sklearn_tags__(self) -> Any:
+        """Say whether values may be NaN."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.unlisted == "missing"
+        return tags
+
+    def _beta(self) -> float:
+        return BETAS[self.loss] if isinstance(self.loss, str) else float(self.loss)
+
+    def _half(self, cells: Cells, side: str) -> Squares | Divergence:
+        l1, l2 = (getattr(self, f"{name}_{side}") for name in ("l1", "l2"))
+        beta, threads = self._beta(), self._threads
+        if beta == 2:
+            return Squares(cells, l1=l1, l2=l2, threads=threads)
+        return Divergence(cells, beta=beta, l1=l1, threads=threads)
+
+    def _cells(self, X: Any, weights: Any, *, reset: bool) -> Cells:
+        self._check()
+        missing, beta = self.unlisted == "missing", self._beta()
+        table = self._table(X, reset=reset, unknown=missing)
+        return cells_of(table, weights, zero_weight=0.0 if missing else self.zero_weight, beta=beta)
+
+    def _check(self) -> None:
+        if isinstance(self.loss, str):
+            check_choice("loss", self.loss, BETAS)
+        elif check_number("loss", self.loss) > 2:
+            raise InputError(f"loss must be 'squared', 'kl' or a number from 0 to 2; got {self.loss}")
+        for name in ("l1_W", "l1_H", "l2_W", "l2_H", "zero_weight"):
             check_number(name, getattr(self, name))
+        if self._beta() != 2 and (self.l2_W or self.l2_H):
+            raise InputError("l2_W and l2_H are for loss='squared'; products could raise the objective")
+        check_choice("unlisted", self.unlisted, get_args(Unlisted))
+        check_choice("init", self.init, get_args(Init))
         check_int("inner", self.inner, low=1)
-        table = csr_array(validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=reset))
-        table.sum_duplicates()
-        if len(table.data) and table.data.min() < 0:
-            row = int(np.searchsorted(table.indptr, table.data.argmin(), side="right")) - 1
-            raise InputError(f"values must not be negative; row {row} holds {table.data.min():g}")
-        return table
-
-    def _sweeps(self, X: csr_array) -> Iterator[Sweep]:
-        rng = np.random.default_rng(self.seed)
-        turned = csr_array(X.T)
-        level = _level(X, self.rank)
-        W, H = ((level * rng.random((size, self.rank)) * 2).astype(np.float32) for size in X.shape)
-        while True:
-            yield Sweep([W.copy(), H.copy()], self._objective(X, W, H))
-            self._improve(X, W, H, self.l1_W)
-            self._improve(turned, H, W, self.l1_H)
-
-    def _improve(self, X: csr_array, W: Array, H: Array, l1: float) -> None:
-        """Improve the factor of the rows in place."""
-        if self.loss == "squared":
-            threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
-            kernels.nonnegative_lasso(H.T @ H, X @ H, W, l1=l1, tol=0.0, sweeps=self.inner, threads=threads)
-            return
-        below = H.sum(axis=0, dtype=float) + l1
-        for _ in range(self.inner):
-            ratio = csr_array((X.data / np.maximum(_at(X, W, H), TINY), X.indices, X.indptr), shape=X.shape)
-            W *= (ratio @ H / np.maximum(below, TINY)).astype(np.float32)
-
-    def _objective(self, X: csr_array, W: Array, H: Array) -> float:
-        penalty = self.l1_W * float(W.sum(dtype=float)) + self.l1_H * float(H.sum(dtype=float))
-        if self.loss == "kl":
-            x, m = X.data.astype(float), np.maximum(_at(X, W, H), TINY)
-            known = x > 0
-            divergence = float((x[known] * np.log(x[known] / m[known])).sum()) - float(x.sum())
-            return divergence + float(W.sum(axis=0, dtype=float) @ H.sum(axis=0, dtype=float)) + penalty
-        squares = float((X.data.astype(float) ** 2).sum())
-        product = float((W.astype(float) * (X @ H)).sum())
-        gram = float(((W.T @ W).astype(float) * (H.T @ H)).sum())
-        return 0.5 * (squares - 2 * product + gram) + penalty
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
-
-
-def _level(X: csr_array, rank: int) -> float:
-    """Give what both factors are about, for the model to have the mean of the table."""
-    return float(np.sqrt(max(float(X.data.mean(dtype=float)) * len(X.data) / np.prod(X.shape), 1e-30) / rank))
-
-
-def _at(X: csr_array, W: Array, H: Array) -> NDArray[np.float64]:
-    """Give the values of the model where the table lists one."""
-    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    return np.asarray(np.einsum("nr,nr->n", W[rows], H[X.indices], dtype=float))

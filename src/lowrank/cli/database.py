@@ -1,0 +1,171 @@
+"""``lowrank database``: tables that share entities, explained together."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from lowrank.cli import options as o
+from lowrank.cli import show
+from lowrank.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Explain several tables that share users, items, words, ... together.")
+
+Declaration = Annotated[
+    Path,
+    typer.Argument(
+        metavar="DATABASE", help="A TOML file with [relations.NAME] for each table: table, entities, value, loss, ..."
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `lowrank database train`.")]
+Relation = Annotated[str, typer.Argument(metavar="RELATION", help="The name of a relation.")]
+Table = Annotated[Path, typer.Argument(metavar="CELLS", help="A table with the columns of the relation.")]
+Entity = Annotated[str, typer.Argument(metavar="TYPE", help="A type of entity, such as user.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="One of them.")]
+Method = Annotated[
+    Literal["als", "gibbs", "variational"],
+    typer.Option(help="Point estimates; draws from all that explain the tables; or one normal distribution of them."),
+]
+Ridge = Annotated[float, typer.Option(min=0, help="Penalty of factors (als).")]
+Draws = Annotated[int, typer.Option(min=1, help="Draws after the first 20 (gibbs).")]
+HoldOut = Annotated[
+    str | None,
+    typer.Option(metavar="RELATION=SHARE", help="Hold cells out first; compare all tables with that relation alone."),
+]
+Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many to show.")]
+
+
+def train(
+    database: Declaration,
+    *,
+    out: o.Out,
+    method: Method = "gibbs",
+    rank: o.Rank = 10,
+    ridge: Ridge = 1.0,
+    draws: Draws = 80,
+    hold_out: HoldOut = None,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Learn from all tables at once.
+
+    With --hold-out ratings=0.1 a tenth of the cells of that relation is told from the others first, by all tables and
+    by that relation alone; then all cells are learnt from.
+    """
+    from lowrank.files import check_replaceable
+    from lowrank.models.relations.bayesian import BayesianFactorization
+    from lowrank.models.relations.collective import CollectiveFactorization
+    from lowrank.models.relations.declaration import read_database
+    from lowrank.models.relations.storage import KIND
+    from lowrank.models.relations.variational import VariationalFactorization
+
+    check_replaceable(out, KIND, overwrite=force)
+    tables = read_database(database)
+    makers: dict[str, Callable[[], Any]] = {
+        "als": lambda: CollectiveFactorization(rank, ridge=ridge, seed=seed, threads=threads),
+        "gibbs": lambda: BayesianFactorization(rank, draws=draws, seed=seed, threads=threads),
+        "variational": lambda: VariationalFactorization(rank, seed=seed, threads=threads),
+    }
+    facts: dict[str, Any] = {"method": method, "rank": rank, "entities": tables.sizes}
+    facts["cells"] = {name: len(tables.cells(name)) for name in tables.relations}
+    if not as_json:
+        show.table(["entities", "number"], [*tables.sizes.items()])
+        show.table(["relation", "cells"], [*facts["cells"].items()])
+    if hold_out is not None:
+        facts["held_out"] = _compared(tables, hold_out, makers[method], seed)
+        if not as_json:
+            show.table(["held out", *facts["held_out"]["all_tables"]], _rows(facts["held_out"]))
+    model = makers[method]().fit(tables)
+    facts["unobserved"] = {entity: int(mask.sum()) for entity, mask in model.unobserved_.items()}
+    model.save(out, overwrite=force)
+    for entity, number in facts["unobserved"].items():
+        if number and not as_json:
+            typer.echo(f"{number:,} of type {entity} are in no table: what is said of them is what is expected of any")
+    show.wrote(out, facts, as_json=as_json, hint=f"lowrank database similar {out} {next(iter(tables.sizes))} NAME")
+
+
+def predict(model: Model, relation: Relation, cells: Table, *, as_json: o.AsJson = False) -> None:
+    """Predict the cells of RELATION that CELLS names, with standard deviations unless they are point estimates."""
+    import numpy as np
+
+    from lowrank.models.relations.declaration import read_columns
+    from lowrank.models.relations.storage import load_model
+
+    opened = load_model(model)
+    if relation not in opened.database_.relations:
+        raise InputError(f"there is no relation {relation!r}; there are {', '.join(opened.database_.relations)}")
+    one = opened.database_.relations[relation]
+    columns = [*(one.columns or one.entities)]
+    asked = read_columns(cells, columns, numbers=[])
+    found = opened.predict_distribution(relation, _typed(opened, one, asked))
+    certain = np.isnan(found.std).all()
+    rows = [
+        (*names, round(mean, 6), *([] if certain else [round(std, 6)]))
+        for *names, mean, std in zip(*asked.values(), found.mean.tolist(), found.std.tolist(), strict=True)
+    ]
+    headings = [*columns, "prediction", *([] if certain else ["std"])]
+    if as_json:
+        show.in_json({"predictions": [dict(zip(headings, row, strict=True)) for row in rows]})
+    else:
+        show.table(headings, rows)
+
+
+def similar(model: Model, entity: Entity, name: Name, *, top: Top = 10, as_json: o.AsJson = False) -> None:
+    """Show the entities of TYPE whose factors are most like those of NAME."""
+    from lowrank.models.relations.storage import load_model
+
+    nearest = load_model(model).most_similar(entity, name, n=top)
+    if as_json:
+        show.in_json(
+            {"type": entity, "name": name, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]}
+        )
+    else:
+        show.table([entity, "cosine"], nearest)
+
+
+def _compared(tables: Any, asked: str, make: Callable[[], Any], seed: int) -> dict[str, Any]:
+    """Fit all tables and one alone, both without some of its cells."""
+    from lowrank.models.relations.held_out import hold_out, score
+
+    name, _, share = asked.rpartition("=")
+    try:
+        held = hold_out(tables, name, share=float(share), seed=seed)
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"--hold-out is RELATION=SHARE, such as {next(iter(tables.relations))}=0.1") from None
+    facts: dict[str, Any] = {"relation": name, "cells": len(held.values)}
+    facts["all_tables"] = score(make().fit(held.database), held)
+    return facts | {"alone": score(make().fit(held.alone()), held)}
+
+
+def _rows(facts: dict[str, Any]) -> list[tuple[Any, ...]]:
+    return [("all tables", *facts["all_tables"].values()), (f"{facts['relation']} alone", *facts["alone"].values())]
+
+
+def _typed(opened: Any, one: Any, asked: dict[str, list[Any]]) -> dict[str, Any]:
+    """Make numbers of the names of types that are named by numbers."""
+    import numpy as np
+
+    typed: dict[str, Any] = {}
+    for entity, (column, names) in zip(one.entities, asked.items(), strict=True):
+        known = opened.database_.names[entity]
+        whole = known is None or known.dtype.kind != "U"
+        if whole and not all(name.lstrip("-").isdecimal() for name in names):
+            raise InputError(
+                f"{entity}s are named by whole numbers; got {next(n for n in names if not n.isdecimal())!r}"
+            )
+        typed[column] = np.array(names, np.int64) if whole else names
+    return typed
+
+
+EXAMPLES: dict[Callable[..., None], str] = {
+    train: "lowrank database train films.toml --out films --hold-out ratings=0.1",
+    predict: "lowrank database predict films ratings wanted.csv",
+    similar: "lowrank database similar films film 'Fargo (1996)'",
+}
+for verb, example in EXAMPLES.items():
+    app.command(epilog=f"Example:\n\n{example}")(verb)

@@ -1,0 +1,239 @@
+"""``lowrank complete``: tables in, completed matrices in a folder, predictions and recommendations out; and faults."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from lowrank import InputError
+from lowrank.cli import app
+from lowrank.models.completion.bayesian import BayesianMatrixFactorization
+from lowrank.models.completion.choosing import choose, rmse, split
+from lowrank.models.completion.completed import Completed, NamedCompletion, completed
+from lowrank.models.completion.factorization import MatrixFactorization
+from lowrank.models.completion.implicit import ImplicitFactorization
+from lowrank.models.completion.ratings import cells_of
+from lowrank.models.completion.tables import parts_of, read_cells
+from lowrank.models.completion.trace_norm import TraceNormCompletion
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["complete", *map(str, arguments)])
+
+
+def planted(n=50, m=30, seed=0):
+    """A matrix of rank one with biases, a third of it unknown."""
+    rng = np.random.default_rng(seed)
+    x = 3 + rng.standard_normal((n, 1)) + np.outer(rng.standard_normal(n), rng.standard_normal(m))
+    return np.where(rng.random((n, m)) < 0.65, x, np.nan)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Ratings of people and things, with a line of headings."""
+    x = planted()
+    file = tmp_path_factory.mktemp("tables") / "ratings.csv"
+    lines = [f'p{i},"thing, {j}",{x[i, j]!r}\n' for i, j in zip(*np.nonzero(~np.isnan(x)), strict=True)]
+    file.write_text("who,what,how much\n" + "".join(line.replace("np.float64(", "").replace(")", "") for line in lines))
+    return file
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content):
+        path = tmp_path / "table.csv"
+        path.write_text(content, encoding="utf-8")
+        return path
+
+    return write
+
+
+# ---- the verbs
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["als", "bayesian", "trace-norm"])
+def test_a_table_is_completed(table, tmp_path, method):
+    """Cells held out are predicted better than by biases; predictions of the folder are near the truth."""
+    out = tmp_path / "model"
+    facts = json.loads(run("train", table, "--out", out, "--method", method, "--hold-out", "0.2", "--json").stdout)
+    assert (facts["rows"], facts["columns"], facts["parts"], facts["largest_part"]) == (50, 30, 1, [50, 30])
+    assert facts["rmse"] < 0.7 * facts["rmse_of_biases"]
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text('p3,"thing, 4"\np0,"thing, 0"\n')
+    found = json.loads(run("predict", out, pairs, "--json").stdout)["predictions"]
+    assert [(one["row"], one["column"]) for one in found] == [("p3", "thing, 4"), ("p0", "thing, 0")]
+    assert ("std" in found[0]) == (method == "bayesian")
+    best = json.loads(run("recommend", out, "p3", "-n", "30", "--json").stdout)["recommended"]
+    unknown = np.flatnonzero(np.isnan(planted()[3]))
+    assert {one["column"] for one in best} == {f"thing, {j}" for j in unknown}
+    assert [one["value"] for one in best] == sorted((one["value"] for one in best), reverse=True)
+    assert "exists already" in run("train", table, "--out", out).output
+    assert "the model has no row 'nobody'" in run("recommend", out, "nobody").output
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_listed_is_enough(tmp_path, file):
+    """Without values the implicit method learns from what is listed, and other methods say so."""
+    pairs = [(i, j) for i in range(20) for j in range(20) if i // 10 == j // 10 and (i + 2 * j) % 5]
+    heard = file("".join(f"u{i}\ts{j}\n" for i, j in pairs))
+    out = tmp_path / "model"
+    facts = json.loads(
+        run("train", heard, "--out", out, "--method", "implicit", "--rank", 2, "--hold-out", "0.1", "--json").stdout
+    )
+    assert facts["ndcg_at_20"] >= facts["ndcg_at_20_of_most_frequent"]
+    best = json.loads(run("recommend", out, "u13", "-n", "1", "--json").stdout)["recommended"][0]["column"]
+    assert int(best[1:]) >= 10
+    assert "use --method implicit" in run("train", heard, "--out", tmp_path / "other").output
+
+
+@pytest.mark.filterwarnings("default")
+def test_parts_are_told(tmp_path, file):
+    """Rows and columns that no known cell links are reported with their numbers."""
+    apart = file("a,x,1\nb,x,2\nb,y,3\nc,z,4\n")
+    done = run("train", apart, "--out", tmp_path / "model", "--rank", "1")
+    assert done.exit_code == 0
+    assert "falls into 2 parts" in done.output
+    assert "the largest of 2 rows and 2 columns, the others of 1 and 1" in done.output.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("", "line 1 is empty"),
+        ("user,item,rating\n", "has no lines"),
+        ("word\n", "line 1 has no fields between commas"),
+        ("a,x,1\nb,x,good\n", "line 2: a value is a finite number; got 'good'"),
+        ("who,what,mark\na,x,good\n", "line 2: a value is a finite number; got 'good'"),
+        ("a,x,1\nb,x,nan\n", "line 2: a value is a finite number; got 'nan'"),
+        ("a,x,1\nb\n", "line 2: expected 3 fields or more; got 1"),
+        ("a,x,1\nb,x,1\na,x,2\n", "line 3: 'a' and 'x' have the value 2, but 1 in line 1"),
+        ('a,x,1\n"b,x,1\n', "no table of that kind"),
+    ],
+)
+def test_faults_of_tables(tmp_path, file, content, fault):
+    """Each is one sentence on the standard error, with the line."""
+    done = run("train", file(content), "--out", tmp_path / "model")
+    assert done.exit_code == 1
+    assert fault in done.output
+    assert len(done.output.strip().split("\n")) == 1
+    assert not (tmp_path / "model").exists()
+
+
+def test_faults_of_models(table, tmp_path):
+    """A damaged folder, one of another kind and names that are not known are refused."""
+    cells = read_cells(table)
+    model = MatrixFactorization(1, max_iter=5, tol=0, seed=0).fit(cells.cells)
+    named = NamedCompletion(completed(model), cells.cells, cells.rows, cells.columns, {})
+    named.save(tmp_path / "model")
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("p0,nothing\n")
+    assert "line 1: the model has no column 'nothing'" in run("predict", tmp_path / "model", pairs).output
+    pairs.write_text("\n")
+    assert "line 1" in run("predict", tmp_path / "model", pairs).output
+    np.save(tmp_path / "model" / "row_biases.npy", np.zeros(3))
+    assert "is damaged: factors and biases do not fit" in run("recommend", tmp_path / "model", "p0").output
+    (tmp_path / "model" / "names.json").unlink()
+    assert "is damaged" in run("recommend", tmp_path / "model", "p0").output
+    assert "is not a completion-model folder" in run("recommend", tmp_path, "p0").output
+
+
+# ---- tables
+
+
+def test_headings_and_places(file):
+    """Columns are named by headings or by places; quotes and tabs are those of CSV; lines said twice count once."""
+    content = 'time;who;what;mark\n1;a;"x;y";2\n\n2;b;z;3.5\n2;b;z;3.5\n'
+    for fields in (["who", "what", "mark"], ["2", "3", "4"]):
+        found = read_cells(file(content), fields=fields)
+        assert (found.rows, found.columns, found.cells.values.tolist()) == (["a", "b"], ["x;y", "z"], [2, 3.5])
+    assert read_cells(file("\ufeffa\tx\t1\t99\n")).rows == ["a"]
+    with pytest.raises(InputError, match="no column is headed 'stars'; found 'time', 'who'"):
+        read_cells(file(content), fields=["who", "what", "stars"])
+
+
+names = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters=',;"'), min_size=1, max_size=5)
+
+
+@given(st.dictionaries(st.tuples(names, names), st.floats(-1e6, 1e6), min_size=1, max_size=20))
+def test_tables_round_trip(tmp_path_factory, cells):
+    """What was written comes back, by name."""
+    path = tmp_path_factory.mktemp("t") / "table.csv"
+    path.write_text("".join(f"{i},{j},{value!r}\n" for (i, j), value in cells.items()), encoding="utf-8")
+    found = read_cells(path)
+    at = zip(found.cells.rows, found.cells.columns, found.cells.values, strict=True)
+    assert {(found.rows[i], found.columns[j]): value for i, j, value in at} == cells
+
+
+@given(st.integers(1, 4), st.integers(0, 99))
+def test_parts_are_those_that_were_put_together(number, seed):
+    """Blocks on the diagonal, shuffled: as many parts, of these sizes."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 4, (number, 2))
+    n, m = sizes.sum(axis=0)
+    x, i, j = np.full((n, m), np.nan), 0, 0
+    for a, b in sizes:
+        x[i : i + a, j : j + b] = 1
+        i, j = i + a, j + b
+    found = parts_of(cells_of(x[rng.permutation(n)][:, rng.permutation(m)]))
+    assert sorted(found) == sorted(map(tuple, sizes.tolist()))
+    assert [sum(part) for part in found] == sorted((sum(part) for part in found), reverse=True)
+
+
+# ---- matrices in folders
+
+
+@pytest.mark.filterwarnings("ignore:stopped at max_iter")
+@pytest.mark.parametrize(
+    "model",
+    [
+        MatrixFactorization(2, seed=0),
+        BayesianMatrixFactorization(2, draws=10, seed=0),
+        ImplicitFactorization(2, seed=0),
+        TraceNormCompletion(3.0, offsets="biases"),
+    ],
+)
+def test_folders_predict_as_models(tmp_path, model):
+    """Saved and read again, a matrix predicts what its model predicts, with its uncertainty."""
+    x = np.abs(planted())
+    cells = cells_of(x)
+    model.fit(cells)
+    NamedCompletion(completed(model), cells, [*map(str, range(50))], [*map(str, range(30))], {"a": 1}).save(
+        tmp_path / "m"
+    )
+    opened = NamedCompletion.load(tmp_path / "m")
+    i, j = np.nonzero(np.isnan(x))
+    found = opened.matrix.predict(i, j)
+    np.testing.assert_allclose(found.mean, model.predict(i, j), atol=1e-5)
+    if isinstance(model, BayesianMatrixFactorization):
+        np.testing.assert_allclose(found.std, model.predict_distribution(i, j).std, rtol=1e-4)
+    else:
+        assert np.isnan(found.std).all()
+    np.testing.assert_array_equal(opened.known.indices, cells.indices)
+    assert opened.facts == {"a": 1}
+    assert isinstance(opened.matrix, Completed)
+    with pytest.raises(InputError, match="a dict completes no matrix"):
+        completed({})
+
+
+# ---- choosing
+
+
+def test_the_best_is_chosen():
+    """Errors are those of fits to the same part; the smallest wins, and what is held out is a share."""
+    cells = cells_of(planted())
+    models = [MatrixFactorization(rank, ridge=1e-3, max_iter=500, tol=1e-3, seed=0) for rank in (0, 1)]
+    choice = choose(models, cells, share=0.2, seed=3)
+    assert choice.best.rank == 1
+    train, held = split(cells, 0.2, seed=3)
+    assert len(held.values) == round(0.2 * len(cells.values))
+    assert choice.errors[0] == rmse(models[0].fit(train), held)
+    together = np.sort(np.concatenate([part.rows * 30 + part.columns for part in (train, held)]))
+    np.testing.assert_array_equal(together, cells.rows * 30 + cells.columns)
+    with pytest.raises(InputError, match="leaves none on one side"):
+        split(cells, 1e-9)
+    with pytest.raises(InputError, match="no model to choose from"):
+        choose([], cells)

@@ -1,0 +1,148 @@
+"""``lowrank database``: declarations in TOML, models in folders."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from lowrank import InputError
+from lowrank.cli import app
+from lowrank.models.relations.declaration import read_database
+from lowrank.models.relations.held_out import hold_out, score
+from lowrank.models.relations.variational import VariationalFactorization
+
+DECLARED = """
+[relations.stars]
+table = "stars.csv"
+entities = ["user", "film"]
+value = "stars"
+
+[relations.genres]
+table = "genres.tsv"
+entities = ["film", "genre"]
+columns = [1, 2]
+loss = "logistic"
+unlisted = "zero"
+
+[entities]
+film = "films.txt"
+"""
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Two tables, one with headings, and a list of films of which one is in no table."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 12)
+    taste = rng.standard_normal((20, 3))
+    lines = [f"u{i},Film {j},{3 + taste[i, kind[j]]:.3f}" for i in range(20) for j in range(12) if rng.random() < 0.6]
+    (tmp_path / "stars.csv").write_text("\n".join(["user,film,stars", *lines]) + "\n")
+    (tmp_path / "genres.tsv").write_text("".join(f"Film {j}\tg{kind[j]}\n" for j in range(12)))
+    (tmp_path / "films.txt").write_text("".join(f"Film {j}\n" for j in range(13)))
+    (tmp_path / "films.toml").write_text(DECLARED)
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, ["database", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@pytest.mark.parametrize("method", ["als", "gibbs", "variational"])
+def test_train_predict_similar(files, method):
+    """From files to predictions; what was held out is told, and films that no table mentions are flagged."""
+    out = files / "model"
+    arguments = ["train", files / "films.toml", "--out", out, "--method", method, "--rank", "3"]
+    told = json.loads(run(*arguments, "--hold-out", "stars=0.2", "--json"))
+    assert told["entities"] == {"user": 20, "film": 13, "genre": 3}
+    assert set(told["held_out"]["all_tables"]) == set(told["held_out"]["alone"]) == {"rmse"}
+    assert told["unobserved"] == {"user": 0, "film": 1, "genre": 0}
+    (files / "wanted.csv").write_text("film,user\nFilm 3,u1\nFilm 12,u1\n")
+    found = json.loads(run("predict", out, "stars", files / "wanted.csv", "--json"))["predictions"]
+    assert [(row["user"], row["film"]) for row in found] == [("u1", "Film 3"), ("u1", "Film 12")]
+    assert ("std" in found[0]) == (method != "als")
+    if method != "als":
+        assert found[1]["std"] > found[0]["std"]
+    similar = json.loads(run("similar", out, "film", "Film 3", "--top", "4", "--json"))["similar"]
+    assert len(similar) == 4
+    assert "1 of type film are in no table" in run(*arguments, "--force")
+    assert "exists" in CliRunner().invoke(app, ["database", *map(str, arguments)]).output
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "message"),
+    [
+        ('value = "stars"', 'valu = "stars"', "stars: there is no option 'valu'; there are biases, columns"),
+        ('table = "stars.csv"', "", "stars: table is missing"),
+        ('table = "stars.csv"', 'table = "none.csv"', "none.csv cannot be read"),
+        (
+            'entities = ["user", "film"]',
+            'entities = ["user", "movie"]',
+            "no column is headed 'movie'; there are film, stars, user",
+        ),
+        ('loss = "logistic"', 'loss = "hinge"', "genres: loss must be one of"),
+        ("columns = [1, 2]", "columns = [1, 3]", "genres.tsv, line 1: 3 fields or more; got 2"),
+        ("[entities]", "[entity]", "there are .relations.NAME. and .entities.; got 'entity'"),
+        ('film = "films.txt"', 'town = "films.txt"', "no relation names the entity type 'town'"),
+        ("[relations.stars]", "[relations.stars", "films.toml cannot be read"),
+    ],
+)
+def test_declarations_that_are_wrong_are_refused(files, before, after, message):
+    """One sentence with the file, and what there is instead."""
+    (files / "films.toml").write_text(DECLARED.replace(before, after))
+    with pytest.raises(InputError, match=message):
+        read_database(files / "films.toml")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("u1,Film 1,good", "stars.csv, line 3: a value is a finite number; got 'good'"),
+        ("u1,Film 1", "stars.csv, line 3: 3 fields or more; got 2"),
+        ("u1,Film 99,3", "there is no film 'Film 99'"),
+        ("u0,Film 0,1", "has several values"),
+    ],
+)
+def test_tables_that_are_wrong_are_refused(files, line, message):
+    """With file and line where there is one."""
+    (files / "stars.csv").write_text(f"user,film,stars\nu0,Film 0,3\n{line}\n")
+    with pytest.raises(InputError, match=message):
+        read_database(files / "films.toml")
+    (files / "stars.csv").write_text("")
+    with pytest.raises(InputError, match="is empty"):
+        read_database(files / "films.toml")
+
+
+def test_questions_that_are_wrong_are_refused(files):
+    """Unknown relations, entities and shares."""
+    out = files / "model"
+    run("train", files / "films.toml", "--out", out, "--method", "als", "--rank", "2")
+    (files / "wanted.csv").write_text("film,user\nFilm 3,nobody\n")
+    assert "there is no user 'nobody'" in run("predict", out, "stars", files / "wanted.csv", code=1)
+    assert "there is no relation 'likes'; there are stars, genres" in run(
+        "predict", out, "likes", files / "wanted.csv", code=1
+    )
+    assert "there is no entity type 'town'" in run("similar", out, "town", "Rome", code=1)
+    again = ["train", files / "films.toml", "--out", out, "--force"]
+    assert "--hold-out is RELATION=SHARE, such as stars=0.1" in run(*again, "--hold-out", "stars", code=1)
+    assert "there is no relation 'star'" in run(*again, "--hold-out", "star=0.1", code=1)
+    assert "must be between 0 and 1; got 2" in run(*again, "--hold-out", "stars=2", code=1)
+
+
+def test_cells_held_out_are_gone(files):
+    """They are in neither database, entities stay, and zeros are among what is to be told of positive cells."""
+    database = read_database(files / "films.toml")
+    held = hold_out(database, "genres", share=0.25, seed=0)
+    assert len(held.database.cells("genres")) == 9
+    assert held.values.tolist() == [1.0] * 3 + [0.0] * 3
+    assert held.database.sizes == database.sizes
+    assert list(held.alone().relations) == ["genres"]
+    assert len(database.cells("genres")) == 12
+    whole, left = (set(map(tuple, d.cells("genres").indices.tolist())) for d in (database, held.database))
+    assert whole - left == set(map(tuple, held.indices[:3].tolist()))
+    assert not whole & set(map(tuple, held.indices[3:].tolist()))
+    stars = hold_out(database, "stars", share=0.2, seed=0)
+    model = VariationalFactorization(3, seed=0)
+    assert score(model.fit(stars.database), stars)["rmse"] < score(model.fit(stars.alone()), stars)["rmse"]
