@@ -5,6 +5,7 @@ from collections.abc import Callable
 import typer
 
 from lowrank.cli.reproduce.bailey2017 import bailey2017
+from lowrank.cli.reproduce.bouchard2015 import bouchard2015
 from lowrank.cli.reproduce.huang2017 import huang2017
 from lowrank.cli.reproduce.niitsuma2018 import niitsuma2018
 
@@ -12,6 +13,7 @@ app = typer.Typer(no_args_is_help=True, help="Repeat a published comparison on a
 
 EXAMPLES: dict[Callable[..., None], str] = {
     bailey2017: "lowrank reproduce bailey2017 wiki.txt.xz --out results",
+    bouchard2015: "lowrank reproduce bouchard2015 --out results",
     huang2017: "lowrank reproduce huang2017 --out results",
     niitsuma2018: "lowrank reproduce niitsuma2018 wiki.txt.xz --out results",
 }
