@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
@@ -90,6 +91,10 @@ def test_what_cannot_be_ranked():
     """A matrix listed everywhere has no cell to be ranked below."""
     with pytest.raises(InputError, match="every cell is listed"):
         PairwiseRanking(1).fit(np.ones((2, 2)))
+    half = np.array([[1.0, 1.0], [0.0, 0.0]])
+    with pytest.raises(InputError, match="of each row that lists one"):
+        PairwiseRanking(1).fit(half)
+    assert PairwiseRanking(1, within="column", max_iter=2).fit(half).n_iter_ == 2
     with pytest.raises(InputError, match="step must be"):
         PairwiseRanking(1, step=0).fit(np.eye(2))
 
@@ -138,6 +143,9 @@ def test_unknown_values_do_not_count():
         GeneralizedPCA(1, family="poisson").fit(-x)
     with pytest.raises(InputError, match="0 of shape"):
         GeneralizedPCA(1).fit(np.full((2, 2), np.nan))
+    for other in (csr_array(x), [["a", "b"]]):
+        with pytest.raises(InputError, match="an array of numbers"):
+            GeneralizedPCA(1).fit(other)
 
 
 def test_counts_with_a_logarithm():
@@ -167,3 +175,5 @@ def test_signs_need_less_rank_than_values():
     assert wrong_signs(triangle, [2], seed=0)[0].logistic == 0
     with pytest.raises(InputError, match="-1 and 1"):
         wrong_signs(np.eye(3), [1])
+    with pytest.raises(InputError, match="starts must be"):
+        wrong_signs(identity, [3], starts=0)

@@ -123,6 +123,50 @@ def test_faults_of_tables(tmp_path, file, content, fault):
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_first_pair_is_no_heading(table, tmp_path):
+    """A line that names a row of the model is a pair, whatever comes third; one that names nothing is of headings."""
+    out, pairs = tmp_path / "model", tmp_path / "pairs.csv"
+    run("train", table, "--out", out, "--rank", 1)
+    for first, number in (('p0,"thing, 1",good', 2), ("who,what,remark", 1)):
+        pairs.write_text(f'{first}\np1,"thing, 2",bad\n')
+        assert len(json.loads(run("predict", out, pairs, "--json").stdout)["predictions"]) == number
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_zeros_held_out_are_not_to_be_found(tmp_path, file):
+    """Listed or not, they are the same to the implicit method and to how it is judged."""
+    x = np.kron(np.eye(2, dtype=int), np.ones((8, 30), int))
+    listed = file("".join(f"u{i},s{j},{x[i, j]}\n" for i, j in np.ndindex(*x.shape)))
+    how = ("--method", "implicit", "--rank", 2, "--hold-out", "0.2", "--json")
+    facts = json.loads(run("train", listed, "--out", tmp_path / "model", *how).stdout)
+    assert facts["recall_at_20"] == 1
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_ctrl_c_is_told(table, tmp_path, monkeypatch):
+    """The matrix of the last sweep is kept, and the exit says that it is not the last there would have been."""
+    objective = MatrixFactorization._objective
+    calls = []
+
+    def cut(*arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return objective(*arguments)
+
+    monkeypatch.setattr(MatrixFactorization, "_objective", cut)
+    done = run("train", table, "--out", tmp_path / "model", "--rank", 1)
+    assert done.exit_code == 130
+    assert "interrupted; kept the matrix of the last sweep" in done.output
+    assert NamedCompletion.load(tmp_path / "model").matrix.shape == (50, 30)
+    calls.clear()
+    assert "nothing was written" in run("train", table, "--out", tmp_path / "other", "--hold-out", "0.1").output
+    calls.clear()
+    with pytest.raises(KeyboardInterrupt):
+        choose([MatrixFactorization(1, seed=0)], planted(), seed=0)
+
+
 def test_faults_of_models(table, tmp_path):
     """A damaged folder, one of another kind and names that are not known are refused."""
     cells = read_cells(table)
@@ -151,8 +195,12 @@ def test_headings_and_places(file):
         found = read_cells(file(content), fields=fields)
         assert (found.rows, found.columns, found.cells.values.tolist()) == (["a", "b"], ["x;y", "z"], [2, 3.5])
     assert read_cells(file("\ufeffa\tx\t1\t99\n")).rows == ["a"]
+    assert read_cells(file(content), fields=["who", " what", " mark"]).columns == ["x;y", "z"]
     with pytest.raises(InputError, match="no column is headed 'stars'; found 'time', 'who'"):
         read_cells(file(content), fields=["who", "what", "stars"])
+    for fields in (["who"], ["1"], ["who", "what", "mark", "time"]):
+        with pytest.raises(InputError, match=f"got {len(fields)} names"):
+            read_cells(file(content), fields=fields)
 
 
 names = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters=',;"'), min_size=1, max_size=5)

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import InputError
+from lowrank import Entries, InputError
 from lowrank.cli import app
+from lowrank.models.relations.collective import CollectiveFactorization
 from lowrank.models.relations.declaration import read_database
 from lowrank.models.relations.held_out import hold_out, score
+from lowrank.models.relations.tables import Relation
 from lowrank.models.relations.variational import VariationalFactorization
 
 DECLARED = """
@@ -87,6 +89,10 @@ def test_train_predict_similar(files, method):
         ("[entities]", "[entity]", "there are .relations.NAME. and .entities.; got 'entity'"),
         ('film = "films.txt"', 'town = "films.txt"', "no relation names the entity type 'town'"),
         ("[relations.stars]", "[relations.stars", "films.toml cannot be read"),
+        ('entities = ["user", "film"]', 'entities = "user"', "stars: entities is a list; got 'user'"),
+        ("columns = [1, 2]", "columns = 5", "genres: columns is a list; got 5"),
+        ("columns = [1, 2]", "columns = [0, 1]", "genres.tsv: places of columns begin with 1; got 0"),
+        ('value = "stars"', 'value = "stars"\nbiases = "no"', "stars: biases must be True or False; got 'no'"),
     ],
 )
 def test_declarations_that_are_wrong_are_refused(files, before, after, message):
@@ -129,6 +135,20 @@ def test_questions_that_are_wrong_are_refused(files):
     assert "--hold-out is RELATION=SHARE, such as stars=0.1" in run(*again, "--hold-out", "stars", code=1)
     assert "there is no relation 'star'" in run(*again, "--hold-out", "star=0.1", code=1)
     assert "must be between 0 and 1; got 2" in run(*again, "--hold-out", "stars=2", code=1)
+
+
+def test_numbered_entities(tmp_path):
+    """Of models made elsewhere; cells of one type twice need columns of their own."""
+    x = np.random.default_rng(0).standard_normal((6, 5))
+    pairs = Entries(np.array([[1, 0], [2, 1]]), np.array([1.0, 2.0]), (6, 6))
+    tables = {"n": Relation(x, ("a", "b")), "q": Relation(pairs, ("a", "a"))}
+    CollectiveFactorization(2, max_iter=5, tol=0, seed=0).fit(tables).save(tmp_path / "m")
+    (tmp_path / "cells.csv").write_text("a,b\n1,2\n0,4\n")
+    assert len(json.loads(run("predict", tmp_path / "m", "n", tmp_path / "cells.csv", "--json"))["predictions"]) == 2
+    similar = json.loads(run("similar", tmp_path / "m", "a", "3", "--json"))["similar"]
+    assert {row["name"] for row in similar} == {0, 1, 2, 4, 5}
+    assert "as are named by whole numbers; got 'x'" in run("similar", tmp_path / "m", "a", "x", code=1)
+    assert "entities share a type" in run("predict", tmp_path / "m", "q", tmp_path / "cells.csv", code=1)
 
 
 def test_cells_held_out_are_gone(files):

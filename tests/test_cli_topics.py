@@ -1,6 +1,7 @@
 """``lowrank topics``: each of its verbs on a small file, their JSON and their faults."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -76,6 +77,46 @@ def test_assign_gives_each_document_its_subject(docs, model, tmp_path):
     assert "must end in .npy" in run("assign", model, docs / "lines.txt", "--out", tmp_path / "weights.txt").output
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_documents_of_no_known_word_have_no_topic(docs, tmp_path, method):
+    """Whatever the method gives them: mixtures are uniform where nothing is known."""
+    (tmp_path / "more.txt").write_text("xyzzy\nsun moon\n\n", encoding="utf-8")
+    run("train", docs / "lines.txt", "--out", tmp_path / "model", "--method", method, *SMALL)
+    rows = json.loads(run("assign", tmp_path / "model", tmp_path / "more.txt", "--json").stdout)["documents"]
+    assert [row["topic"] is None for row in rows] == [True, False, True]
+    assert [row["share"] for row in rows if row["topic"] is None] == [0, 0]
+
+
+def test_one_file_in_another_encoding(docs, model, tmp_path):
+    """It is named, with its first odd byte; on request its odd bytes alone are replaced, or left out."""
+    shutil.copytree(docs / "files", tmp_path / "files")
+    (tmp_path / "files" / "odd.txt").write_bytes("sun \xa35 moon".encode("latin-1"))
+    (tmp_path / "files" / "pound.txt").write_text("sun \xa35 moon caf\xe9 caf\xe9", encoding="utf-8")
+    how = ("train", tmp_path / "files", "--out", tmp_path / "model", *SMALL)
+    refused = run(*how)
+    assert refused.exit_code == 1
+    assert "odd.txt is not utf-8: byte 4 (0xa3)" in refused.output
+    for errors in ("replace", "ignore"):
+        facts = json.loads(run(*how, "--errors", errors, "--top", "99", "--force", "--json").stdout)
+        words = {word for some in facts["words_of_topics"].values() for word in some}
+        assert words == {"caf\xe9", *" ".join(SUBJECTS.values()).split()}
+        assert facts["documents"] == 92
+        done = run("assign", model, tmp_path / "files", "--errors", errors, "--json")
+        assert json.loads(done.stdout)["documents"][90]["words"]
+    assert run("choose", tmp_path / "files", "--ranks", "2", "--min-count", "1", "--errors", "ignore").exit_code == 0
+
+
+def test_each_file_of_a_glob_is_a_document(docs, tmp_path):
+    """As in a folder; of a single file each line is one."""
+    (tmp_path / "two.txt").write_text("sun moon\nsun star\n", encoding="utf-8")
+    (tmp_path / "three.txt").write_text("moon\n", encoding="utf-8")
+    for source, documents in ((tmp_path / "*.txt", 2), (tmp_path, 2), (tmp_path / "two.txt", 2), (docs / "0*.txt", 0)):
+        done = run(
+            "train", source, "--out", tmp_path / ".model", "--rank", "1", "--min-count", "1", "--json", "--force"
+        )
+        assert (json.loads(done.stdout)["documents"] if documents else done.exit_code) == (documents or 1)
+
+
 def test_an_interrupted_fit_is_kept_and_named(docs, tmp_path, monkeypatch):
     """Ctrl-C ends the fit; what was found is saved, and the exit code says so."""
     from lowrank.models.topics.nmf import NMF
@@ -94,6 +135,20 @@ def test_an_interrupted_fit_is_kept_and_named(docs, tmp_path, monkeypatch):
     assert run("choose", docs / "lines.txt", "--ranks", "2", "--min-count", "1").exit_code == 130
 
 
+def test_topics_are_kept_when_their_figures_are_interrupted(docs, tmp_path, monkeypatch):
+    """They are saved before they are judged, and the message says so."""
+    from lowrank.metrics import topics
+
+    def stopped(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(topics, "in_windows", stopped)
+    done = run("train", docs / "lines.txt", "--out", tmp_path / "model", *SMALL)
+    assert done.exit_code == 130
+    assert "interrupted; kept the topics in" in done.output
+    assert run("show", tmp_path / "model").exit_code == 0
+
+
 def test_choose_finds_the_number_of_subjects(docs):
     """Three topics foretell documents held out best, of one, three and eight."""
     how = ["--ranks", "1,3,8", "--folds", "2", "--method", "plsa", "--min-count", "1", "--threads", "1"]
@@ -110,6 +165,10 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "LINES", "--out", "MODEL"], "exists already"),
         (["train", "LINES", "--out", "x", "--min-count", "1000"], "1000"),
         (["train", "LINES", "--out", "x", "--method", "anchors", "--rank", "50"], "words can be anchors"),
+        (["train", "LINES", "--out", "x", "--picture", "x.jpeg"], "pictures are"),
+        (["train", "LINES", "--out", "x", "--picture", "absent/x.png"], "the folder absent does not exist"),
+        (["train", "JSON", "--out", "x"], "seems to hold JSON lines"),
+        (["assign", "MODEL", "EMPTY"], "no documents"),
         (["show", "absent"], "is not a topic-model folder"),
         (["choose", "LINES", "--ranks", "5,x"], "--ranks are whole numbers"),
     ],
@@ -117,8 +176,10 @@ def test_choose_finds_the_number_of_subjects(docs):
 def test_faults_are_a_sentence(docs, model, tmp_path, monkeypatch, arguments, fault):
     """What cannot be done is said in one line, and leaves nothing behind."""
     monkeypatch.chdir(tmp_path)
-    given = [word.replace("LINES", str(docs / "lines.txt")).replace("MODEL", str(model)) for word in arguments]
-    done = run(*given)
+    places = {"LINES": docs / "lines.txt", "MODEL": model, "JSON": docs / "a.jsonl", "EMPTY": docs / "empty.txt"}
+    places["JSON"].write_text('{"text": "sun"}\n', encoding="utf-8")
+    places["EMPTY"].touch()
+    done = run(*(places.get(word, word) for word in arguments))
     assert done.exit_code == 1
     assert fault in done.output
     assert not any(tmp_path.iterdir())

@@ -199,6 +199,18 @@ def test_predictions_know_their_uncertainty():
     np.testing.assert_array_equal(again.predict(i, j), found.mean)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_units_do_not_matter(scale):
+    """Values in other units, and from elsewhere, are predicted in these units, with as much uncertainty."""
+    _, known = planted(noise=0.3)
+    i, j = np.nonzero(np.isnan(known))
+    one, other = (BayesianMatrixFactorization(3, draws=20, seed=0).fit(x) for x in (known, scale * (known + 5)))
+    first, second = (model.predict_distribution(i, j) for model in (one, other))
+    np.testing.assert_allclose(second.mean / scale - 5, first.mean, atol=1e-6)
+    np.testing.assert_allclose(second.std / scale, first.std, rtol=1e-6)
+    assert other.noise_ / scale == pytest.approx(one.noise_)
+
+
 def test_rows_without_cells_are_as_the_prior():
     """They are flagged, and predicted with more uncertainty than others."""
     _, known = planted()

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, random_array
 from lowrank import Entries, InputError
 from lowrank.datasets.multilabel import multilabel, read_label_names, read_labelling
 from lowrank.linalg import SparsePlusLowRank, shrunk, shrunk_symmetric, spectral, top_pair
-from lowrank.losses import Huber, Logistic, Squared
+from lowrank.losses import Huber, Logistic, Poisson, Squared
 from lowrank.models.completion.convex_collective import ConvexCollective, Relation
 from lowrank.models.completion.offsets import fit_offsets
 from lowrank.models.completion.penalties import choose_penalty, penalty_path
@@ -118,6 +118,36 @@ def test_top_pair_and_its_bound(shape):
     assert pair.V[np.abs(pair.V).argmax(), 0] > 0
     assert (pair.U.T @ A @ pair.V).item() == pytest.approx(norm)
     assert top_pair(csr_array(np.zeros((250, 300))))[1] == 0
+
+
+def test_a_long_side_is_never_squared(monkeypatch):
+    """A matrix with few rows is decomposed by products with a unit matrix of that few, however many columns it has."""
+    widths, eye = [], np.eye
+    monkeypatch.setattr(spectral.np, "eye", lambda *size: widths.append(size) or eye(*size))
+    A = random_array((5, 4000), density=0.01, rng=0, format="csr")
+    assert top_pair(A)[0].s[0] == pytest.approx(np.linalg.norm(A.toarray(), 2))
+    assert max(max(size) for size in widths) == 5
+
+
+def test_most_singular_values_of_a_large_matrix_are_refused(monkeypatch):
+    """Beyond the largest size that is decomposed whole a sentence says so, instead of passes without end."""
+    monkeypatch.setattr(spectral, "LARGEST", 210)
+    A = np.random.default_rng(0).standard_normal((250, 240))
+    assert shrunk(A, 0.9 * np.linalg.norm(A, 2), near=spectral.zero(250, 240), tol=1e-6).rank > 0
+    with pytest.raises(InputError, match="most singular values"):
+        shrunk(A, 0.0, near=spectral.zero(250, 240), tol=1e-6)
+
+
+@pytest.mark.parametrize("apart", [1e-3, 1e-8, 1e-12])
+def test_small_distances_are_exact(apart):
+    """Also where both squares have all their digits in common."""
+    rng = np.random.default_rng(0)
+    L, R = rng.standard_normal((30, 4)), rng.standard_normal((20, 4))
+    D = np.outer(rng.standard_normal(30), rng.standard_normal(20))
+    A, B = (np.linalg.svd(L @ R.T + c * D, full_matrices=False) for c in (0, apart))
+    A, B = (spectral.Spectral(U[:, :5], s[:5], Vt[:5].T) for U, s, Vt in (A, B))
+    assert spectral.distance(A, B) == pytest.approx(apart * np.linalg.norm(D), rel=1e-2)
+    assert spectral.distance(A, spectral.zero(30, 20)) == pytest.approx(np.linalg.norm(A.s))
 
 
 # ---- one problem, four methods
@@ -236,6 +266,22 @@ def test_frank_wolfe_stays_in_the_ball():
     assert M.rank < 12  # pairs taken in early are gone
 
 
+def test_frank_wolfe_fills_the_smaller_side():
+    """Where more pairs come in than the smaller side has, they are put together with those that are there."""
+    _, known = planted(30, 6, rank=6)
+    model = TraceNormCompletion(method="frank-wolfe", radius=1e3, offsets="none", tol=1e-8, max_iter=300).fit(known)
+    assert model.rank_ <= 6
+    assert model.history_[-1] < 1e-6 * model.history_[0]
+
+
+def test_steps_end_only_where_rounding_does():
+    """Wild values make the last steps short, yet the gap that was asked for is reached."""
+    rng = np.random.default_rng(0)
+    x = np.where(rng.random((30, 20)) < 0.6, rng.standard_normal((30, 2)) @ rng.standard_normal((2, 20)), np.nan)
+    model = TraceNormCompletion(1 / 3, loss=Huber(0.1), tol=1e-6, max_iter=20000).fit(10 * x)
+    assert model.gap_ <= 1e-6 * model.history_[-1]
+
+
 def test_a_large_radius_binds_nothing():
     """Where the ball holds a matrix that fits exactly, nothing is left."""
     x, known = planted(12, 12, rank=1, noise=0)
@@ -337,6 +383,67 @@ def test_offsets_are_at_a_minimum():
         np.testing.assert_allclose(np.bincount(cells.columns, slopes) + 0.5 * offsets.columns, 0, atol=1e-3)
 
 
+@pytest.mark.parametrize("kind", ["mean", "biases"])
+def test_offsets_far_away_are_found(kind):
+    """Of values far from zero by the measure of Huber, log-odds of what is rare, and values of any scale."""
+    rng = np.random.default_rng(0)
+    far = 1000 + 100 * rng.standard_normal((15, 1)) + 300 * rng.standard_normal((1, 10)) + rng.standard_normal((15, 10))
+    rare = np.zeros((60, 50))
+    rare[3, 4:7] = 1
+    for loss, data in ((Huber(1.0), far), (Logistic(), rare), (Squared(), 1e-9 * far), (Squared(), 1e9 * far)):
+        cells = cells_of(data)
+        offsets = fit_offsets(cells, loss, kind, ridge=0.5)
+        slopes = loss.grad(cells.values, offsets.at(cells.rows, cells.columns))
+        small = 1e-6 * np.abs(loss.grad(cells.values, np.zeros(len(cells.values)))).sum()
+        assert abs(slopes.sum()) < small
+        if kind == "biases":
+            np.testing.assert_allclose(np.bincount(cells.rows, slopes) + 0.5 * offsets.rows, 0, atol=small)
+            np.testing.assert_allclose(np.bincount(cells.columns, slopes) + 0.5 * offsets.columns, 0, atol=small)
+
+
+def test_debiasing_does_not_depend_on_the_scale():
+    """Values in other units come out in these units."""
+    _, known = planted()
+    first = TraceNormCompletion(2.0, debias=True).fit(known).matrix_.s
+    for scale in (1e-7, 1e7):
+        found = TraceNormCompletion(2.0 * scale, debias=True).fit(known * scale).matrix_.s
+        np.testing.assert_allclose(found / scale, first, rtol=1e-4)
+
+
+def test_asking_for_a_penalty_changes_no_fit():
+    """The largest penalty of another table leaves predictions as they were."""
+    _, known = planted()
+    model = TraceNormCompletion(1.0).fit(known)
+    before = model.predict([0, 1], [2, 3])
+    model.largest_penalty(known + 100)
+    np.testing.assert_array_equal(model.predict([0, 1], [2, 3]), before)
+
+
+def test_rows_of_nothing_have_no_factors():
+    """Of a constant table rank 0 is left, by all methods, and new rows have zero columns."""
+    x = np.full((6, 5), 3.0)
+    for how in ({}, {"method": "admm"}, {"method": "frank-wolfe", "radius": 2.0}):
+        model = TraceNormCompletion(**how).fit(x)
+        assert model.transform(x[:2]).shape == (2, 0)
+        assert model.predict([5], [4]) == pytest.approx(3.0)
+    with pytest.raises(InputError, match="no penalty to choose"):
+        choose_penalty(TraceNormCompletion(), x)
+
+
+def test_ctrl_c_ends_the_search_of_a_penalty():
+    """A path ends with the fit that was cut short; a choice among such fits is none."""
+    _, known = planted()
+
+    def cut(result):
+        if result.n_iter == 2:
+            raise KeyboardInterrupt
+
+    model = TraceNormCompletion(tol=1e-9, watch=cut)
+    assert [fit.interrupted_ for fit in penalty_path(model, known, [3.0, 2.0, 1.0])] == [True]
+    with pytest.raises(KeyboardInterrupt):
+        choose_penalty(model, known)
+
+
 def test_max_rank_is_kept_and_the_gap_says_what_it_cost():
     """The answer is cut, and its gap is that of the cut matrix."""
     _, known = planted()
@@ -362,6 +469,9 @@ def test_what_is_refused():
         (TraceNormCompletion(radius=1.0), "radius"),
         (TraceNormCompletion(loss=Logistic()), "from 0 to 1"),
         (TraceNormCompletion(max_rank=0), "max_rank"),
+        (TraceNormCompletion(offsets="bias"), "offsets must be one of"),
+        (TraceNormCompletion(loss="huber"), "loss must be"),
+        (TraceNormCompletion(loss=Poisson()), "loss must be"),
         (TraceNormCompletion(tol=-1.0), "tol"),
     ):
         with pytest.raises(InputError, match=words):
@@ -425,6 +535,8 @@ def test_planted_rank_and_outliers_are_found(share):
     assert 0 <= model.gap_ <= 1e-7 * model.history_[-1] * (1 + 1e-6)
     with pytest.raises(InputError, match="all known cells are zero"):
         RobustPCA().fit(np.zeros((3, 3)))
+    with pytest.raises(InputError, match="1,000,000 x 1,000,000 would be kept"):
+        RobustPCA().fit(csr_array(([1.0], ([0], [0])), shape=(10**6, 10**6)))
 
 
 # ---- offsets and parts
@@ -497,6 +609,8 @@ def test_relations_that_do_not_fit_are_refused():
         ConvexCollective().fit([Relation("a", "b", a), Relation("b", "a", a.T)])
     with pytest.raises(InputError, match="at least one relation"):
         ConvexCollective().fit([])
+    with pytest.raises(InputError, match="from 0 to 1"):
+        ConvexCollective().fit([Relation("a", "b", 3 * a, Logistic())])
 
 
 # ---- labels
@@ -526,6 +640,23 @@ def test_unknown_labels_are_completed(bias):
     assert right[1] > 0.75
     odds = TransductiveCompletion(2.0, label_weight=1.0, bias=bias).fit(x[:60], given_[:60]).decision_function(x[60:])
     assert ((odds > 0) == y[60:]).mean() > 0.85
+
+
+def test_items_given_again_have_the_labels_they_had():
+    """The column of ones counts for new items as much as it did in the fit, however heavy labels are."""
+    x, _, given_ = labelled()
+    model = TransductiveCompletion(1.0, label_weight=32.0, bias="ones", tol=1e-8, max_iter=20000).fit(x + 3, given_)
+    np.testing.assert_allclose(model.decision_function(x[40:] + 3), model.log_odds_[40:], atol=1e-4)
+
+
+def test_sparse_labels_and_features_are_those_of_arrays():
+    """What a sparse matrix does not list is zero; one too large to be kept whole is refused before it is made."""
+    x, y, _ = labelled()
+    first = TransductiveCompletion(2.0).fit(x, y)
+    again = TransductiveCompletion(2.0).fit(csr_array(x), csr_array(y))
+    np.testing.assert_array_equal(again.log_odds_, first.log_odds_)
+    with pytest.raises(InputError, match="all cells of features needs"):
+        TransductiveCompletion().fit(csr_array(([1.0], ([0], [0])), shape=(10**6, 10**6)), y)
 
 
 def test_labels_that_are_none_are_refused():

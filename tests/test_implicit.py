@@ -177,6 +177,16 @@ def test_faults(X, how, fault):
         model.recommend([0], without=np.eye(2))
 
 
+def test_nothing_to_leave_out():
+    """An empty list of what is known leaves all columns, and no rows have no recommendations."""
+    model = ImplicitFactorization(1, seed=0, max_iter=2, tol=0).fit(np.eye(3))
+    every = model.recommend([0, 2], 3).columns
+    for nothing in (csr_array((3, 3)), np.zeros((3, 3)), np.full((3, 3), np.nan)):
+        np.testing.assert_array_equal(model.recommend([0, 2], 3, without=nothing).columns, every)
+    assert model.recommend([], 2, without=np.eye(3)).columns.shape == (0, 2)
+    assert model.predict([], []).shape == (0,)
+
+
 # ---- recommendations
 
 
@@ -204,6 +214,10 @@ def test_judged_by_hand():
     assert recommendation([[4]], [0, 0], [4, 9]).recall.tolist() == [1.0]
     with pytest.raises(InputError, match="got row 1 held out"):
         recommendation([[4]], [1], [0])
+    assert np.isnan(recommendation([[4]], [], []).recall).all()
+    for faulty in ([-1], [0.5]):  # what is filled up with -1 names no column
+        with pytest.raises(InputError, match="whole numbers"):
+            recommendation([[4, -1]], [0], faulty)
 
 
 @pytest.mark.realdata

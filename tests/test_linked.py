@@ -1,5 +1,7 @@
 """Solvers of linked tables: point estimates, draws and variational distributions of shared factors."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -280,6 +282,49 @@ def test_chains_go_on_as_if_they_had_not_stopped():
     np.testing.assert_allclose(average.variance, np.var([draw.state[0] for draw in seen], axis=0), atol=1e-12)
 
 
+def interrupted(monkeypatch, module, call):
+    """Press Ctrl-C when rows of a factor are solved for that often."""
+    solve, calls = posterior_rows, []
+
+    def pressed(*args, **options):
+        calls.append(1)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return solve(*args, **options)
+
+    monkeypatch.setattr(import_module(f"lowrank.solvers.{module}"), "posterior_rows", pressed)
+
+
+def test_chains_go_on_after_ctrl_c(monkeypatch):
+    """With the draws that there would have been."""
+    linked = many()
+
+    def chain():
+        rng = np.random.default_rng(3)
+        start = Draw(linked.start(2, rng, scale=0.1), np.ones(5))
+        return Chain(linked, start, rng, priors=Priors(), kept=9, threads=1)
+
+    whole, cut = chain(), chain()
+    whole.run(8, seen=lambda _: None)
+    interrupted(monkeypatch, "gibbs", 11)  # the second of three factors, in the fourth sweep
+    cut.run(8, seen=lambda _: None)
+    assert (cut.interrupted, cut.made) == (True, 3)
+    again = Chain.of(linked, cut.memory(), priors=Priors(), kept=9, threads=1)
+    for one in (cut, again):
+        one.run(5, seen=lambda _: None)
+        assert not one.interrupted
+        for part, other in zip(one.last.state, whole.last.state, strict=True):
+            np.testing.assert_array_equal(part, other)
+
+
+def test_priors_are_checked():
+    """Before the first draw."""
+    with pytest.raises(InputError, match="rate must be"):
+        Priors(rate=0.0)
+    with pytest.raises(InputError, match="intercept must be"):
+        Priors(intercept=-1.0)
+
+
 def test_draws_are_refused_for_other_losses():
     """Counts have none, and truth values no weights."""
     linked = Linked([table((0, 1), SoftplusPoisson(), seed=0)], SIZES, biased=[True])
@@ -347,6 +392,30 @@ def test_the_bound_lies_below_the_evidence():
     density = stats.norm.pdf(u) * stats.norm.pdf(v) * stats.norm.pdf(x - o - u * v)
     evidence = np.log(density.sum() * (grid[1] - grid[0]) ** 2)
     assert evidence - 0.7 < -result.history[-1] <= evidence + 1e-3
+
+
+def test_the_bound_lies_below_the_evidence_of_counts():
+    """One cell that was counted: the likelihood is a probability, log x! included."""
+    x, prior = 5.0, GammaPrior(1e6, 1e6)
+    linked = Linked(
+        [Term(Entries(np.array([[0, 0]]), np.array([x]), (1, 1)), CP(), SoftplusPoisson(), (0, 1))],
+        (1, 1),
+        biased=[False],
+    )
+    start = beliefs(linked, 1, np.random.default_rng(0), prior=prior, threads=1)
+    result = run(variational(linked, start, prior=prior, threads=1), max_iter=500, tol=0)
+    grid = np.linspace(-8, 8, 801)
+    u, v = np.meshgrid(grid, grid)
+    counted = stats.poisson.pmf(x, np.logaddexp(0, result.factors[1][0] + u * v))
+    evidence = np.log((stats.norm.pdf(u) * stats.norm.pdf(v) * counted).sum() * (grid[1] - grid[0]) ** 2)
+    assert evidence - 1 < -result.history[-1] <= evidence + 1e-3
+
+
+def test_ctrl_c_before_there_is_a_distribution(monkeypatch):
+    """Ends the fit: nothing would be kept."""
+    interrupted(monkeypatch, "collective", 4)
+    with pytest.raises(KeyboardInterrupt):
+        beliefs(many(), 2, np.random.default_rng(0), prior=GammaPrior(), threads=1)
 
 
 def test_components_that_are_not_needed_vanish():

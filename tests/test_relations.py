@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from lowrank import Entries, InputError
 from lowrank.models.relations.bayesian import BayesianFactorization
@@ -119,12 +120,57 @@ def test_entities_are_found_across_tables():
         (lambda: {"r": Relation(np.full((2, 2), np.nan), ("a", "b"))}, "r: no cell is known"),
         (lambda: {"r": Relation("ratings.csv", ("a", "b"))}, "r: data must be a frame, a sparse matrix"),
         (lambda: {"r": Relation({"x": [1], "y": [2]}, ("a", "a"))}, "r: entities share a type, so name their columns"),
+        (lambda: {"r": likes(user=["ann", np.nan, "bob", "cid"])}, "column 'user' must name entities by text or whole"),
+        (lambda: {"r": likes(user=["ann", 3, "bob", "cid"])}, "column 'user' must name entities by text or whole"),
+        (lambda: {"r": Relation(np.eye(3), ("a", "b"), value="x")}, "r: value and weight_by name columns of a frame"),
+        (
+            lambda: {"r": Relation({**LIKES, "w": [0] * 4}, ("user", "film"), value="stars", weight_by="w")},
+            "r: every weight is zero",
+        ),
+        (
+            lambda: {"r": Relation({"a": [1, 1], "b": [2, 2], "w": [1, 9]}, ("a", "b"), weight_by="w")},
+            r"r: the cell \('1', '2'\) has several weights",
+        ),
+        (lambda: {"r": Relation(LIKES, ("user", "film"), loss="logistic")}, "r: every truth value is 1; unlisted="),
     ],
 )
 def test_data_that_contradicts_itself_is_refused(make, message):
     """One sentence that names the table and what is wrong."""
     with pytest.raises(InputError, match=message):
         Database(make())
+
+
+def test_names_of_any_kind():
+    """Text and whole numbers, as pandas and numpy hold them, in tables, in lists of entities and in what is asked."""
+    frame = pd.DataFrame(LIKES, index=[7, 3, 3, 1])
+    people = ["cid", "bob", "ann", "eve"]
+    numbered = {"ann": 3, "bob": 9, "cid": 7, "eve": 1}
+    for kind in ("str", "string", "category", object):
+        asked = frame.astype({"user": kind, "film": kind})
+        for listed in (pd.Series(people), pd.Index(people), pd.Categorical(people), np.array(people, object)):
+            database = Database({"r": Relation(asked, ("user", "film"), value="stars")}, entities={"user": listed})
+            assert database.locate("r", asked).tolist() == [[2, 0], [2, 2], [1, 0], [0, 1]]
+    for kind in ("int32", "Int64", "category", object):
+        asked = frame.assign(user=frame["user"].map(numbered).astype(kind))
+        database = Database({"r": Relation(asked, ("user", "film"), value="stars")})
+        assert database.names["user"].tolist() == [3, 7, 9]
+        assert database.locate("r", asked)[:, 0].tolist() == [0, 0, 2, 1]
+    with pytest.raises(InputError, match="user: names are a list of text or of whole numbers"):
+        Database({"r": likes()}, entities={"user": [*people, np.nan]})
+
+
+def test_data_is_not_changed():
+    """A sparse matrix stays as it was; one of three modes is a table of three types."""
+    x = coo_array((np.array([1.0, 2.0, 3.0]), (np.array([1, 0, 1]), np.array([0, 1, 0]))), shape=(2, 2))
+    Database({"r": Relation(x, ("a", "b"))})
+    assert (x.data.tolist(), x.coords[0].tolist()) == ([1.0, 2.0, 3.0], [1, 0, 1])
+    database = Database({"r": Relation(coo_array(np.arange(8.0).reshape(2, 2, 2)), ("a", "b", "c"))})
+    assert database.sizes == {"a": 2, "b": 2, "c": 2}
+
+
+def test_equal_values_have_no_units():
+    """Whatever rounding makes of their mean."""
+    assert Database({"r": Relation(np.full((4, 3), 0.1), ("a", "b"))}).units["r"].scale == 1
 
 
 def test_relations_that_make_no_sense_are_refused():
@@ -142,6 +188,10 @@ def test_relations_that_make_no_sense_are_refused():
         ([("ann", "Psycho")], "there is no film 'Psycho'"),
         ([("ann",)], "r: a cell names 2 entities"),
         ([(1, "Up")], "users are named by text; got 1"),
+        ([("ann", np.nan)], "films are named by text or whole numbers, none of them missing"),
+        (("ann", 1), "r: a cell names 2 entities"),
+        ({"user": ["ann"]}, "r: there is no column 'film'; there are user"),
+        ({"user": ["ann"], "film": ["Up", "M"]}, "r: columns are of different lengths"),
     ):
         with pytest.raises(InputError, match=message):
             database.locate("r", cells)
@@ -150,6 +200,21 @@ def test_relations_that_make_no_sense_are_refused():
     numbered = Database({"r": Relation(np.eye(3), ("a", "b"))})
     with pytest.raises(InputError, match="bs are numbered from 0 to 2; got 0 to 3"):
         numbered.locate("r", [(0, 0), (0, 3)])
+    with pytest.raises(InputError, match="as are numbered from 0 to 2; got 'x'"):
+        numbered.locate("r", [("x", 0)])
+    with pytest.raises(InputError, match="r: a cell names 2 entities"):
+        numbered.locate("r", (0, 1))
+    with pytest.raises(InputError, match="biases must be True or False; got 'no'"):
+        Relation(LIKES, ("user", "film"), biases="no")
+    for model in MODELS:  # a number beyond one type must not be a row of the next
+        fitted = clone(model).fit(numbered)
+        for wrong, message in (
+            ([[3, 0]], "as are numbered from 0 to 2"),
+            ([[0, -1]], "bs are"),
+            ([[0]], "shape .n, 2"),
+        ):
+            with pytest.raises(InputError, match=message):
+                fitted.predict_numbered("r", np.array(wrong))
 
 
 def test_a_type_named_twice_has_unordered_cells():
@@ -250,6 +315,42 @@ def test_uncertainty_covers(model):
     assert fitted.unobserved_["user"].tolist() == [i == 5 for i in range(80)]
 
 
+@pytest.mark.parametrize("model", MODELS[1:])
+def test_weights_do_not_hide_noise(model):
+    """Observations that count four times are as noisy as they were: the noise found is the planted one."""
+    x, known, _, _ = planted(share=0.5, noise=0.5)
+    one, four = (
+        clone(model).fit({"r": Relation(known, ("user", "film"), weight=w)}).predict_distribution("r", [(0, 0), (5, 7)])
+        for w in (1.0, 4.0)
+    )
+    assert (four.std > 0.45).all()
+    assert (four.std < one.std).all()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_two_types_of_three_are_the_same(model, tmp_path):
+    """Who with whom where, named from the last to the first: planted values are found, in either order."""
+    rng = np.random.default_rng(0)
+    U, W, names = rng.standard_normal((15, 2)), rng.standard_normal((6, 2)), [f"p{i}" for i in range(15)]
+    cells = np.argwhere(np.ones((15, 15, 6)))
+    cells = cells[cells[:, 0] > cells[:, 1]]
+    x = (U[cells[:, 0]] * U[cells[:, 1]] * W[cells[:, 2]]).sum(axis=1)
+    seen = rng.random(len(cells)) < 0.6
+    one, other = ([names[i] for i in column] for column in cells.T[:2])
+    frame = pd.DataFrame(
+        {"one": one, "other": other, "where": cells[:, 2], "x": x + 0.05 * rng.standard_normal(len(x))}
+    )
+    relation = Relation(frame[seen], ("who", "who", "where"), columns=("one", "other", "where"), value="x")
+    database = Database({"met": relation}, entities={"who": names[::-1]})
+    fitted = clone(model).set_params(rank=2, seed=1).fit(database)
+    found = fitted.predict("met", frame[~seen])
+    assert np.corrcoef(found, x[~seen])[0, 1] > 0.97
+    turned = frame[~seen].rename(columns={"one": "other", "other": "one"})
+    np.testing.assert_allclose(fitted.predict("met", turned), found, rtol=1e-9)
+    fitted.save(tmp_path / "m")
+    np.testing.assert_array_equal(load_model(tmp_path / "m").predict("met", frame[~seen]), found)
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_tensors_and_truth_values(model):
     """A table of three types with truth values, positive cells only: unseen positives rank above others."""
@@ -284,6 +385,16 @@ def test_counts():
         assert np.corrcoef(found, np.logaddexp(0, m)[hidden])[0, 1] > 0.8
     with pytest.raises(InputError, match="draws are made for squared and logistic losses"):
         BayesianFactorization(2).fit(table)
+
+
+def test_uncertain_counts_have_larger_means():
+    """The expected softplus of a normal variable, as sampled."""
+    model = VariationalFactorization(1, max_iter=2, tol=0, seed=0)
+    model.fit({"r": Relation(np.arange(6.0).reshape(3, 2), ("a", "b"), loss="poisson")})
+    drawn = np.random.default_rng(0).standard_normal(1_000_000)
+    for mean, variance in ((-3.0, 4.0), (0.0, 1.0), (2.0, 9.0)):
+        found = model._in_units("r", np.array([mean]), np.array([variance]))
+        assert found[0] == pytest.approx(np.logaddexp(0, mean + variance**0.5 * drawn).mean(), rel=0.01)
 
 
 def test_draws_are_averaged_on_the_way():
@@ -405,3 +516,32 @@ def test_loaded_chains_go_on(tmp_path):
     loaded.more(7, database=tables)
     np.testing.assert_array_equal(loaded.predict("ratings", [(1, 2)]), whole.predict("ratings", [(1, 2)]))
     assert loaded.noise_ == pytest.approx(whole.noise_)
+
+
+def test_loaded_averages_go_on(tmp_path):
+    """Without any draw kept too; refused tables leave the model as it was."""
+    _, known, _, _ = planted()
+    table, cells = {"r": Relation(known, ("user", "film"))}, np.argwhere(np.isnan(known))[:40]
+    whole = BayesianFactorization(2, burn_in=3, draws=12, kept=0, seed=1).fit(table, at={"r": cells})
+    parts = BayesianFactorization(2, burn_in=3, draws=5, kept=0, seed=1).fit(table, at={"r": cells})
+    parts.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.averages("r").std, parts.averages("r").std)
+    with pytest.raises(InputError, match="draws go on with the tables that they began with"):
+        loaded.more(7, database={"r": Relation(known[:20], ("user", "film"))})
+    assert len(loaded.unobserved_["user"]) == 80
+    loaded.more(7, database=table)
+    np.testing.assert_array_equal(loaded.averages("r").mean, whole.averages("r").mean)
+
+
+def test_settings_are_saved_as_plain_numbers(tmp_path):
+    """Those of numpy too; what is none is refused, and so is a model that was not fitted."""
+    table = {"r": likes()}
+    CollectiveFactorization(np.int64(1), ridge={"user": np.float32(1), "film": 2.0}, seed=np.int64(0)).fit(table).save(
+        tmp_path / "m"
+    )
+    assert load_model(tmp_path / "m").ridge == {"user": 1.0, "film": 2.0}
+    with pytest.raises(InputError, match="seed cannot be saved"):
+        CollectiveFactorization(1, seed=np.random.default_rng(0)).fit(table).save(tmp_path / "n")
+    with pytest.raises(NotFittedError):
+        CollectiveFactorization(1).save(tmp_path / "n")

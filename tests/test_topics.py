@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
 from sklearn import decomposition
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from lowrank import InputError, plots
 from lowrank.kernels import RowEntries, divergence_rows, hals, nonnegative_lasso, nonnegative_rows, simplex_rows
+from lowrank.metrics import topics as metrics
 from lowrank.metrics.topics import (
     c_v_coherence,
     completion_perplexity,
@@ -150,6 +151,8 @@ def test_rows_are_transformed_alone(loss):
         ({"loss": "kl", "l2_W": 1.0}, table(), "are for loss='squared'"),
         ({"unlisted": "absent"}, table(), "unlisted must be"),
         ({"init": "ones"}, table(), "init must be"),
+        ({"loss": "kl"}, 1e-13 * table(), "too small for single precision"),
+        ({}, 1e-33 * table(), "too small for single precision"),
         ({"l1_W": -1}, table(), "l1_W must be"),
     ],
 )
@@ -390,6 +393,12 @@ def test_anchors_find_planted_topics():
     assert model.shares_.sum() == pytest.approx(1)
     with pytest.raises(InputError, match=r"only \d+ words can be anchors"):
         AnchorTopics(25, threads=1).fit(csr_array(n))
+    with pytest.raises(InputError, match="0 words can be anchors, each is in too few documents"):
+        AnchorTopics(2, min_documents=9999, threads=1).fit(csr_array(n))
+    with pytest.raises(InputError, match="whole numbers; leave out weights"):
+        AnchorTopics(4, threads=1).fit(csr_array(n) * 0.3)
+    with pytest.raises(InputError, match="max_iter must be"):
+        AnchorTopics(4, max_iter=0, threads=1).fit(csr_array(n))
 
 
 def test_co_occurrence_is_unbiased():
@@ -459,10 +468,14 @@ def window_counts(documents, words, window):
 
 
 @settings(max_examples=30)
-@given(st.lists(st.lists(st.integers(0, 6), max_size=12), min_size=1, max_size=6), st.integers(1, 8))
-def test_windows_are_counted_as_one_by_one(documents, window):
-    """Also where a word is in a window twice, and where documents are short or empty."""
-    found = in_windows(documents, range(5), window=window)
+@given(
+    st.lists(st.lists(st.integers(0, 6), max_size=12), min_size=1, max_size=6), st.integers(1, 8), st.integers(1, 99)
+)
+def test_windows_are_counted_as_one_by_one(documents, window, block):
+    """Also where a word is in a window twice, where documents are short or empty, and however many at a time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "BLOCK", block)
+        found = in_windows(documents, range(5), window=window)
     together, total = window_counts(documents, list(range(5)), window)
     np.testing.assert_array_equal(found.together, together)
     assert found.windows == total
@@ -506,8 +519,15 @@ def test_completion_perplexity_by_hand():
     mixed = completion_perplexity(hidden, np.eye(2), truth, background=np.ones(4), background_share=0.2)
     chances = [0.8 * 0.5 + 0.05, 0.8 * 0.5 + 0.05, 0.85, 0.85]
     assert mixed == pytest.approx(np.exp(-np.log(chances).mean()))
+    by_column = completion_perplexity(csc_array(hidden), np.eye(2), truth, background=np.ones(4), background_share=0.2)
+    assert by_column == mixed
     with pytest.raises(InputError, match="no chance at all"):
         completion_perplexity(hidden, np.ones((2, 1)), truth[:1], background=np.ones(4), background_share=0)
+    with pytest.raises(InputError, match="must be at most 1"):
+        completion_perplexity(hidden, np.eye(2), truth, background=np.ones(4), background_share=1.5)
+    for mixtures, words, background in ((3, 4, 4), (2, 5, 4), (2, 4, 5)):
+        with pytest.raises(InputError, match=r"a table of shape \(2, 4\) needs"):
+            completion_perplexity(hidden, np.ones((mixtures, 1)), np.ones((1, words)), background=np.ones(background))
 
 
 @given(st.integers(0, 999))
@@ -518,6 +538,10 @@ def test_halves_are_the_whole(seed):
     np.testing.assert_array_equal((seen + hidden).toarray(), n.toarray())
     np.testing.assert_array_equal(seen.sum(axis=1), np.ceil(n.sum(axis=1) / 2))
     assert min(seen.data.min(initial=1), hidden.data.min(initial=1)) >= 1
+    for same in (csc_array(n), n.toarray()):
+        np.testing.assert_array_equal(halves(same, seed=seed)[0].toarray(), seen.toarray())
+    with pytest.raises(InputError, match="whole numbers from 0 on"):
+        halves(-1 - n.toarray())
 
 
 @given(st.integers(0, 999))
@@ -568,6 +592,45 @@ def test_text_has_its_topics(method, tmp_path):
     assert held_out_perplexity(again, table_of_texts(texts(1)[0], index, Tokenizer())) < 7
 
 
+@pytest.mark.parametrize("kind", [csr_matrix, csc_array, coo_array, csr_array.toarray])
+def test_tables_of_any_kind_are_the_same(kind):
+    """Counts may be sparse in any way, or dense, and list zeros or a pair twice; they are left as they are."""
+    corpus = Corpus.build(texts()[0], min_count=1, stop_words="english")
+    n, words = document_table(corpus), corpus.vocabulary.words
+    given_n = kind(n)
+    for method in ("nmf", "plsa"):
+        model, other = (TextTopics(method, rank=3, seed=0, threads=1).fit_table(one, words) for one in (n, given_n))
+        for name in ("idf_", "background_", "word_weights_"):
+            np.testing.assert_array_equal(getattr(other, name), getattr(model, name))
+        np.testing.assert_array_equal(other.transform_table(given_n), model.transform_table(n))
+    assert choose_rank(model, given_n, words, ranks=[3], folds=2) == choose_rank(model, n, words, ranks=[3], folds=2)
+    twice = csr_array((np.array([1.0, 0, 1, 1]), np.array([1, 0, 1, 0]), np.array([0, 3, 4])), shape=(2, 2))
+    plain = TextTopics(rank=1, seed=0, threads=1).fit_table(csr_array(np.array([[0.0, 2], [1, 0]])), "ab")
+    np.testing.assert_array_equal(TextTopics(rank=1, seed=0).fit_table(twice, "ab").idf_, plain.idf_)
+    assert twice.nnz == 4
+
+
+def test_what_is_no_text():
+    """A single text, or what is none, is not taken apart; nor is nothing given topics."""
+    model = TextTopics(rank=3, min_count=1, seed=0, threads=1).fit(texts()[0])
+    with pytest.raises(InputError, match="pass \\[text\\]"):
+        model.transform("sun moon")
+    with pytest.raises(InputError, match="one is of type int"):
+        model.transform(["sun", 3])
+    with pytest.raises(InputError, match="no documents"):
+        model.transform([])
+
+
+@pytest.mark.parametrize("stop_words", [set(), np.array(["the"]), None, "english"])
+def test_settings_of_numpy_are_saved(stop_words, tmp_path):
+    """Numbers of numpy and words in a set, an empty one too, are settings like others."""
+    model = TextTopics(rank=np.int64(3), min_count=1, seed=np.int64(0), stop_words=stop_words, threads=1)
+    model.fit(texts()[0]).save(tmp_path / "model")
+    again = TextTopics.load(tmp_path / "model")
+    assert (again.rank, again.seed) == (3, 0)
+    assert again.stop_words == (list(stop_words) if isinstance(stop_words, set | np.ndarray) else stop_words)
+
+
 def test_damaged_models_are_refused(tmp_path):
     """A model whose words do not fit, or that lacks a file, is not opened."""
     TextTopics(rank=3, min_count=1, seed=0).fit(texts()[0]).save(tmp_path / "model")
@@ -580,7 +643,8 @@ def test_damaged_models_are_refused(tmp_path):
 
 
 def test_tables_of_text():
-    """A corpus and the same text, word by word, give the same table."""
+    """A corpus and the same text, word by word, give the same table; a tokenizer may give one sentence, flat."""
+    np.testing.assert_array_equal(table_of_texts(["ab a"], {"ab": 0, "a": 1, "b": 2}, str.split).toarray(), [[1, 1, 0]])
     documents = ["A rose is a rose.", "", "Is it? It is!"]
     corpus = Corpus.build(documents, min_count=1)
     index = {word: k for k, word in enumerate(corpus.vocabulary.words)}

@@ -8,6 +8,7 @@ import typer
 
 from lowrank.cli import options as o
 from lowrank.cli import show
+from lowrank.cli.faults import interrupted
 from lowrank.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Complete a table of which some cells are known, such as ratings.")
@@ -83,6 +84,8 @@ def train(
         facts |= {"held_out": hold_out, **_judged(*split(cells, hold_out, seed=seed), how)}
     model = _model(cells, how).fit(cells)
     NamedCompletion(completed(model), cells, found.rows, found.columns, facts).save(out, overwrite=force)
+    if model.interrupted_:
+        raise interrupted(kept=[f"the matrix of the last sweep in {out}"])
     if not as_json:
         show.table(["", "value"], [(key.replace("_", " "), value) for key, value in facts.items()])
     _tell_of_parts(parts)
@@ -98,6 +101,9 @@ def predict(model: Model, pairs: Pairs, *, columns: Columns = None, as_json: o.A
 
     opened = NamedCompletion.load(model)
     lines = list(read_lines(pairs, fields=None if columns is None else columns.split(",")))
+    every = list(read_lines(pairs, fields=["1", "2"])) if columns is None else []
+    if any(line.row in opened.rows or line.column in opened.columns for line in every[:1]):
+        lines = every  # the first line is no heading, whatever stands behind its names
     if not lines:
         raise InputError(f"{pairs} has no lines of a row and a column")
     sides: list[list[int]] = []
@@ -167,6 +173,8 @@ def _judged(train: Any, held: Any, how: dict[str, Any]) -> dict[str, float]:
     from lowrank.models.completion.factorization import MatrixFactorization
 
     model = _model(train, how).fit(train)
+    if model.interrupted_:
+        raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
     if how["method"] == "implicit":
         return _recalled(model, train, held)
     plain = MatrixFactorization(0, bias_ridge=0.03, threads=how["threads"]).fit(train)
@@ -179,6 +187,7 @@ def _recalled(model: Any, train: Any, held: Any) -> dict[str, float]:
     from lowrank.metrics.recommendation import recommendation
     from lowrank.models.completion.ranking import best_columns
 
+    train, held = train.at(train.values > 0), held.at(held.values > 0)  # zeros are as what is not listed
     counts = np.bincount(train.columns, minlength=train.shape[1])[:, None].astype(float)
     ways = {
         "": model.recommend(np.arange(train.shape[0]), 20, without=train),

@@ -95,10 +95,10 @@ def predict(model: Model, relation: Relation, cells: Table, *, as_json: o.AsJson
     from lowrank.models.relations.storage import load_model
 
     opened = load_model(model)
-    if relation not in opened.database_.relations:
-        raise InputError(f"there is no relation {relation!r}; there are {', '.join(opened.database_.relations)}")
-    one = opened.database_.relations[relation]
-    columns = [*(one.columns or one.entities)]
+    one = opened.database_.relation(relation)
+    columns = [str(column) for column in one.columns or one.entities]
+    if len(set(columns)) < len(columns):
+        raise InputError(f"{relation}: entities share a type, and no columns were named when the model was fitted")
     asked = read_columns(cells, columns, numbers=[])
     found = opened.predict_distribution(relation, _typed(opened, one, asked))
     certain = np.isnan(found.std).all()
@@ -117,7 +117,9 @@ def similar(model: Model, entity: Entity, name: Name, *, top: Top = 10, as_json:
     """Show the entities of TYPE whose factors are most like those of NAME."""
     from lowrank.models.relations.storage import load_model
 
-    nearest = load_model(model).most_similar(entity, name, n=top)
+    opened = load_model(model)
+    asked: Any = _whole(entity, [name])[0] if _numbered(opened, entity) else name
+    nearest = opened.most_similar(entity, asked, n=top)
     if as_json:
         show.in_json(
             {"type": entity, "name": name, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]}
@@ -148,18 +150,22 @@ def _rows(facts: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 def _typed(opened: Any, one: Any, asked: dict[str, list[Any]]) -> dict[str, Any]:
     """Make numbers of the names of types that are named by numbers."""
-    import numpy as np
+    columns = zip(one.columns or one.entities, one.entities, asked.values(), strict=True)
+    return {column: _whole(entity, names) if _numbered(opened, entity) else names for column, entity, names in columns}
 
-    typed: dict[str, Any] = {}
-    for entity, (column, names) in zip(one.entities, asked.items(), strict=True):
-        known = opened.database_.names[entity]
-        whole = known is None or known.dtype.kind != "U"
-        if whole and not all(name.lstrip("-").isdecimal() for name in names):
-            raise InputError(
-                f"{entity}s are named by whole numbers; got {next(n for n in names if not n.isdecimal())!r}"
-            )
-        typed[column] = np.array(names, np.int64) if whole else names
-    return typed
+
+def _numbered(opened: Any, entity: str) -> bool:
+    """Say whether entities of a type are named by whole numbers."""
+    if entity not in opened.database_.names:
+        return False  # and refused by what asks for it
+    known = opened.database_.names[entity]
+    return known is None or known.dtype.kind != "U"
+
+
+def _whole(entity: str, names: list[str]) -> list[int]:
+    if wrong := [name for name in names if not name.removeprefix("-").isdecimal()]:
+        raise InputError(f"{entity}s are named by whole numbers; got {wrong[0]!r}")
+    return [int(name) for name in names]
 
 
 EXAMPLES: dict[Callable[..., None], str] = {

@@ -8,13 +8,14 @@ import typer
 
 from lowrank.cli import options as o
 from lowrank.cli import show
-from lowrank.cli.faults import interrupted
+from lowrank.cli.faults import interrupted, keeping
 from lowrank.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Topics of documents: words that belong together.")
 
 Docs = Annotated[
-    str, typer.Argument(metavar="DOCS", help="A folder with a file for each document, or a file with one a line.")
+    str,
+    typer.Argument(metavar="DOCS", help="A folder or a glob with a file for each document, or a file with one a line."),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `lowrank topics train`.")]
 Method = Annotated[
@@ -45,6 +46,7 @@ def train(
     max_size: o.MaxSize = None,
     stop_words: o.StopWords = "english",
     encoding: o.Encoding = "utf-8",
+    errors: o.Errors = "strict",
     top: o.Top = 10,
     seed: o.Seed = 0,
     threads: o.Threads = None,
@@ -58,28 +60,32 @@ def train(
     from lowrank.models.topics.text import TextTopics
 
     check_replaceable(out, KIND, overwrite=force)
+    _check_picture(picture)
     stop = None if stop_words == "none" else stop_words
     how: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "stop_words": stop}
     model = TextTopics(method, rank=rank, seed=seed, threads=threads, **how)
-    corpus = model.corpus(docs, file_format=_format(docs), encoding=encoding)
+    corpus = model.corpus(docs, file_format=_format(docs), encoding=encoding, errors=errors)
     model.fit(corpus).save(out, overwrite=force)
     if getattr(model.model_, "interrupted_", False):
         raise interrupted(kept=[f"the topics found so far in {out}"])
-    figures = _figures(model, corpus, top)
-    if picture is not None:
-        _draw(model, picture, top)
+    with keeping(lambda: [f"the topics in {out}"]):
+        figures = _figures(model, corpus, top)
+        if picture is not None:
+            _draw(model, picture, top)
     rows = _rows(model, top)
     sizes = {"documents": len(corpus.documents) - 1, "words": len(model.words_), "topics": len(rows)}
     if as_json:
         show.in_json({"out": str(out), **sizes, **figures, "words_of_topics": dict(rows)})
         return
     show.table(["topic", "words"], [(k, " ".join(words)) for k, words in rows])
-    show.table(list(figures), [tuple(figures.values())])
+    if figures:
+        show.table(list(figures), [tuple(figures.values())])
     show.wrote(out, sizes, as_json=False, hint=f"lowrank topics assign {out} {docs}")
 
 
 def words(model: Model, *, top: o.Top = 10, picture: Picture = None, as_json: o.AsJson = False) -> None:
     """Show the words of each topic."""
+    _check_picture(picture)
     opened = _open(model)
     if picture is not None:
         _draw(opened, picture, top)
@@ -96,6 +102,7 @@ def assign(
     *,
     out: Table = None,
     encoding: o.Encoding = "utf-8",
+    errors: o.Errors = "strict",
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:
@@ -103,14 +110,18 @@ def assign(
     import numpy as np
 
     from lowrank.files import whole_file
+    from lowrank.models.topics.text import TOKENIZER
+    from lowrank.text.documents import table_of_texts
     from lowrank.text.readers import read
 
     if out is not None and (out.suffix != ".npy" or (out.exists() and not force)):
         fault = "exists already; choose another name or --force" if out.suffix == ".npy" else "must end in .npy"
         raise InputError(f"{out} {fault}")
     opened = _open(model)
-    weights = opened.transform(read(docs, format=_format(docs), encoding=encoding))
-    positive = np.maximum(weights, 0)
+    texts = read(docs, format=_format(docs), encoding=encoding, errors=errors)
+    table = table_of_texts(texts, {word: column for column, word in enumerate(opened.words_)}, TOKENIZER)
+    weights = opened.transform_table(table)
+    positive = np.where(table.sum(axis=1)[:, None] > 0, np.maximum(weights, 0), 0)  # mixtures of no words are uniform
     shares = positive / np.maximum(positive.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     if out is not None:
         with whole_file(out) as draft:
@@ -136,6 +147,7 @@ def choose(
     min_count: o.MinCount = 5,
     stop_words: o.StopWords = "english",
     encoding: o.Encoding = "utf-8",
+    errors: o.Errors = "strict",
     seed: o.Seed = 0,
     threads: o.Threads = None,
     as_json: o.AsJson = False,
@@ -151,7 +163,7 @@ def choose(
         raise InputError(f"--ranks are whole numbers between commas, such as 5,10,20; got {ranks}") from None
     stop = None if stop_words == "none" else stop_words
     model = TextTopics(method, min_count=min_count, stop_words=stop, threads=threads)
-    corpus = model.corpus(docs, file_format=_format(docs), encoding=encoding)
+    corpus = model.corpus(docs, file_format=_format(docs), encoding=encoding, errors=errors)
     table, known = document_table(corpus), corpus.vocabulary.words
     choices = choose_rank(model, table, known, ranks=numbers, folds=folds, seed=seed)
     chosen = {f"by_{measure}": best(choices, measure).rank for measure in ("perplexity", "stability")}
@@ -184,16 +196,25 @@ def _draw(model: Any, file: Path, top: int) -> None:
     from lowrank.files import whole_file
     from lowrank.plots.topics import topic_words
 
-    if file.suffix not in {".png", ".svg", ".pdf"}:
-        raise InputError(f"pictures are .png, .svg or .pdf; got {file}")
     ax = topic_words(model, range(len(model.model_.components_)), top=min(top, 12))
     with whole_file(file) as draft:
         ax.figure.savefig(draft)
 
 
+def _check_picture(file: Path | None) -> None:
+    """Refuse, before any work, a picture that could not be written after it."""
+    if file is not None and file.suffix not in {".png", ".svg", ".pdf"}:
+        raise InputError(f"pictures are .png, .svg or .pdf; got {file}")
+    if file is not None and not file.parent.is_dir():
+        raise InputError(f"cannot write {file}: the folder {file.parent} does not exist")
+
+
 def _format(docs: str) -> Literal["auto", "lines"]:
-    """Take the lines of a file for documents; in a folder each file is one."""
-    return "auto" if Path(docs).is_dir() else "lines"
+    """Take the lines of a file for documents; of a folder or a glob each file is one."""
+    path = Path(docs)
+    if {".jsonl", ".ndjson"} & set(path.suffixes) and path.is_file():
+        raise InputError(f"{docs} seems to hold JSON lines; name a file with the text of a document on each line")
+    return "lines" if docs == "-" or (path.exists() and not path.is_dir()) else "auto"
 
 
 def _open(path: Path) -> Any:

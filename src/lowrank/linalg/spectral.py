@@ -25,6 +25,9 @@ BEYOND = 8
 """Directions tried beyond those known: chance ones at the start, and those next in line later."""
 SETTLED = 0.1
 """Residual, as a share of its eigenvalue, at which one below the threshold is believed to be the largest of those."""
+NEAR = 1e-8
+"""Squared distance, as a share of the squares, from which on their difference has half of the digits; else it is taken
+in a common basis."""
 PASSES = 100
 """Times that the basis is extended, at most; from the last iterate it takes two to five."""
 
@@ -86,8 +89,12 @@ def distance(A: Spectral, B: Spectral) -> float:
     2.0
     """
     across = (A.U.T @ B.U * B.s) @ (B.V.T @ A.V) * A.s
-    squared = float(A.s @ A.s + B.s @ B.s - 2 * np.trace(across))
-    return max(squared, 0.0) ** 0.5  # of equal matrices rounding may leave it below 0
+    total = float(A.s @ A.s + B.s @ B.s)
+    squared = total - 2 * float(np.trace(across))
+    if squared > NEAR * total:
+        return squared**0.5
+    left, right = (np.linalg.qr(np.hstack(pair), mode="r") for pair in ((A.U * A.s, -B.U * B.s), (A.V, B.V)))
+    return float(np.linalg.norm(left @ right.T))
 
 
 def combined(S: Any, parts: list[tuple[float, Spectral]]) -> SparsePlusLowRank:
@@ -244,7 +251,7 @@ def _leading(
         needed = inside + (threshold is not None)
         if sought >= needed and not unsure[:needed].any():
             return w[:inside], Q @ Z[:, :inside]
-        if 2 * sought > n and n <= LARGEST:
+        if 2 * sought > n:
             return None
         if passes == PASSES:
             break
@@ -277,6 +284,9 @@ def _orthonormal(X: Array, Q: Array | None) -> Array:
 
 
 def _whole(operator: Any) -> Array:
+    """Give all cells, by products with the unit matrix of the smaller side: the larger may be long."""
+    if operator.shape[0] < operator.shape[1]:
+        return _whole(operator.T).T
     return np.asarray(operator @ np.eye(operator.shape[1]), float)
 
 

@@ -48,7 +48,7 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     Raises
     ------
     InputError
-        If shapes do not fit, or a row is not there.
+        If shapes do not fit, numbers are not whole, or a row or a column is not there.
 
     Examples
     --------
@@ -59,11 +59,14 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     named, i, j = np.asarray(recommended), np.asarray(rows), np.asarray(columns)
     if named.ndim != 2 or not named.shape[1] or i.shape != j.shape or i.ndim != 1:
         raise InputError(f"give columns by row, and held-out cells; got shapes {named.shape}, {i.shape}, {j.shape}")
+    if any(at.size and at.dtype.kind not in "iu" for at in (named, i, j)) or j.min(initial=0) < 0:
+        raise InputError("rows and columns are whole numbers, those held out of at least 0")
+    i, j = i.astype(np.int64), j.astype(np.int64)
     if len(i) and not 0 <= i.min() <= i.max() < len(named):
         raise InputError(f"there are recommendations for {len(named):,} rows, from 0; got row {i.max()} held out")
     width = int(max(named.max(initial=0), j.max(initial=0))) + 1
     cells = np.where(named >= 0, np.arange(len(named))[:, None] * width + named, -1)
-    hits = np.isin(cells, i.astype(np.int64) * width + j)
+    hits = np.isin(cells, i * width + j)
     held = np.bincount(i, minlength=len(named))
     most = np.minimum(held, named.shape[1])
     gains = 1 / np.log2(np.arange(2, named.shape[1] + 2))

@@ -192,9 +192,10 @@ def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> 
     share : float
         Of the occurrences, not of the words, that are seen; without replacement, rounded up.
     """
+    table = csr_array(table)
     counts = np.rint(table.data).astype(np.int64)
-    if (counts != table.data).any() or not 0 < check_number("share", share) < 1:
-        raise InputError("completion needs counts that are whole numbers, and a share between 0 and 1")
+    if (counts != table.data).any() or counts.min(initial=0) < 0 or not 0 < check_number("share", share) < 1:
+        raise InputError("completion needs counts, whole numbers from 0 on, and a share between 0 and 1")
     rng, seen = np.random.default_rng(seed), np.zeros_like(counts)
     for first, last in zip(table.indptr[:-1], table.indptr[1:], strict=True):
         places = np.repeat(np.arange(first, last), counts[first:last])
@@ -236,9 +237,16 @@ def completion_perplexity(
     Raises
     ------
     InputError
-        If no word is hidden, or a hidden word has no chance at all.
+        If no word is hidden, shapes do not fit, or a hidden word has no chance at all.
     """
-    check_number("background_share", background_share)
+    if check_number("background_share", background_share) > 1:
+        raise InputError(f"background_share must be at most 1; got {background_share}")
+    hidden = csr_array(hidden)
+    if (len(mixtures), *np.shape(words)[1:], *np.shape(background)) != (*hidden.shape, hidden.shape[1]):
+        raise InputError(
+            f"a table of shape {hidden.shape} needs as many rows of mixtures, columns of words and weights of"
+            f" background; got {np.shape(mixtures)}, {np.shape(words)} and {np.shape(background)}"
+        )
     if not hidden.data.any():
         raise InputError("no word is hidden; there is nothing to foretell")
     every = np.asarray(background, float) / np.sum(background, dtype=float)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lowrank.errors import InputError
 from lowrank.progress import tracked
+from lowrank.resources import check_memory
 from lowrank.solvers.gibbs import Draw, Priors, gibbs
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Average:
     def of(cls, memory: Sequence[NDArray[np.float64]]) -> Average:
         """Make one of what :meth:`memory` gave."""
         average = cls()
-        average.count, average.mean, average._squares = int(memory[0].flat[0]), *memory[1:]
+        average.count, average.mean, average._squares = int(memory[0].max(initial=0)), *memory[1:]
         return average
 
     @property
@@ -86,9 +88,10 @@ class Memory(NamedTuple):
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Give the draws, those of one kind in one array."""
         draws = [self.last, *self.draws]
-        parts = {f"draws_{k}": np.stack([draw.state[k] for draw in self.draws]) for k in range(len(self.last.state))}
+        states = zip(*(draw.state for draw in self.draws), strict=True)
+        parts = {f"draws_{k}": np.stack(part) for k, part in enumerate(states)}
         last = {f"last_{k}": part for k, part in enumerate(self.last.state)}
-        return {**(parts if self.draws else {}), **last, "alphas": np.stack([draw.alphas for draw in draws])}
+        return {**parts, **last, "alphas": np.stack([draw.alphas for draw in draws])}
 
     def others(self) -> dict[str, Any]:
         """Give what is no draw, in types of JSON."""
@@ -134,8 +137,9 @@ class Chain:
     def __init__(
         self, linked: Linked, start: Draw, rng: np.random.Generator, *, priors: Priors, kept: int, threads: int
     ) -> None:
-        self.last, self._rng = start, rng
-        self._solver = gibbs(linked, start, priors=priors, rng=rng, threads=threads)
+        self.last, self._rng, self._random = start, rng, rng.bit_generator.state
+        self._begin = partial(gibbs, linked, priors=priors, rng=rng, threads=threads)
+        self._solver = self._begin(start)
         self._kept, self._every = kept, 1
         self.draws: list[Draw] = []
         self.sweeps = self.made = 0
@@ -152,8 +156,7 @@ class Chain:
 
     def memory(self) -> Memory:
         """Give all that there is to remember."""
-        state: dict[str, Any] = dict(self._rng.bit_generator.state)
-        return Memory(self.last, self.draws, self._every, self.made, self.sweeps, state)
+        return Memory(self.last, self.draws, self._every, self.made, self.sweeps, dict(self._random))
 
     def run(self, draws: int, *, burn_in: int = 0, seen: Callable[[Draw], None]) -> None:
         """Make sweeps, then draws, and show each of the latter to ``seen``. Ctrl-C keeps those made.
@@ -161,20 +164,24 @@ class Chain:
         Raises
         ------
         InputError
-            If a draw is not finite.
+            If a draw is not finite, or memory does not suffice for those to keep.
         """
+        new = min(self._kept, len(self.draws) + draws) - len(self.draws)
+        check_memory(4.0 * new * sum(part.size for part in self.last.state), "what is kept of the draws", "keep fewer")
         self.interrupted = False
         try:
             for sweep in tracked(range(burn_in + draws), "drawing", total=burn_in + draws):
                 last = next(self._solver)
                 if not all(np.isfinite(part).all() for part in (*last.state, last.alphas)):
                     raise InputError(f"draw {self.sweeps + 1} is not finite; scale the values")
-                self.last = last
+                self.last, self._random = last, self._rng.bit_generator.state
                 self.sweeps += 1
                 if sweep >= burn_in:
                     self._keep(last)
                     seen(last)
         except KeyboardInterrupt:
+            self._rng.bit_generator.state = self._random  # the sweep that was cut off will be made anew
+            self._solver = self._begin(self.last)
             if not self.made:
                 raise
             self.interrupted = True

@@ -162,7 +162,7 @@ def _corrected(ball: Ball, start: Spectral) -> tuple[Spectral, Array]:
 
 def _in_ball(U: Array, C: Array, V: Array, radius: float) -> Spectral:
     """Give U C V' with its singular values projected on those of sum at most ``radius``."""
-    P, s, Qt = np.linalg.svd(C)
+    P, s, Qt = np.linalg.svd(C, full_matrices=False)
     s = onto_simplex(s, radius) if s.sum() > radius else s
     kept = s > 0
     return Spectral(U @ P[:, kept], s[kept], V @ Qt[kept].T)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lowrank.errors import InputError
+from lowrank.errors import InputError, check_number
 from lowrank.kernels import polya_gamma, posterior_rows
 from lowrank.losses import Logistic, Squared
 
@@ -54,6 +54,11 @@ class Priors:
     shape: float = 1.0
     rate: float = 1.0
     intercept: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("beta", "shape", "rate"):
+            check_number(name, getattr(self, name), above=True)
+        check_number("intercept", self.intercept)
 
 
 class Draw(NamedTuple):

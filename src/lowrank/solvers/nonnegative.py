@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 FLOOR = 1e-12
 """What a model value that is divided by is at least."""
+SMALLEST = 1e-25
+"""What the largest value of a table is at least, for products of factors not to vanish."""
 TINY = 1e-30
 """What a factor that is divided by is at least."""
 LEAST_RATIO = 0.5
@@ -101,8 +103,11 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
     Raises
     ------
     InputError
-        If weights do not fit, values are not above zero where they must be, or memory would not do.
+        If weights do not fit, values are not above zero where they must be or too small, or memory would not do.
     """
+    largest = float(table.data.max(initial=0))
+    if 0 < largest < (SMALLEST if beta == 2 else 100 * FLOOR):
+        raise InputError(f"the largest value, {largest:g}, is too small for single precision; multiply the table")
     rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
     w = None
     if weights is not None:
@@ -119,7 +124,10 @@ def cells_of(table: csr_array, weights: Any, *, zero_weight: float, beta: float)
         starts = np.arange(len(every) + 1) * table.shape[1]
         table, w, zero_weight = csr_array((table.toarray().ravel(), columns, starts), table.shape), every.ravel(), 0.0
     if beta == 0 and len(table.data) and table.data.min() <= 0:
-        raise InputError("the divergence of beta 0 needs values above zero; unlisted='missing' leaves zeros out")
+        raise InputError(
+            "the divergence of beta 0 needs values above zero; leave zeros out of a sparse table,"
+            " with unlisted='missing'"
+        )
     return Cells(table, w, zero_weight)
 
 

@@ -98,7 +98,10 @@ def beliefs(linked: Linked, rank: int, rng: np.random.Generator, *, prior: Gamma
     """Give beliefs to start from: a few sweeps of point estimates, and small covariances."""
     scattered = linked.start(rank, rng, scale=1.0)
     ridges = [1.0] * len(linked.sizes)
-    means = run(collective(linked, scattered, ridges=ridges, bias_ridge=1.0, threads=threads), max_iter=SWEEPS).factors
+    points = run(collective(linked, scattered, ridges=ridges, bias_ridge=1.0, threads=threads), max_iter=SWEEPS)
+    if points.interrupted:
+        raise KeyboardInterrupt
+    means = points.factors
     size = linked.offsets[-1] + 1
     covariances = np.broadcast_to(SPREAD * np.eye(rank) / rank, (size, rank, rank)).copy()
     covariances[-1] = 0
@@ -229,6 +232,8 @@ def _residual(linked: Linked, q: Beliefs, t: int, moments: tuple[Array, Array]) 
 
 def _bound(linked: Linked, q: Beliefs, moments: Sequence[tuple[Array, Array]], prior: GammaPrior) -> float:
     """Give the bound on the logarithm of the probability of the tables."""
+    from scipy.special import gammaln, xlogy
+
     total = 0.0
     for t, term in enumerate(linked.terms):
         mean, square = moments[t]
@@ -244,6 +249,7 @@ def _bound(linked: Linked, q: Beliefs, moments: Sequence[tuple[Array, Array]], p
         elif isinstance(term.loss, SoftplusPoisson):
             kappa = 0.25 + 0.17 * x
             total -= float(w @ (term.loss.value(x, mean) + 0.5 * kappa * (square - mean**2)))
+            total -= float(w @ (x - xlogy(x, x) + gammaln(x + 1)))  # what the loss leaves out of the likelihood
         for d, part in enumerate(linked.parts(t)):
             b, v, rho = q.means[1 + t][part], q.variances[t][part], q.bias_precisions[t][d]
             total += _gamma_bound(prior.shape + len(b) / 2, rho, prior, len(b)) - 0.5 * rho * float((b * b + v).sum())

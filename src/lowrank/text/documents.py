@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
+from lowrank.errors import InputError
+from lowrank.text.readers import nested
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
     from lowrank.text.corpus import Corpus
     from lowrank.text.encoder import Tokenize
@@ -46,15 +50,44 @@ def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: To
     tokenizer : callable
         As in :meth:`~lowrank.text.corpus.Corpus.build`.
 
+    Raises
+    ------
+    InputError
+        If ``texts`` is a single string, or holds anything but strings.
+
     Examples
     --------
     >>> from lowrank.text.tokens import Tokenizer
     >>> table_of_texts(["Is it red?"], {"is": 0, "red": 1, "rose": 2}, Tokenizer()).toarray().tolist()
     [[1.0, 1.0, 0.0]]
     """
-    known = [[index[word] for word in chain.from_iterable(tokenizer(text)) if word in index] for text in texts]
+    if isinstance(texts, str):
+        raise InputError("texts must be an iterable of strings; got a single one: pass [text]")
+    known = [[index[word] for word in _words(text, tokenizer) if word in index] for text in texts]
     starts = np.cumsum([0, *map(len, known)])
     return _counted(np.fromiter(chain.from_iterable(known), np.int64, starts[-1]), starts, len(index))
+
+
+def counts_by_row(table: Any) -> csr_array:
+    """Give counts in a sparse or dense table by row, each pair once and without zeros; the table is left as it is.
+
+    Examples
+    --------
+    >>> counts_by_row([[0, 2], [1, 0]]).indices.tolist()
+    [1, 0]
+    """
+    counts = csr_array(table)
+    if not (counts.has_canonical_format and counts.data.all()):
+        counts = counts.copy()
+        counts.sum_duplicates()
+        counts.eliminate_zeros()
+    return counts
+
+
+def _words(text: str, tokenizer: Tokenize) -> Iterator[str]:
+    if not isinstance(text, str):
+        raise InputError(f"texts must be an iterable of strings; one is of type {type(text).__name__}")
+    return chain.from_iterable(nested(tokenizer(text)))
 
 
 def _counted(ids: np.ndarray, starts: np.ndarray, words: int) -> csr_array:

@@ -33,8 +33,9 @@ class Prediction(NamedTuple):
 class BayesianMatrixFactorization(BaseEstimator):  # type: ignore[misc]
     r"""Two factors drawn again and again from their distribution given the known cells (:mod:`lowrank.solvers.gibbs`).
 
-    The mean of the known cells is taken out first. Predictions are means over draws; their spread, with the noise, is
-    the uncertainty. Several tables: :class:`~lowrank.models.relations.bayesian.BayesianFactorization`.
+    Known cells are taken in standard deviations from their mean, as priors expect them. Predictions are means over
+    draws; their spread, with the noise, is the uncertainty. Several tables:
+    :class:`~lowrank.models.relations.bayesian.BayesianFactorization`.
 
     Parameters
     ----------
@@ -50,11 +51,11 @@ class BayesianMatrixFactorization(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     chain_ : Chain
-        Its ``draws`` are those kept.
+        Its ``draws`` are those kept, in units of ``scale_`` from ``mean_``.
     noise_ : float
         Standard deviation of the noise, the mean over draws.
-    mean_ : float
-        Of the known cells.
+    mean_, scale_ : float
+        Mean and standard deviation of the known cells; the latter 1 if all are the same.
     known_rows_, known_columns_ : ndarray of bool
         Which have a known cell; predictions of the others are those of the prior.
     interrupted_ : bool
@@ -111,8 +112,9 @@ class BayesianMatrixFactorization(BaseEstimator):  # type: ignore[misc]
         threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
         cells, rng = cells_of(X), np.random.default_rng(self.seed)
         self.mean_ = float(cells.values.mean())
+        self.scale_ = float(cells.values.std()) if np.ptp(cells.values) else 1.0
         indices = np.column_stack([cells.rows, cells.columns])
-        entries = Entries(indices, cells.values - self.mean_, cells.shape, unlisted="missing")
+        entries = Entries(indices, (cells.values - self.mean_) / self.scale_, cells.shape, unlisted="missing")
         self._linked = Linked([Term(entries, CP(), Squared(), (0, 1))], cells.shape, biased=[False])
         start = Draw(self._linked.start(self.rank, rng, scale=0.1), np.ones(1))
         self.chain_ = Chain(self._linked, start, rng, priors=Priors(), kept=self.kept, threads=threads)
@@ -140,11 +142,12 @@ class BayesianMatrixFactorization(BaseEstimator):  # type: ignore[misc]
             stack, offsets = draw.state
             U, V = (self._linked.factor(stack, s) for s in (0, 1))
             average.add(offsets[0] + np.einsum("nr,nr->n", U[i], V[j], dtype=float))
-        return Prediction(self.mean_ + average.mean, np.sqrt(average.variance + self.noise_**2))
+        spread = np.sqrt(self.scale_**2 * average.variance + self.noise_**2)
+        return Prediction(self.mean_ + self.scale_ * average.mean, spread)
 
     def _seen(self, draw: Draw) -> None:
         self._noise.add(draw.alphas**-0.5)
 
     def _finished(self) -> Self:
-        self.noise_, self.interrupted_ = float(self._noise.mean[0]), self.chain_.interrupted
+        self.noise_, self.interrupted_ = self.scale_ * float(self._noise.mean[0]), self.chain_.interrupted
         return self

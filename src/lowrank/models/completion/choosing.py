@@ -83,5 +83,10 @@ def choose(models: Sequence[Any], X: Any, *, share: float = 0.1, seed: int | Non
     if not models:
         raise InputError("there is no model to choose from")
     train, held = split(cells_of(X), share, seed=seed)
-    errors = [rmse(clone(model).fit(train), held) for model in tracked(models, "choosing", total=len(models))]
+    errors = []
+    for model in tracked(models, "choosing", total=len(models)):
+        fitted = clone(model).fit(train)
+        if getattr(fitted, "interrupted_", False):
+            raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared
+        errors.append(rmse(fitted, held))
     return Choice(clone(models[int(np.argmin(errors))]), errors)

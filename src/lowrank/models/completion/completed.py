@@ -102,7 +102,7 @@ def _drawn(model: BayesianMatrixFactorization) -> Completed:
     states = [draw.state for draw in model.chain_.draws]
     left = [np.pad(stack[: ends[0]], ((0, 0), (0, 1)), constant_values=offset[0]) for stack, offset in states]
     right = [np.pad(stack[ends[0] : ends[1]], ((0, 0), (0, 1)), constant_values=1.0) for stack, _ in states]
-    U, V = (np.stack(F).astype(np.float32) for F in (left, right))
+    U, V = (model.scale_ * np.stack(left)).astype(np.float32), np.stack(right).astype(np.float32)
     return Completed(U, V, np.zeros(U.shape[1]), np.zeros(V.shape[1]), np.array([model.mean_, model.noise_]))
 
 

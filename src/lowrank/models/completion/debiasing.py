@@ -9,6 +9,7 @@ import numpy as np
 from lowrank.errors import check_number
 from lowrank.kernels import RowEntries, posterior_rows
 from lowrank.linalg.spectral import Spectral
+from lowrank.models.completion.offsets import check_loss
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,13 +37,14 @@ def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
 
     if not M.rank:
         return M
-    design = M.U[pattern.rows] * M.V[pattern.columns]
+    design = M.U[pattern.rows] * M.V[pattern.columns] * M.s[0]  # in units of what is fitted, so the scale is no matter
+    first = smooth.value(design @ (M.s / M.s[0])) or 1.0
 
     def value_and_slopes(s: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         m = design @ s
-        return smooth.value(m), design.T @ smooth.gradient(m)
+        return smooth.value(m) / first, design.T @ smooth.gradient(m) / first
 
-    s = minimize(value_and_slopes, M.s, jac=True, method="L-BFGS-B").x
+    s = M.s[0] * minimize(value_and_slopes, M.s / M.s[0], jac=True, method="L-BFGS-B").x
     falling = np.argsort(-np.abs(s), kind="stable")
     return Spectral(M.U[:, falling] * np.sign(s[falling]), np.abs(s[falling]), M.V[:, falling])
 
@@ -72,9 +74,12 @@ def rows_given_columns(
     -------
     ndarray of shape (rows, R)
     """
+    check_loss(loss, cells.values)
+    if not V.shape[1]:
+        return np.zeros((cells.shape[0], 0))
     check_number("ridge", ridge, above=True)
     U, c = np.zeros((cells.shape[0], V.shape[1])), np.full(len(cells.values), loss.curvature)
-    for _ in range(ROUNDS if V.shape[1] else 0):
+    for _ in range(ROUNDS):
         m = np.einsum("nr,nr->n", U[cells.rows], V[cells.columns])
         y = c * m - loss.grad(cells.values, m + offsets)
         entries = RowEntries(cells.starts, cells.columns, c, y)

@@ -154,9 +154,12 @@ class GeneralizedPCA(Fitted, BaseEstimator):  # type: ignore[misc]
         return run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
-        x = np.asarray(X, float)
+        x = np.asarray(X)
+        if x.ndim != 2 or x.dtype.kind not in "fiub":
+            raise InputError(f"an array of numbers, rows by columns, is needed; got {x.dtype} of shape {x.shape}")
+        x = x.astype(float)
         known = x[~np.isnan(x)]
-        if x.ndim != 2 or not len(known):
+        if not len(known):
             raise InputError(f"a matrix with known values is needed; got {len(known):,} of shape {x.shape}")
         low, high = FAMILIES[self.family][2:]
         if not (np.isfinite(known).all() and (known >= low).all() and (known <= high).all()):

@@ -115,8 +115,10 @@ class PairwiseRanking(Recommending, BaseEstimator):  # type: ignore[misc]
         check_choice("within", self.within, get_args(Within))
         cells = positive_cells(X)
         cells = cells if self.within == "row" else cells.turned()
-        if len(cells.values) == cells.shape[0] * cells.shape[1]:
-            raise InputError("every cell is listed; there is none to be ranked below")
+        if np.isin(np.diff(cells.starts), (0, cells.shape[1])).all():
+            raise InputError(
+                f"every cell is listed of each {self.within} that lists one; there is none to be ranked below"
+            )
         rng = np.random.default_rng(self.seed)
         start = [0.1 * rng.standard_normal((size, self.rank)) for size in cells.shape]
         listed = Listed(cells.rows, cells.columns, cells.starts)

@@ -53,6 +53,7 @@ def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float])
         Says all but the penalty; it stays as it is.
     X : Entries, sparse matrix or array with NaN for unknown cells
     penalties : sequence of float
+        Ctrl-C ends the path with the fit that it cut short.
 
     Raises
     ------
@@ -73,6 +74,8 @@ def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float])
         fitted = clone(model).set_params(penalty=penalty).fit(X, start=start)
         start = fitted.start_
         yield fitted
+        if fitted.interrupted_:
+            return
 
 
 def choose_penalty(
@@ -118,10 +121,14 @@ def choose_penalty(
         raise InputError(f"a share of {share:g} of {len(out):,} cells leaves none to fit or none to predict")
     kept = _listed(cells, ~out)
     largest = model.largest_penalty(kept)
+    if not largest:
+        raise InputError("offsets alone explain every cell that is kept, so there is no penalty to choose")
     penalties = (largest * np.geomspace(1, least, number + 1)[1:]).tolist()
     losses: list[float] = []
     ranks: list[int] = []
     for fitted in penalty_path(model, kept, penalties):
+        if fitted.interrupted_:
+            raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared
         predicted = fitted.predict(cells.rows[out], cells.columns[out])
         losses.append(float(model.loss.value(cells.values[out], predicted).mean()))
         ranks.append(fitted.rank_)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from lowrank.errors import InputError, check_int
-from lowrank.models.completion.ratings import pairs, positive_cells
+from lowrank.models.completion.ratings import cells_of, pairs
 from lowrank.solvers.run import Fitted
 
 if TYPE_CHECKING:
@@ -70,9 +70,10 @@ class Recommending(Fitted):
         check_is_fitted(self)
         U, V = self.row_factors_, self.column_factors_
         i, _ = pairs(rows, np.zeros_like(rows), (len(U), len(V)))
-        known = None if without is None else positive_cells(without)
+        known = None if without is None else cells_of(without, empty=True)
         if known is not None and known.shape != (len(U), len(V)):
             raise InputError(f"what is known must be of shape {len(U), len(V)}; got {known.shape}")
+        known = None if known is None else known.at(known.values > 0)
         return best_columns(U[i], V, n, without=None if known is None else known.take(i))
 
 

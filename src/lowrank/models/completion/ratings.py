@@ -62,10 +62,10 @@ class Cells:
         return Cells(self.columns[order], self.rows[order], self.values[order], self.shape[::-1])
 
 
-def cells_of(X: Any) -> Cells:
+def cells_of(X: Any, *, empty: bool = False) -> Cells:
     """Take known cells: Entries of order 2, a sparse matrix (listed zeros are known), or an array with NaN for unknown.
 
-    Cells are given back as they are.
+    Cells are given back as they are. That none is known is only allowed if ``empty``.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def cells_of(X: Any) -> Cells:
         values, shape = dense[rows, columns].astype(float), dense.shape
     else:
         rows, columns, values, shape = _listed(X)
-    if len(shape) != 2 or not len(values):
+    if len(shape) != 2 or not (empty or len(values)):
         raise InputError(f"a matrix with known cells is completed; got {len(values):,} cells of shape {shape}")
     if not np.isfinite(values).all():
         raise InputError("a known cell is not finite; leave unknown cells out")
@@ -129,7 +129,7 @@ def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[
         If they are not as many rows as columns, or outside of the matrix.
     """
     i, j = np.asarray(rows), np.asarray(columns)
-    if i.shape != j.shape or i.ndim != 1 or i.dtype.kind not in "iu" or j.dtype.kind not in "iu":
+    if i.shape != j.shape or i.ndim != 1 or any(at.size and at.dtype.kind not in "iu" for at in (i, j)):
         raise InputError("cells are named by two lists of whole numbers of one length")
     for name, at, size in (("row", i, shape[0]), ("column", j, shape[1])):
         if len(at) and not 0 <= at.min() <= at.max() < size:

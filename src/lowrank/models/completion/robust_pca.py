@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from lowrank.errors import check_number
 from lowrank.linalg.spectral import Spectral
 from lowrank.models.completion.ratings import cells_of
-from lowrank.solvers.admm import robust_pca
+from lowrank.solvers.admm import refuse_large, robust_pca
 from lowrank.solvers.run import Fitted, run
 from lowrank.solvers.trace_norm import warn_of_gap
 
@@ -94,6 +94,7 @@ class RobustPCA(Fitted, BaseEstimator):  # type: ignore[misc]
 
         check_number("tol", self.tol, above=True)
         cells = cells_of(X)
+        refuse_large(cells.shape)
         dense, known = np.zeros(cells.shape), np.zeros(cells.shape, bool)
         dense[cells.rows, cells.columns], known[cells.rows, cells.columns] = cells.values, True
         usual = (known.mean() * max(cells.shape)) ** -0.5

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lowrank.errors import InputError
+from lowrank.errors import InputError, check_int
 from lowrank.models.completion.binary import LogisticFactorization
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def wrong_signs(X: ArrayLike, ranks: Sequence[int], *, starts: int = 3, seed: in
     x = np.asarray(X, float)
     if x.ndim != 2 or set(np.unique(x)) != {-1.0, 1.0}:
         raise InputError("signs are a matrix of -1 and 1, with both of them")
+    check_int("starts", starts, low=1)
     left, sizes, right = np.linalg.svd(x, full_matrices=False)
     rng = np.random.default_rng(seed)
     found = []

@@ -102,6 +102,11 @@ def _places(path: str | os.PathLike[str], first: list[str], fields: Sequence[str
     if fields is None:
         third = len(first) > 2
         return list(range(2 + third)), third and _number(first[2]) is None
+    fields = [name.strip() for name in fields]
+    if not 2 <= len(fields) <= 3:
+        raise InputError(
+            f"name the fields of row and column, and of the value if there is one; got {len(fields)} names"
+        )
     names = [name.strip() for name in first]
     if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
         places = [int(name) - 1 for name in fields]

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowrank import resources
 from lowrank.errors import InputError, check_choice, check_int, check_number
 from lowrank.linalg.spectral import Spectral
-from lowrank.losses import Logistic, Squared
+from lowrank.losses import Squared
 from lowrank.models.completion.debiasing import refit, rows_given_columns
 from lowrank.models.completion.offsets import Kind, Offsets, fit_offsets
 from lowrank.models.completion.ratings import cells_of, pairs
@@ -146,10 +146,11 @@ class TraceNormCompletion(Fitted, BaseEstimator):  # type: ignore[misc]
             raise InputError("Frank-Wolfe needs a radius, and the other methods a penalty alone")
         if self.max_rank is not None:
             check_int("max_rank", self.max_rank, low=1)
-        problem = self._problem(cells_of(X))
+        problem, offsets = self._problem(cells_of(X))
         sweeps = self._sweeps(problem, start)
         answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
         self._keep(answer.result)
+        self.offsets_ = offsets
         self.start_ = Spectral(*(part[..., : self.max_rank] for part in answer.M))
         self.gap_ = answer.gap + problem.objective(self.start_) - self.history_[-1]
         self.gaps_, self.rank_ = answer.gaps, self.start_.rank
@@ -159,7 +160,7 @@ class TraceNormCompletion(Fitted, BaseEstimator):  # type: ignore[misc]
 
     def largest_penalty(self, X: Any) -> float:
         """Give the penalty from which on M is zero."""
-        return self._problem(cells_of(X)).largest_penalty()
+        return self._problem(cells_of(X))[0].largest_penalty()
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Give the values of cells, known or not; log-odds for logistic loss."""
@@ -182,14 +183,13 @@ class TraceNormCompletion(Fitted, BaseEstimator):  # type: ignore[misc]
         V = self.start_.V * np.sqrt(self.start_.s)
         return rows_given_columns(cells, V, loss=self.loss, offsets=o, ridge=self.multiplier_, threads=self._threads())
 
-    def _problem(self, cells: Cells) -> Problem | Ball:
-        if isinstance(self.loss, Logistic) and not 0 <= cells.values.min() <= cells.values.max() <= 1:
-            raise InputError("logistic loss is of values from 0 to 1; scale them, or take another loss")
-        self.offsets_: Offsets = fit_offsets(cells, self.loss, self.offsets, ridge=self.bias_ridge)
+    def _problem(self, cells: Cells) -> tuple[Problem | Ball, Offsets]:
+        offsets = fit_offsets(cells, self.loss, self.offsets, ridge=self.bias_ridge)
         pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=self._threads())
-        smooth = CellLosses(cells.values, self.loss, offsets=self.offsets_.at(cells.rows, cells.columns))
+        smooth = CellLosses(cells.values, self.loss, offsets=offsets.at(cells.rows, cells.columns))
         penalty = check_number("penalty", self.penalty, above=True)
-        return Problem(pattern, smooth, penalty) if self.radius is None else Ball(pattern, smooth, self.radius)
+        problem = Problem(pattern, smooth, penalty) if self.radius is None else Ball(pattern, smooth, self.radius)
+        return problem, offsets
 
     def _sweeps(self, problem: Any, start: Spectral | None) -> Iterator[Sweep]:
         if self.method in {"fista", "soft-impute"}:

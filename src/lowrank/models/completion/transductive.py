@@ -113,7 +113,7 @@ class TransductiveCompletion(Fitted, BaseEstimator):  # type: ignore[misc]
         ----------
         X : sparse matrix, or array with NaN for unknown cells, of shape (items, features)
             What a sparse matrix does not list is zero.
-        y : array of shape (items, labels)
+        y : sparse matrix or array, of shape (items, labels)
             0, 1, or NaN for unknown; rows of items to be labelled are NaN.
 
         Raises
@@ -121,7 +121,7 @@ class TransductiveCompletion(Fitted, BaseEstimator):  # type: ignore[misc]
         InputError
             If a label is neither 0 nor 1 nor unknown, shapes do not fit, or a parameter is out of range.
         """
-        labels, features = np.asarray(y, float), _features(X)
+        labels, features = _dense(y, "labels"), _dense(X, "features")
         if labels.ndim != 2 or len(labels) != len(features):
             raise InputError(f"y must have a row for each of {len(features):,} items; got shape {labels.shape}")
         if not np.isin(labels[~np.isnan(labels)], (0, 1)).all():
@@ -144,13 +144,14 @@ class TransductiveCompletion(Fitted, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Array:
         """Give log-odds of the labels of new items, from what is known of their features; shape (items, labels)."""
         check_is_fitted(self)
-        features = _features(X)
+        features = _dense(X, "features")
         M, L, ones = self.matrix_, self._labels, int(self.bias == "ones")
         if features.shape[1] != len(M.V) - L - ones:
             raise InputError(f"items have {len(M.V) - L - ones:,} features; got {features.shape[1]:,}")
         cells = cells_of(np.hstack([features, np.ones((len(features), ones))]))
         V, R = M.V * np.sqrt(M.s), M.rank
-        entries = RowEntries(cells.starts, cells.columns, np.ones(len(cells.values)), cells.values)
+        weights = np.where(cells.columns < features.shape[1], 1.0, self._weight_of_ones())
+        entries = RowEntries(cells.starts, cells.columns, weights, weights * cells.values)
         U = posterior_rows(entries, V[L:], precision=self.penalty * np.eye(R), threads=1)
         return np.asarray(self.offsets_ + U @ V[:L].T)
 
@@ -168,15 +169,21 @@ class TransductiveCompletion(Fitted, BaseEstimator):  # type: ignore[misc]
         x, groups, loss = cells.values[known], cells.columns[known], Logistic()
         plain = CellLosses(x, loss, np.full(len(x), weight))
         offsets = WithOffsets(x, groups, loss, weight=weight, ridge=weight, number=L)
-        weights = np.where(cells.columns[rest] < L + features.shape[1], 1.0, max(1.0, weight * loss.curvature))
+        weights = np.where(cells.columns[rest] < L + features.shape[1], 1.0, self._weight_of_ones())
         described = CellLosses(cells.values[rest], Squared(), weights)
         smooth = Parts([(known, plain if ones else offsets), (rest, described)])
         return Problem(pattern, smooth, check_number("penalty", self.penalty, above=True)), offsets
 
+    def _weight_of_ones(self) -> float:
+        return max(1.0, self.label_weight * Logistic().curvature)
 
-def _features(X: Any) -> Array:
-    """Give features as an array with NaN for unknown cells."""
-    found = np.asarray(X.toarray() if hasattr(X, "toarray") else X, float)
-    if found.ndim != 2:
-        raise InputError(f"features are a matrix of items and features; got shape {found.shape}")
-    return found
+
+def _dense(X: Any, what: str) -> Array:
+    """Give labels or features as an array with NaN for unknown cells."""
+    if hasattr(X, "toarray"):
+        resources.check_memory(COPIES * 8.0 * X.shape[0] * X.shape[1], f"all cells of {what}", "take fewer")
+        X = X.toarray()
+    found = np.asarray(X)
+    if found.ndim != 2 or found.dtype.kind not in "fiub":
+        raise InputError(f"{what} are a matrix of numbers, a row for each item; got {found.dtype} {found.shape}")
+    return found.astype(float)

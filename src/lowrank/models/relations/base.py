@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowrank import resources
 from lowrank.errors import InputError, check_int, check_number
 from lowrank.models.relations.database import Database
+from lowrank.models.relations.names import numbers_of
 
 if TYPE_CHECKING:
     import os
@@ -103,9 +104,13 @@ class DatabaseModel(BaseEstimator):  # type: ignore[misc]
         return self._distribution(relation, self.database_.locate(relation, cells))
 
     def predict_numbered(self, relation: str, indices: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Give the expected values of cells whose entities are numbered, shape (n, order)."""
+        """Give the expected values of cells whose entities are numbered, shape (n, order); refuse other numbers."""
         check_is_fitted(self)
-        return self._distribution(relation, indices).mean
+        entities, sizes = self.database_.relation(relation).entities, self.database_.sizes
+        if np.ndim(indices) != 2 or np.shape(indices)[1] != len(entities):
+            raise InputError(f"{relation}: cells are numbered by an array of shape (n, {len(entities)})")
+        columns = [numbers_of(e, i, known=None, size=sizes[e]) for e, i in zip(entities, indices.T, strict=True)]
+        return self._distribution(relation, np.column_stack(columns)).mean
 
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
         """Give the entities of a type whose factors point most nearly as those of one, with the cosine.
@@ -117,7 +122,7 @@ class DatabaseModel(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
-        at = int(self.database_.number(entity, np.asarray([name]))[0])
+        at = int(self.database_.number(entity, [name])[0])
         U = self.factors_[entity]
         lengths = np.linalg.norm(U, axis=1)
         cosines = U @ U[at] / np.maximum(lengths * lengths[at], np.finfo(float).tiny)
@@ -130,6 +135,7 @@ class DatabaseModel(BaseEstimator):  # type: ignore[misc]
         """Write a folder of ``arrays.safetensors`` and ``meta.json``, without the tables; it is whole or absent."""
         from lowrank.models.relations.storage import save_model
 
+        check_is_fitted(self)
         save_model(self, path, overwrite=overwrite)
 
     def _fitted(self) -> tuple[dict[str, Array], dict[str, Any]]:
@@ -167,8 +173,10 @@ class DatabaseModel(BaseEstimator):  # type: ignore[misc]
         centre, scale = self.database_.units[relation]
         if loss == "logistic":  # the probit approximation of the expected sigmoid (MacKay, 1992)
             return np.asarray(expit(m / np.sqrt(1 + np.pi * variance / 8)))
-        if loss == "poisson":
-            return np.logaddexp(0.0, m)
+        if loss == "poisson":  # the expected softplus, by quadrature where m is uncertain
+            at, share = np.polynomial.hermite_e.hermegauss(1 if np.ndim(variance) == 0 else 20)
+            values = (np.logaddexp(0.0, m + root * np.sqrt(variance)) * p for root, p in zip(at, share, strict=True))
+            return np.asarray(sum(values) / share.sum())
         return np.asarray(centre + scale * m)
 
 

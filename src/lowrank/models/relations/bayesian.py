@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from lowrank.errors import InputError, check_int
 from lowrank.models.relations.base import DatabaseModel, Prediction
-from lowrank.models.relations.database import Database
 from lowrank.solvers.chain import Average, Chain, Memory
 from lowrank.solvers.gibbs import Draw, Priors
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lowrank.models.relations.database import Database
     from lowrank.models.relations.tables import Relation
 
 
@@ -116,9 +116,7 @@ class BayesianFactorization(DatabaseModel):
         return self._finished()
 
     def more(self, draws: int, *, database: Database | Mapping[str, Relation] | None = None) -> Self:
-        """Go on where the draws ended: as if ``draws`` had been that many more.
-
-        A model that was loaded needs the tables, ``database``, that it was fitted to.
+        """Go on where the draws ended: as if ``draws`` had been that many more. A loaded model needs its tables again.
 
         Raises
         ------
@@ -128,14 +126,13 @@ class BayesianFactorization(DatabaseModel):
         check_is_fitted(self)
         check_int("draws", draws, low=1)
         if database is not None:
-            before = self.database_.description()
+            before = self.database_, self.unobserved_
             linked, _, threads = self._prepare(database)
-            if self.database_.description() != before:
-                self.database_ = Database.described(before)
+            if self.database_.description() != before[0].description():
+                self.database_, self.unobserved_ = before
                 raise InputError("draws go on with the tables that they began with; fit a new model to these")
-            self.chain_ = Chain.of(
-                linked, self._memory, priors=self.priors or Priors(), kept=self.kept, threads=threads
-            )
+            priors = self.priors or Priors()
+            self.chain_ = Chain.of(linked, self._memory, priors=priors, kept=self.kept, threads=threads)
         elif not hasattr(self, "chain_"):
             raise InputError("a model that was loaded needs its tables to go on; name them with database=")
         self.chain_.run(draws, seen=self._seen)
@@ -169,31 +166,34 @@ class BayesianFactorization(DatabaseModel):
         averages[1].add(m)
 
     def _prediction(self, relation: str, averages: tuple[Average, Average]) -> Prediction:
-        values, m = averages
         t, one = list(self.database_.relations).index(relation), self.database_.relations[relation]
-        noise = self._noise.mean[t] ** 2 / one.weight if one.loss == "squared" else 0.0
-        return Prediction(values.mean, self.database_.units[relation].scale * np.sqrt(m.variance + noise))
+        noise = self._noise.mean[t] ** 2 if one.loss == "squared" else 0.0
+        scale, (values, m) = self.database_.units[relation].scale, averages
+        return Prediction(values.mean, scale * np.sqrt(m.variance + noise))
 
     def _finished(self) -> Self:
-        self._memory, self.draws_ = self.chain_.memory(), self.chain_.draws
+        self._memory, self.draws_, self.interrupted_ = self.chain_.memory(), self.chain_.draws, self.chain_.interrupted
         self._keep_state(self.chain_.last.state)
-        self.interrupted_ = self.chain_.interrupted
         return self
 
     @property
     def noise_(self) -> dict[str, float]:
         """Give the standard deviation of the noise of each squared table, in its units, the mean over draws."""
-        units = zip(self._noise.mean.tolist(), self.database_.units.items(), strict=True)
-        noise = {name: mean * scale for mean, (name, (_, scale)) in units}
-        return {name: noise[name] for name, one in self.database_.relations.items() if one.loss == "squared"}
+        named = zip(self.database_.relations.items(), self._noise.mean.tolist(), strict=True)
+        return {name: self.database_.units[name].scale * s for (name, one), s in named if one.loss == "squared"}
 
     def _fitted(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         arrays, others = super()._fitted()
-        noise = np.stack(self._noise.memory())
-        return arrays | self._memory.arrays() | {"noise": noise}, others | {"chain": self._memory.others()}
+        arrays |= self._memory.arrays() | {"noise": np.stack(self._noise.memory())}
+        for k, (cells, (x, m)) in enumerate(zip(self._at_cells.values(), self._averages.values(), strict=True)):
+            arrays |= {f"at_{k}": cells, f"averages_{k}": np.stack([*x.memory(), *m.memory()])}
+        return arrays, others | {"chain": self._memory.others(), "at": list(self._at_cells)}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], others: Mapping[str, Any]) -> None:
         super()._restore(arrays, others)
-        self._at_cells, self._averages, self._noise = {}, {}, Average.of(list(arrays["noise"]))
+        self._noise, at = Average.of(list(arrays["noise"])), list(enumerate(others["at"]))
+        self._at_cells = {name: arrays[f"at_{k}"] for k, name in at}
+        parts = {name: list(arrays[f"averages_{k}"]) for k, name in at}
+        self._averages = {name: (Average.of(both[:3]), Average.of(both[3:])) for name, both in parts.items()}
         self._memory = Memory.of(arrays, others["chain"])
         self.draws_, self.interrupted_ = self._memory.draws, False

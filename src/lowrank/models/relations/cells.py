@@ -8,6 +8,7 @@ import numpy as np
 
 from lowrank.data import Entries
 from lowrank.errors import InputError
+from lowrank.models.relations.names import as_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +57,8 @@ def cells_in(name: str, relation: Relation) -> Cells:
     data, order = relation.data, len(relation.entities)
     if hasattr(data, "keys") and hasattr(data, "__getitem__"):
         cells = _framed(name, relation)
+    elif relation.value is not None or relation.weight_by is not None:
+        raise InputError(f"{name}: value and weight_by name columns of a frame; the data has none")
     else:
         indices, values, weights, shape = _listed(name, data)
         if len(shape) != order:
@@ -75,7 +78,7 @@ def _framed(name: str, relation: Relation) -> Cells:
     for column in (*wanted, relation.value, relation.weight_by):
         if column is not None and column not in frame:
             raise InputError(f"{name}: there is no column {column!r}; there are {', '.join(map(str, frame.keys()))}")
-    columns = [_names(name, column, np.asarray(frame[column])) for column in wanted]
+    columns = [_names(name, column, frame[column]) for column in wanted]
     n = len(columns[0])
     given = [
         np.ones(n) if column is None else _numbers(name, column, np.asarray(frame[column]))
@@ -86,15 +89,11 @@ def _framed(name: str, relation: Relation) -> Cells:
     return Cells(columns, [None] * len(columns), given[0], given[1])
 
 
-def _names(name: str, column: str, array: Array) -> Array:
-    """Give names as text or as whole numbers."""
-    if array.dtype.kind in "iu":
-        return array.astype(np.int64)
-    if array.dtype.kind == "U":
-        return array
-    if array.dtype.kind == "O" and all(isinstance(one, str) for one in array):
-        return array.astype(str)
-    raise InputError(f"{name}: column {column!r} must name entities by text or whole numbers, none of them missing")
+def _names(name: str, column: str, values: Any) -> Array:
+    names = as_names(values)
+    if names is None:
+        raise InputError(f"{name}: column {column!r} must name entities by text or whole numbers, none of them missing")
+    return names
 
 
 def _numbers(name: str, column: str, array: Array) -> NDArray[np.float64]:
@@ -118,9 +117,9 @@ def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
         full = data.expand()
         return tuple(full.indices.T), full.values, full.weights, full.shape
     if hasattr(data, "tocoo"):
-        listed = data.tocoo()
+        listed = data.tocoo(copy=True)
         listed.sum_duplicates()
-        return (listed.row, listed.col), listed.data, None, listed.shape
+        return listed.coords, listed.data, None, listed.shape
     dense = np.asarray(data)
     if dense.dtype.kind not in "fiub" or dense.ndim < 2:
         raise InputError(f"{name}: data must be a frame, a sparse matrix, an array of numbers or Entries")
@@ -134,8 +133,12 @@ def _check_values(name: str, relation: Relation, cells: Cells) -> None:
         raise InputError(f"{name}: a value is not finite; leave unknown cells out")
     if not np.isfinite(w).all() or (w < 0).any():
         raise InputError(f"{name}: weights must be finite and not negative")
+    if not w.any():
+        raise InputError(f"{name}: every weight is zero")
     if relation.loss == "logistic" and not np.isin(x, (0, 1)).all():
         raise InputError(f"{name}: a logistic loss takes 0 and 1; got {x[~np.isin(x, (0, 1))][0]:g}")
+    if relation.loss == "logistic" and relation.unlisted == "missing" and (x == x[0]).all():
+        raise InputError(f"{name}: every truth value is {x[0]:g}; unlisted='zero' takes cells that are not listed as 0")
     if relation.loss == "poisson" and ((x < 0) | (x != np.floor(x))).any():
         raise InputError(f"{name}: a poisson loss takes counts; got {x[(x < 0) | (x != np.floor(x))][0]:g}")
     if relation.weighs_zeros and not x.any():
@@ -160,20 +163,30 @@ def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
     return indices
 
 
-def columns_of(name: str, relation: Relation, cells: Any) -> list[Array]:
+def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
     """Give the entities of cells, mode by mode, of a frame or a list of tuples."""
     if hasattr(cells, "keys"):
-        return [np.asarray(cells[column]) for column in relation.columns or relation.entities]
-    rows = [tuple(row) for row in cells]
+        wanted = relation.columns or relation.entities
+        if absent := [column for column in wanted if column not in cells]:
+            raise InputError(f"{name}: there is no column {absent[0]!r}; there are {', '.join(map(str, cells.keys()))}")
+        columns = [cells[column] for column in wanted]
+        if len({len(column) for column in columns}) > 1:
+            raise InputError(f"{name}: columns are of different lengths")
+        return columns
+    rows = [tuple(row) if hasattr(row, "__len__") else (row,) for row in cells]
     if any(len(row) != len(relation.entities) for row in rows):
         raise InputError(f"{name}: a cell names {len(relation.entities)} entities")
-    columns = [np.asarray(column) for column in zip(*rows, strict=True)]
-    return columns or [np.zeros(0, np.int64)] * len(relation.entities)
+    return [*zip(*rows, strict=True)] or [()] * len(relation.entities)
 
 
 def units_of(relation: Relation, values: Array) -> Units:
-    """Give the units in which the values of a table have mean 0 and variance 1, or mean square 1 if zeros count."""
+    """Give the units in which the values of a table have mean 0 and variance 1, or mean square 1 if zeros count.
+
+    If all values are the same, they are only centred.
+    """
     if relation.loss not in {"squared", "huber"}:
         return Units(0.0, 1.0)
     centre = 0.0 if relation.weighs_zeros else float(values.mean())
+    if not relation.weighs_zeros and np.ptp(values) == 0:
+        return Units(centre, 1.0)
     return Units(centre, float(np.sqrt(np.mean((values - centre) ** 2))) or 1.0)

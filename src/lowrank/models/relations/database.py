@@ -73,7 +73,7 @@ class Database:
         self.names: dict[str, Array | None] = {}
         self.sizes: dict[str, int] = {}
         types = dict.fromkeys(entity for relation in self.relations.values() for entity in relation.entities)
-        given = {} if entities is None else {entity: np.asarray(names) for entity, names in entities.items()}
+        given = {} if entities is None else dict(entities)
         if unused := [entity for entity in given if entity not in types]:
             raise InputError(f"no relation names the entity type {unused[0]!r}; there are {', '.join(types)}")
         for entity in types:
@@ -101,6 +101,12 @@ class Database:
         database.units = {name: Units(*one.pop("units")) for name, one in told.items()}
         database.relations = {name: Relation(None, **one) for name, one in told.items()}
         return database
+
+    def relation(self, name: str) -> Relation:
+        """Give a relation, or refuse a name that there is not."""
+        if name not in self.relations:
+            raise InputError(f"there is no relation {name!r}; there are {', '.join(map(str, self.relations))}")
+        return self.relations[name]
 
     def cells(self, name: str) -> Entries:
         """Give the cells of a relation, in units of the model."""
@@ -145,8 +151,6 @@ class Database:
 
         Parameters
         ----------
-        name : str
-            A relation.
         cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
             Names, or numbers where its tables number entities.
 
@@ -155,13 +159,11 @@ class Database:
         InputError
             If there is no such relation, or an entity is unknown.
         """
-        if name not in self.relations:
-            raise InputError(f"there is no relation {name!r}; there are {', '.join(self.relations)}")
-        relation = self.relations[name]
+        relation = self.relation(name)
         columns = columns_of(name, relation, cells)
         return np.column_stack([self.number(e, column) for e, column in zip(relation.entities, columns, strict=True)])
 
-    def number(self, entity: str, names: Array) -> NDArray[np.int64]:
+    def number(self, entity: str, names: Any) -> NDArray[np.int64]:
         """Give the numbers of entities of a type.
 
         Raises
@@ -187,11 +189,12 @@ class Database:
             indices = ordered(name, relation.entities, indices)
         indices, first, inverse = np.unique(indices, axis=0, return_index=True, return_inverse=True)
         values, weights = cells.values[first], cells.weights[first]
-        if (other := np.flatnonzero(values[inverse.ravel()] != cells.values)).size:
-            at = [column[other[0]] for column in cells.columns]
-            raise InputError(f"{name}: the cell {tuple(map(str, at))} has several values; take their mean, or the last")
+        for kept, what in ((values, "values"), (weights, "weights")):
+            if (other := np.flatnonzero(kept[inverse.ravel()] != getattr(cells, what))).size:
+                at = tuple(str(column[other[0]]) for column in cells.columns)
+                raise InputError(f"{name}: the cell {at} has several {what}; take their mean, or the last")
         self.units[name] = units_of(relation, values)
         centre, scale = self.units[name]
         shape = tuple(self.sizes[entity] for entity in relation.entities)
-        kept = None if (weights == 1).all() else weights
-        return Entries(indices, (values - centre) / scale, shape, kept, unlisted=relation.unlisted)
+        some = None if (weights == 1).all() else weights
+        return Entries(indices, (values - centre) / scale, shape, some, unlisted=relation.unlisted)

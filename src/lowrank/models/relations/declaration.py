@@ -51,6 +51,8 @@ def read_database(path: str | os.PathLike[str]) -> Database:
         raise InputError(f"{file} declares no relation; begin one with [relations.NAME]")
     made = {name: _relation(file, name, options) for name, options in relations.items()}
     declared = told.get("entities", {})
+    if not isinstance(declared, dict):
+        raise InputError(f"{file}: begin the names of entities with [entities]")
     return Database(made, entities={entity: _names(file, entity, where) for entity, where in declared.items()})
 
 
@@ -63,6 +65,9 @@ def _relation(file: Path, name: str, options: Any) -> Relation:
     for needed in ("table", "entities"):
         if needed not in options:
             raise InputError(f"{file}, {name}: {needed} is missing")
+    for several in ("entities", "columns"):
+        if not isinstance(options.get(several, []), list):
+            raise InputError(f"{file}, {name}: {several} is a list; got {options[several]!r}")
     told = dict(options)
     table = file.parent / str(told.pop("table"))
     wanted = [str(one) for one in told.get("columns") or told["entities"]]
@@ -103,7 +108,7 @@ def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: l
             mark = next((mark for mark in MARKS if mark in first), ",")
             file.seek(0)
             lines = csv.reader(file, delimiter=mark, strict=True)
-            return _columns(path, lines, columns, numbers)
+            return _columns(path, lines, list(dict.fromkeys(columns)), numbers)
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read: {error}") from None
     except csv.Error as error:
@@ -117,6 +122,8 @@ def _columns(path: Any, lines: Any, columns: list[str], numbers: list[str]) -> d
         if absent := [column for column in columns if column not in headings]:
             raise InputError(f"{path}: no column is headed {absent[0]!r}; there are {_listed(headings)}")
         places = [headings.index(column) for column in columns]
+    if min(places) < 0:
+        raise InputError(f"{path}: places of columns begin with 1; got 0")
     found: dict[str, list[Any]] = {column: [] for column in columns}
     for fields_ in lines:
         if not any(field.strip() for field in fields_):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,8 +20,25 @@ if TYPE_CHECKING:
     Array = NDArray[Any]
 
 
+def as_names(values: Any) -> Array | None:
+    """Give names as text or as whole numbers; None if they are neither, or some are missing."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        return None
+    if array.dtype.kind in "iu" or not len(array):
+        return array.astype(np.int64)
+    if array.dtype.kind == "U" and hasattr(values, "dtype"):
+        return array
+    if array.dtype.kind in "OU":  # a list of text with NaN in it would have become text too
+        if all(isinstance(one, str) for one in values):
+            return array.astype(str)
+        if all(isinstance(one, Integral) and not isinstance(one, bool) for one in values):
+            return array.astype(np.int64)
+    return None
+
+
 def collect(
-    entity: str, relations: Mapping[str, Relation], cells: Mapping[str, Cells], *, given: Array | None
+    entity: str, relations: Mapping[str, Relation], cells: Mapping[str, Cells], *, given: Any
 ) -> tuple[Array | None, int]:
     """Give the names of all entities of a type, None where tables number them, and how many there are.
 
@@ -30,7 +48,7 @@ def collect(
         The type.
     relations, cells : mapping
         By name.
-    given : ndarray, optional
+    given : sequence, optional
         Their names, where the user says.
 
     Raises
@@ -38,6 +56,8 @@ def collect(
     InputError
         If tables contradict one another or what is given.
     """
+    if given is not None and (given := as_names(given)) is None:
+        raise InputError(f"{entity}: names are a list of text or of whole numbers, none of them missing")
     modes = [(name, d) for name, one in relations.items() for d, other in enumerate(one.entities) if other == entity]
     sizes = {name: size for name, d in modes if (size := cells[name].sizes[d]) is not None}
     tables = [name for name, _ in modes if name not in sizes]
@@ -59,14 +79,14 @@ def collect(
     return names, len(names)
 
 
-def numbers_of(entity: str, names: Array, *, known: Array | None, size: int) -> NDArray[np.int64]:
+def numbers_of(entity: str, given: Any, *, known: Array | None, size: int) -> NDArray[np.int64]:
     """Give the numbers of some entities of a type.
 
     Parameters
     ----------
     entity : str
         The type.
-    names : ndarray of shape (n,)
+    given : sequence of length n
         Names; or numbers, where none are known.
     known : ndarray of shape (size,), optional
         The names of all.
@@ -77,10 +97,15 @@ def numbers_of(entity: str, names: Array, *, known: Array | None, size: int) -> 
     InputError
         If one is unknown.
     """
+    names = as_names(given)
+    if names is None:
+        raise InputError(f"{entity}s are named by text or whole numbers, none of them missing")
     if known is None:
-        if len(names) and (names.dtype.kind not in "iu" or not 0 <= names.min() <= names.max() < size):
+        if names.dtype.kind == "U":
+            raise InputError(f"{entity}s are numbered from 0 to {size - 1}; got {names[0].item()!r}")
+        if len(names) and not 0 <= names.min() <= names.max() < size:
             raise InputError(f"{entity}s are numbered from 0 to {size - 1}; got {names.min()} to {names.max()}")
-        return names.astype(np.int64)
+        return names
     if len(names) and (names.dtype.kind == "U") != (known.dtype.kind == "U"):
         kind = "text" if known.dtype.kind == "U" else "numbers"
         raise InputError(f"{entity}s are named by {kind}; got {names[0].item()!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,14 +39,24 @@ def save_model(model: DatabaseModel, path: str | os.PathLike[str], *, overwrite:
     from safetensors.numpy import save
 
     arrays, others = model._fitted()  # noqa: SLF001 what it keeps is its own affair
-    settings = {name: value for name, value in model.get_params().items() if name != "watch"}
-    settings = {name: asdict(value) if isinstance(value, Priors) else value for name, value in settings.items()}
+    settings = {name: _plain(name, value) for name, value in model.get_params().items() if name != "watch"}
     with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
         (draft / "arrays.safetensors").write_bytes(save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
         database = model.database_.description()
         write_meta(
             draft, KIND, VERSION, model=type(model).__name__, settings=settings, database=database, fitted=others
         )
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Give a setting in types of JSON."""
+    if isinstance(value, Priors | Mapping):
+        told = asdict(value) if isinstance(value, Priors) else value
+        return {one: _plain(name, number) for one, number in told.items()}
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, str | int | float | None):
+        raise InputError(f"{name} cannot be saved: it is {value!r}, no number or text")
+    return value
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:

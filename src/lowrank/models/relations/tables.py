@@ -72,6 +72,8 @@ class Relation:
         check_number("weight", self.weight, above=True)
         check_number("zero_weight", self.zero_weight, above=True)
         check_int("negatives", self.negatives, low=1)
+        if self.biases not in (True, False):
+            raise InputError(f"biases must be True or False; got {self.biases!r}")
         if (
             isinstance(self.entities, str)
             or len(self.entities) < 2

@@ -145,5 +145,5 @@ class VariationalFactorization(Fitted, DatabaseModel):
         variance = square - product**2 + self._biases(relation, indices, q.variances[t])
         noise, scale = 0.0, self.database_.units[relation].scale
         if one.loss == "squared":
-            noise = 1 / (q.alphas[t] * one.weight)
+            noise = 1 / q.alphas[t]
         return Prediction(self._in_units(relation, mean, variance), scale * np.sqrt(np.maximum(variance, 0) + noise))

@@ -91,10 +91,12 @@ class AnchorTopics(Topics):
         Raises
         ------
         InputError
-            If a value is negative, all are zero, there are not so many anchors, or a parameter is out of range.
+            If a value is negative or no whole number, all are zero, there are not so many anchors, or a parameter is
+            out of range.
         """
         del y
         counts, threads = self._table(X, reset=True), self._threads
+        check_int("max_iter", self.max_iter, low=1)
         least = self.min_documents
         least = max(3, counts.shape[0] // RARE) if least is None else check_int("min_documents", least, low=1)
         Q, shares = co_occurrence(counts)
@@ -123,8 +125,10 @@ def co_occurrence(counts: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
     Raises
     ------
     InputError
-        If no document has two words, or the matrix would not fit into memory.
+        If counts are not whole numbers, no document has two words, or the matrix would not fit into memory.
     """
+    if (counts.data != np.rint(counts.data)).any():
+        raise InputError("anchors are found in counts, which are whole numbers; leave out weights such as TF-IDF")
     n = counts.sum(axis=1, dtype=float)
     pairs = n * (n - 1)
     kept = csr_array(counts[pairs > 0], dtype=float)
@@ -156,7 +160,8 @@ def find_anchors(Q: csr_array, candidates: NDArray[np.int64], rank: int) -> tupl
     basis = np.zeros((rank, Q.shape[1]))
     for k in range(rank):
         if not len(left) or left.max() <= LEAST * squares.max():
-            raise InputError(f"only {k} words can be anchors, so rank can be {k} at most; lower min_documents or rank")
+            most = f"so rank can be {k} at most; " if k else "each is in too few documents; "
+            raise InputError(f"only {k} words can be anchors, {most}lower min_documents or rank")
         chosen.append(int(candidates[left.argmax()]))
         row = Q[[chosen[k]]].toarray()[0]
         for _ in range(2):  # once more, for what rounding has left

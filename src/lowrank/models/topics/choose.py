@@ -11,6 +11,7 @@ from sklearn.base import clone
 from lowrank.errors import InputError, check_choice, check_int
 from lowrank.metrics.topics import completion_perplexity, halves, stability
 from lowrank.progress import bar
+from lowrank.text.documents import counts_by_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +68,7 @@ def choose_rank(
     InputError
         If there are no ranks, or more folds than documents.
     """
+    counts = counts_by_row(counts)
     check_int("folds", folds, low=2, high=counts.shape[0])
     if not ranks:
         raise InputError("name the numbers of topics to choose from")

@@ -27,9 +27,11 @@ def save_topics(model: TextTopics, path: str | os.PathLike[str], *, overwrite: b
     fitted = {name: value for name, value in vars(model.model_).items() if name.endswith("_")}
     arrays = {name: np.ascontiguousarray(a) for name, a in fitted.items() if isinstance(a, np.ndarray)}
     arrays |= {name: getattr(model, name) for name in OWN}
-    settings = {name: value for name, value in model.get_params().items() if name != "stop_words"}
+    params = model.get_params()
+    settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
     stop = model.stop_words
-    settings["stop_words"] = str(stop) if isinstance(stop, str | os.PathLike) else stop and sorted(stop)
+    if stop is not None:
+        settings["stop_words"] = str(stop) if isinstance(stop, str | os.PathLike) else sorted(stop)
     with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
         (draft / "arrays.safetensors").write_bytes(save(arrays))
         (draft / "words.json").write_text(json.dumps(model.words_, ensure_ascii=False), encoding="utf-8")

@@ -17,7 +17,7 @@ from lowrank.models.topics.plsa import PLSA
 from lowrank.models.topics.rlsi import RLSI
 from lowrank.progress import bar
 from lowrank.text.corpus import Corpus
-from lowrank.text.documents import document_table, table_of_texts
+from lowrank.text.documents import counts_by_row, document_table, table_of_texts
 from lowrank.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
@@ -117,10 +117,12 @@ class TextTopics(BaseEstimator):  # type: ignore[misc]
         with bar("finding topics", unit="sweeps") as advance:
             return self._fitted(document_table(corpus), corpus.vocabulary.words, advance)
 
-    def corpus(self, source: Any, *, file_format: str = "auto", encoding: str = "utf-8") -> Corpus:
+    def corpus(
+        self, source: Any, *, file_format: str = "auto", encoding: str = "utf-8", errors: str = "strict"
+    ) -> Corpus:
         """Read documents as :meth:`fit` does; see :meth:`~lowrank.text.corpus.Corpus.build` for ``source``."""
-        how = {"min_count": self.min_count, "max_size": self.max_size, "stop_words": self.stop_words}
-        return Corpus.build(source, tokenizer=TOKENIZER, format=file_format, encoding=encoding, **how)  # type: ignore[arg-type]
+        how: Any = {"min_count": self.min_count, "max_size": self.max_size, "stop_words": self.stop_words}
+        return Corpus.build(source, tokenizer=TOKENIZER, format=file_format, encoding=encoding, errors=errors, **how)
 
     def fit_table(self, counts: csr_array, words: Sequence[str]) -> Self:
         """Find topics in counts of words, a row for each document; ``words`` name the columns."""
@@ -128,6 +130,7 @@ class TextTopics(BaseEstimator):  # type: ignore[misc]
 
     def _fitted(self, counts: csr_array, words: Sequence[str], advance: Advance | None) -> Self:
         check_choice("method", self.method, get_args(Method))
+        counts = counts_by_row(counts)
         if len(words) != counts.shape[1]:
             raise InputError(f"a table of {counts.shape[1]} columns needs as many words; got {len(words)}")
         self.words_ = tuple(words)
@@ -152,7 +155,9 @@ class TextTopics(BaseEstimator):  # type: ignore[misc]
     def transform_table(self, counts: csr_array) -> NDArray[Any]:
         """Give the weights of topics in other documents, by counts of the same words."""
         check_is_fitted(self)
-        return self.model_.transform(self._weighted(counts))
+        if not counts.shape[0]:
+            raise InputError("there are no documents to find topics in")
+        return self.model_.transform(self._weighted(counts_by_row(counts)))
 
     def top_words(self, top: int = 10) -> list[list[str]]:
         """Give the words of largest weight of each topic; those of no weight are left out."""

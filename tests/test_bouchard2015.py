@@ -1,0 +1,169 @@
+"""The matrix side of the tutorial by one command: each part on small planted data, the report, the command."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from typer.testing import CliRunner
+
+from lowrank import Entries, InputError
+from lowrank.cli import app
+from lowrank.datasets.multilabel import Labelling
+from lowrank.datasets.ratings import Film, Fold, MovieLens, Viewer
+from lowrank.models.relations.tables import Relation
+from lowrank.suites.bouchard2015 import databases, demonstrations, labels, protocol, ratings, topics
+from lowrank.suites.bouchard2015.report import report
+
+
+def films(seed=0, n=60, m=40):
+    """Ratings that follow from the occupation of a user and the genre of a film."""
+    rng = np.random.default_rng(seed)
+    users = [Viewer(int(rng.integers(15, 70)), "MF"[k % 2], ("baker", "pilot", "vet")[k % 3], "") for k in range(n)]
+    items = [Film(f"Film {k}", 1990, (("Action", "Drama", "War")[k % 3],)) for k in range(m)]
+    taste = rng.standard_normal((3, 3))
+    x = 3 + taste[np.arange(n)[:, None] % 3, np.arange(m) % 3] + 0.3 * rng.standard_normal((n, m))
+    known = rng.random(x.shape) < 0.3
+    cells = [
+        Entries(np.argwhere(which), np.clip(x, 1, 5)[which], x.shape, unlisted="missing") for which in (known, ~known)
+    ]
+    return MovieLens(cells[0], users, items, ["Action", "Drama", "War"]), Fold(*cells)
+
+
+def test_ratings():
+    """Every method is better than biases where ratings follow from groups, and tables of the groups help draws."""
+    about, fold = films()
+    found = {one["name"]: one["rmse"] for one in ratings.evaluate(fold, about, rank=3, seed=0)}
+    best = [error for name, error in found.items() if name != "biases alone" and "point" not in name]
+    assert max(best) < found["biases alone"]
+    assert found["database of ratings, people, films, draws, rank 3"] < found["database of ratings, draws, rank 3"]
+    tables = ratings.traits(about)
+    assert tables["people"].data.shape == (60, 1 + 7 + 3)
+    assert (tables["people"].data.sum(axis=1) >= 2).all()
+    assert (tables["kinds"].data.sum(axis=1) == 1).all()
+
+
+def test_recommendations_with_a_table_beside():
+    """Tags that tell the groups of columns raise recall where rows have few cells; choices are made within."""
+    rng = np.random.default_rng(0)
+    group = np.arange(180) % 3
+    likes = np.array(
+        [
+            [row, column]
+            for row in range(60)
+            for column in rng.choice(np.flatnonzero(group == row % 3), 4, replace=False)
+        ]
+    )
+    known = Entries(likes, np.ones(len(likes)), (60, 180))
+    tags = np.array([[column, 3 * k + group[column]] for column in range(180) for k in range(4)])
+    choices = {
+        "with tags": {w: {"tags": databases._weighed(tags, (180, 12), ("column", "tag"), w)} for w in (0.1, 1.0)}
+    }
+    alone, beside = databases.recommended(known, choices, rank=4, seed=0)
+    assert np.mean(beside["recall"]) > np.mean(alone["recall"]) > 20 / 180
+    assert beside["weight"] in {0.1, 1.0}
+    assert (alone["zero_weight"], alone["ridge"]) == (beside["zero_weight"], beside["ridge"])
+
+
+def test_cells_are_parted():
+    """Each cell is in one of two parts, with its value."""
+    entries = Entries(np.argwhere(np.ones((20, 10))), np.arange(200.0), (20, 10))
+    one, other = databases.parted(entries, 0.25, np.random.default_rng(0))
+    assert sorted([*one.values, *other.values]) == list(range(200))
+    assert 30 < len(other) < 70
+
+
+def collection(*, texts=True):
+    """Documents of two themes."""
+    rng = np.random.default_rng(0)
+    words = tuple(f"w{k}" for k in range(20)) if texts else tuple(map(str, range(20)))
+    picks = [rng.integers(10, size=30) + 10 * (d % 2) for d in range(40)]
+    table = csr_array(np.stack([np.bincount(pick, minlength=20) for pick in picks]))
+    written = [[words[k] for k in pick] for pick in picks] if texts else None
+    return topics.Collection(table, words, written, [str(d % 2) for d in range(40)] if texts else None)
+
+
+@pytest.mark.parametrize("method", topics.METHODS)
+def test_topics(method):
+    """Two planted themes are found by every method, and agree with the groups of documents."""
+    found = topics.evaluate(collection(), method, rank=2, seed=0)
+    assert found["perplexity"] < 16
+    assert method == "anchors" or found["nmi"] > 0.9
+    assert len(found["topics"]) == 2
+    assert topics.evaluate(collection(texts=False), method, rank=2, seed=0)["nmi"] is None
+
+
+def test_labels():
+    """Labels that follow from a few hidden numbers are told by both; the threshold is that of the training part."""
+    rng = np.random.default_rng(0)
+    z = rng.standard_normal((150, 2))
+    X = (z @ rng.standard_normal((2, 30)) > 0.5).astype(float)
+    Y = z @ rng.standard_normal((2, 4)) > 0.3
+    names = [f"f{k}" for k in range(30)], [f"l{k}" for k in range(4)]
+    parts = [Labelling(csr_array(X[rows]), Y[rows], *names) for rows in (slice(100), slice(100, None))]
+    regression, completion = labels.evaluate(*parts, hidden=0.3, seed=0)
+    assert regression["ap"] > 0.75
+    assert completion["ap"] > 0.75
+    assert completion["chosen"][0] in labels.PENALTIES
+    truth, odds = np.array([[1, 0, 1]]), np.array([[3.0, 1.0, 2.0]])
+    assert labels.scores(truth, odds, 1.5) == {"f1": 1.0, "ap": 1.0, "macro_ap": 1.0}
+
+
+def test_demonstrations():
+    """Steps that fall come within a thousandth of the truncated SVD, constant ones do not; signs need less rank."""
+    shown = demonstrations.descent(seed=0)
+    last = {name: errors[-1] / shown["optimum"] - 1 for name, errors in shown["histories"].items()}
+    assert 0 <= last["steps that fall"] < 1e-3 < last["constant steps"]
+    rows = {(one["matrix"], one["rank"]): one for one in demonstrations.signs(seed=0)}
+    assert rows["diagonal", 3]["logistic"] == 0 < rows["diagonal", 29]["svd"]
+
+
+def test_report():
+    """Tables of what stages found: means over folds, gains with intervals, nothing where a part was left out."""
+    fold = [{"name": "biases alone", "rmse": 0.95, "seconds": 0.1}, {"name": "draws", "rmse": 0.9, "seconds": 2.0}]
+    shown = {"recall": [0.1, 0.3], "ndcg": [0.2, 0.2], "zero_weight": 0.05, "ridge": 1.0, "weight": 0.0, "seconds": 3}
+    text = report(
+        {"ratings": {"u1": fold, "u2": fold}, "lastfm": [{"name": "alone", **shown}, {"name": "more", **shown}]}
+    )
+    assert "| draws | .9000 | .9000 | .9000 | 2.0 |" in text
+    assert "| more | .200 (.000 to .000 more) | .200 (.000 to .000 more) |" in text
+    assert "BBC" not in text
+
+
+def test_settings_are_checked():
+    """Before anything is read."""
+    with pytest.raises(InputError, match=r"parts are demonstrations, ratings, .*; got spam"):
+        protocol.Settings(parts=("spam",))
+    with pytest.raises(InputError, match="folds must be a whole number from 1 to 5"):
+        protocol.Settings(folds=6)
+
+
+def test_command(tmp_path):
+    """A part without test sets: written, then kept; a wrong part is refused."""
+    out = tmp_path / "results"
+    arguments = ["reproduce", "bouchard2015", "--out", str(out), "--parts", "demonstrations"]
+    first = CliRunner().invoke(app, [*arguments, "--json"])
+    assert first.exit_code == 0, first.output
+    assert json.loads(first.stdout)["demonstrations"]["optimum"] > 0
+    assert "Wrong signs" in (out / "report.md").read_text(encoding="utf-8")
+    assert (out / "descent.png").stat().st_size > 0
+    assert "kept yes" in CliRunner().invoke(app, arguments).output
+    refused = CliRunner().invoke(app, [*arguments[:-1], "spam"])
+    assert refused.exit_code == 1
+    assert "got spam" in refused.output
+
+
+def test_relations_of_the_suite_are_positive():
+    """Tables beside are truth values, or zeros that weigh little."""
+    cells = np.array([[0, 1], [1, 0]])
+    assert isinstance(databases._positive(cells, (2, 2), ("a", "b"), 1.0), Relation)
+    assert databases._weighed(cells, (2, 2), ("a", "b"), 1.0).weighs_zeros
+
+
+@pytest.mark.realdata
+def test_bbc_and_lastfm(realdata):
+    """Real collections come as the suite wants them."""
+    bbc, kos = topics.bbc(realdata), topics.kos(realdata)
+    assert bbc.table.shape[0] == len(bbc.texts) == len(bbc.groups) == 2225
+    assert kos.table.shape[0] == 3430
+    assert len(kos.words) == kos.table.shape[1]
