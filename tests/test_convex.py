@@ -138,6 +138,17 @@ def test_most_singular_values_of_a_large_matrix_are_refused(monkeypatch):
         shrunk(A, 0.0, near=spectral.zero(250, 240), tol=1e-6)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("groups", [2, 20])
+def test_groups_apart_are_all_found(groups):
+    """Of singular values that are equal, more than directions are tried at once, none is missed; zeros need no care."""
+    A = csr_array(np.kron(np.eye(groups), np.ones((400 // groups, 400 // groups))))
+    for shrink in (shrunk, shrunk_symmetric):
+        cold = shrink(A, 1.0, near=spectral.zero(400, 400), tol=1e-8)
+        for M in (cold, shrink(A, 1.0, near=cold, tol=1e-8)):
+            np.testing.assert_allclose(M.s, np.full(groups, 400 / groups - 1), rtol=1e-9)
+
+
 @pytest.mark.parametrize("apart", [1e-3, 1e-8, 1e-12])
 def test_small_distances_are_exact(apart):
     """Also where both squares have all their digits in common."""

@@ -93,7 +93,7 @@ def distance(A: Spectral, B: Spectral) -> float:
     squared = total - 2 * float(np.trace(across))
     if squared > NEAR * total:
         return squared**0.5
-    left, right = (np.linalg.qr(np.hstack(pair), mode="r") for pair in ((A.U * A.s, -B.U * B.s), (A.V, B.V)))
+    left, right = (np.linalg.qr(np.hstack(pair))[1] for pair in ((A.U * A.s, -B.U * B.s), (A.V, B.V)))
     return float(np.linalg.norm(left @ right.T))
 
 
@@ -236,6 +236,7 @@ def _leading(
     n, rng = A.shape[0], np.random.default_rng(seed)
     Q = _orthonormal(np.hstack([start, rng.standard_normal((n, BEYOND))]), None)
     AQ = finite(np.asarray(A @ Q))
+    whole = -1  # how many were inside when all others were far below the threshold
     for passes in range(PASSES + 1):
         H = Q.T @ AQ
         w, Z = np.linalg.eigh((H + H.T) / 2)
@@ -249,7 +250,9 @@ def _leading(
         unsure = residuals > allowed
         unsure[inside:] = residuals[inside:] > SETTLED * np.abs(w[inside:sought])  # they need not be known well
         needed = inside + (threshold is not None)
-        if sought >= needed and not unsure[:needed].any():
+        far = np.abs(w[inside:sought]) + residuals[inside:]
+        closed = threshold is not None and not unsure[:inside].any() and bool((far <= SETTLED * threshold).all())
+        if sought >= needed and (not unsure[:needed].any() or (closed and whole == inside)):
             return w[:inside], Q @ Z[:, :inside]
         if 2 * sought > n:
             return None
@@ -258,7 +261,10 @@ def _leading(
         if Q.shape[1] + sought > max(4 * sought, 60):  # begin again with the best
             keep = min(2 * sought, len(w))
             Q, AQ = Q @ Z[:, :keep], AQ @ Z[:, :keep]
-        new = R[:, unsure] if sought >= needed else np.hstack([R[:, unsure], rng.standard_normal((n, sought))])
+        whole = inside if closed else whole  # then only chance directions can tell whether there are more
+        new = np.zeros((n, 0)) if closed else R[:, unsure]
+        if sought < needed or closed:
+            new = np.hstack([new, rng.standard_normal((n, sought))])
         new = _orthonormal(new, Q)
         Q, AQ = np.hstack([Q, new]), np.hstack([AQ, finite(np.asarray(A @ new))])
     warnings.warn(f"singular vectors are known to {residuals.max():.1g}, not to {tol:.1g}", stacklevel=3)

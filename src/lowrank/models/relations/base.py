@@ -15,6 +15,7 @@ from lowrank import resources
 from lowrank.errors import InputError, check_int, check_number
 from lowrank.models.relations.database import Database
 from lowrank.models.relations.names import numbers_of
+from lowrank.models.relations.similarity import mean_cosines
 
 if TYPE_CHECKING:
     import os
@@ -70,6 +71,10 @@ class DatabaseModel(BaseEstimator):  # type: ignore[misc]
         ends = np.cumsum([0, *self.database_.sizes.values()]).tolist()
         return {entity: stack[a:b] for entity, (a, b) in zip(self.database_.sizes, pairwise(ends), strict=True)}
 
+    def _stacks(self) -> list[Array]:
+        """Give the rows of all factors, of each draw."""
+        return [self.state_[0]]
+
     def _keep_state(self, state: State) -> None:
         """Keep factors and biases under their names."""
         self.state_ = state
@@ -113,22 +118,17 @@ class DatabaseModel(BaseEstimator):  # type: ignore[misc]
         return self._distribution(relation, np.column_stack(columns)).mean
 
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
-        """Give the entities of a type whose factors point most nearly as those of one, with the cosine.
+        """Give the entities of a type whose factors are most like those of one; refuse what is unknown.
 
-        Raises
-        ------
-        InputError
-            If the type or the entity is unknown.
+        With the mean cosine of rows less their mean; of draws, over those kept.
         """
         check_is_fitted(self)
         check_int("n", n, low=1)
         at = int(self.database_.number(entity, [name])[0])
-        U = self.factors_[entity]
-        lengths = np.linalg.norm(U, axis=1)
-        cosines = U @ U[at] / np.maximum(lengths * lengths[at], np.finfo(float).tiny)
+        cosines = mean_cosines([self._rows(stack)[entity] for stack in self._stacks()], at)
         cosines[at] = -np.inf
         names = self.database_.names[entity]
-        best = np.argsort(-cosines, kind="stable")[: min(n, len(U) - 1)]
+        best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
         return [(int(i) if names is None else names[i].item(), float(cosines[i])) for i in best]
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

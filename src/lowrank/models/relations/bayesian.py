@@ -159,7 +159,6 @@ class BayesianFactorization(DatabaseModel):
             self._add(name, indices, draw, self._averages[name])
 
     def _add(self, relation: str, indices: NDArray[Any], draw: Draw, averages: tuple[Average, Average]) -> None:
-        """Add a draw to the averages of the values and of ``m``."""
         t = list(self.database_.relations).index(relation)
         m = self._at(relation, indices, self._rows(draw.state[0]), draw.state[1 + t])
         averages[0].add(self._in_units(relation, m))
@@ -167,14 +166,16 @@ class BayesianFactorization(DatabaseModel):
 
     def _prediction(self, relation: str, averages: tuple[Average, Average]) -> Prediction:
         t, one = list(self.database_.relations).index(relation), self.database_.relations[relation]
-        noise = self._noise.mean[t] ** 2 if one.loss == "squared" else 0.0
-        scale, (values, m) = self.database_.units[relation].scale, averages
-        return Prediction(values.mean, scale * np.sqrt(m.variance + noise))
+        noise, (values, m) = self._noise.mean[t] ** 2 if one.loss == "squared" else 0.0, averages
+        return Prediction(values.mean, self.database_.units[relation].scale * np.sqrt(m.variance + noise))
 
     def _finished(self) -> Self:
         self._memory, self.draws_, self.interrupted_ = self.chain_.memory(), self.chain_.draws, self.chain_.interrupted
         self._keep_state(self.chain_.last.state)
         return self
+
+    def _stacks(self) -> list[NDArray[Any]]:
+        return [draw.state[0] for draw in self.draws_] or super()._stacks()
 
     @property
     def noise_(self) -> dict[str, float]:

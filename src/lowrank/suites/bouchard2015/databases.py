@@ -65,7 +65,7 @@ def recommended(known: Entries, tables: Mapping[str, Mapping[float, Relation]], 
     Parameters
     ----------
     known : Entries
-        Positive cells of rows and columns; a fifth is held out.
+        Positive cells of rows and columns, whatever their values; a fifth is held out.
     tables : mapping of str to mapping of float to Relation
         Named choices of tables beside, each by the weights that may be chosen.
     rank : int
@@ -77,7 +77,8 @@ def recommended(known: Entries, tables: Mapping[str, Mapping[float, Relation]], 
         Name, ``recall`` and ``ndcg`` at 20 by row that holds something out, seconds, and what was chosen.
     """
     rng = np.random.default_rng(seed)
-    train, test = parted(known, 0.2, rng)
+    ones = Entries(_numbers(known), np.ones(len(known)), known.shape)
+    train, test = parted(ones, 0.2, rng)
     fewer, held = parted(train, 0.1, rng)
     found: list[Facts] = []
     base: tuple[float, float] | None = None
