@@ -166,3 +166,10 @@ def test_cells_held_out_are_gone(files):
     stars = hold_out(database, "stars", share=0.2, seed=0)
     model = VariationalFactorization(3, seed=0)
     assert score(model.fit(stars.database), stars)["rmse"] < score(model.fit(stars.alone()), stars)["rmse"]
+
+
+def test_options_of_other_methods_are_refused(files):
+    """Rather than left unread."""
+    arguments = ["train", files / "films.toml", "--out", files / "m"]
+    assert "--ridge is an option of --method als; leave it out for gibbs" in run(*arguments, "--ridge", "2", code=1)
+    assert "--draws is an option of --method gibbs" in run(*arguments, "--method", "als", "--draws", "9", code=1)

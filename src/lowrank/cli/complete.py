@@ -30,7 +30,12 @@ Columns = Annotated[
     str | None,
     typer.Option(metavar="A,B,C", help="Headings, or places from 1, of row, column and value; else the first three."),
 ]
-Rank = Annotated[int, typer.Option(min=0, help="Length of the factors; 0 for biases alone (als).")]
+Rank = Annotated[
+    int | None,
+    typer.Option(
+        min=0, help="Length of the factors (all but trace-norm); 0 for biases alone (als).", show_default="10"
+    ),
+]
 Ridge = Annotated[
     float | None,
     typer.Option(
@@ -40,7 +45,9 @@ Ridge = Annotated[
         show_default="0.12; implicit 0.1; trace-norm that which predicts cells held out best",
     ),
 ]
-Alpha = Annotated[float, typer.Option(min=0, help="Confidence for each unit of a value (implicit).")]
+Alpha = Annotated[
+    float | None, typer.Option(min=0, help="Confidence for each unit of a value (implicit).", show_default="1")
+]
 Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many columns to show.")]
 HoldOut = Annotated[float, typer.Option(min=0, max=0.9, help="Share of the cells to hold out and predict first.")]
 
@@ -51,9 +58,9 @@ def train(
     out: o.Out,
     method: Method = "als",
     columns: Columns = None,
-    rank: Rank = 10,
+    rank: Rank = None,
     ridge: Ridge = None,
-    alpha: Alpha = 1.0,
+    alpha: Alpha = None,
     hold_out: HoldOut = 0.0,
     seed: o.Seed = 0,
     threads: o.Threads = None,
@@ -70,12 +77,22 @@ def train(
     from lowrank.models.completion.completed import KIND, NamedCompletion, completed
     from lowrank.models.completion.tables import parts_of, read_cells
 
+    with_rank, with_ridge = ("als", "bayesian", "implicit"), ("als", "implicit", "trace-norm")
+    asked = {"--rank": (rank, with_rank), "--ridge": (ridge, with_ridge), "--alpha": (alpha, ("implicit",))}
+    o.belonging(method, asked)
     check_replaceable(out, KIND, overwrite=force)
     found = read_cells(table, fields=None if columns is None else columns.split(","))
     cells = found.cells
     if not found.valued and method != "implicit":
         raise InputError(f"{table} has no values; use --method implicit, which learns from what is listed")
-    how = {"method": method, "rank": rank, "ridge": ridge, "alpha": alpha, "seed": seed, "threads": threads}
+    how = {
+        "method": method,
+        "rank": 10 if rank is None else rank,
+        "ridge": ridge,
+        "alpha": 1.0 if alpha is None else alpha,
+        "seed": seed,
+        "threads": threads,
+    }
     facts: dict[str, Any] = {"method": method, "rows": cells.shape[0], "columns": cells.shape[1]}
     facts |= {"cells": len(cells.values), "share_known": len(cells.values) / (cells.shape[0] * cells.shape[1])}
     parts = parts_of(cells)

@@ -27,8 +27,8 @@ Method = Annotated[
     Literal["als", "gibbs", "variational"],
     typer.Option(help="Point estimates; draws from all that explain the tables; or one normal distribution of them."),
 ]
-Ridge = Annotated[float, typer.Option(min=0, help="Penalty of factors (als).")]
-Draws = Annotated[int, typer.Option(min=1, help="Draws after the first 20 (gibbs).")]
+Ridge = Annotated[float | None, typer.Option(min=0, help="Penalty of factors (als).", show_default="1")]
+Draws = Annotated[int | None, typer.Option(min=1, help="Draws after the first 20 (gibbs).", show_default="80")]
 HoldOut = Annotated[
     str | None,
     typer.Option(metavar="RELATION=SHARE", help="Hold cells out first; compare all tables with that relation alone."),
@@ -42,8 +42,8 @@ def train(
     out: o.Out,
     method: Method = "gibbs",
     rank: o.Rank = 10,
-    ridge: Ridge = 1.0,
-    draws: Draws = 80,
+    ridge: Ridge = None,
+    draws: Draws = None,
     hold_out: HoldOut = None,
     seed: o.Seed = 0,
     threads: o.Threads = None,
@@ -62,11 +62,12 @@ def train(
     from lowrank.models.relations.storage import KIND
     from lowrank.models.relations.variational import VariationalFactorization
 
+    o.belonging(method, {"--ridge": (ridge, ("als",)), "--draws": (draws, ("gibbs",))})
     check_replaceable(out, KIND, overwrite=force)
     tables = read_database(database)
     makers: dict[str, Callable[[], Any]] = {
-        "als": lambda: CollectiveFactorization(rank, ridge=ridge, seed=seed, threads=threads),
-        "gibbs": lambda: BayesianFactorization(rank, draws=draws, seed=seed, threads=threads),
+        "als": lambda: CollectiveFactorization(rank, ridge=1.0 if ridge is None else ridge, seed=seed, threads=threads),
+        "gibbs": lambda: BayesianFactorization(rank, draws=draws or 80, seed=seed, threads=threads),
         "variational": lambda: VariationalFactorization(rank, seed=seed, threads=threads),
     }
     facts: dict[str, Any] = {"method": method, "rank": rank, "entities": tables.sizes}

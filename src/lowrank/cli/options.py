@@ -57,6 +57,15 @@ def positive(text: str) -> int:
     return number
 
 
+def belonging(method: str, options: dict[str, tuple[Any, tuple[str, ...]]]) -> None:
+    """Refuse options that are given to a method that does not take them; each with its value and its methods."""
+    from lowrank.errors import InputError
+
+    for name, (value, methods) in options.items():
+        if value is not None and method not in methods:
+            raise InputError(f"{name} is an option of --method {' or '.join(methods)}; leave it out for {method}")
+
+
 def given(words: list[str]) -> list[str]:
     """Replace ``-`` by the words of standard input."""
     return [word for each in words for word in (sys.stdin.read().split() if each == "-" else [each])]
