@@ -8,9 +8,11 @@ from typer.testing import CliRunner
 
 from lowrank import Entries, InputError
 from lowrank.cli import app
+from lowrank.models.relations.bayesian import BayesianFactorization
 from lowrank.models.relations.collective import CollectiveFactorization
 from lowrank.models.relations.declaration import read_database
 from lowrank.models.relations.held_out import hold_out, score
+from lowrank.models.relations.storage import load_model
 from lowrank.models.relations.tables import Relation
 from lowrank.models.relations.variational import VariationalFactorization
 
@@ -173,3 +175,22 @@ def test_options_of_other_methods_are_refused(files):
     arguments = ["train", files / "films.toml", "--out", files / "m"]
     assert "--ridge is an option of --method als; leave it out for gibbs" in run(*arguments, "--ridge", "2", code=1)
     assert "--draws is an option of --method gibbs" in run(*arguments, "--method", "als", "--draws", "9", code=1)
+
+
+def test_interrupted_training_keeps_what_was_reached(files, monkeypatch):
+    """Ctrl-C after some draws: the model is written, and the exit status is that of an interrupt."""
+    seen = []
+
+    def stop(self, draw):
+        seen.append(draw)
+        self._noise.add(draw.alphas**-0.5)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(BayesianFactorization, "_seen", stop)
+    arguments = ["train", files / "films.toml", "--out", files / "m"]
+    assert "what was reached, in" in run(*arguments, code=130)
+    assert len(load_model(files / "m").draws_) == 3
+    seen.clear()
+    run("train", files / "films.toml", "--out", files / "n", "--hold-out", "stars=0.2", code=130)
+    assert not (files / "n").exists()

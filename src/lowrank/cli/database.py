@@ -8,6 +8,7 @@ import typer
 
 from lowrank.cli import options as o
 from lowrank.cli import show
+from lowrank.cli.faults import interrupted
 from lowrank.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Explain several tables that share users, items, words, ... together.")
@@ -86,6 +87,8 @@ def train(
         if number and not as_json:
             typer.echo(f"{number:,} of type {entity} are in no table: what is said of them is what is expected of any")
     show.wrote(out, facts, as_json=as_json, hint=f"lowrank database similar {out} {next(iter(tables.sizes))} NAME")
+    if model.interrupted_:
+        raise interrupted(kept=[f"what was reached, in {out}"])
 
 
 def predict(model: Model, relation: Relation, cells: Table, *, as_json: o.AsJson = False) -> None:
@@ -141,8 +144,12 @@ def _compared(tables: Any, asked: str, make: Callable[[], Any], seed: int) -> di
             raise
         raise InputError(f"--hold-out is RELATION=SHARE, such as {next(iter(tables.relations))}=0.1") from None
     facts: dict[str, Any] = {"relation": name, "cells": len(held.values)}
-    facts["all_tables"] = score(make().fit(held.database), held)
-    return facts | {"alone": score(make().fit(held.alone()), held)}
+    for name, part in (("all_tables", held.database), ("alone", held.alone())):
+        model = make().fit(part)
+        if model.interrupted_:
+            raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
+        facts[name] = score(model, held)
+    return facts
 
 
 def _rows(facts: dict[str, Any]) -> list[tuple[Any, ...]]:
