@@ -11,7 +11,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _add_entries(starts, columns, c, y, V, i, block, A, b):
-    """Add ``sum c v v'`` to the lower half of ``A`` and ``sum y v`` to ``b``, four entries at a time.
+    """Add ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``, four entries at a time.
 
     The ``v`` of an entry is the product, element by element, of the rows of ``V`` that ``columns`` names.
     """
@@ -34,59 +34,68 @@ def _add_entries(starts, columns, c, y, V, i, block, A, b):
         v0, v1, v2, v3 = block[0], block[1], block[2], block[3]
         for r in range(rank):
             w0, w1, w2, w3 = c[e0] * v0[r], c[e1] * v1[r], c[e2] * v2[r], c[e3] * v3[r]
-            row = A[r]
-            for s in range(r + 1):
-                row[s] += w0 * v0[s] + w1 * v1[s] + w2 * v2[s] + w3 * v3[s]
+            row, t0, t1, t2, t3 = A[r, r:], v0[r:], v1[r:], v2[r:], v3[r:]
+            for s in range(rank - r):  # from zero: a loop from r is not made of vectors
+                row[s] += w0 * t0[s] + w1 * t1[s] + w2 * t2[s] + w3 * t3[s]
             b[r] += y[e0] * v0[r] + y[e1] * v1[r] + y[e2] * v2[r] + y[e3] * v3[r]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def _factorize(A):
-    """Replace the lower half of ``A`` by its Cholesky factor; say whether it is positive."""
-    for r in range(len(A)):
-        row = A[r]
-        for s in range(r):
-            other = A[s]
-            total = row[s]
-            for q in range(s):
-                total -= row[q] * other[q]
-            row[s] = total / other[s]
-        total = row[r]
-        for q in range(r):
-            total -= row[q] * row[q]
-        if not total > 0:
-            return False
-        row[r] = math.sqrt(total)
+    """Replace the upper half of ``A`` by ``R`` with ``A = R' R``, four rows at a time; say whether it is positive."""
+    rank = len(A)
+    for first in range(0, rank, 4):
+        last = min(first + 4, rank)
+        for k in range(first, last):
+            row = A[k, k:]
+            for p in range(first, k):
+                other, w = A[p, k:], A[p, k]
+                for s in range(rank - k):
+                    row[s] -= w * other[s]
+            if not row[0] > 0:
+                return False
+            inverse = 1 / math.sqrt(row[0])
+            for s in range(rank - k):
+                row[s] *= inverse
+        if last == rank:
+            return True
+        r0, r1, r2, r3 = A[first], A[first + 1], A[first + 2], A[first + 3]
+        for i in range(last, rank):
+            w0, w1, w2, w3 = r0[i], r1[i], r2[i], r3[i]
+            row, t0, t1, t2, t3 = A[i, i:], r0[i:], r1[i:], r2[i:], r3[i:]
+            for s in range(rank - i):
+                row[s] -= w0 * t0[s] + w1 * t1[s] + w2 * t2[s] + w3 * t3[s]
     return True
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _solve(L, b, z):
-    """Replace ``b`` by ``(L L')^-1 b + L'^-1 z``; ``z`` may be empty."""
-    rank = len(L)
-    for r in range(rank):
-        row, total = L[r], b[r]
-        for q in range(r):
-            total -= row[q] * b[q]
-        b[r] = total / row[r]
-    for r in range(len(z)):
-        b[r] += z[r]
-    for r in range(rank - 1, -1, -1):
-        row = L[r]
-        b[r] /= row[r]
-        for q in range(r):
-            b[q] -= row[q] * b[r]
+def _solve(R, b, z, first):
+    """Replace ``b``, which begins with ``first`` zeros, by ``(R' R)^-1 b + R^-1 z``; ``z`` may be empty."""
+    rank = len(R)
+    for k in range(first, rank):
+        row, rest = R[k, k:], b[k:]
+        w = rest[0] / row[0]
+        for s in range(rank - k):
+            rest[s] -= w * row[s]
+        rest[0] = w
+    for k in range(len(z)):
+        b[k] += z[k]
+    for k in range(rank - 1, -1, -1):
+        row, rest, total = R[k, k + 1 :], b[k + 1 :], b[k]
+        for s in range(len(rest)):
+            total -= row[s] * rest[s]
+        b[k] = total / R[k, k]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
 def posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, last, U):
-    """Set rows first..last of ``U`` to ``A^-1 b + L'^-1 z`` with ``A = precision + sum c v v' = L L'``.
+    """Set rows first..last of ``U`` to ``A^-1 b + R^-1 z`` with ``A = precision + sum c v v' = R' R``.
 
     ``b = linear + sum y v``; row ``i`` has the entries ``starts[i]:starts[i + 1]``. ``z`` are rows of ``noise``, which
     may have none. ``U`` may be a part of ``V``. Returns the first row whose ``A`` is not positive, or -1.
     """
     rank = V.shape[1]
-    A, b, block = np.empty((rank, rank)), np.empty(rank), np.empty((4, rank))
+    A, b, block = np.empty((rank, rank), V.dtype), np.empty(rank, V.dtype), np.empty((4, rank), V.dtype)
     nothing = noise[:0, 0]
     for i in range(first, last):
         A[:] = precision
@@ -94,7 +103,7 @@ def posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, la
         _add_entries(starts, columns, c, y, V, i, block, A, b)
         if not _factorize(A):
             return i
-        _solve(A, b, noise[i] if len(noise) else nothing)
+        _solve(A, b, noise[i] if len(noise) else nothing, 0)
         U[i, :] = b
     return -1
 
@@ -108,9 +117,9 @@ def _add_moments(starts, columns, c, y, V, S, i, A, b):
         if columns.shape[1] == 1:
             v, spread = V[first], S[first]
             for r in range(rank):
-                row, more, scaled = A[r], spread[r], c[e] * v[r]
-                for s in range(r + 1):
-                    row[s] += scaled * v[s] + c[e] * more[s]
+                row, tail, more, scaled = A[r, r:], v[r:], spread[r, r:], c[e] * v[r]
+                for s in range(rank - r):
+                    row[s] += scaled * tail[s] + c[e] * more[s]
                 b[r] += y[e] * v[r]
             continue
         for r in range(rank):
@@ -119,7 +128,7 @@ def _add_moments(starts, columns, c, y, V, S, i, A, b):
             for k in range(columns.shape[1]):
                 mean *= V[columns[e, k], r]
             b[r] += mean
-            for s in range(r + 1):
+            for s in range(r, rank):
                 product = c[e]
                 for k in range(columns.shape[1]):
                     at = columns[e, k]
@@ -128,23 +137,14 @@ def _add_moments(starts, columns, c, y, V, S, i, A, b):
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _invert(L, X):
-    """Set ``X`` to ``(L L')^-1``."""
-    rank = len(L)
-    for column in range(rank):
+def _invert(R, X):
+    """Set ``X`` to ``(R' R)^-1``."""
+    nothing = X[0, :0]
+    for column in range(len(R)):
         x = X[column]
         x[:] = 0
         x[column] = 1
-        for r in range(column, rank):
-            row, total = L[r], x[r]
-            for q in range(column, r):
-                total -= row[q] * x[q]
-            x[r] = total / row[r]
-        for r in range(rank - 1, -1, -1):
-            row = L[r]
-            x[r] /= row[r]
-            for q in range(r):
-                x[q] -= row[q] * x[r]
+        _solve(R, x, nothing, column)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)
@@ -162,7 +162,7 @@ def variational_rows(starts, columns, c, y, V, S, precision, linear, first, last
         _add_moments(starts, columns, c, y, V, S, i, A, b)
         if not _factorize(A):
             return i
-        _solve(A, b, nothing)
+        _solve(A, b, nothing, 0)
         U[i, :] = b
         _invert(A, C[i])
     return -1
