@@ -71,7 +71,7 @@ def lowrank(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Word vectors from text by tensor factorization; the product of two vectors selects a sense."""
+    """Matrix and tensor factorization of language: word vectors whose products select senses, topics, relations."""
     del version  # its callback has shown it
 
 

@@ -27,7 +27,7 @@ class VariationalFactorization(Fitted, DatabaseModel):
     r"""A normal distribution for every row of every factor (:mod:`lowrank.solvers.variational`).
 
     Noise, the size of biases and the relevance of each component are learned. Components that tables do not need
-    vanish, so ``rank`` is a bound.
+    vanish, so ``rank`` is a bound; where it reaches the number of entities of a type, all of them do.
 
     Parameters
     ----------
