@@ -3,6 +3,7 @@
 What is read from the folder is compared with the published counts; nothing is downloaded.
 """
 
+from lowrank.datasets.knowledge import KNOWLEDGE, Knowledge, knowledge
 from lowrank.datasets.made import (
     read_candidates,
     read_gaps,
@@ -67,6 +68,7 @@ from lowrank.datasets.words import (
 __all__ = [
     "ANALOGIES",
     "BBC",
+    "KNOWLEDGE",
     "KOS",
     "LABELLED",
     "MULTILABEL",
@@ -82,6 +84,7 @@ __all__ = [
     "Film",
     "Fold",
     "Instance",
+    "Knowledge",
     "Labelled",
     "Labelling",
     "LastFM",
@@ -96,6 +99,7 @@ __all__ = [
     "citeulike",
     "folder",
     "gensim_file",
+    "knowledge",
     "kos",
     "labelled_sentences",
     "lastfm",
