@@ -11,7 +11,6 @@ from lowrank import Entries, InputError
 from lowrank.cli import app
 from lowrank.datasets.multilabel import Labelling
 from lowrank.datasets.ratings import Film, Fold, MovieLens, Viewer
-from lowrank.models.relations.tables import Relation
 from lowrank.suites.bouchard2015 import databases, demonstrations, labels, protocol, ratings, topics
 from lowrank.suites.bouchard2015.report import report
 
@@ -151,13 +150,6 @@ def test_command(tmp_path):
     refused = CliRunner().invoke(app, [*arguments[:-1], "spam"])
     assert refused.exit_code == 1
     assert "got spam" in refused.output
-
-
-def test_relations_of_the_suite_are_positive():
-    """Tables beside are truth values, or zeros that weigh little."""
-    cells = np.array([[0, 1], [1, 0]])
-    assert isinstance(databases._positive(cells, (2, 2), ("a", "b"), 1.0), Relation)
-    assert databases._weighed(cells, (2, 2), ("a", "b"), 1.0).weighs_zeros
 
 
 @pytest.mark.realdata

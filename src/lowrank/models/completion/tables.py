@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lowrank.errors import InputError
 from lowrank.models.completion.ratings import Cells
+from lowrank.text.fields import read_fields
 
 if TYPE_CHECKING:
     import os
@@ -63,42 +62,25 @@ def read_lines(path: str | os.PathLike[str], *, fields: Sequence[str] | None = N
     InputError
         If it cannot be read, there is nothing in it, a heading is not there, or a line has too few fields.
     """
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            mark = next((mark for mark in MARKS if mark in first), None)
-            if mark is None:
-                what = "has no fields between commas, semicolons or tabs" if first.strip() else "is empty"
-                raise InputError(f"{path}, line 1 {what}; give a row, a column and a value on each line")
-            file.seek(0)
-            lines = csv.reader(file, delimiter=mark, strict=True)
-            yield from _chosen(path, lines, fields)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
-    except csv.Error as error:
-        raise InputError(f"{path} is no table of that kind: {error}") from None
-
-
-def _chosen(path: str | os.PathLike[str], lines: Iterator[list[str]], fields: Sequence[str] | None) -> Iterator[Line]:
     places: list[int] | None = None
-    for found in lines:
-        number = lines.line_num  # type: ignore[attr-defined]
-        if not any(field.strip() for field in found):
-            continue
+    for number, found in read_fields(path, marks=MARKS):
         if places is None:
             places, heading = _places(path, found, fields)
             if heading:
                 continue
         if len(found) <= max(places):
             raise InputError(f"{path}, line {number}: expected {max(places) + 1} fields or more; got {len(found)}")
-        row, column, *rest = (found[place].strip() for place in places)
+        row, column, *rest = (found[place] for place in places)
         yield Line(number, row, column, rest)
 
 
 def _places(path: str | os.PathLike[str], first: list[str], fields: Sequence[str] | None) -> tuple[list[int], bool]:
     """Say which fields count, and whether the first line is one of headings."""
     if len(first) < 2:
-        raise InputError(f"{path}, line 1: a row and a column are needed; got {first[0]!r:.40} alone")
+        raise InputError(
+            f"{path}, line 1 has no fields between commas, semicolons or tabs; give a row, a column and a value on each"
+            f" line; got {first[0]!r:.40}"
+        )
     if fields is None:
         third = len(first) > 2
         return list(range(2 + third)), third and _number(first[2]) is None
@@ -107,7 +89,7 @@ def _places(path: str | os.PathLike[str], first: list[str], fields: Sequence[str
         raise InputError(
             f"name the fields of row and column, and of the value if there is one; got {len(fields)} names"
         )
-    names = [name.strip() for name in first]
+    names = first
     if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
         places = [int(name) - 1 for name in fields]
         return places, len(places) > 2 and _number(first[places[2]]) is None

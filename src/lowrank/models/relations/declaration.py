@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import tomllib
 from dataclasses import fields
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lowrank.errors import InputError
 from lowrank.models.relations.database import Database
 from lowrank.models.relations.tables import Relation
+from lowrank.text.fields import read_fields
 
 if TYPE_CHECKING:
     import os
@@ -100,39 +100,23 @@ def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: l
     InputError
         If the file cannot be read, a heading is not there, a line has too few fields, or a number is none.
     """
-    try:
-        with Path(path).open(encoding="utf-8-sig", newline="") as file:
-            first = file.readline()
-            if not first.strip():
-                raise InputError(f"{path} is empty")
-            mark = next((mark for mark in MARKS if mark in first), ",")
-            file.seek(0)
-            lines = csv.reader(file, delimiter=mark, strict=True)
-            return _columns(path, lines, list(dict.fromkeys(columns)), numbers)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
-    except csv.Error as error:
-        raise InputError(f"{path} is no table of that kind: {error}") from None
-
-
-def _columns(path: Any, lines: Any, columns: list[str], numbers: list[str]) -> dict[str, list[Any]]:
+    columns = list(dict.fromkeys(columns))
+    lines = read_fields(path, marks=MARKS)
     places = [int(column) - 1 for column in columns if column.isdecimal()]
     if len(places) < len(columns):
-        headings = [heading.strip() for heading in next(lines)]
+        headings = next(lines).fields
         if absent := [column for column in columns if column not in headings]:
             raise InputError(f"{path}: no column is headed {absent[0]!r}; there are {_listed(headings)}")
         places = [headings.index(column) for column in columns]
     if min(places) < 0:
         raise InputError(f"{path}: places of columns begin with 1; got 0")
     found: dict[str, list[Any]] = {column: [] for column in columns}
-    for fields_ in lines:
-        if not any(field.strip() for field in fields_):
-            continue
+    for line, fields_ in lines:
         if len(fields_) <= max(places):
-            raise InputError(f"{path}, line {lines.line_num}: {max(places) + 1} fields or more; got {len(fields_)}")
+            raise InputError(f"{path}, line {line}: {max(places) + 1} fields or more; got {len(fields_)}")
         for column, place in zip(columns, places, strict=True):
-            field = fields_[place].strip()
-            found[column].append(_number(path, lines.line_num, field) if column in numbers else field)
+            field = fields_[place]
+            found[column].append(_number(path, line, field) if column in numbers else field)
     return found
 
 
