@@ -25,12 +25,19 @@ def slow_ranks(cells, test, known):
     size = len(cells)
     objects = [slow_rank(cells[s, r], o, {e for e in range(size) if (s, r, e) in true}) for s, r, o in test]
     subjects = [slow_rank(cells[:, r, o], s, {e for e in range(size) if (e, r, o) in true}) for s, r, o in test]
-    return objects, subjects
+    kinds = range(cells.shape[1])
+    relations = [slow_rank(cells[s, :, o], r, {k for k in kinds if (s, k, o) in true}) for s, r, o in test]
+    return objects, subjects, relations
 
 
 def by_cells(cells):
-    """Give both functions of scores."""
-    return {"objects": lambda s, r: cells[s, r], "subjects": lambda o, r: cells[:, r, o].T, "entities": len(cells)}
+    """Give all functions of scores."""
+    return {
+        "objects": lambda s, r: cells[s, r],
+        "subjects": lambda o, r: cells[:, r, o].T,
+        "relations": (cells.shape[1], lambda s, o: cells[s, :, o]),
+        "entities": len(cells),
+    }
 
 
 @st.composite
@@ -49,8 +56,7 @@ def test_slow_twin(base):
     """Whatever the block, ranks are those of the definition, and monotone transformations leave them alone."""
     cells, test, known, memory = base
     found = ranking(test, known, memory=memory, **by_cells(cells))
-    objects, subjects = slow_ranks(cells, test, known)
-    assert (found.objects.tolist(), found.subjects.tolist()) == (objects, subjects)
+    assert tuple(ranks.tolist() for ranks in found) == slow_ranks(cells, test, known)
     for same in (np.exp(cells), 3 * cells - 7, cells.astype(np.float32), cells.astype(int)):
         np.testing.assert_array_equal(ranking(test, known, **by_cells(same)).ranks, found.ranks)
 
@@ -86,7 +92,7 @@ def test_blocks_fit_the_budget():
 
 def test_measures_by_hand():
     """Ranks of 1, 2 and 4, and a tie between 2 and 3."""
-    found = Ranking(np.array([1.0, 4.0]), np.array([2.0, 2.5]))
+    found = Ranking(np.array([1.0, 4.0]), np.array([2.0, 2.5]), np.zeros(0))
     assert found.mean_reciprocal_rank == pytest.approx((1 + 1 / 4 + 1 / 2 + 1 / 2.5) / 4)
     assert [found.hits_at(k) for k in (1, 2, 3, 10)] == [0.25, 0.5, 0.75, 1.0]
     empty = ranking([], [], entities=3, objects=lambda s, _: np.zeros((len(s), 3)))

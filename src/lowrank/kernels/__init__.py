@@ -28,7 +28,9 @@ from lowrank.kernels.stochastic import (
     pull_rows,
     touch_rows,
 )
+from lowrank.kernels.triples import adagrad_step, add_rows, logistic_rows, softmax_rows
 from lowrank.kernels.tucker import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
+from lowrank.kernels.viterbi import viterbi_states
 
 __all__ = [
     "GloveCells",
@@ -40,10 +42,12 @@ __all__ = [
     "absent_cells",
     "absent_columns",
     "adagrad_rows",
+    "adagrad_step",
     "adagrad_whole_rows",
     "adam_rows",
     "add_cp_pullback",
     "add_cp_squared",
+    "add_rows",
     "chunk_sets",
     "conjugate_rows",
     "count_tuples",
@@ -56,6 +60,7 @@ __all__ = [
     "glove_epoch",
     "hals",
     "index_words",
+    "logistic_rows",
     "mttkrp",
     "mttkrp_symmetric",
     "nonnegative_lasso",
@@ -67,6 +72,7 @@ __all__ = [
     "sgd_cells",
     "sgd_pairs",
     "simplex_rows",
+    "softmax_rows",
     "table",
     "touch_rows",
     "tucker_core",
@@ -75,4 +81,5 @@ __all__ = [
     "tuple_work",
     "unfolding_gram",
     "variational_rows",
+    "viterbi_states",
 ]

@@ -46,10 +46,13 @@ class Ranking(NamedTuple):
     ----------
     objects, subjects : ndarray of shape (test triples,)
         Of the end that was hidden; empty if it was not asked for.
+    relations : ndarray of shape (test triples,)
+        Of the relation, if it was; the means below are of both ends alone.
     """
 
     objects: NDArray[np.float64]
     subjects: NDArray[np.float64]
+    relations: NDArray[np.float64]
 
     @property
     def ranks(self) -> NDArray[np.float64]:
@@ -96,6 +99,7 @@ def ranking(
     entities: int,
     objects: Scores | None = None,
     subjects: Scores | None = None,
+    relations: tuple[int, Scores] | None = None,
     memory: int = MEMORY,
 ) -> Ranking:
     """Rank the true object, the true subject, or both, of facts among all entities that complete no other known fact.
@@ -113,6 +117,8 @@ def ranking(
         truer.
     subjects : callable, optional
         From objects and relations to scores of all subjects.
+    relations : (int, callable), optional
+        How many there are, and from subjects and objects to scores of all relations.
     memory : int
         Budget in bytes for a block of scores and their comparison; a block has one fact at least. What the functions
         of scores need besides, and a copy of what is known, come on top.
@@ -130,16 +136,27 @@ def ranking(
     >>> found.objects.tolist(), found.hits_at(1), found.hits_at(3)
     ([2.5], 0.0, 1.0)
     """
-    if objects is None and subjects is None:
-        raise InputError("nothing to rank by; give scores of objects, of subjects, or of both")
+    if objects is None and subjects is None and relations is None:
+        raise InputError("nothing to rank by; give scores of objects, of subjects, of relations, or of several")
     check_int("entities", entities, low=1)
-    rows = max(check_int("memory", memory, low=1) // (CELL * entities), 1)
+    check_int("memory", memory, low=1)
     facts, true = _checked("test", test, entities), _checked("known", known, entities)
-    ends = [
-        np.zeros(0) if scores is None else _ranks(scores, facts[:, order], true[:, order], entities=entities, rows=rows)
-        for scores, order in ((objects, [0, 1, 2]), (subjects, [2, 1, 0]))
+    kinds, named = relations or (1, None)
+    if (
+        relations
+        and len(every := np.concatenate([facts, true]))
+        and every[:, 1].max() >= check_int("relations", kinds, low=1)
+    ):
+        raise InputError(f"relations must be numbered from 0 to {kinds - 1}; got {every[:, 1].max()}")
+    ranks = [
+        np.zeros(0) if scores is None else _ranks(scores, facts[:, order], true[:, order], sizes=sizes, memory=memory)
+        for scores, order, sizes in (
+            (objects, [0, 1, 2], (entities, entities)),
+            (subjects, [2, 1, 0], (entities, entities)),
+            (named, [0, 2, 1], (entities, kinds)),
+        )
     ]
-    return Ranking(*ends)
+    return Ranking(*ranks)
 
 
 def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
@@ -178,32 +195,35 @@ def precision_recall(truth: ArrayLike, scores: ArrayLike) -> PrecisionRecall:
 
 
 def _ranks(
-    scores: Scores, facts: NDArray[np.int64], known: NDArray[np.int64], *, entities: int, rows: int
+    scores: Scores, facts: NDArray[np.int64], known: NDArray[np.int64], *, sizes: tuple[int, int], memory: int
 ) -> NDArray[np.float64]:
-    """Rank the last column of facts, given the first two."""
-    keys = np.unique((known[:, 1] * entities + known[:, 0]) * entities + known[:, 2])
+    """Rank the last column of facts, given the first two; sizes are of what the first and the last number."""
+    firsts, candidates = sizes
+    keys = np.unique((known[:, 1] * firsts + known[:, 0]) * candidates + known[:, 2])
+    rows = max(memory // (CELL * candidates), 1)
     found = np.empty(len(facts))
     with bar("ranking", len(facts)) as advance:
         for start in range(0, len(facts), rows):
             block = facts[start : start + rows]
-            found[start : start + rows] = _block(_scored(scores, block, entities), block, keys)
+            query = (block[:, 1] * firsts + block[:, 0]) * candidates
+            found[start : start + rows] = _block(_scored(scores, block, candidates), block[:, 2], query, keys)
             advance(len(block))
     return found
 
 
-def _block(scored: NDArray[Any], facts: NDArray[np.int64], keys: NDArray[np.int64]) -> NDArray[np.float64]:
+def _block(
+    scored: NDArray[Any], hidden: NDArray[np.int64], query: NDArray[np.int64], keys: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Count the candidates above and level with the true one, then take the known ones among them off."""
-    size, entities = scored.shape
-    given, relation, hidden = facts.T
+    size, candidates = scored.shape
     own = scored[np.arange(size), hidden]
     above = np.count_nonzero(scored > own[:, None], axis=1)
     level = np.count_nonzero(scored == own[:, None], axis=1) - 1
-    query = (relation * entities + given) * entities
-    first, last = np.searchsorted(keys, query), np.searchsorted(keys, query + entities)
+    first, last = np.searchsorted(keys, query), np.searchsorted(keys, query + candidates)
     count = last - first
     row = np.repeat(np.arange(size), count)
     place = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + first[row]
-    other = keys[place] % entities
+    other = keys[place] % candidates
     row, other = row[other != hidden[row]], other[other != hidden[row]]
     theirs = scored[row, other]
     above -= np.bincount(row[theirs > own[row]], minlength=size)
@@ -211,11 +231,11 @@ def _block(scored: NDArray[Any], facts: NDArray[np.int64], keys: NDArray[np.int6
     return np.asarray(1 + above + level / 2, dtype=float)
 
 
-def _scored(scores: Scores, facts: NDArray[np.int64], entities: int) -> NDArray[Any]:
+def _scored(scores: Scores, facts: NDArray[np.int64], candidates: int) -> NDArray[Any]:
     found = np.asarray(scores(facts[:, 0], facts[:, 1]))
-    if found.shape != (len(facts), entities) or found.dtype.kind not in "fiu":
+    if found.shape != (len(facts), candidates) or found.dtype.kind not in "fiu":
         raise InputError(
-            f"scores must be numbers of shape {(len(facts), entities)}; got {found.dtype} of shape {found.shape}"
+            f"scores must be numbers of shape {(len(facts), candidates)}; got {found.dtype} of shape {found.shape}"
         )
     if found.dtype.kind == "f" and np.isnan(found.max(axis=1)).any():
         raise InputError("scores must not be NaN; the model has probably diverged")

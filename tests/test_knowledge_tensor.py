@@ -1,0 +1,412 @@
+"""Tensor models of knowledge: their loops, forms, descent and what they can be asked."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowrank import InputError, kernels
+from lowrank.bilinear import Complex, Core, Diagonal, Slices
+from lowrank.models.relations.asking import FORMS, EmptyRelationWarning, learned_facts, questions, start_of
+from lowrank.models.relations.completing import complete
+from lowrank.models.relations.knowledge import KnowledgeTensor
+from lowrank.models.relations.links import SeenFactsWarning, shared
+from lowrank.models.relations.links_storage import load_links
+from lowrank.solvers.triples import Plan, descend_triples, questions_of
+from lowrank.text.facts import Facts, facts_of, read_facts
+
+
+def asked(seed, rows=6, columns=9):
+    """Scores, answers of each row, and how many each column stands for, one if it answers."""
+    rng = np.random.default_rng(seed)
+    S = rng.normal(0, 4, (rows, columns)).astype(np.float32)
+    parts = [rng.choice(columns, rng.integers(1, 4), replace=False) for _ in range(rows)]
+    weights = rng.uniform(0.5, 4, columns)
+    weights[np.concatenate(parts)] = 1
+    return S, parts, weights
+
+
+def starts_of(parts):
+    return np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+
+
+@given(st.integers(0, 999), st.booleans(), st.integers(1, 3))
+def test_softmax_rows(seed, weighted, threads):
+    S, parts, weights = asked(seed)
+    weights = weights if weighted else np.ones_like(weights)
+    e = np.exp(S.astype(float)) * weights
+    value = sum(len(part) * np.log(row.sum()) - s[part].sum() for row, s, part in zip(e, S.astype(float), parts))  # noqa: B905
+    derivatives = e / e.sum(axis=1, keepdims=True)
+    derivatives *= np.array([len(part) for part in parts])[:, None]
+    for row, part in zip(derivatives, parts, strict=True):
+        row[part] -= 1
+    found = kernels.softmax_rows(
+        S,
+        starts=starts_of(parts),
+        answers=np.concatenate(parts),
+        weights=weights if weighted else None,
+        threads=threads,
+    )
+    assert found == pytest.approx(value, rel=1e-5)
+    np.testing.assert_allclose(S, derivatives, atol=1e-5)
+
+
+@given(st.integers(0, 999), st.integers(1, 3))
+def test_logistic_rows(seed, threads):
+    S, parts, weights = asked(seed)
+    s = S.astype(float)
+    value = (np.logaddexp(0, s) * weights).sum() - sum(row[part].sum() for row, part in zip(s, parts, strict=True))
+    derivatives = weights / (1 + np.exp(-s))
+    for row, part in zip(derivatives, parts, strict=True):
+        row[part] -= 1
+    found = kernels.logistic_rows(
+        S, starts=starts_of(parts), answers=np.concatenate(parts), weights=weights, threads=threads
+    )
+    assert found == pytest.approx(value, rel=1e-5)
+    np.testing.assert_allclose(S, derivatives, atol=1e-5)
+
+
+def test_far_scores_stay_finite():
+    """Neither loss overflows, and what is as likely as can be costs nothing."""
+    S = np.array([[1e4, -1e4, 0.0]], np.float32)
+    assert kernels.softmax_rows(S.copy(), starts=np.array([0, 1]), answers=np.array([0])) == 0
+    assert kernels.logistic_rows(S, starts=np.array([0, 1]), answers=np.array([0])) == pytest.approx(
+        np.log(2), rel=1e-3
+    )
+    np.testing.assert_allclose(S, [[0, 0, 0.5]], atol=1e-6)
+
+
+def test_adagrad_step_and_add_rows():
+    rng = np.random.default_rng(0)
+    X, H, G = (rng.standard_normal((5, 3)).astype(np.float32) for _ in range(3))
+    H, rows = H**2, np.array([4, 1])
+    squares = H[rows] + G[:2] ** 2
+    moved = X.copy()
+    moved[rows] -= 0.1 * G[:2] / (np.sqrt(squares) + 1e-3)
+    kernels.adagrad_step(X, H, G[:2], rows=rows, step=0.1, eps=1e-3, threads=2)
+    np.testing.assert_allclose(X, moved, rtol=1e-6)
+    np.testing.assert_allclose(H[rows], squares, rtol=1e-6)
+    out, index = np.zeros((4, 3)), np.array([2, 0, 2, 3, 2])
+    kernels.add_rows(index, G.astype(float), out)
+    twin = np.zeros((4, 3))
+    np.add.at(twin, index, G.astype(float))
+    np.testing.assert_allclose(out, twin)
+    with pytest.raises(ValueError, match="indices"):
+        kernels.add_rows(np.array([4]), np.zeros((1, 3)), out)
+    with pytest.raises(ValueError, match="G must"):
+        kernels.adagrad_step(X, H, G, rows=rows, step=0.1, eps=1e-3)
+    with pytest.raises(ValueError, match="starts"):
+        kernels.softmax_rows(X, starts=np.array([0, 1]), answers=np.array([0]))
+
+
+def matrices(form, R):
+    """M_r of each relation, by definition."""
+    if isinstance(form, Diagonal):
+        return np.stack([np.diag(w) for w in R[0]])
+    if isinstance(form, Complex):
+        d = R[0].shape[1] // 2
+        real, imaginary = (np.stack([np.diag(w) for w in half]) for half in (R[0][:, :d], R[0][:, d:]))
+        return np.block([[real, imaginary], [-imaginary, real]])
+    return R[0] if isinstance(form, Slices) else np.einsum("rk,kij->rij", *R)
+
+
+def random_form(name, seed, n=5, K=3, rank=4):
+    form, ends = FORMS[name]
+    factors = start_of(name, n, K, rank=rank, relation_rank=2, rng=np.random.default_rng(seed))
+    factors = [1e3 * x.astype(float) for x in factors]
+    return form, factors[ends[0]], factors[ends[1]], factors[max(ends) + 1 :]
+
+
+@pytest.mark.parametrize("name", FORMS)
+@given(st.integers(0, 999))
+@settings(max_examples=10)
+def test_forms_are_bilinear(name, seed):
+    """Queries are a product with M_r, either way, and gradients those of finite differences."""
+    form, A, B, R = random_form(name, seed)
+    M = matrices(form, R)
+    rng = np.random.default_rng(seed)
+    s, r, o = rng.integers(5, size=7), rng.integers(3, size=7), rng.integers(5, size=7)
+    scores = np.einsum("ni,nij,nj->n", A[s], M[r], B[o])
+    q, pullback = form.query(A[s], r, R)
+    p, pullback_backwards = form.query(B[o], r, R, backwards=True)
+    np.testing.assert_allclose((q * B[o]).sum(axis=1), scores, atol=1e-10)
+    np.testing.assert_allclose((p * A[s]).sum(axis=1), scores, atol=1e-10)
+    for given_, other, pull in ((A[s], B[o], pullback), (B[o], A[s], pullback_backwards)):
+        backwards = pull is pullback_backwards
+        da, dR = pull(other)
+        step = 1e-5 * rng.standard_normal(given_.shape)
+        up, down = (form.query(given_ + sign * step, r, R, backwards=backwards)[0] for sign in (1, -1))
+        assert ((up - down) * other).sum() == pytest.approx(2 * (da * step).sum(), rel=1e-6, abs=1e-12)
+        for k, gradient in enumerate(dR):
+            move = [1e-5 * rng.standard_normal(x.shape) * (j == k) for j, x in enumerate(R)]
+            up, down = (
+                form.query(given_, r, [x + sign * m for x, m in zip(R, move, strict=True)], backwards=backwards)[0]
+                for sign in (1, -1)
+            )
+            assert ((up - down) * other).sum() == pytest.approx(2 * (gradient * move[k]).sum(), rel=1e-6, abs=1e-12)
+
+
+def test_complex_form_is_that_of_complex_numbers():
+    rng = np.random.default_rng(0)
+    a, w, b = (rng.standard_normal((1, 6)) for _ in range(3))
+    z = [x[0, :3] + 1j * x[0, 3:] for x in (a, w, b)]
+    q, _ = Complex().query(a, np.array([0]), [w])
+    assert (q @ b.T).item() == pytest.approx((z[0] * z[1] * z[2].conj()).sum().real)
+
+
+FACTS = np.array([[0, 0, 1], [0, 0, 2], [1, 0, 2], [3, 1, 0], [2, 1, 0], [4, 2, 4], [1, 2, 3]])
+
+
+def slow_objective(name, factors, facts, K, plan, *, reciprocal):
+    """The mean over facts and directions, one by one."""
+    form, ends = FORMS[name]
+    A, B, R = factors[ends[0]], factors[ends[1]], factors[max(ends) + 1 :]
+    M = matrices(form, R)
+    asked_ = [(s, r, o, False) for s, r, o in facts]
+    asked_ += [(o, r + K, s, False) if reciprocal else (o, r, s, True) for s, r, o in facts]
+    told = {}
+    for known, r, answer, backwards in asked_:
+        told.setdefault((known, r, backwards), []).append(answer)
+    size = (lambda x: (x**2).reshape(form.blocks, -1).sum(axis=0) ** 1.5) if plan.penalty == "N3" else np.square
+    total = 0.0
+    for (known, r, backwards), answers in told.items():
+        a, others = (B[known], A) if backwards else (A[known], B)
+        q = a @ (M[r].T if backwards else M[r])
+        m = others @ q
+        if plan.loss == "softmax":
+            total += len(answers) * np.log(np.exp(m).sum()) - m[answers].sum()
+        else:
+            total += np.logaddexp(0, m).sum() - m[answers].sum()
+        vectors = [q] if plan.penalty == "DURA" else [a, R[0][r].ravel(), *[c.ravel() for c in R[1:] for c in c]]
+        total += plan.strength * len(answers) * sum(size(v).sum() for v in vectors)
+        total += plan.strength * sum(size(others[answer]).sum() for answer in answers)
+    return total / len(asked_)
+
+
+@pytest.mark.parametrize("name", FORMS)
+@pytest.mark.parametrize(("loss", "penalty"), list(itertools.product(("softmax", "logistic"), ("N3", "L2", "DURA"))))
+@pytest.mark.parametrize("reciprocal", [True, False])
+def test_objective_and_its_gradient(name, loss, penalty, reciprocal):
+    """The first objective is that of the definition; the first step of Adagrad goes against its gradient."""
+    rng, K = np.random.default_rng(3), 3
+    start = [1e3 * x for x in start_of(name, 5, 6 if reciprocal else 3, rank=3, relation_rank=2, rng=rng)]
+    plan = Plan(loss, penalty, strength=0.1, step=1e-3, batch=99)
+    ends = FORMS[name][1]
+    total, moved = [], []
+    for part in questions(FACTS, K, reciprocal=reciprocal):
+        solver = descend_triples(FORMS[name][0], start, [part], plan, ends=ends, rng=rng, threads=1)
+        total.append(next(solver).objective * len(part.answers))
+        moved.append(next(solver).factors)
+    exact = [x.astype(float) for x in start]
+
+    def value(factors):
+        return slow_objective(name, factors, FACTS, K, plan, reciprocal=reciprocal)
+
+    assert sum(total) / (2 * len(FACTS)) == pytest.approx(value(exact), rel=1e-4)
+    if reciprocal:  # one batch holds all questions
+        for k, x in enumerate(exact):
+            for at in [tuple(i) for i in rng.integers(x.shape, size=(6, x.ndim))]:
+                x[at] += 1e-5
+                up = value(exact)
+                x[at] -= 2e-5
+                slope = (up - value(exact)) / 2e-5
+                x[at] += 1e-5
+                if abs(slope) > 1e-3:
+                    assert moved[0][k][at] - start[k][at] == pytest.approx(-1e-3 * np.sign(slope), rel=0.02)
+
+
+def test_questions_share_a_row_of_scores():
+    """As many facts in any order, some twice, ask the same questions."""
+    doubled = np.random.default_rng(0).permutation(np.concatenate([FACTS, FACTS[:3]]))
+    for backwards in (False, True):
+        found, other = (questions_of(facts, backwards=backwards) for facts in (FACTS, doubled))
+        for one, two in zip(found, other, strict=True):
+            np.testing.assert_array_equal(one, two)
+        assert len(found.answers) == len(FACTS)
+        some = found.take(np.array([2, 0]))
+        assert some.known.tolist() == found.known[[2, 0]].tolist()
+        assert len(some.answers) == some.starts[-1]
+
+
+def test_sampled_candidates_are_right_in_expectation():
+    """The mean of objectives over samples is that of all candidates for the logistic loss, which is a plain sum."""
+    rng = np.random.default_rng(0)
+    start = [300 * x for x in start_of("ComplEx", 40, 2, rank=3, relation_rank=None, rng=rng)]
+    part = [questions_of(np.array([[0, 0, 1], [2, 1, 3]]))]
+
+    def objective(candidates, seed):
+        plan = Plan("logistic", "N3", 0.0, 0.1, 9, candidates)
+        draws = np.random.default_rng(seed)
+        return next(descend_triples(Complex(), start, part, plan, ends=(0, 0), rng=draws, threads=1)).objective
+
+    whole = objective(None, 0)
+    drawn = np.array([objective(5, seed) for seed in range(300)])
+    assert abs(drawn.mean() - whole) < 4 * drawn.std() / np.sqrt(300)
+    assert drawn.std() > 0
+    assert objective(36, 0) == whole
+
+
+def planted(n=40, K=4, rank=3, seed=0):
+    """The strongest triples of a random ComplEx, one in six held out."""
+    rng = np.random.default_rng(seed)
+    A, W = rng.standard_normal((n, 2 * rank)), rng.standard_normal((K, 2 * rank))
+    M = matrices(Complex(), [W])
+    scores = np.einsum("si,rij,oj->sro", A, M, A)
+    facts = rng.permutation(np.argwhere(scores > np.quantile(scores, 0.93)))
+    return facts[60:], facts[:60]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_planted_facts_are_found(form):
+    """Held-out facts of a low-rank tensor rank far above chance, by every form that can hold them."""
+    train, test = planted()
+    penalty = "N3" if form in {"CP", "ComplEx", "DistMult"} else "DURA"
+    model = KnowledgeTensor(form, 10, strength=0.01, penalty=penalty, step=0.2, max_iter=40, seed=0).fit(train)
+    found = model.evaluate(test, relations=True)
+    chance = np.mean(1 / np.arange(1, 38))
+    assert found.mean_reciprocal_rank > (2 if form == "DistMult" else 4) * chance
+    assert (1 / found.relations).mean() > 0.45
+    assert model.history_[-1] < model.history_[0]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_triple_has_one_score(form):
+    """Whichever side is asked for, the score is the same; with reciprocals, two scores and their mean."""
+    train, _ = planted()
+    one = KnowledgeTensor(form, 4, reciprocal=False, max_iter=2, seed=0).fit(train)
+    s, r, o = train[:9].T
+    places = np.arange(9)
+    by_object, by_subject = one.objects(s, r)[places, o], one.subjects(o, r)[places, s]
+    np.testing.assert_allclose(by_object, one.predict(s, r, o), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(by_subject, by_object, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(one.relations(s, o)[places, r], by_object, rtol=1e-4, atol=1e-5)
+    two = KnowledgeTensor(form, 4, max_iter=2, seed=0).fit(train)
+    mean = (two.objects(s, r)[places, o] + two.subjects(o, r)[places, s]) / 2
+    np.testing.assert_allclose(two.predict(s, r, o), mean, rtol=1e-4, atol=1e-5)
+
+
+def test_same_seed_same_bits():
+    train, _ = planted()
+    first, second = (KnowledgeTensor(rank=4, max_iter=3, seed=1, threads=2).fit(train) for _ in range(2))
+    np.testing.assert_array_equal(first.subject_factors_, second.subject_factors_)
+
+
+def test_the_best_epoch_is_kept():
+    """With a validation part, the factors are those of the epoch that ranked it best."""
+    train, test = planted()
+    model = KnowledgeTensor(rank=8, strength=0.0, step=0.5, max_iter=60, seed=0).fit(train, validation=test)
+    found = model.evaluate(test).mean_reciprocal_rank
+    assert found == pytest.approx(-min(model.result_.measured))
+    assert model.n_iter_ < 60
+
+
+def named():
+    towns = {"Oslo": "Norway", "Bergen": "Norway", "Turin": "Italy", "Rome": "Italy"}
+    told = [(town, "in", land) for town, land in towns.items()]
+    return facts_of([*told, ("Oslo", "near", "Bergen"), ("Turin", "near", "Rome")])
+
+
+@pytest.mark.parametrize("form", ["ComplEx", "Tucker3"])
+def test_saved_and_read_again(form, tmp_path):
+    model = KnowledgeTensor(form, 4, seed=0, max_iter=5, relation_rank=2).fit(named())
+    model.save(tmp_path / "model")
+    again = load_links(tmp_path / "model")
+    np.testing.assert_array_equal(again.objects(["Oslo"], ["in"]), model.objects(["Oslo"], ["in"]))
+    assert complete(again, subject="Oslo", relation="near") == complete(model, subject="Oslo", relation="near")
+    with pytest.raises(InputError, match="exists"):
+        model.save(tmp_path / "model")
+    meta = json.loads((tmp_path / "model" / "meta.json").read_text())
+    meta["entities"].pop()
+    (tmp_path / "model" / "meta.json").write_text(json.dumps(meta))
+    with pytest.raises(InputError, match="names do not fit"):
+        load_links(tmp_path / "model")
+
+
+def test_completion_by_names():
+    model = KnowledgeTensor("ComplEx", 4, seed=0).fit(named())
+    every = complete(model, subject="Oslo", relation="in", k=99, known=True)
+    assert (every[0].name, len(every)) == ("Norway", 6)
+    assert [one.score for one in every] == sorted((one.score for one in every), reverse=True)
+    assert "Norway" not in [one.name for one in complete(model, subject="Oslo", relation="in", k=99)]
+    assert complete(model, subject="Oslo", object="Norway", known=True, k=1)[0].name == "in"
+    assert {one.name for one in complete(model, relation="in", object="Italy", known=True, k=2)} == {"Turin", "Rome"}
+    for wrong in ({"subject": "Oslo"}, {"subject": "Oslo", "relation": "in", "object": "Rome"}):
+        with pytest.raises(InputError, match="two of subject"):
+            complete(model, **wrong)
+    with pytest.raises(InputError, match="no subject 'Paris'"):
+        complete(model, subject="Paris", relation="in")
+
+
+def test_learned_facts_among_those_to_predict():
+    facts = named()
+    model = KnowledgeTensor(rank=2, seed=0, max_iter=2).fit(facts)
+    with pytest.warns(SeenFactsWarning, match="2 of 2"):
+        model.evaluate(facts.triples[:2])
+    assert shared(facts.triples, facts.triples[1:]) == len(facts) - 1
+    other = facts_of([("Oslo", "in", "Norway")])
+    with pytest.raises(InputError, match="another way"):
+        model.evaluate(other)
+
+
+def test_read_facts(tmp_path):
+    path = tmp_path / "facts.tsv"
+    path.write_text("a\tr\tb\n\nb\ts\tc\n")
+    facts = read_facts(path)
+    assert (facts.entities, facts.relations, facts.triples.tolist()) == (
+        ["a", "b", "c"],
+        ["r", "s"],
+        [[0, 0, 1], [1, 1, 2]],
+    )
+    with pytest.raises(InputError, match=r"line 3: there is no relation 's'"):
+        read_facts(path, entities=facts.entities, relations=["r"])
+    skipped = read_facts(path, entities=["a", "b"], relations=facts.relations, unknown="skip")
+    assert (len(skipped), skipped.skipped) == (1, 1)
+    path.write_text("a\tr\tb\nb\ts\n")
+    with pytest.raises(InputError, match=r"facts.tsv, line 2: expected subject"):
+        read_facts(path)
+    path.write_text("a\tr\tb\nb\t\tc\n")
+    with pytest.raises(InputError, match=r"line 2: expected"):
+        read_facts(path)
+    with pytest.raises(InputError, match="given twice"):
+        Facts(np.zeros((0, 3), int), ["a", "a"], [])
+
+
+@pytest.mark.filterwarnings("ignore::lowrank.models.relations.asking.EmptyRelationWarning")
+@pytest.mark.parametrize(
+    ("parameters", "facts", "message"),
+    [
+        ({"form": "TransE"}, FACTS, "form must be one of"),
+        ({"rank": 0}, FACTS, "rank"),
+        ({"loss": "hinge"}, FACTS, "loss must be one of"),
+        ({"penalty": "N2"}, FACTS, "penalty must be one of"),
+        ({"step": 0.0}, FACTS, "step"),
+        ({"batch": 0}, FACTS, "batch"),
+        ({"candidates": 0}, FACTS, "candidates"),
+        ({}, np.zeros((0, 3), int), "no facts"),
+        ({}, FACTS[:, :2], "shape"),
+        ({}, FACTS.astype(float), "whole numbers"),
+        ({}, -FACTS, "must be from 0"),
+        ({}, [[0, 0, 0]], "one entity"),
+    ],
+)
+def test_bad_input(parameters, facts, message):
+    with pytest.raises(InputError, match=message):
+        KnowledgeTensor(**parameters).fit(facts)
+
+
+def test_an_empty_relation_is_told():
+    facts = facts_of([("a", "r", "b")], relations=["r", "s"])
+    with pytest.warns(EmptyRelationWarning, match="1 of 2 relations have no fact to learn from, such as 's'"):
+        learned_facts(facts)
+
+
+def test_core_slices_are_shared():
+    """One matrix for all relations is a core of one slice."""
+    rng = np.random.default_rng(0)
+    a, w, C = rng.standard_normal((2, 3)), rng.standard_normal((2, 1)), rng.standard_normal((1, 3, 3))
+    q, _ = Core().query(a, np.array([0, 1]), [w, C])
+    p, _ = Slices().query(a, np.array([0, 1]), [w[:, :, None] * C])
+    np.testing.assert_allclose(q, p)
