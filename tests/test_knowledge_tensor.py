@@ -345,6 +345,8 @@ def test_learned_facts_among_those_to_predict():
     model = KnowledgeTensor(rank=2, seed=0, max_iter=2).fit(facts)
     with pytest.warns(SeenFactsWarning, match="2 of 2"):
         model.evaluate(facts.triples[:2])
+    with pytest.warns(SeenFactsWarning):
+        assert len(model.evaluate(facts, relations=True).relations) == len(facts)
     assert shared(facts.triples, facts.triples[1:]) == len(facts) - 1
     other = facts_of([("Oslo", "in", "Norway")])
     with pytest.raises(InputError, match="another way"):

@@ -18,6 +18,7 @@ from lowrank.cli.evaluate import evaluate
 from lowrank.cli.faults import Verbs
 from lowrank.cli.neighbours import neighbours
 from lowrank.cli.phrase import phrase
+from lowrank.cli.relations import app as relations
 from lowrank.cli.reproduce import app as reproduce
 from lowrank.cli.senses import senses
 from lowrank.cli.sentences import app as sentences
@@ -54,6 +55,7 @@ app.add_typer(sentences, name="sentences")
 app.add_typer(topics, name="topics")
 app.add_typer(complete, name="complete")
 app.add_typer(database, name="database")
+app.add_typer(relations, name="relations")
 app.add_typer(reproduce, name="reproduce")
 app.command("neighbors", hidden=True)(neighbours)
 

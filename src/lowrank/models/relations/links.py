@@ -86,8 +86,7 @@ class Links:
         """Give the scores of all relations, shape (m, K), between m subjects and objects; see :meth:`predict`."""
         s, o = _alike(self._ends("subject", subjects), self._ends("object", objects))
         K = self._relations_count()
-        every = np.tile(np.arange(K), len(s))
-        return self._triples(np.repeat(s, K), every, np.repeat(o, K)).reshape(len(s), K)
+        return self._triples(np.repeat(s, K), np.tile(np.arange(K), len(s)), np.repeat(o, K)).reshape(len(s), K)
 
     def evaluate(
         self, test: Facts | ArrayLike, *, known: ArrayLike | None = None, relations: bool = False, memory: int = MEMORY
@@ -173,12 +172,16 @@ class Links:
         return found
 
     def _ends(self, what: str, given: Names) -> NDArray[np.int64]:
-        known = None if self.entities_ is None else np.array(self.entities_)
-        return numbers_of(what, given, known=known, size=len(self.object_factors_))
+        return _numbered(what, given, self.entities_, len(self.object_factors_))
 
     def _kinds(self, given: Names) -> NDArray[np.int64]:
-        known = None if self.relations_ is None else np.array(self.relations_)
-        return numbers_of("relation", given, known=known, size=self._relations_count())
+        return _numbered("relation", given, self.relations_, self._relations_count())
+
+
+def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> NDArray[np.int64]:
+    """Give the numbers of names, or of numbers if they are in range."""
+    by_name = names is not None and np.asarray(given).dtype.kind == "U"
+    return numbers_of(what, given, known=np.array(names) if by_name else None, size=size)
 
 
 def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:

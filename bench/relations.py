@@ -1,0 +1,148 @@
+"""Tensor models of knowledge beside PyKEEN: seconds of an epoch, and filtered ranks after as many.
+
+``python bench/relations.py epochs FB15k-237`` times epochs of both in turn; ``ranks umls --trials 12`` searches
+settings of PyKEEN at random and prints the ranks of each on the test part, to put beside what ``lowrank reproduce
+relations`` chooses. Needs pykeen 1.11 and torch, and LOWRANK_DATA.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import logging
+import os
+import statistics
+import time
+from pathlib import Path
+
+import numpy as np
+
+from lowrank.datasets.knowledge import knowledge
+from lowrank.models.relations.knowledge import KnowledgeTensor
+
+FORMS = ("ComplEx", "CP", "RESCAL", "TuckER")
+
+
+def theirs(
+    name: str, form: str, *, rank: int, epochs: int, loop: str, inverse: bool, **options: object
+) -> dict[str, float]:
+    """Fit a model of PyKEEN; give seconds of an epoch and ranks on the test part."""
+    import torch
+    from pykeen.datasets import PathDataset
+    from pykeen.pipeline import pipeline
+
+    logging.disable(logging.WARNING)
+    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    folder = Path(os.environ["LOWRANK_DATA"]) / "relations" / name
+    data = PathDataset(
+        training_path=folder / "train.txt",
+        testing_path=folder / "test.txt",
+        validation_path=folder / "valid.txt",
+        create_inverse_triples=inverse,
+    )
+    sizes = {"embedding_dim": rank} | ({"relation_dim": rank} if form == "TuckER" else {})
+    found = pipeline(
+        dataset=data,
+        model=form,
+        model_kwargs=sizes,
+        training_loop=loop,
+        loss=options.get("loss"),
+        optimizer=options.get("optimizer", "Adam"),
+        optimizer_kwargs={"lr": options.get("lr", 0.01)},
+        training_kwargs={
+            "num_epochs": epochs,
+            "batch_size": options.get("batch", 500),
+            "use_tqdm": False,
+            "use_tqdm_batch": False,
+        },
+        negative_sampler_kwargs={"num_negs_per_pos": options.get("negatives", 1)} if loop == "sLCWA" else None,
+        evaluation_kwargs={"use_tqdm": False},
+        evaluator_kwargs={"filtered": True},
+        random_seed=0,
+        device="cpu",
+    )
+    ranks = found.metric_results.to_dict()["both"]["realistic"]
+    return {
+        "epoch": found.train_seconds / epochs,
+        "mrr": ranks["inverse_harmonic_mean_rank"],
+        "hits_at_1": ranks["hits_at_1"],
+        "hits_at_10": ranks["hits_at_10"],
+    }
+
+
+def ours(name: str, form: str, *, rank: int, epochs: int, **options: object) -> dict[str, float]:
+    """Fit ours."""
+    data = knowledge(name)
+    model = KnowledgeTensor(form, rank, max_iter=epochs, seed=0, **options).fit(data.train)
+    found = model.evaluate(data.test, known=data.validation)
+    return {
+        "epoch": (model.result_.seconds[-1] - model.result_.seconds[0]) / epochs,
+        "mrr": found.mean_reciprocal_rank,
+        "hits_at_1": found.hits_at(1),
+        "hits_at_10": found.hits_at(10),
+    }
+
+
+def epochs(name: str, *, rank: int, number: int, repeats: int) -> None:
+    """Time epochs in turn: the same questions to all entities, and each one's way of drawing some."""
+    for form in FORMS:
+        width = min(rank, 50) if form in {"RESCAL", "TuckER"} else rank
+        contenders = {
+            "lowrank, all entities": lambda f=form, w=width: ours(name, f, rank=w, epochs=number),
+            "lowrank, 1,000 drawn": lambda f=form, w=width: ours(
+                name, f, rank=w, epochs=number, batch=200, candidates=1000
+            ),
+            "pykeen, LCWA, cross entropy": lambda f=form, w=width: theirs(
+                name, f, rank=w, epochs=number, loop="LCWA", inverse=True, loss="crossentropy"
+            ),
+            "pykeen, sLCWA, one negative": lambda f=form, w=width: theirs(
+                name, f, rank=w, epochs=number, loop="sLCWA", inverse=False
+            ),
+        }
+        found: dict[str, list[dict[str, float]]] = {who: [] for who in contenders}
+        for _ in range(repeats):
+            for who, fit in contenders.items():
+                found[who].append(fit())
+        for who, runs in found.items():
+            seconds = statistics.median(run["epoch"] for run in runs)
+            mrr = statistics.median(run["mrr"] for run in runs)
+            print(f"{name}\t{form}\trank {width}\t{who}\t{seconds:.2f} s\tMRR {mrr:.4f} after {number}", flush=True)
+
+
+def ranks(name: str, *, trials: int, number: int) -> None:
+    """Search settings of PyKEEN at random."""
+    rng = np.random.default_rng(0)
+    choices = list(itertools.product(FORMS, (50, 100), ("LCWA", "sLCWA"), (True, False), (0.001, 0.01, 0.1)))
+    for at in rng.choice(len(choices), trials, replace=False):
+        form, rank, loop, inverse, lr = choices[at]
+        loss = "crossentropy" if loop == "LCWA" else "nssa"
+        batch, negatives = (128, 0) if loop == "LCWA" else (512, 32)
+        options = {"loss": loss, "lr": lr, "batch": batch, "negatives": negatives}
+        began = time.perf_counter()
+        try:
+            found = theirs(name, form, rank=rank, epochs=number, loop=loop, inverse=inverse, **options)
+        except (ValueError, RuntimeError) as error:
+            found = {"failed": str(error)[:80]}
+        told = {"form": form, "rank": rank, "loop": loop, "inverse": inverse, **options, **found}
+        print(json.dumps(told | {"seconds": round(time.perf_counter() - began, 1)}), flush=True)
+
+
+def main() -> None:
+    """Run one part."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=["epochs", "ranks"])
+    parser.add_argument("name")
+    parser.add_argument("--rank", type=int, default=100)
+    parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--trials", type=int, default=12)
+    given = parser.parse_args()
+    if given.part == "epochs":
+        epochs(given.name, rank=given.rank, number=given.epochs, repeats=given.repeats)
+    else:
+        ranks(given.name, trials=given.trials, number=given.epochs)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""``lowrank relations``: facts in files, models in folders, rules."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from lowrank.cli import app
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, ["relations", *map(str, arguments)])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def refused(*arguments):
+    return run(*arguments, code=1)
+
+
+def written(path, rows):
+    path.write_text("".join("\t".join(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def triples(tmp_path):
+    """Towns of four lands and what is spoken there; of some towns that is to be told."""
+    rng = np.random.default_rng(0)
+    lands = {f"town{i}": i % 4 for i in range(40)}
+    facts = [(town, "lies_in", f"land{k}") for town, k in lands.items()]
+    facts += [(town, "speaks", f"tongue{k}") for town, k in lands.items()]
+    facts += [(f"land{k}", "official", f"tongue{k}") for k in range(4)]
+    held = {int(at) for at in rng.choice(np.arange(40, 80), 8, replace=False)}
+    test = [fact for at, fact in enumerate(facts) if at in held]
+    written(tmp_path / "train.tsv", [fact for at, fact in enumerate(facts) if at not in held])
+    written(tmp_path / "valid.tsv", test[:4])
+    written(tmp_path / "test.tsv", test[4:])
+    return tmp_path
+
+
+@pytest.mark.parametrize("method", ["complex", "tucker3"])
+def test_triples(triples, method):
+    """Learned with a validation part, evaluated, completed and scored."""
+    out = triples / "model"
+    options = ["--rank", 8, "--validation", triples / "valid.tsv", "--epochs", 30, "--strength", 0.005]
+    told = json.loads(run("train", triples / "train.tsv", "--out", out, "--method", method, *options, "--json"))
+    assert (told["entities"], told["relations"], told["facts"], told["validation_skipped"]) == (48, 3, 76, 0)
+    known = ["--known", triples / "valid.tsv"]
+    found = json.loads(run("evaluate", out, triples / "test.tsv", *known, "--rank-relations", "--json"))
+    assert (found["facts"], found["skipped"]) == (4, 0)
+    assert found["mrr"] > 0.2
+    town, relation, tongue = (triples / "test.tsv").read_text().splitlines()[0].split("\t")
+    asked = ["--subject", town, "--relation", relation, "-n", 48, "--json"]
+    best = json.loads(run("predict", out, *asked))["predictions"]
+    assert list(best[0]) == ["object", "score"]
+    assert [one["object"] for one in best].index(tongue) < 8
+    scores = json.loads(run("predict", out, triples / "test.tsv", "--json"))["predictions"]
+    assert len(scores) == 4
+    assert (scores[0]["subject"], scores[0]["object"]) == (town, tongue)
+    one = json.loads(run("predict", out, "--subject", town, "--object", tongue, "--known", "-n", 1, "--json"))
+    assert one["predictions"][0]["relation"] in {"speaks", "lies_in", "official"}
+
+
+@pytest.mark.filterwarnings("default::lowrank.models.relations.links.SeenFactsWarning")
+def test_bad_triples(triples):
+    """One sentence for each: lines, names, options, models of another kind; facts that were learned are counted."""
+    out, train = triples / "model", triples / "train.tsv"
+    quick = ["--rank", 2, "--epochs", 2]
+    run("train", train, "--out", out, *quick)
+    assert "exists" in refused("train", train, "--out", out, *quick)
+    run("train", train, "--out", out, "--force", *quick)
+    broken = triples / "broken.tsv"
+    broken.write_text("a\tb\tc\nd\te\n")
+    assert "line 2: expected subject, relation and object" in refused("train", broken, "--out", triples / "other")
+    other = written(triples / "other.tsv", [("town0", "lies_in", "nowhere"), ("town1", "lies_in", "land1")])
+    assert "line 1: there is no entity 'nowhere'" in refused("evaluate", out, other)
+    kept = run("evaluate", out, other, "--unknown", "skip", "--json")
+    assert "warning: 1 of 1 facts to predict were learned" in kept
+    assert json.loads(kept[kept.index("{") :])["skipped"] == 1
+    assert "two of subject" in refused("predict", out, "--subject", "town0")
+    assert "no subject 'Oslo'" in refused("predict", out, "--subject", "Oslo", "--relation", "lies_in")
+    assert "one of the three" in refused("predict", out)
+    assert "--unseen is for a universal schema" in refused("predict", out, "--unseen", train)
+    assert "universal schema" in refused("similar", out, "lies_in")
+    assert "--features is an option of --method universal" in refused(
+        "train", train, "--out", triples / "x", "--features", "N"
+    )
+    assert "--penalty is an option" in refused(
+        "train", train, "--out", triples / "x", "--method", "universal", "--penalty", "n3"
+    )
+
+
+@pytest.fixture
+def schema(tmp_path):
+    """People who lead firms, and work for them; towns that lie in lands."""
+    facts = [(f"person{i}", f"firm{i}", what) for i in range(30) for what in (", head of", "works for")]
+    facts += [(f"town{i}", f"land{i}", what) for i in range(30) for what in (", a town in", "lies in")]
+    written(tmp_path / "facts.tsv", facts[2:-2])
+    written(tmp_path / "test.tsv", [facts[1], facts[-1]])
+    written(tmp_path / "patterns.tsv", [facts[0], facts[-2]])
+    return tmp_path
+
+
+def test_universal_schema(schema):
+    """Learned with what patterns say of all pairs; completed for pairs, predicates, and pairs that are new."""
+    out, told = schema / "model", schema / "all.tsv"
+    told.write_text((schema / "facts.tsv").read_text() + (schema / "patterns.tsv").read_text())
+    made = json.loads(run("train", told, "--out", out, "--method", "universal", "--rank", 4, "--json"))
+    assert (made["pairs"], made["predicates"], made["facts"]) == (60, 4, 118)
+    likely = json.loads(run("predict", out, "--relation", "works for", "-n", 1, "--json"))["predictions"]
+    assert (likely[0]["subject"], likely[0]["object"]) == ("person0", "firm0")
+    pair = ["--subject", "town29", "--object", "land29", "-n", 1, "--json"]
+    assert json.loads(run("predict", out, *pair))["predictions"][0]["predicate"] == "lies in"
+    assert json.loads(run("evaluate", out, schema / "test.tsv", "--json"))["map"] == 1
+    assert "lies in" in run("similar", out, ", a town in", "-n", 1)
+    scored = json.loads(run("predict", out, schema / "test.tsv", "--json"))["predictions"]
+    assert min(one["probability"] for one in scored) > 0.5
+    new = written(schema / "new.tsv", [("Ann", "Acme", ", head of")])
+    found = json.loads(run("predict", out, "--unseen", new, "-n", 2, "--json"))["predictions"]
+    assert {one["predicate"] for one in found} == {", head of", "works for"}
+    assert "no predicate 'owns'" in refused("predict", out, "--relation", "owns")
+    assert "--relation alone" in refused("predict", out, "--relation", "lies in", "--subject", "town0")
+    assert "tensor models" in refused("evaluate", out, schema / "test.tsv", "--rank-relations")
+
+
+def test_rules(schema):
+    """Checked with line and column, tried on facts, found in facts, and learned from."""
+    facts, rules = schema / "facts.tsv", schema / "rules.txt"
+    rules.write_text('# who leads is employed\n", head of"(x, y) => employs(y, x)\n')
+    assert "employs(y, x)" in run("rules", "check", rules)
+    assert "line 2, column" in refused("rules", "check", rules, "--facts", facts)
+    tried = json.loads(run("rules", "check", rules, "--facts", facts, "--add", "employs", "--json"))["rules"]
+    assert (tried[0]["line"], tried[0]["premises"], tried[0]["right"]) == (2, 29, 0)
+    mined = run("rules", "mine", facts, "--confidence", 0.9)
+    assert '", head of"(x, y) => "works for"(x, y)' in mined
+    found = schema / "mined.txt"
+    found.write_text(mined)
+    checked = json.loads(run("rules", "check", found, "--facts", facts, "--json"))["rules"]
+    assert all(one["right"] / one["premises"] > 0.9 for one in checked)
+    rules.write_text("lies(x, y) => in(x, z)\n")
+    assert "line 1, column" in refused("rules", "check", rules)
+    rules.write_text('", head of"(x, y) => employs(x, y)\n')
+    out = ["--out", schema / "model", "--method", "universal", "--rank", 4]
+    assert "no predicate 'employs'" in refused("train", facts, *out, "--rules", rules)
+    assert "--regime and --add are for --rules" in refused("train", facts, *out, "--add", "employs")
+    made = json.loads(run("train", facts, *out, "--rules", rules, "--add", "employs", "--json"))
+    assert made["rules"] == 1
+    likely = json.loads(run("predict", schema / "model", "--relation", "employs", "-n", 5, "--json"))["predictions"]
+    assert all(one["subject"].startswith("person") for one in likely)
+
+
+PARSED = """\
+# text = Ann leads Acme
+1\tAnn\tAnn\tPROPN\tNNP\t_\t2\tnsubj\t_\t_
+2\tleads\tlead\tVERB\tVBZ\t_\t0\troot\t_\t_
+3\tAcme\tAcme\tPROPN\tNNP\t_\t2\tobj\t_\t_
+
+"""
+
+
+def test_patterns(tmp_path):
+    """Parsed sentences become facts about the names in them."""
+    parsed, out = tmp_path / "parsed.conllu", tmp_path / "facts.tsv"
+    parsed.write_text(PARSED)
+    told = json.loads(run("patterns", parsed, "--out", out, "--json"))
+    lines = [line.split("\t") for line in out.read_text().splitlines()]
+    assert told["facts"] == len(lines)
+    assert ["Ann", "Acme"] in [line[:2] for line in lines]
