@@ -20,8 +20,8 @@ class Fields(NamedTuple):
     fields: list[str]
 
 
-def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str]) -> Iterator[Fields]:
-    r"""Read the lines of a table that are not blank, quotes as in CSV.
+def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: bool = True) -> Iterator[Fields]:
+    r"""Read the lines of a table that are not blank.
 
     Parameters
     ----------
@@ -29,6 +29,8 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str]) -> Iterat
         In UTF-8.
     marks : sequence of str
         What may stand between fields: the first of them that the first line has; else the last.
+    quotes : bool
+        Whether quotes surround fields, as in CSV, or are letters like others, as text needs it.
 
     Raises
     ------
@@ -50,7 +52,9 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str]) -> Iterat
                 raise InputError(f"{path}, line 1 is empty; begin with a line of fields")
             mark = next((mark for mark in marks if mark in first), marks[-1])
             file.seek(0)
-            lines = csv.reader(file, delimiter=mark, strict=True)
+            lines = csv.reader(
+                file, delimiter=mark, strict=True, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
+            )
             for found in lines:
                 fields = [field.strip() for field in found]
                 if any(fields):

@@ -1,0 +1,1 @@
+"""Relations between entities: universal schemas, rules, and knowledge bases."""

@@ -1,0 +1,372 @@
+"""Universal schemas: the matrix, the log-odds, the descent, pairs that were not trained, and what models say."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowrank.errors import InputError
+from lowrank.metrics.judged import average_precision
+from lowrank.models.relations.log_odds import PairForm
+from lowrank.models.relations.schema_storage import load_schema_model
+from lowrank.models.relations.universal import UniversalSchema
+from lowrank.models.relations.unseen import Asked, expected, fold_in
+from lowrank.solvers.questions import Listed, Ridges, _Descent, _pairs, descend_questions
+from lowrank.solvers.run import run
+from lowrank.text.schema import Schema, read_schema, schema_of
+
+NAMES = st.sampled_from(["a", "b", "c", "d"])
+TRIPLES = st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["p", "q", "r"])), min_size=1, max_size=20)
+EVERY = ("F", "N", "E", "NF", "NE", "FE", "NFE")
+
+
+def random_schema(rng, *, people=12, predicates=6, share=0.3):
+    pairs = [(f"e{i}", f"e{(i * 5 + 3) % people}") for i in range(people)]
+    pairs += [(o, s) for s, o in pairs[:3]]
+    triples = [(s, o, f"p{j}") for s, o in pairs for j in range(predicates) if rng.random() < share]
+    return schema_of(triples)
+
+
+def planted(rng, *, rows=200, columns=30, rank=3):
+    """Pairs whose predicates follow from few types, and a schema that lacks some of what holds."""
+    m = 2.5 * rng.standard_normal((rows, rank)) @ rng.standard_normal((rank, columns)) - 1.5
+    truth = m > 0
+    truth[~truth.any(axis=1), 0] = True
+    hidden = truth & (rng.random(truth.shape) < 0.2)
+    listed = [(f"s{i}", f"o{i}", f"p{j}") for i, j in np.argwhere(truth & ~hidden)]
+    schema = schema_of(listed, predicates=[f"p{j}" for j in range(columns)])
+    rows_of = np.array([int(s[1:]) for s, _ in schema.pairs])
+    return schema, hidden[rows_of]
+
+
+def mean_precision(model, schema, hidden):
+    scores = model.column_log_odds(np.arange(hidden.shape[1]))
+    scores = np.where(schema.cells.toarray() > 0, -np.inf, scores)
+    found = []
+    for j in np.flatnonzero(hidden.sum(axis=0) > 2):
+        right = hidden[np.argsort(-scores[:, j]), j]
+        found.append(average_precision(right, int(right.sum()))[0])
+    return np.mean(found)
+
+
+@given(TRIPLES)
+def test_a_schema_holds_its_facts(triples):
+    """A schema gives back each fact once, rows rise, and rows of reversed pairs are each other's."""
+    schema = schema_of(triples)
+    assert sorted(schema.triples()) == sorted(set(triples))
+    assert (np.diff(schema.indices @ [len(schema.predicates), 1]) > 0).all()
+    assert set(schema.cells.data) == {1.0}
+    whole = schema.with_reversed()
+    assert (whole.reversed_rows >= 0).all()
+    assert (whole.reversed_rows[whole.reversed_rows] == np.arange(len(whole.pairs))).all()
+    assert sorted(whole.triples()) == sorted(schema.triples())
+    for (subject, object_), numbers in zip(schema.pairs, schema.arguments, strict=True):
+        assert (schema.entities[numbers[0]], schema.entities[numbers[1]]) == (subject, object_)
+
+
+@given(TRIPLES, st.randoms())
+def test_cells_can_be_chosen(triples, random):
+    """Chosen cells and the others are all cells, over the same rows and columns."""
+    schema = schema_of(triples)
+    chosen = np.array([random.random() < 0.5 for _ in schema.indices])
+    one, other = schema.only(chosen), schema.only(~chosen)
+    assert ((one.cells + other.cells) != schema.cells).nnz == 0
+    assert one.pairs == schema.pairs
+    assert one.predicates == schema.predicates
+
+
+def test_schemas_refuse_what_does_not_fit(tmp_path):
+    """A wrong line is named by file and number; names that are not there are named."""
+    path = tmp_path / "facts.tsv"
+    path.write_text("a\tb\tlikes\na\tb\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"facts\.tsv, line 2: expected subject"):
+        read_schema(path)
+    with pytest.raises(InputError, match=r"there is no triple"):
+        schema_of([])
+    schema = schema_of([("a", "b", "p")])
+    for lookup in (lambda: schema.row("b", "a"), lambda: schema.column("q"), lambda: schema.only([3])):
+        with pytest.raises(InputError):
+            lookup()
+    with pytest.raises(InputError, match="named twice"):
+        Schema([("a", "b"), ("a", "b")], ["p"], schema.cells[[0, 0]])
+
+
+@pytest.mark.parametrize("features", EVERY)
+def test_log_odds_are_their_formula(features):
+    """Tables of a descent, the terms of a model and the formula written out give one number for each cell."""
+    rng = np.random.default_rng(0)
+    schema = random_schema(rng)
+    form = PairForm(schema, features, rows=True, columns=True)
+    vectors = rng.standard_normal((form.vectors[-1], 3))
+    weights = rng.standard_normal((form.weights[-1], 1))
+    terms = form.terms(vectors, weights)
+    cells = np.argwhere(np.ones(schema.cells.shape))
+    descent = _Descent(form, [vectors, weights], StraightDown(), Ridges(0.0, 0.0))
+    known, W = schema.cells.toarray() > 0, terms.W.toarray()
+    slow = np.zeros(len(cells))
+    for e, (r, c) in enumerate(cells):
+        s, o = schema.arguments[r]
+        slow[e] = terms.a[r] + terms.b[c] + terms.T[s] @ terms.D1[c] + terms.T[o] @ terms.D2[c]
+        slow[e] += terms.U[r] @ terms.V[c] + sum(W[c, d] for d in range(len(W)) if known[r, d] and d != c)
+    np.testing.assert_allclose(descent.log_odds(form(cells), len(cells)), slow)
+    np.testing.assert_allclose(terms.cells(cells, schema.cells, schema.arguments), slow)
+    rows, columns = np.arange(len(schema.pairs)), np.array([4, 1])
+    matrix = terms.matrix(rows, schema.cells, schema.arguments, columns)
+    np.testing.assert_allclose(matrix, slow.reshape(schema.cells.shape)[:, columns])
+    assert ("N" in features) == bool(np.abs(W).sum())
+    assert not W.diagonal().any()
+
+
+class StraightDown:
+    """A rule that takes the gradient itself as the step."""
+
+    layers = 0
+
+    def start(self, T):
+        return np.zeros(len(T))
+
+    def move(self, touched, penalties, T, state, *, pace, rank):  # noqa: ARG002 the rule's protocol
+        T[touched.rows, 0] -= T[touched.rows, 1]
+        T[touched.rows, 1] = 0
+
+
+@pytest.mark.parametrize("loss", ["logistic", "bpr"])
+def test_a_step_is_the_gradient(loss):
+    """What a step adds up is the derivative of the value of its batch, penalties included."""
+    rng = np.random.default_rng(1)
+    schema = random_schema(rng)
+    form = PairForm(schema, "NFE", rows=True, columns=True)
+    start = [rng.standard_normal((form.vectors[-1], 2)), rng.standard_normal((form.weights[-1], 1))]
+    source = Listed(schema.indices, schema.cells.shape, loss=loss, negatives=2, weight=0.7)
+    asked = list(source.epoch(rng, 2))
+
+    def value(tables):
+        descent = _Descent(form, tables, StraightDown(), Ridges(0.03, 0.2))
+        return sum(descent.value(*question) for question in asked)
+
+    descent = _Descent(form, start, StraightDown(), Ridges(0.03, 0.2))
+    descent.step(asked)
+    for which, table in enumerate(descent.tables):
+        gradient = start[which] - table.rows
+        for at in rng.permutation(np.argwhere(np.ones(gradient.shape)))[:40]:
+            sides = []
+            for way in (1e-6, -1e-6):
+                moved = [factor.copy() for factor in start]
+                moved[which][tuple(at)] += way
+                sides.append(value(moved))
+            assert gradient[tuple(at)] == pytest.approx((sides[0] - sides[1]) / 2e-6, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "bpr"])
+def test_drawn_cells_are_unlisted_cells_of_the_column(loss):
+    """An epoch asks about each listed cell, and with it about as many unlisted cells of its column."""
+    rng = np.random.default_rng(2)
+    schema = random_schema(rng)
+    full = np.argwhere(np.ones(schema.cells.shape))[:: schema.cells.shape[1]]
+    cells = np.unique(np.concatenate([schema.indices, full]), axis=0)  # every row lists column 0
+    listed = set(map(tuple, cells.tolist()))
+    source = Listed(cells, schema.cells.shape, loss=loss, negatives=3, weight=1.0)
+    batches = [batch for batch, _ in source.epoch(rng, 7)]
+    assert len(batches) == 7
+    asked = [tuple(cell) for cell in np.concatenate(batches).tolist()]
+    drawn = [cell for cell in asked if cell not in listed]
+    per_column = np.bincount([c for _, c in listed], minlength=schema.cells.shape[1])
+    per_column[0] = 0
+    assert (np.bincount([c for _, c in drawn], minlength=len(per_column)) == 3 * per_column).all()
+    told = [cell for cell in asked if cell in listed]
+    assert set(told) == listed if loss == "logistic" else {cell for cell in listed if cell[1]} == set(told)
+
+
+def test_pairs_are_judged_by_their_difference():
+    """The derivatives of the loss of pairs are those of its value, and a shift of all log-odds changes nothing."""
+    rng = np.random.default_rng(3)
+    m = rng.standard_normal(8)
+    value, slopes = _pairs(m)
+    for at in range(8):
+        nudge = 1e-6 * (np.arange(8) == at)
+        assert slopes[at] == pytest.approx((_pairs(m + nudge)[0] - _pairs(m - nudge)[0]) / 2e-6, abs=1e-8)
+    assert _pairs(m + 5)[0] == pytest.approx(value)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "bpr"])
+def test_planted_predicates_are_found(loss):
+    """Of pairs of few types, what is hidden ranks first; descent lowers the objective."""
+    schema, hidden = planted(np.random.default_rng(4))
+    model = UniversalSchema(8, features="F", loss=loss, ridge=0.01, batch=256, max_iter=60, seed=0).fit(schema)
+    chance = (hidden.sum(axis=0) / (~(schema.cells.toarray() > 0)).sum(axis=0)).mean()
+    assert mean_precision(model, schema, hidden) > max(0.7, 2 * chance)
+    assert model.history_[-1] < 0.7 * model.history_[0]
+    assert model.n_iter_ == 60
+    again = UniversalSchema(8, features="F", loss=loss, ridge=0.01, batch=256, max_iter=60, seed=0).fit(schema)
+    assert (again.terms_.U == model.terms_.U).all()
+
+
+def test_neighbours_learn_what_implies_what():
+    """Model N: what half of the pairs say together is expected of those that say one, and nothing else is."""
+    triples = [(f"s{i}", f"o{i}", "leads") for i in range(40)]
+    triples += [(f"s{i}", f"o{i}", "works for") for i in range(30)]
+    triples += [(f"s{i}", f"o{i}", "lies in") for i in range(40, 80)]
+    model = UniversalSchema(2, features="N", weight_ridge=1e-4, max_iter=500, seed=0).fit(schema_of(triples))
+    assert {told.subject for told in model.likeliest("works for", n=10)} == {f"s{i}" for i in range(30, 40)}
+    low, high = model.predict([("s50", "o50"), ("s35", "o35")], ["works for"] * 2)
+    # of 30 cells drawn beside the listed ones 10 in 50 are of pairs that are led: odds of 30 to 6
+    assert high == pytest.approx(30 / 36, abs=0.04)
+    assert low < 0.1
+    with pytest.raises(InputError, match="no vectors"):
+        model.most_similar("leads")
+
+
+def test_entities_have_kinds():
+    """Model E: a predicate is expected of two entities whose kinds are right, though the pair says nothing of it."""
+    people, firms = [f"person {i}" for i in range(15)], [f"firm {i}" for i in range(15)]
+    rng = np.random.default_rng(5)
+    staff = [(p, f, "works for") for p in people[1:] for f in firms if rng.random() < 0.5]
+    staff += [(people[0], f, "works for") for f in firms[1:8]]
+    other = [(p, q, "knows") for p in people for q in people if p != q and rng.random() < 0.3]
+    right, wrong = (people[0], firms[0]), (people[1], firms[1])
+    schema = schema_of([*staff, *other, (*right, "visited"), (firms[1], people[1], "visited")])
+    model = UniversalSchema(8, features="E", seed=0).fit(schema)
+    assert model.predict([right], ["works for"]) > 0.6
+    assert model.predict([wrong[::-1]], ["works for"]) < 0.2
+
+
+def test_a_new_pair_goes_where_training_would_put_it():
+    """A pair that repeats what a trained one says is told nearly the same; the vector is optimal."""
+    schema, _ = planted(np.random.default_rng(6))
+    for features, biases, loss in (("F", "columns", "logistic"), ("NF", "both", "logistic"), ("F", "columns", "bpr")):
+        model = UniversalSchema(6, features=features, biases=biases, loss=loss, batch=128, max_iter=80, seed=0).fit(
+            schema
+        )
+        twins = schema_of([(f"new {s}", o, p) for s, o, p in schema.triples()])
+        new = model.predict_unseen(twins)
+        trained = model.terms_.matrix(np.arange(len(new)), schema.cells, schema.arguments, np.arange(30))
+        assert np.corrcoef(np.log(new / (1 - new)).ravel(), trained.ravel())[0, 1] > 0.97
+        assert new.shape == (len(schema.pairs), 30)
+
+
+def test_new_vectors_are_optimal():
+    """Any step away from a new vector raises what training asks of it, on average over draws."""
+    rng = np.random.default_rng(7)
+    schema, _ = planted(rng)
+    model = UniversalSchema(4, features="NF", biases="both", batch=128, max_iter=30, seed=0).fit(schema)
+    asked = Asked("logistic", 2, 0.5, 0.01, 0.02)
+    what = expected(schema, model.terms_, asked, rng=rng)
+    counts = np.bincount(schema.indices[:, 1], minlength=30)
+    np.testing.assert_allclose(what.drawn, 2 * counts / (len(schema.pairs) - counts))
+    known, arguments = schema.cells[:3], schema.arguments[:3]
+    terms = fold_in(model.terms_, known, arguments, asked, what, row_biases=True)
+    listed = known.toarray() > 0
+
+    def cost(change):
+        moved = terms._replace(U=terms.U + change[:, :4], a=terms.a + change[:, 4])
+        m = moved.matrix(np.arange(3), known, arguments, np.arange(30))
+        times = listed.sum(axis=1) + (~listed) @ what.drawn
+        held = 0.01 * (moved.U**2).sum(axis=1) + 0.02 * moved.a**2
+        truths = np.logaddexp(0, -m)[listed].sum() + 0.5 * (what.drawn * np.logaddexp(0, m))[~listed].sum()
+        return truths + times @ held
+
+    best = cost(np.zeros((3, 5)))
+    for _ in range(20):
+        way = 1e-2 * rng.standard_normal((3, 5))
+        assert cost(way) > best
+        assert (cost(1e-3 * way) - cost(-1e-3 * way)) / 2e-3 == pytest.approx(0, abs=1e-4)
+
+
+def test_new_pairs_may_say_what_the_model_does_not_know():
+    """Unknown predicates say nothing, unknown entities have no kind; a schema of unknown predicates is refused."""
+    schema = random_schema(np.random.default_rng(8))
+    model = UniversalSchema(3, features="NFE", max_iter=5, seed=0).fit(schema)
+    facts = [("e0", "x", "p1"), ("y", "z", "p1")]
+    plain, more = (model.predict_unseen(schema_of(f)) for f in (facts, [*facts, ("e0", "x", "new")]))
+    np.testing.assert_allclose(plain, more, atol=1e-6)
+    assert np.abs(plain[0] - plain[1]).max() > 0  # by the kind of e0
+    with pytest.raises(InputError, match="none of these predicates"):
+        model.predict_unseen(schema_of([("a", "b", "new")]))
+
+
+def test_sources_are_asked_together():
+    """A second source is asked as often as the first and moves what it asks about."""
+    schema = random_schema(np.random.default_rng(9))
+    calls = []
+
+    class Never:
+        """Says that a cell is false."""
+
+        def epoch(self, rng, steps):  # noqa: ARG002 the protocol's
+            for step in range(steps):
+                calls.append(step)
+                yield np.array([[0, 0]]), lambda m: (float(np.logaddexp(0, m).sum()), 1 / (1 + np.exp(-m)))
+
+    options = {"features": "F", "batch": 8, "max_iter": 30, "seed": 0, "biases": "none"}
+    plain = UniversalSchema(3, **options).fit(schema)
+    told = UniversalSchema(3, **options).fit(schema, beside=[Never(), Never()])
+    steps = round(len(schema.indices) / 8)
+    assert calls.count(0) == 2 * (1 + 30)  # once to measure by
+    assert max(calls) == steps - 1
+    assert told.log_odds([[0, 0]]) < plain.log_odds([[0, 0]])
+
+
+def test_the_objective_is_measured_on_the_same_questions():
+    """Without steps that move anything the objective stays what it is."""
+    schema = random_schema(np.random.default_rng(10))
+    form = PairForm(schema, "F", rows=False, columns=True)
+    rng = np.random.default_rng(0)
+    start = [rng.standard_normal((form.vectors[-1], 2)), np.zeros((form.weights[-1], 1))]
+    source = Listed(schema.indices, schema.cells.shape, loss="logistic", negatives=1, weight=1.0)
+
+    class Still(StraightDown):
+        def move(self, touched, penalties, T, state, *, pace, rank):  # noqa: ARG002 the rule's protocol
+            T[touched.rows, 1] = 0
+
+    result = run(descend_questions(form, start, [source], steps=3, rng=rng, rule=Still()), max_iter=3)
+    assert len(set(result.history)) == 1
+
+
+def test_models_are_kept(tmp_path):
+    """A model that was saved says the same; one that is damaged is refused."""
+    schema = random_schema(np.random.default_rng(11))
+    for features in ("N", "NFE"):
+        model = UniversalSchema(3, features=features, max_iter=5, seed=0).fit(schema)
+        model.save(tmp_path / features)
+        again = load_schema_model(tmp_path / features)
+        cells = np.argwhere(np.ones(schema.cells.shape))
+        assert (again.log_odds(cells) == model.log_odds(cells)).all()
+        assert again.schema_.pairs == schema.pairs
+        assert again.get_params() == model.get_params()
+    meta = tmp_path / "NFE" / "meta.json"
+    meta.write_text(meta.read_text(encoding="utf-8").replace('"p1"', '"p2"'), encoding="utf-8")
+    with pytest.raises(InputError, match="is damaged"):
+        load_schema_model(tmp_path / "NFE")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rank": 0}, "rank must be"),
+        ({"features": "X"}, "features must be one of"),
+        ({"loss": "hinge"}, "loss must be one of"),
+        ({"biases": "all"}, "biases must be one of"),
+        ({"negatives": 0}, "negatives must be"),
+        ({"negative_weight": 0}, "negative_weight must be"),
+        ({"ridge": -1}, "ridge must be"),
+        ({"step": float("nan")}, "step must be"),
+        ({"batch": 0}, "batch must be"),
+    ],
+)
+def test_parameters_are_checked(options, message):
+    """What is out of range is named."""
+    with pytest.raises(InputError, match=message):
+        UniversalSchema(**options).fit(schema_of([("a", "b", "p"), ("c", "d", "q")]))
+
+
+def test_there_must_be_something_to_learn():
+    """Nothing listed, and everything listed, are refused; so are cells that are not there."""
+    with pytest.raises(InputError, match="no predicate is known"):
+        UniversalSchema().fit(schema_of([("a", "b", "p")], predicates=["q"]))
+    with pytest.raises(InputError, match="every predicate holds"):
+        UniversalSchema().fit(schema_of([("a", "b", "p"), ("c", "d", "p")]))
+    model = UniversalSchema(2, max_iter=1).fit(schema_of([("a", "b", "p"), ("c", "d", "q")]))
+    with pytest.raises(InputError, match="rows below 2 and columns below 2"):
+        model.log_odds([[0, 2]])
+    with pytest.raises(InputError, match="one predicate for each pair"):
+        model.predict([("a", "b")], ["p", "q"])
