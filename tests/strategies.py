@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lowrank.data import Entries
 from lowrank.embedding import Embedding
+from lowrank.text.formulas import And, Atom, Implies, Not, Or
 from lowrank.text.vocabulary import Vocabulary
 
 # Letters, marks, numbers and signs of any script, but no blanks or controls: what every vector format can hold.
@@ -76,3 +77,20 @@ def weighted(draw, entries):
     if not draw(st.booleans()):
         return entries
     return replace(entries, weights=draw(hnp.arrays(float, len(entries), elements=st.floats(0, 4, width=16))))
+
+
+some_predicates = st.sampled_from("abc")
+
+
+@st.composite
+def formulas(draw, *, names=some_predicates, depth=3):
+    """Draw a formula of logic in which atoms may occur several times, of variables x and y."""
+    kind = draw(st.sampled_from(["atom", "not", "and", "or", "implies"])) if depth else "atom"
+    inner = formulas(names=names, depth=depth - 1) if depth else st.nothing()
+    if kind == "atom":
+        return Atom(draw(names), draw(st.sampled_from([("x", "y"), ("y", "x"), ("x", "x")])))
+    if kind == "not":
+        return Not(draw(inner))
+    if kind == "implies":
+        return Implies(draw(inner), draw(inner))
+    return (And if kind == "and" else Or)(tuple(draw(st.lists(inner, min_size=2, max_size=3))))
