@@ -56,5 +56,5 @@ def viterbi_states(
     words = frozen(words, np.int64)
     tables = [frozen(table, np.float32) for table in (scores, start, move)]
     bounds = np.linspace(0, len(edges) - 1, threads + 1).astype(np.int64)
-    in_threads(lambda t: viterbi.viterbi(words, edges, *tables, bounds[t], bounds[t + 1], states), threads)
+    in_threads(lambda t: viterbi.viterbi_states(words, edges, *tables, bounds[t], bounds[t + 1], states), threads)
     return states

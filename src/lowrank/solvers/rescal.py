@@ -27,7 +27,7 @@ from lowrank.linalg import truncated_eigh
 from lowrank.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -114,13 +114,36 @@ def rescal(
         ridges = ridge_A * float(np.vdot(A, A)) + ridge_R * float(np.vdot(R, R))
         return Sweep([A, R], 0.5 * (squares + error + ridges))
 
-    now = reach(np.array(start, float))
+    yield from guarded(np.array(start, float), reach, lambda A, R: _step(slices, A, R, ridge_A))
+
+
+def guarded(
+    start: NDArray[np.float64],
+    reach: Callable[[NDArray[np.float64]], Sweep],
+    step: Callable[..., NDArray[np.float64]],
+) -> Iterator[Sweep]:
+    """Go by steps of A, or parts of them, that never raise the objective.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n, R)
+    reach : callable
+        From A to the sweep that ends there, of which A is the first factor: the others are the best for it.
+    step : callable
+        From the factors of a sweep to what is added to A.
+
+    Yields
+    ------
+    Sweep
+        First the start. Ends where no part of a step lowers the objective.
+    """
+    now = reach(start)
     yield now
     while True:
-        A, R = now.factors
-        step = _step(slices, A, R, ridge_A)
+        A = now.factors[0]
+        whole = step(*now.factors)
         for halving in range(HALVINGS):
-            reached = reach(A + 0.5**halving * step)
+            reached = reach(A + 0.5**halving * whole)
             if reached.objective <= now.objective:
                 break
         else:

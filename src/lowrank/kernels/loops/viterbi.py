@@ -5,7 +5,7 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def viterbi(words, edges, scores, start, move, first, last, states):
+def viterbi_states(words, edges, scores, start, move, first, last, states):
     """Write into ``states`` the best path of each sentence from ``first`` to ``last``.
 
     Token ``i`` is ``words[i]``, and costs ``scores[words[i], s]`` in state ``s``, minus infinity where it cannot be

@@ -23,6 +23,7 @@ from lowrank.datasets.universal_schema import freebase_pairs, judgements, nyt_pa
 from lowrank.models.relations.grounding import Groundings
 from lowrank.models.relations.logic import InjectedLogic
 from lowrank.models.relations.mining import mine_rules
+from lowrank.models.relations.universal import UniversalSchema
 from lowrank.text.rules import read_published_rules
 from lowrank.text.schema import schema_of
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lowrank.models.relations.logic import Regime
-    from lowrank.models.relations.universal import UniversalSchema
     from lowrank.suites.store import Facts
     from lowrank.text.formulas import Atom, Rule
     from lowrank.text.schema import Schema
@@ -182,6 +182,24 @@ def regimes(problem: Problem, model: UniversalSchema) -> Iterator[Facts]:
         began = time.perf_counter()
         fitted = clone(model).fit(problem.schema, beside=[kind(problem.schema, problem.rules)])
         yield _measured(name, problem, fitted.column_log_odds(_columns(problem))[problem.rows], began)
+
+
+def on_planted(*, told: float, seed: int) -> list[Facts]:
+    """Measure regimes on a planted schema, by factors of rank 20, 50 epochs."""
+    model = UniversalSchema(20, features="F", max_iter=50, seed=seed)
+    return list(regimes(planted(told=told, seed=seed), model))
+
+
+def on_newswire(*, seed: int, root: Path | None = None) -> list[Facts]:
+    """Measure regimes on pairs of the New York Times without facts of relations, by factors of rank 50, 40 epochs."""
+    model = UniversalSchema(50, features="F", max_iter=40, batch=1024, seed=seed)
+    return list(regimes(newswire(root=root), model))
+
+
+def on_freebase(*, told: float, seed: int, root: Path | None = None) -> list[Facts]:
+    """Measure regimes on FB15k-237 with mined rules, by factors of rank 50, 20 epochs."""
+    model = UniversalSchema(50, features="F", max_iter=20, batch=4096, seed=seed)
+    return list(regimes(freebase(told=told, seed=seed, root=root), model))
 
 
 def premises(problem: Problem, fitted: InjectedLogic) -> NDArray[Any]:

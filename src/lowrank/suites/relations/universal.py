@@ -21,6 +21,7 @@ from lowrank.text.schema import Schema, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     Scores = Callable[[int], NDArray[Any]]
 
 FEATURES, LOSSES = ("F", "N", "NF", "NFE"), ("logistic", "bpr")
-RIDGES, WEIGHT_RIDGES = (0.003, 0.01, 0.03), (0.001, 0.01)
+RIDGES, WEIGHT_RIDGES = (0.003, 0.02), (0.001,)
 """Of vectors and of weights, to choose from."""
 SELDOM = 3
 """Predicates of fewer pairs are left out."""
@@ -55,9 +56,9 @@ class Split(NamedTuple):
     among: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
 
-def nyt_split(*, seed: int) -> Split:
+def nyt_split(*, seed: int, root: Path | None = None) -> Split:
     """Hide three in ten listed paths of pairs from the New York Times: one to choose by, two to report."""
-    schema = _frequent(nyt_pairs(), SELDOM)
+    schema = _frequent(nyt_pairs(root=root), SELDOM)
     paths = np.array([name.startswith("path#") for name in schema.predicates])
     cells, rng = schema.indices, np.random.default_rng(seed)
     left = np.bincount(cells[:, 0], minlength=len(schema.pairs))
@@ -70,9 +71,9 @@ def nyt_split(*, seed: int) -> Split:
     return Split(schema.only(part == 0), cells[part == 1], cells[part == 2])
 
 
-def freebase_split(*, seed: int, share: float = 0.1) -> Split:
+def freebase_split(*, seed: int, share: float = 0.1, root: Path | None = None) -> Split:
     """Hide all relations of a share of the pairs that have chains, and of as many others to choose by."""
-    schema = freebase_pairs()
+    schema = freebase_pairs(root=root)
     relation = np.array([" . " not in name for name in schema.predicates])
     cells, rng = schema.indices, np.random.default_rng(seed)
     chained = np.unique(cells[~relation[cells[:, 1]], 0])
@@ -185,7 +186,7 @@ def folded_in(split: Split, *, seed: int, rank: int = 100, max_iter: int = 100, 
     return {**told(scores, split, test=True), "features": features, "seconds": seconds}
 
 
-def published() -> list[Facts]:
+def published(*, root: Path | None = None) -> list[Facts]:
     """Measure the public rankings of three systems by the public judgements of pairs of the test part.
 
     Returns
@@ -193,12 +194,13 @@ def published() -> list[Facts]:
     list of dict
         By system: ``map``, ``weighted_map``, ``curve``, and ``relations`` with average precision and true pairs.
     """
-    pairs, told_true = set(nyt_pairs().pairs), judgements()
+    pairs, told_true = set(nyt_pairs(root=root).pairs), judgements(root=root)
     truth = {
         name: {pair: is_true for pair, is_true in told_true[f"REL${name}"].items() if pair in pairs} for name in TARGETS
     }
     systems = {
-        system: {name.removeprefix("REL$"): ranked for name, ranked in rankings(system).items()} for system in SYSTEMS
+        system: {name.removeprefix("REL$"): ranked for name, ranked in rankings(system, root=root).items()}
+        for system in SYSTEMS
     }
     return [
         {

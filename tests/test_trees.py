@@ -1,0 +1,114 @@
+"""Dependency trees: what a file says is what is read, and what is read can be written again."""
+
+import gzip
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowrank import InputError
+from lowrank.text.trees import read_tagged_trees, read_trees
+
+SENTENCE = """\
+# text = Don't go
+1-2	Don't	_	_	_	_	_	_	_	_
+1	Do	do	AUX	VB	_	3	aux	3:aux	_
+2	n't	not	PART	RB	Polarity=Neg	3	advmod	3:advmod	_
+3	go	go	VERB	VB	VerbForm=Inf	0	root	0:root	SpaceAfter=No
+3.1	gone	go	VERB	VBN	_	_	_	3:conj	CopyOf=3
+
+"""
+
+
+def written(folder, text, name="trees.conllu"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def words(heads):
+    """Lines of a sentence with these heads."""
+    return "".join(f"{n}\tw{n}\tw\tX\t_\t_\t{head}\tdep\t_\t_\n" for n, head in enumerate(heads, 1))
+
+
+def test_a_sentence_is_read_as_it_stands(tmp_path):
+    """Words keep their columns; multiword tokens and empty nodes are no words, but nothing is lost."""
+    twice = written(tmp_path, "\n\n" + SENTENCE + SENTENCE.rstrip("\n"))
+    first, second = read_trees(twice)
+    assert first.forms == ("Do", "n't", "go") == second.forms
+    assert (first.lemmas, first.upos, first.xpos) == (("do", "not", "go"), ("AUX", "PART", "VERB"), ("VB", "RB", "VB"))
+    assert (first.features[1], first.misc[2], first.enhanced[0]) == ("Polarity=Neg", "SpaceAfter=No", "3:aux")
+    assert (first.heads.tolist(), first.relations) == ([3, 3, 0], ("aux", "advmod", "root"))
+    assert first.comments == ("# text = Don't go",)
+    assert [before for before, _ in first.skipped] == [0, 3]
+    assert first.conllu() == SENTENCE == second.conllu()
+    assert first.children() == [[], [], [0, 1], [2]]
+
+
+def test_compressed_files_are_read(tmp_path):
+    """A suffix of compression is understood."""
+    path = tmp_path / "trees.conllu.gz"
+    path.write_bytes(gzip.compress(SENTENCE.encode()))
+    assert [tree.conllu() for tree in read_trees(path)] == [SENTENCE]
+
+
+@given(st.lists(st.integers(0, 8), min_size=1, max_size=8))
+def test_trees_and_only_trees_are_taken(tmp_path_factory, heads):
+    """Heads are accepted exactly when a walk from each word reaches a root."""
+    path = written(tmp_path_factory.mktemp("trees"), words(heads))
+
+    def rooted(word):
+        for _ in heads:
+            word = heads[word - 1] if 0 < word <= len(heads) else word
+        return word == 0
+
+    if all(rooted(word) for word in range(1, len(heads) + 1)):
+        [tree] = read_trees(path)
+        assert tree.heads.tolist() == heads
+        assert sorted(np.concatenate([below for below in tree.children() if below])) == list(range(len(heads)))
+    else:
+        with pytest.raises(InputError, match="sentence from line 1"):
+            list(read_trees(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (SENTENCE + "1\tw\n", "line 8 must have 10 columns between tabs; got 2"),
+        (SENTENCE + words([0, 0]).replace("2\tw2", "4\tw2"), "line 9 should be word 2; it says '4'"),
+        (SENTENCE + words([3, 0]), "line 8: a head must be a number from 0 to 2; got '3'"),
+        (words(["_"]), "got '_'"),
+        (words([0, -1]), "got '-1'"),
+        (words([0, 3, 2]), "word 2 is below itself"),
+    ],
+)
+def test_faults_are_told_with_their_line(tmp_path, text, message):
+    """A malformed file is refused with the line and the fault."""
+    with pytest.raises(InputError, match=message):
+        list(read_trees(written(tmp_path, text)))
+
+
+def test_tagged_trees(tmp_path):
+    """Three columns are form, tag and head; a fourth is the relation; a ragged sentence is refused."""
+    [one, two] = read_tagged_trees(written(tmp_path, "It\tPRP\t2\nis\tVBZ\t0\n\nNo\tUH\t0\troot\n"))
+    assert (one.forms, one.xpos, one.heads.tolist(), one.relations) == (
+        ("It", "is"),
+        ("PRP", "VBZ"),
+        [2, 0],
+        ("_", "_"),
+    )
+    assert two.relations == ("root",)
+    with pytest.raises(InputError, match="line 2 must have 3 or 4 columns"):
+        list(read_tagged_trees(written(tmp_path, "It\tPRP\t2\nis\tVBZ\t0\troot\n")))
+
+
+@pytest.mark.realdata
+def test_a_treebank_is_written_as_it_was(realdata):
+    """The development part of EWT has its published size, and is written byte for byte; so is the Penn sample read."""
+    path = realdata / "syntax" / "ud-english-ewt" / "en_ewt-ud-dev.conllu"
+    trees = list(read_trees(path))
+    assert (len(trees), sum(map(len, trees))) == (2001, 25147)
+    assert "".join(tree.conllu() for tree in trees) == path.read_text(encoding="utf-8")
+    penn = sorted((realdata / "syntax" / "ptb-sample-dependencies").glob("*.dp"))
+    assert sum(1 for file in penn for _ in read_tagged_trees(file)) == 3914
