@@ -13,10 +13,10 @@ from lowrank.bilinear import Complex, Core, Diagonal, Slices
 from lowrank.models.relations.asking import FORMS, EmptyRelationWarning, learned_facts, questions, start_of
 from lowrank.models.relations.completing import complete
 from lowrank.models.relations.knowledge import KnowledgeTensor
-from lowrank.models.relations.links import SeenFactsWarning, shared
+from lowrank.models.relations.links import SeenFactsWarning
 from lowrank.models.relations.links_storage import load_links
 from lowrank.solvers.triples import Plan, descend_triples, questions_of
-from lowrank.text.facts import Facts, facts_of, read_facts
+from lowrank.text.facts import Facts, facts_of, read_facts, shared
 
 
 def asked(seed, rows=6, columns=9):
@@ -290,14 +290,14 @@ def test_a_triple_has_one_score(form):
 
 def test_same_seed_same_bits():
     train, _ = planted()
-    first, second = (KnowledgeTensor(rank=4, max_iter=3, seed=1, threads=2).fit(train) for _ in range(2))
+    first, second = (KnowledgeTensor("ComplEx", rank=4, max_iter=3, seed=1, threads=2).fit(train) for _ in range(2))
     np.testing.assert_array_equal(first.subject_factors_, second.subject_factors_)
 
 
 def test_the_best_epoch_is_kept():
     """With a validation part, the factors are those of the epoch that ranked it best."""
     train, test = planted()
-    model = KnowledgeTensor(rank=8, strength=0.0, step=0.5, max_iter=60, seed=0).fit(train, validation=test)
+    model = KnowledgeTensor("ComplEx", rank=8, strength=0.0, step=0.5, max_iter=60, seed=0).fit(train, validation=test)
     found = model.evaluate(test).mean_reciprocal_rank
     assert found == pytest.approx(-min(model.result_.measured))
     assert model.n_iter_ < 60
@@ -342,7 +342,7 @@ def test_completion_by_names():
 
 def test_learned_facts_among_those_to_predict():
     facts = named()
-    model = KnowledgeTensor(rank=2, seed=0, max_iter=2).fit(facts)
+    model = KnowledgeTensor("ComplEx", rank=2, seed=0, max_iter=2).fit(facts)
     with pytest.warns(SeenFactsWarning, match="2 of 2"):
         model.evaluate(facts.triples[:2])
     with pytest.warns(SeenFactsWarning):
@@ -396,7 +396,7 @@ def test_read_facts(tmp_path):
 )
 def test_bad_input(parameters, facts, message):
     with pytest.raises(InputError, match=message):
-        KnowledgeTensor(**parameters).fit(facts)
+        KnowledgeTensor(**{"form": "ComplEx", **parameters}).fit(facts)
 
 
 def test_an_empty_relation_is_told():

@@ -147,7 +147,7 @@ def test_the_order_of_entities_and_relations_does_not_matter():
     plain = RESCAL(4, **options).fit(slices)
     moved = RESCAL(4, **options).fit([slices[k][p][:, p] for k in q])
     assert moved.history_ == pytest.approx(plain.history_, rel=1e-8)
-    np.testing.assert_allclose(moved.scores([0, 5], [1, 3]), plain.scores(p[[0, 5]], q[[1, 3]])[:, p], atol=1e-6)
+    np.testing.assert_allclose(moved.objects([0, 5], [1, 3]), plain.objects(p[[0, 5]], q[[1, 3]])[:, p], atol=1e-6)
 
 
 def test_predictions_are_cells_of_the_reconstruction():
@@ -156,7 +156,7 @@ def test_predictions_are_cells_of_the_reconstruction():
     whole = np.einsum("ir,krs,js->ikj", model.entity_factors_, model.relation_factors_, model.entity_factors_)
     s, k, o = np.random.default_rng(0).integers(0, [[15], [4], [15]], (3, 50))
     np.testing.assert_allclose(model.predict(s, k, o), whole[s, k, o], atol=1e-12)
-    np.testing.assert_allclose(model.scores(s, k), whole[s, k], atol=1e-12)
+    np.testing.assert_allclose(model.objects(s, k), whole[s, k], atol=1e-12)
     assert model.predict([], [], []).shape == (0,)
 
 
@@ -173,7 +173,7 @@ def test_relations_without_triples():
     nothing = csr_array((15, 15))
     model = RESCAL(4, ridge_A=0.1, ridge_R=0.1).fit([*relations(), nothing])
     np.testing.assert_allclose(model.relation_factors_[4], 0)
-    np.testing.assert_allclose(RESCAL(4, tol=0, max_iter=9).fit([nothing]).scores([0], [0]), 0)
+    np.testing.assert_allclose(RESCAL(4, tol=0, max_iter=9).fit([nothing]).objects([0], [0]), 0)
 
 
 def test_unusable_input_is_refused():
@@ -201,8 +201,8 @@ def test_unusable_input_is_refused():
     with pytest.raises(InputError, match="objects must lie from 0 to 14; got 15 to 15"):
         model.predict([0], [0], [15])
     with pytest.raises(InputError, match="each subject needs a relation"):
-        model.scores([0, 1], [0])
+        model.objects([0, 1], [0])
     with pytest.raises(InputError, match="each triple needs an object"):
         model.predict([0], [0], [1, 2])
     with pytest.raises(InputError, match="list of whole numbers"):
-        model.scores([0.5], [0])
+        model.objects([0.5], [0])

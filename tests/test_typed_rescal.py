@@ -132,10 +132,10 @@ def test_types_say_what_is_possible():
     assert induced.objects_.tolist() == [[False] * 3 + [True, True, False]]
     assert np.isfinite(given_types.predict([2], [0], [5])).all()
     assert induced.predict([2, 0], [0, 0], [3, 5]).tolist() == [-np.inf] * 2
-    assert np.isfinite(induced.scores([0], [0])).tolist() == induced.objects_.tolist()
+    assert np.isfinite(induced.objects([0], [0])).tolist() == induced.objects_.tolist()
     whole = TypedRESCAL(2, **how).fit([likes], types=np.zeros(6, int))
     plain = RESCAL(2, **how).fit([likes])
-    np.testing.assert_allclose(whole.scores([0], [0]), plain.scores([0], [0]), atol=1e-6)
+    np.testing.assert_allclose(whole.objects([0], [0]), plain.objects([0], [0]), atol=1e-6)
 
 
 def test_a_table_beside_tells_of_new_entities():
@@ -149,9 +149,9 @@ def test_a_table_beside_tells_of_new_entities():
     how = {"ridge_A": 0.1, "ridge_R": 0.1, "ridge_V": 0.1, "weight": 10.0, "tol": 1e-8}
     alone = TypedRESCAL(2, **how).fit([csr_array(X)], types=np.zeros(20, int))
     informed = TypedRESCAL(2, **how).fit([csr_array(X)], types=np.zeros(20, int), attributes=beside)
-    told = informed.scores([18], [0])[0]
+    told = informed.objects([18], [0])[0]
     assert told[kind == 1].min() > 0.4 > np.abs(told[kind == 0]).max()
-    assert np.abs(alone.scores([18], [0])).max() < 0.05
+    assert np.abs(alone.objects([18], [0])).max() < 0.05
     assert informed.attribute_factors_.shape == (2, 2)
 
 

@@ -163,10 +163,11 @@ def descend_triples(
     Raises
     ------
     InputError
-        If a number of the plan is out of range.
+        If a number of the plan, or ``threads``, is out of range.
     """
     plan.check()
-    descent = _Descent(form, start, plan, ends, rng, threads or cores())
+    threads = cores() if threads is None else check_int("threads", threads, low=1)
+    descent = _Descent(form, start, plan, ends, rng, threads)
     first = next(_batches(questions, plan.batch, rng))
     yield Sweep([x.copy() for x in descent.factors], descent.step(first, move=False) / len(first.answers))
     facts = sum(len(asked.answers) for asked in questions)
@@ -216,8 +217,9 @@ class _Descent:
         place[columns] = np.arange(len(columns))
         answers, count = place[asked.answers], np.diff(asked.starts).astype(np.float32)
         b = B if len(columns) == len(B) else B[columns]
-        a, R = A[asked.known], self.factors[self.first :]
-        q, pullback = self.form.query(a, asked.relations, R, backwards=asked.backwards)
+        kinds, r = np.unique(asked.relations, return_inverse=True)  # no other relation moves
+        a, R = A[asked.known], [self.factors[self.first][kinds], *self.factors[self.first + 1 :]]
+        q, pullback = self.form.query(a, r, R, backwards=asked.backwards)
         S = q @ b.T
         value = LOSSES[self.plan.loss](S, starts=asked.starts, answers=answers, weights=weights, threads=self.threads)
         db, dq = S.T @ q, S @ b
@@ -228,7 +230,7 @@ class _Descent:
         da, dR = pullback(dq)
         if self.plan.penalty != "DURA":
             value += self._penalise(a, count, da, self.form.blocks)
-            value += self._penalise_relations(R, asked.relations, count, dR)
+            value += self._penalise_relations(R, r, count, dR)
         if move:
             scale = np.float32(1 / len(answers))
             rows, da = _summed(asked.known, da)
@@ -238,7 +240,7 @@ class _Descent:
                 self._move(given, da * scale, rows)
             self._move(sought, db * scale, columns)
             for k, gradient in enumerate(dR, self.first):
-                self._move(k, gradient * scale, np.arange(len(gradient)))
+                self._move(k, gradient * scale, kinds if k == self.first else np.arange(len(gradient)))
         return value
 
     def _candidates(

@@ -36,7 +36,7 @@ class Facts:
     Raises
     ------
     InputError
-        If a number has no name, or a name is given twice.
+        If a number has no name, or a name is given twice or is no text.
 
     Examples
     --------
@@ -51,6 +51,12 @@ class Facts:
     skipped: int = 0
 
     def __post_init__(self) -> None:
+        for what in ("entities", "relations"):
+            names = list(getattr(self, what))
+            if not all(isinstance(name, str) for name in names):
+                other = next(name for name in names if not isinstance(name, str))
+                raise InputError(f"{what} are named by text; got {other!r}")
+            object.__setattr__(self, what, names)
         sizes = len(self.entities), len(self.relations), len(self.entities)
         object.__setattr__(self, "triples", checked_triples("triples", self.triples, sizes[0], sizes[1]))
         for what, names in (("entities", self.entities), ("relations", self.relations)):
@@ -84,6 +90,39 @@ def checked_triples(what: str, triples: ArrayLike, entities: int, relations: int
     return found
 
 
+def triples_by(
+    what: str,
+    facts: Facts | ArrayLike,
+    *,
+    names: tuple[list[str] | None, list[str] | None],
+    sizes: tuple[int, int],
+) -> NDArray[np.int64]:
+    """Give triples in the numbers of a model, which knows so many entities and relations, by these names or by none.
+
+    Raises
+    ------
+    InputError
+        If facts number their names in another way, or triples are malformed or out of range.
+    """
+    if not isinstance(facts, Facts):
+        return checked_triples(what, facts, *sizes)
+    if (facts.entities, facts.relations) != names:
+        raise InputError(f"{what} numbers its names in another way than the model; read it with the names of the model")
+    return facts.triples
+
+
+def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:
+    """Count facts that are among others.
+
+    Examples
+    --------
+    >>> shared(np.array([[0, 0, 1], [1, 0, 0]]), np.array([[1, 0, 0]]))
+    1
+    """
+    known = {tuple(row) for row in others.tolist()}
+    return sum(tuple(row) in known for row in facts.tolist())
+
+
 def facts_of(
     named: Iterable[Named],
     *,
@@ -105,9 +144,12 @@ def facts_of(
     Raises
     ------
     InputError
-        If a name is not known.
+        If a fact is not three names, or one is not known.
     """
     rows = [(f"fact {at}", fact) for at, fact in enumerate(named, 1)]
+    for where, fact in rows:
+        if len(fact) != 3 or not all(isinstance(name, str) for name in fact):
+            raise InputError(f"{where}: expected the names of subject, relation and object; got {fact!r}")
     return _numbered(rows, entities, relations, unknown)
 
 
@@ -123,7 +165,7 @@ def read_facts(
     Parameters
     ----------
     path : path
-        In UTF-8; blank lines are passed over.
+        In UTF-8; blank lines behind the first are passed over.
     entities, relations, unknown
         As in :func:`facts_of`.
 

@@ -30,7 +30,10 @@ def opened(folder: Path) -> Any:
 
     kind = read_meta(folder)["kind"]
     if kind == links_storage.KIND:
-        return links_storage.load_links(folder)
+        model = links_storage.load_links(folder)
+        if model.entities_ is None or model.relations_ is None:
+            raise InputError(f"{folder} knows entities by number, not by name; ask it from Python")
+        return model
     if kind == schema_storage.KIND:
         return schema_storage.load_schema_model(folder)
     raise InputError(f"{folder} is no model of relations but of the kind {kind!r}")

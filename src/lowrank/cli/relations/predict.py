@@ -43,8 +43,7 @@ def predict(
     pairs, or --subject and --object, which name the likeliest predicates.
     """
     asked = [name for name in (subject, relation, object_) if name is not None]
-    if (facts is not None) + (unseen is not None) + bool(asked) != 1:
-        raise InputError("give a file of facts, or parts of one to complete, or --unseen; one of the three")
+    _check_request(asked, facts, unseen, known=known, skip=unknown == "skip")
     found = opened(model)
     skipped = 0
     if is_tensor(found):
@@ -79,6 +78,15 @@ def similar(model: Model, predicate: Predicate, *, top: Top = 10, as_json: o.AsJ
         show.in_json({"predicate": predicate, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]})
     else:
         show.table([predicate, "cosine"], nearest)
+
+
+def _check_request(asked: list[str], facts: Path | None, unseen: Path | None, *, known: bool, skip: bool) -> None:
+    if (facts is not None) + (unseen is not None) + bool(asked) != 1:
+        raise InputError("give a file of facts, or parts of one to complete, or --unseen; one of the three")
+    if known and not asked:
+        raise InputError("--known is for a fact to complete; leave it out")
+    if skip and facts is None:
+        raise InputError("--unknown is for a file of facts; leave it out")
 
 
 def _completed(

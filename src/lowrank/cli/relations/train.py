@@ -121,6 +121,8 @@ def train(
         chosen |= {"relation_rank": relation_rank, "reciprocal": False if one_way else None, "candidates": candidates}
         chosen |= {"penalty": penalty and penalty.upper(), "strength": strength, "threads": threads}
         model, told = _tensor(facts, out, FORMS[method], rank, _given(chosen), validation, seed=seed, force=force)
+    if model.interrupted_ and not model.n_iter_:
+        raise interrupted()  # where it starts is no model; what --force would replace stays
     if not as_json:
         show.table([*told], [tuple(told.values())])
     model.save(out, overwrite=force)
@@ -156,6 +158,8 @@ def _tensor(
     held_out = None
     if validation is not None:
         held_out = read_facts(validation, entities=known.entities, relations=known.relations, unknown="skip")
+        if not len(held_out):
+            raise InputError(f"{validation} has no fact of entities and relations that are to be learned")
     model = KnowledgeTensor(form, rank, seed=seed, **options)
     model.fit(known, validation=None if held_out is None else held_out.triples)
     told: dict[str, Any] = {"entities": len(known.entities), "relations": len(known.relations)}

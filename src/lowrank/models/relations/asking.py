@@ -51,6 +51,7 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
         given = np.asarray(X)
         if given.ndim != 2 or given.shape[1] != 3 or given.dtype.kind not in "iu":
             raise InputError(f"facts must be whole numbers of shape (n, 3); got {given.dtype} of shape {given.shape}")
+        given = given.astype(np.int64)
         sizes = (int(given[:, [0, 2]].max(initial=-1)) + 1, int(given[:, 1].max(initial=-1)) + 1)
         triples = checked_triples("facts", given, *sizes)
     if not len(triples):

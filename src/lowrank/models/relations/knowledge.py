@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from lowrank.errors import check_choice, check_int
+from lowrank.errors import InputError, check_choice, check_int
 from lowrank.models.relations.asking import FORMS, learned_facts, questions, start_of
 from lowrank.models.relations.links import Links
 from lowrank.solvers.run import Fitted, run
 from lowrank.solvers.triples import Plan, descend_triples
-from lowrank.text.facts import Facts, checked_triples
+from lowrank.text.facts import Facts, triples_by
 
 if TYPE_CHECKING:
     import os
@@ -87,7 +87,7 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
 
     >>> pairs = [(s, o) for circle in ((0, 1, 2, 3), (4, 5, 6, 7)) for s in circle for o in circle if s != o]
     >>> told = [(s, 0, o) for s, o in pairs if (s, o) != (0, 3)]
-    >>> model = KnowledgeTensor(rank=4, seed=0).fit(np.array(told))
+    >>> model = KnowledgeTensor("ComplEx", 4, seed=0).fit(np.array(told))
     >>> scores = model.objects([0], [0])[0]
     >>> bool(scores[3] > scores[4:].max())
     True
@@ -95,7 +95,7 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
 
     def __init__(
         self,
-        form: Form = "ComplEx",
+        form: Form,
         rank: int = 100,
         *,
         relation_rank: int | None = None,
@@ -128,7 +128,7 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
         self.threads = threads
         self.watch = watch
 
-    def fit(self, X: Facts | ArrayLike, y: object = None, *, validation: ArrayLike | None = None) -> Self:
+    def fit(self, X: Facts | ArrayLike, y: object = None, *, validation: Facts | ArrayLike | None = None) -> Self:
         """Learn facts.
 
         Parameters
@@ -136,13 +136,13 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
         X : Facts or array of int of shape (n, 3)
             Subject, relation and object of each; what is listed twice counts once. Of an array, numbers go from 0 to
             the largest.
-        validation : array of int of shape (m, 3), optional
+        validation : Facts or array of int of shape (m, 3), optional
             Facts to predict while learning: those factors are kept that rank (at most 2,000 of) them best.
 
         Raises
         ------
         InputError
-            If there are no facts, they are malformed, or a parameter is out of range.
+            If there are no facts, or none to predict, they are malformed, or a parameter is out of range.
         """
         del y
         check_choice("form", self.form, FORMS)
@@ -163,7 +163,9 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
         self._form, ends = FORMS[self.form]
         measure = None
         if validation is not None:
-            held_out = checked_triples("validation", getattr(validation, "triples", validation), n, K)
+            held_out = triples_by("validation", validation, names=(self.entities_, self.relations_), sizes=(n, K))
+            if not len(held_out):
+                raise InputError("validation has no facts to predict; leave it out")
             measure = self._measure(held_out if len(held_out) <= WATCHED else rng.choice(held_out, WATCHED), held_out)
         solver = descend_triples(self._form, start, asked, plan, ends=ends, rng=rng, threads=self.threads)
         self._place(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch, measure=measure)))

@@ -9,8 +9,8 @@ import numpy as np
 
 from lowrank.errors import InputError
 from lowrank.metrics.ranking import MEMORY, Ranking, ranking
-from lowrank.models.relations.names import numbers_of
-from lowrank.text.facts import Facts, checked_triples
+from lowrank.models.relations.names import as_names, numbers_of
+from lowrank.text.facts import shared, triples_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from lowrank.bilinear import Bilinear
+    from lowrank.text.facts import Facts
 
     Names = Sequence[int] | Sequence[str] | Sequence[int | str] | NDArray[Any]
 
@@ -89,14 +90,19 @@ class Links:
         return self._triples(np.repeat(s, K), np.tile(np.arange(K), len(s)), np.repeat(o, K)).reshape(len(s), K)
 
     def evaluate(
-        self, test: Facts | ArrayLike, *, known: ArrayLike | None = None, relations: bool = False, memory: int = MEMORY
+        self,
+        test: Facts | ArrayLike,
+        *,
+        known: Facts | ArrayLike | None = None,
+        relations: bool = False,
+        memory: int = MEMORY,
     ) -> Ranking:
         """Rank the true ends of facts among all entities, those of other known facts left out.
 
         Parameters
         ----------
         test : Facts or array of int of shape (m, 3)
-        known : array of int of shape (f, 3), optional
+        known : Facts or array of int of shape (f, 3), optional
             What is known to be true besides the facts that were learned and those of ``test``.
         relations : bool
             Whether to rank relations between both ends, too.
@@ -108,15 +114,12 @@ class Links:
         InputError
             If triples are malformed or name what the model does not.
         """
-        n, K = len(self.object_factors_), self._relations_count()
-        if isinstance(test, Facts) and (test.entities, test.relations) != (self.entities_, self.relations_):
-            raise InputError(
-                "test numbers its names in another way than the model; read it with the names of the model"
-            )
-        facts = checked_triples("test", test.triples if isinstance(test, Facts) else test, n, K)
+        names, sizes = (self.entities_, self.relations_), (len(self.object_factors_), self._relations_count())
+        facts = triples_by("test", test, names=names, sizes=sizes)
         if seen := shared(facts, self.facts_):
             warnings.warn(f"{seen:,} of {len(facts):,} facts to predict were learned", SeenFactsWarning, stacklevel=2)
-        true = facts if known is None else np.concatenate([facts, checked_triples("known", known, n, K)])
+        more = [] if known is None else [triples_by("known", known, names=names, sizes=sizes)]
+        true = np.concatenate([facts, *more])
         return self._rank(facts, true, relations=relations, memory=memory)
 
     def _rank(
@@ -180,20 +183,9 @@ class Links:
 
 def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> NDArray[np.int64]:
     """Give the numbers of names, or of numbers if they are in range."""
-    by_name = names is not None and np.asarray(given).dtype.kind == "U"
+    array = as_names(given)
+    by_name = names is not None and array is not None and array.dtype.kind == "U"
     return numbers_of(what, given, known=np.array(names) if by_name else None, size=size)
-
-
-def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:
-    """Count facts that are among others.
-
-    Examples
-    --------
-    >>> shared(np.array([[0, 0, 1], [1, 0, 0]]), np.array([[1, 0, 0]]))
-    1
-    """
-    known = {tuple(row) for row in others.tolist()}
-    return sum(tuple(row) in known for row in facts.tolist())
 
 
 def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:

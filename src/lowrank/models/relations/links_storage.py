@@ -35,6 +35,7 @@ def save_links(model: KnowledgeTensor, path: str | os.PathLike[str], *, overwrit
     arrays = {f"factor_{k}": np.ascontiguousarray(x) for k, x in enumerate([*factors, *model.relation_factors_])}
     arrays["facts"] = np.ascontiguousarray(model.facts_)
     settings = {name: value for name, value in model.get_params().items() if name != "watch"}
+    settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
     with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
         (draft / "arrays.safetensors").write_bytes(save(arrays))
         names = {"entities": model.entities_, "relations": model.relations_}

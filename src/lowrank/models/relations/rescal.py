@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from lowrank.bilinear import Slices
 from lowrank.data import Entries
 from lowrank.errors import InputError, check_int
 from lowrank.solvers.rescal import rescal, rescal_start
@@ -125,40 +126,31 @@ class RESCAL(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn has no
         InputError
             If a number stands for nothing that was fitted, or the lengths differ.
         """
-        s, k = self._pairs(subjects, relations)
+        s, k = self._pairs("subject", subjects, relations)
         o = _numbers("objects", objects, len(self.entity_factors_))
         if len(o) != len(s):
             raise InputError(f"each triple needs an object; got {len(o)} objects for {len(s)} subjects")
-        return np.asarray((self._carried(s, k) * self.entity_factors_[o]).sum(axis=1))
+        queries, _ = Slices().query(self.entity_factors_[s], k, [self.relation_factors_])
+        return np.asarray((queries * self.entity_factors_[o]).sum(axis=1))
 
-    def scores(self, subjects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
-        """Give the scores of all objects for m pairs of subject and relation, shape (m, n).
+    def objects(self, subjects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
+        """Give the scores of all objects for m pairs of subject and relation, shape (m, n); refuse unknown numbers."""
+        return self._ask(*self._pairs("subject", subjects, relations), backwards=False)
 
-        Parameters
-        ----------
-        subjects, relations : array of int of shape (m,)
+    def subjects(self, objects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
+        """Give the scores of all subjects for m pairs of object and relation, shape (m, n); refuse unknown numbers."""
+        return self._ask(*self._pairs("object", objects, relations), backwards=True)
 
-        Raises
-        ------
-        InputError
-            As in :meth:`predict`.
-        """
-        return np.asarray(self._carried(*self._pairs(subjects, relations)) @ self.entity_factors_.T)
+    def _ask(self, known: NDArray[np.int64], k: NDArray[np.int64], *, backwards: bool) -> NDArray[np.float64]:
+        queries, _ = Slices().query(self.entity_factors_[known], k, [self.relation_factors_], backwards=backwards)
+        return np.asarray(queries @ self.entity_factors_.T)
 
-    def _pairs(self, subjects: ArrayLike, relations: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        s = _numbers("subjects", subjects, len(self.entity_factors_))
+    def _pairs(self, what: str, ends: ArrayLike, relations: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        known = _numbers(f"{what}s", ends, len(self.entity_factors_))
         k = _numbers("relations", relations, len(self.relation_factors_))
-        if len(s) != len(k):
-            raise InputError(f"each subject needs a relation; got {len(s)} subjects and {len(k)} relations")
-        return s, k
-
-    def _carried(self, s: NDArray[np.int64], k: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Give the vectors of subjects times the matrices of their relations, one product per relation."""
-        carried = np.empty((len(s), self.entity_factors_.shape[1]))
-        for relation in np.unique(k):
-            rows = k == relation
-            carried[rows] = self.entity_factors_[s[rows]] @ self.relation_factors_[relation]
-        return carried
+        if len(known) != len(k):
+            raise InputError(f"each {what} needs a relation; got {len(known)} {what}s and {len(k)} relations")
+        return known, k
 
 
 def _numbers(name: str, given: ArrayLike, size: int) -> NDArray[np.int64]:

@@ -137,13 +137,16 @@ class TypedRESCAL(RESCAL):
         possible = self.subjects_[k, np.asarray(subjects)] & self.objects_[k, np.asarray(objects)]
         return np.where(possible, scores, -np.inf)
 
-    def scores(self, subjects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
+    def objects(self, subjects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
         """Give the scores of all objects for m pairs of subject and relation, shape (m, n).
 
         Objects that the relation cannot have score minus infinity; the subject was asked for, and is taken as possible.
         """
-        scores = super().scores(subjects, relations)
-        return np.where(self.objects_[np.asarray(relations)], scores, -np.inf)
+        return np.where(self.objects_[np.asarray(relations)], super().objects(subjects, relations), -np.inf)
+
+    def subjects(self, objects: ArrayLike, relations: ArrayLike) -> NDArray[np.float64]:
+        """Give the scores of all subjects for m pairs of object and relation, shape (m, n), likewise."""
+        return np.where(self.subjects_[np.asarray(relations)], super().subjects(objects, relations), -np.inf)
 
 
 def _possible(slices: Sequence[Any], types: ArrayLike | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -3,28 +3,76 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
+from lowrank.datasets.attachment import attachment
+from lowrank.embedding import Embedding
+from lowrank.linalg import truncated_svd
 from lowrank.metrics.figures import Figure
 from lowrank.models.relations.attachment import TupleClassifier
+from lowrank.suites.relations.composition import WIDTH, neighbours_ppmi, treebank_tagger
+from lowrank.text.contexts import contexts
+from lowrank.text.corpus import Corpus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from lowrank.datasets.attachment import Attachment, Phrases, Words
-    from lowrank.embedding import Embedding
+    from lowrank.suites.store import Facts
     from lowrank.text.tagging import Tagger
 
 VERB, NOUN, PREPOSITION, LAST = range(4)
 MARKS = ("v", "n", "", "n")
+LENGTH = 200
+"""Of word vectors."""
 DENSE = 3.0
 """Length of a word vector among features that are 0 or 1; chosen with the constant on the validation part."""
+
+
+def evaluated(lemmas: Path | None, *, seed: int, root: Path | None = None) -> Facts:
+    """Tell phrases by the tensor, with and without vectors of words, and by its baselines.
+
+    Parameters
+    ----------
+    lemmas : Path, optional
+        The corpus that vectors are made from, of :func:`~lowrank.suites.relations.composition.lemmatized` text.
+    seed : int
+    root : path, optional
+
+    Returns
+    -------
+    dict
+        Under ``figures`` the name, value, interval and cases of each.
+    """
+    data, tagger = attachment(root=root), treebank_tagger(root)
+    figures = [*simple(data).values(), *back_off(data, tagger).values()]
+    known: dict[str, Embedding | None] = {"words alone": None}
+    if lemmas is not None:
+        known["with vectors"] = vectors(data, tagger, lemmas)
+    for name, words in known.items():
+        found = tensor(data, tagger, words, model=TupleClassifier(seed=seed)).values()
+        figures += [replace(figure, name=f"{figure.name}, {name}") for figure in found]
+    return {"figures": [figure.as_dict() for figure in figures]}
+
+
+def vectors(data: Attachment, tagger: Tagger, lemmas: Path) -> Embedding:
+    """Give the words of phrases vectors, by singular values of their PPMI."""
+    corpus = Corpus.open(lemmas)
+    index = corpus.vocabulary.index
+    plain = (plain_words(words, tagger) for part in data for words in part.words)
+    marked = {f"{word}/{mark}" for words in plain for word, mark in zip(words, MARKS, strict=True)}
+    needed = sorted(marked & {*index})
+    table = neighbours_ppmi(contexts(corpus, width=WIDTH), np.array([index[word] for word in needed]))
+    U, s, _ = truncated_svd(table, LENGTH, seed=0)
+    return Embedding(needed, (U * np.sqrt(s)).astype(np.float32))
 
 
 def plain_words(words: Words, tagger: Tagger) -> Words:

@@ -17,6 +17,7 @@ from scipy.sparse import coo_array, csr_array
 
 from lowrank.data import Entries
 from lowrank.datasets.place import folder
+from lowrank.datasets.transitive import ellipses, plausible_events
 from lowrank.embedding import unit_rows
 from lowrank.linalg import truncated_svd
 from lowrank.metrics.figures import Figure, rank_correlation, ratio
@@ -24,6 +25,7 @@ from lowrank.models.relations.composition import TransitiveVerbs
 from lowrank.models.topics.nmf import NMF
 from lowrank.text.clauses import Clause, clauses_of_tags, tagged_sentences
 from lowrank.text.contexts import contexts
+from lowrank.text.corpus import Corpus
 from lowrank.text.readers import read
 from lowrank.text.tagging import Tagger
 from lowrank.text.trees import read_tagged_trees, read_trees
@@ -31,11 +33,12 @@ from lowrank.text.trees import read_tagged_trees, read_trees
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from lowrank.datasets.transitive import Elliptical
-    from lowrank.text.corpus import Corpus
+    from lowrank.suites.store import Facts
     from lowrank.text.readers import Source
 
     Array = NDArray[np.float64]
@@ -55,6 +58,49 @@ def treebank_tagger(root: str | os.PathLike[str] | None = None) -> Tagger:
     web = read_trees(where / "ud-english-ewt" / "en_ewt-ud-train.conllu")
     penn = sorted((where / "ptb-sample-dependencies").glob("*.dp"))
     return Tagger().fit(chain(web, chain.from_iterable(map(read_tagged_trees, penn))))
+
+
+def on_text(text: Sequence[str], corpus: Path, *, seed: int, root: Path | None = None) -> Facts:
+    """Learn from a text, and measure plausibility and likeness by all models.
+
+    Parameters
+    ----------
+    text : sequence of str
+        Files, folders or globs.
+    corpus : Path
+        Where the lemmatized text is written, over what may be there.
+    seed : int
+    root : path, optional
+
+    Returns
+    -------
+    dict
+        Under ``figures`` the name, value, interval and cases of each; under ``participants`` means of the correlations
+        with each participant; the number of clauses.
+    """
+    tagger = treebank_tagger(root)
+    lemmas, clauses = lemma_corpus(text, corpus, tagger)
+    events, pairs = plausible_events(root=root), {name: ellipses(name, root=root) for name in ("ELLDIS", "ELLSIM")}
+    verbs = {event.verb for event in events[0]}
+    verbs |= {clause.verb for some in pairs.values() for pair in some for clause in pair[:2]}
+    meanings = Meanings(lemmas, clauses, verbs, seed=seed)
+    figures = [*plausibility(meanings, events, tagger).figures("PEP-3K"), supervised(meanings, events, tagger)]
+    people = {}
+    for name, some in pairs.items():
+        for whole in (False, True):
+            scores = alike(meanings, some, tagger, whole=whole)
+            label = f"{name}, ellipsis resolved" if whole else name
+            figures += scores.figures(label)
+            people[label] = by_participant(some, scores)
+    told = [figure.as_dict() for figure in figures]
+    return {"figures": told, "participants": people, "clauses": sum(clauses.values()), "kinds": len(clauses)}
+
+
+def lemma_corpus(text: Sequence[str], folder_: Path, tagger: Tagger) -> tuple[Corpus, Counter[Clause]]:
+    """Lemmatize a text into a corpus of words of at least 20 occurrences, and collect its clauses."""
+    clauses: Counter[Clause] = Counter()
+    documents = chain.from_iterable(lemmatized(source, tagger, clauses) for source in text)
+    return Corpus.build(documents, folder_, min_count=20, overwrite=True), clauses
 
 
 def lemmatized(source: Source, tagger: Tagger, clauses: Counter[Clause]) -> Iterator[list[list[str]]]:

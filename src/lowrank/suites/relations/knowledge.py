@@ -177,7 +177,7 @@ def published_rescal(*, seed: int, root: Root = None) -> Facts:
         model = RESCAL(100, tol=1e-3, seed=seed).fit(Entries(cells, np.ones(len(cells)), truth.shape))
         seconds.append(time.perf_counter() - began)
         every = np.indices((n, K)).reshape(2, -1)
-        scores = model.scores(*every).reshape(n, K, n)
+        scores = model.objects(*every).reshape(n, K, n)
         scaled = scores / np.linalg.norm(scores, axis=1, keepdims=True)
         areas.append(
             [precision_recall(truth.reshape(-1)[held], one.reshape(-1)[held]).trapezoid for one in (scores, scaled)]

@@ -129,7 +129,7 @@ def _small(store: Store, part: str, settings: Settings, root: Path | None) -> Fa
     seed, found = settings.seed, {}
     for name in knowledge.SMALL:
         keep = partial(_keep, store, f"{part}/{name}", {"seed": seed})
-        rows = [keep("frequencies", lambda name=name: knowledge.frequencies(name, root=root))]
+        rows = [keep("frequencies", partial(knowledge.frequencies, name, root=root))]
         for mode in (1, 2, 3):
             make = partial(knowledge.squares, name, mode, seed=seed, root=root)
             rows.append(keep(f"Tucker {mode} squares", make))
@@ -153,7 +153,7 @@ def _rescal(store: Store, part: str, settings: Settings, root: Path | None) -> F
     keep = partial(_keep, store, part, {"seed": settings.seed})
     return {
         "folds": keep("folds", partial(knowledge.published_rescal, seed=settings.seed, root=root)),
-        "typed": keep("typed", lambda: {"rows": typed.compared(seed=settings.seed, root=root)})["rows"],
+        "typed": keep("typed", partial(_rows, partial(typed.compared, seed=settings.seed, root=root)))["rows"],
     }
 
 
@@ -167,9 +167,9 @@ def _nyt(store: Store, part: str, settings: Settings, root: Path | None) -> Fact
             for loss in universal.LOSSES:
                 make = partial(universal.compared, split, seed=seed, features=[features], losses=[loss])
                 name = f"{seed} {features} {loss}"
-                rows += _keep(store, part, {"seed": seed}, name, lambda make=make: {"rows": make()})["rows"]
+                rows += _keep(store, part, {"seed": seed}, name, partial(_rows, make))["rows"]
         found[str(seed)] = rows
-    published = _keep(store, part, {}, "published", lambda: {"rows": universal.published(root=root)})["rows"]
+    published = _keep(store, part, {}, "published", partial(_rows, partial(universal.published, root=root)))["rows"]
     return {"models": found, "published": published}
 
 
@@ -186,7 +186,7 @@ def _freebase(store: Store, part: str, settings: Settings, root: Path | None) ->
             "ridges": [0.01],
             "weight_ridges": [0.001],
         }
-        rows += keep(features, lambda one=one: {"rows": universal.compared(split, **one, **how)})["rows"]
+        rows += keep(features, partial(_rows, partial(universal.compared, split, **one, **how)))["rows"]
     return [*rows, keep("F folded in", partial(universal.folded_in, split, **how))]
 
 
@@ -198,19 +198,17 @@ def _rules(store: Store, part: str, settings: Settings, root: Path | None) -> Fa
         for seed in seeds:
             name = f"planted {told:g} {seed}"
             make = partial(logic.on_planted, told=told, seed=seed)
-            rows = _keep(store, part, {"seed": seed}, name, lambda make=make: {"rows": make()})["rows"]
+            rows = _keep(store, part, {"seed": seed}, name, partial(_rows, make))["rows"]
             found["planted"].setdefault(f"{told:g}", []).append(rows)
     for seed in seeds:
         make = partial(logic.on_newswire, seed=seed, root=root)
-        rows = _keep(store, part, {"seed": seed}, f"newswire {seed}", lambda make=make: {"rows": make()})["rows"]
+        rows = _keep(store, part, {"seed": seed}, f"newswire {seed}", partial(_rows, make))["rows"]
         found["newswire"][str(seed)] = rows
     found["freebase"] = {}
     for told in (0.0, 0.1, 1.0):
         make = partial(logic.on_freebase, told=told, seed=settings.seed, root=root)
         name = f"FB15k-237 {told:g}"
-        found["freebase"][f"{told:g}"] = _keep(
-            store, part, {"seed": settings.seed}, name, lambda make=make: {"rows": make()}
-        )["rows"]
+        found["freebase"][f"{told:g}"] = _keep(store, part, {"seed": settings.seed}, name, partial(_rows, make))["rows"]
     return found
 
 
@@ -226,14 +224,25 @@ def _composition(store: Store, part: str, settings: Settings, root: Path | None,
 
 def _attachment(store: Store, part: str, settings: Settings, root: Path | None, *, text: tuple[str, ...]) -> Facts:
     from lowrank.suites.relations.attachment import evaluated
+    from lowrank.suites.relations.composition import lemma_corpus, treebank_tagger
     from lowrank.suites.store import stamp
 
     made_of = {"seed": settings.seed, "text": [stamp(one) for one in text]}
-    folder = store.folder / "lemmas" if text else None
-    return store.keep(part, made_of, lambda _: evaluated(folder, seed=settings.seed, root=root))
+    folder = store.folder / "lemmas"
+
+    def make(_: Path | None) -> Facts:
+        if text and not folder.exists():
+            lemma_corpus(text, folder, treebank_tagger(root))
+        return evaluated(folder if text else None, seed=settings.seed, root=root)
+
+    return store.keep(part, made_of, make)
 
 
 def _keep(store: Store, folder: str, made_of: Facts, name: str, make: Callable[[], Facts]) -> Facts:
     """Keep a stage of a part."""
     (store.folder / folder).mkdir(parents=True, exist_ok=True)
     return store.keep(f"{folder}/{name}", made_of, lambda _: make())
+
+
+def _rows(make: Callable[[], list[Facts]]) -> Facts:
+    return {"rows": make()}
