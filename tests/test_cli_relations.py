@@ -1,5 +1,6 @@
 """``lowrank relations``: facts in files, models in folders, rules."""
 
+import itertools
 import json
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from lowrank.cli import app
+from lowrank.models.relations.knowledge import KnowledgeTensor
+from lowrank.solvers.triples import descend_triples
 
 
 def run(*arguments, code=0):
@@ -92,6 +95,44 @@ def test_bad_triples(triples):
     )
 
 
+def test_what_names_nothing_that_is_known(triples):
+    """A validation part to skip, a model without names, options for something else that is asked."""
+    train, out = triples / "train.tsv", triples / "model"
+    other = written(triples / "other.tsv", [("Oslo", "in", "Norway")])
+    quick = ["--rank", 2, "--epochs", 2]
+    assert "no fact of entities" in refused("train", train, "--out", out, *quick, "--validation", other)
+    assert not out.exists()
+    run("train", train, "--out", out, *quick)
+    assert "--known is for a fact to complete" in refused("predict", out, train, "--known")
+    town = ["--subject", "town0", "--relation", "lies_in"]
+    assert "--unknown is for a file" in refused("predict", out, *town, "--unknown", "skip")
+    KnowledgeTensor(2, form="CP", max_iter=1, seed=0).fit(np.array([[0, 0, 1], [2, 0, 1]])).save(triples / "nameless")
+    for verb in ("evaluate", "predict"):
+        assert "by number, not by name" in refused(verb, triples / "nameless", train)
+
+
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_interrupted(triples, monkeypatch, epochs):
+    """Ctrl-C keeps the last epoch; before the first has ended it keeps the model that was there."""
+    train, out = triples / "train.tsv", triples / "model"
+    run("train", train, "--out", out, "--rank", 2, "--epochs", 3, "--seed", 1)
+    before = (out / "arrays.safetensors").read_bytes()
+    sweeps = descend_triples
+
+    def interrupted(*arguments, **options):
+        yield from itertools.islice(sweeps(*arguments, **options), epochs + 1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lowrank.models.relations.knowledge.descend_triples", interrupted)
+    told = run("train", train, "--out", out, "--rank", 2, "--force", "--json", code=130)
+    if epochs:
+        assert "kept what was reached" in told
+        assert json.loads(told[: told.rindex("}") + 1])["epochs"] == epochs
+    else:
+        assert "nothing was written" in told
+    assert ((out / "arrays.safetensors").read_bytes() == before) == (epochs == 0)
+
+
 @pytest.fixture
 def schema(tmp_path):
     """People who lead firms, and work for them; towns that lie in lands."""
@@ -131,6 +172,7 @@ def test_rules(schema):
     rules.write_text('# who leads is employed\n", head of"(x, y) => employs(y, x)\n')
     assert "employs(y, x)" in run("rules", "check", rules)
     assert "line 2, column" in refused("rules", "check", rules, "--facts", facts)
+    assert "--add is for --facts" in refused("rules", "check", rules, "--add", "employs")
     tried = json.loads(run("rules", "check", rules, "--facts", facts, "--add", "employs", "--json"))["rules"]
     assert (tried[0]["line"], tried[0]["premises"], tried[0]["right"]) == (2, 29, 0)
     mined = run("rules", "mine", facts, "--confidence", 0.9)

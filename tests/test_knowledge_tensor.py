@@ -2,14 +2,17 @@
 
 import itertools
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 from lowrank import InputError, kernels
 from lowrank.bilinear import Complex, Core, Diagonal, Slices
+from lowrank.kernels.loops.triples import exponential, largest, logarithm_1p
 from lowrank.models.relations.asking import FORMS, EmptyRelationWarning, learned_facts, questions, start_of
 from lowrank.models.relations.completing import complete
 from lowrank.models.relations.knowledge import KnowledgeTensor
@@ -67,6 +70,21 @@ def test_logistic_rows(seed, threads):
     )
     assert found == pytest.approx(value, rel=1e-5)
     np.testing.assert_allclose(S, derivatives, atol=1e-5)
+
+
+def test_functions_in_single_precision():
+    """As those of numpy in double precision, within what they promise; rounding of the result comes on top."""
+    x = np.linspace(-87, 87.9, 5001).astype(np.float32)
+    exact = np.exp(x.astype(float))
+    found = np.array([exponential(one) for one in x])
+    assert (np.abs(found - exact) <= 2e-7 * (1 + np.abs(x)) * exact).all()
+    assert 0 < exponential(np.float32(-1e30)) < 1.2e-38
+    x = np.linspace(0, 1, 5001).astype(np.float32)
+    found = np.array([logarithm_1p(one) for one in x])
+    np.testing.assert_allclose(found, np.log1p(x.astype(float)), rtol=1e-7, atol=1.5e-7)
+    rows = np.random.default_rng(0).normal(-5, 3, (9, 17)).astype(np.float32)
+    assert [largest(row) for row in rows] == rows.max(axis=1).tolist()
+    assert largest(rows[0, :1]) == rows[0, 0]
 
 
 def test_far_scores_stay_finite():
@@ -231,22 +249,46 @@ def test_questions_share_a_row_of_scores():
         assert len(some.answers) == some.starts[-1]
 
 
-def test_sampled_candidates_are_right_in_expectation():
-    """The mean of objectives over samples is that of all candidates for the logistic loss, which is a plain sum."""
+@pytest.mark.parametrize(("form", "others"), [("ComplEx", 36), ("RESCAL", 36), ("CP", 38), ("Tucker3", 38)])
+@pytest.mark.parametrize("backwards", [False, True])
+def test_sampled_candidates_are_right_in_expectation(form, others, backwards):
+    """The mean of objectives over samples is that of all candidates for the logistic loss, which is a plain sum.
+
+    Known ends are named, too, where both ends share a factor; as many as all ``others`` are no sample.
+    """
     rng = np.random.default_rng(0)
-    start = [300 * x for x in start_of("ComplEx", 40, 2, rank=3, relation_rank=None, rng=rng)]
-    part = [questions_of(np.array([[0, 0, 1], [2, 1, 3]]))]
+    kind, ends = FORMS[form]
+    start = [300 * x for x in start_of(form, 40, 2, rank=3, relation_rank=None, rng=rng)]
+    part = [questions_of(np.array([[0, 0, 1], [2, 1, 3]]), backwards=backwards)]
 
     def objective(candidates, seed):
-        plan = Plan("logistic", "N3", 0.0, 0.1, 9, candidates)
+        plan = Plan("logistic", "N3", 0.1, 0.1, 9, candidates)
         draws = np.random.default_rng(seed)
-        return next(descend_triples(Complex(), start, part, plan, ends=(0, 0), rng=draws, threads=1)).objective
+        return next(descend_triples(kind, start, part, plan, ends=ends, rng=draws, threads=1)).objective
 
     whole = objective(None, 0)
     drawn = np.array([objective(5, seed) for seed in range(300)])
     assert abs(drawn.mean() - whole) < 4 * drawn.std() / np.sqrt(300)
     assert drawn.std() > 0
-    assert objective(36, 0) == whole
+    assert objective(others - 1, 0) != whole
+    assert objective(others, 0) == objective(others + 9, 0) == whole
+
+
+def test_a_step_holds_no_more_relations_than_it_asks_for():
+    """Of many matrices only those of the batch are worked on; what is left is the copy that is given."""
+    rng = np.random.default_rng(0)
+    start = start_of("RESCAL", 9, 2000, rank=16, relation_rank=None, rng=rng)
+    part = [questions_of(np.array([[0, 7, 1], [2, 7, 3], [4, 1999, 5]]))]
+    solver = descend_triples(Slices(), start, part, Plan(batch=2), ends=(0, 0), rng=rng, threads=1)
+    next(solver)
+    next(solver)
+    tracemalloc.start()
+    found = next(solver).factors
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.5 * sum(x.nbytes for x in found)
+    moved = (found[1] != start[1]).any(axis=(1, 2))
+    assert np.flatnonzero(moved).tolist() == [7, 1999]
 
 
 def planted(n=40, K=4, rank=3, seed=0):
@@ -264,7 +306,9 @@ def test_planted_facts_are_found(form):
     """Held-out facts of a low-rank tensor rank far above chance, by every form that can hold them."""
     train, test = planted()
     penalty = "N3" if form in {"CP", "ComplEx", "DistMult"} else "DURA"
-    model = KnowledgeTensor(form, 10, strength=0.01, penalty=penalty, step=0.2, max_iter=40, seed=0).fit(train)
+    model = KnowledgeTensor(10, form=form, strength=0.01, penalty=penalty, step=0.2, batch=24, max_iter=40, seed=0).fit(
+        train
+    )
     found = model.evaluate(test, relations=True)
     chance = np.mean(1 / np.arange(1, 38))
     assert found.mean_reciprocal_rank > (2 if form == "DistMult" else 4) * chance
@@ -276,28 +320,64 @@ def test_planted_facts_are_found(form):
 def test_a_triple_has_one_score(form):
     """Whichever side is asked for, the score is the same; with reciprocals, two scores and their mean."""
     train, _ = planted()
-    one = KnowledgeTensor(form, 4, reciprocal=False, max_iter=2, seed=0).fit(train)
+    one = KnowledgeTensor(4, form=form, reciprocal=False, max_iter=2, seed=0).fit(train)
     s, r, o = train[:9].T
     places = np.arange(9)
     by_object, by_subject = one.objects(s, r)[places, o], one.subjects(o, r)[places, s]
     np.testing.assert_allclose(by_object, one.predict(s, r, o), rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(by_subject, by_object, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(one.relations(s, o)[places, r], by_object, rtol=1e-4, atol=1e-5)
-    two = KnowledgeTensor(form, 4, max_iter=2, seed=0).fit(train)
+    two = KnowledgeTensor(4, form=form, max_iter=2, seed=0).fit(train)
     mean = (two.objects(s, r)[places, o] + two.subjects(o, r)[places, s]) / 2
     np.testing.assert_allclose(two.predict(s, r, o), mean, rtol=1e-4, atol=1e-5)
 
 
 def test_same_seed_same_bits():
     train, _ = planted()
-    first, second = (KnowledgeTensor("ComplEx", rank=4, max_iter=3, seed=1, threads=2).fit(train) for _ in range(2))
+    first, second = (KnowledgeTensor(4, form="ComplEx", max_iter=3, seed=1, threads=2).fit(train) for _ in range(2))
     np.testing.assert_array_equal(first.subject_factors_, second.subject_factors_)
+    again = clone(first)
+    assert again.get_params() == first.get_params()
+    np.testing.assert_array_equal(again.fit(train).subject_factors_, first.subject_factors_)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.uint64, list])
+def test_facts_are_whole_numbers_of_any_kind(kind):
+    first, second = (
+        KnowledgeTensor(2, form="CP", max_iter=2, seed=0).fit(facts)
+        for facts in (FACTS, FACTS.tolist() if kind is list else np.asfortranarray(FACTS.astype(kind)))
+    )
+    np.testing.assert_array_equal(first.object_factors_, second.object_factors_)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("facts", [[[0, 0, 1]], [[0, 0, 0], [1, 0, 1]]])
+def test_the_fewest_facts(form, facts):
+    """One fact, or two loops, of one relation and two entities; every batch names all candidates."""
+    model = KnowledgeTensor(5, form=form, strength=0.0, candidates=1, max_iter=9, seed=0).fit(facts)
+    assert np.isfinite(model.objects([0, 1], [0, 0])).all()
+    told = facts[0][2]
+    assert complete(model, subject=0, relation=0, known=True)[0].name == told
+    assert complete(model, subject=0, relation=0) == [
+        one for one in complete(model, subject=0, relation=0, known=True) if one.name != told
+    ]
+
+
+def test_interrupted_fits_keep_the_last_epoch():
+    def stop(result):
+        if result.n_iter == 2:
+            raise KeyboardInterrupt
+
+    stopped = KnowledgeTensor(3, form="ComplEx", seed=0, watch=stop).fit(FACTS)
+    whole = KnowledgeTensor(3, form="ComplEx", seed=0, max_iter=2).fit(FACTS)
+    assert (stopped.interrupted_, stopped.n_iter_) == (True, 2)
+    np.testing.assert_array_equal(stopped.subject_factors_, whole.subject_factors_)
 
 
 def test_the_best_epoch_is_kept():
     """With a validation part, the factors are those of the epoch that ranked it best."""
     train, test = planted()
-    model = KnowledgeTensor("ComplEx", rank=8, strength=0.0, step=0.5, max_iter=60, seed=0).fit(train, validation=test)
+    model = KnowledgeTensor(8, form="ComplEx", strength=0.0, step=0.5, max_iter=60, seed=0).fit(train, validation=test)
     found = model.evaluate(test).mean_reciprocal_rank
     assert found == pytest.approx(-min(model.result_.measured))
     assert model.n_iter_ < 60
@@ -311,7 +391,7 @@ def named():
 
 @pytest.mark.parametrize("form", ["ComplEx", "Tucker3"])
 def test_saved_and_read_again(form, tmp_path):
-    model = KnowledgeTensor(form, 4, seed=0, max_iter=5, relation_rank=2).fit(named())
+    model = KnowledgeTensor(4, form=form, seed=0, max_iter=5, relation_rank=2).fit(named())
     model.save(tmp_path / "model")
     again = load_links(tmp_path / "model")
     np.testing.assert_array_equal(again.objects(["Oslo"], ["in"]), model.objects(["Oslo"], ["in"]))
@@ -325,8 +405,57 @@ def test_saved_and_read_again(form, tmp_path):
         load_links(tmp_path / "model")
 
 
+def test_settings_that_numpy_counted_are_saved(tmp_path):
+    settings_ = {"rank": np.int64(2), "seed": np.int32(0), "strength": np.float32(0.5), "reciprocal": np.False_}
+    model = KnowledgeTensor(form="CP", **settings_, max_iter=1).fit(FACTS)
+    model.save(tmp_path / "model")
+    assert load_links(tmp_path / "model").get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("kind", [list, np.array, lambda names: np.array(names, object)])
+def test_names_may_stand_in_any_array(kind):
+    model = KnowledgeTensor(2, form="CP", seed=0, max_iter=1).fit(named())
+    at = model.number_of("entity", "Rome")
+    np.testing.assert_array_equal(model.objects(kind(["Rome"]), kind(["in"])), model.objects([at], [0]))
+    assert model.predict([], [], []).shape == (0,)
+    with pytest.raises(InputError, match="no relation 'on'"):
+        model.objects(kind(["Rome"]), kind(["on"]))
+
+
+def test_facts_are_named_by_text(tmp_path):
+    """Numbers as names would be taken for numbers of entities."""
+    facts = Facts(np.array([[0, 0, 1]]), np.array(["1", "0"]), ("7",))
+    assert (facts.entities, facts.relations) == (["1", "0"], ["7"])
+    model = KnowledgeTensor(2, form="CP", seed=0, max_iter=1).fit(facts)
+    model.save(tmp_path / "model")
+    again = load_links(tmp_path / "model")
+    np.testing.assert_array_equal(again.objects(["1"], ["7"]), again.objects([0], [0]))
+    with pytest.raises(InputError, match="entities are named by text; got 10"):
+        Facts(np.array([[0, 0, 1]]), [10, 20], ["r"])
+    for wrong in ((10, "r", "x"), ("x", "r")):
+        with pytest.raises(InputError, match="fact 1: expected the names"):
+            facts_of([wrong])
+
+
+def test_other_facts_share_the_numbers_of_the_model():
+    """Whether to choose an epoch by, or known to be true; none to choose by are refused."""
+    facts, other = named(), facts_of([("Oslo", "in", "Italy")])
+    alike = facts_of([("Rome", "near", "Turin")], entities=facts.entities, relations=facts.relations)
+    model = KnowledgeTensor(2, form="CP", seed=0, max_iter=2)
+    first = model.fit(facts, validation=alike).result_.measured
+    assert first == model.fit(facts, validation=alike.triples).result_.measured
+    ranks = model.evaluate(alike, known=facts).ranks
+    np.testing.assert_array_equal(ranks, model.evaluate(alike.triples, known=facts.triples).ranks)
+    with pytest.raises(InputError, match="validation numbers its names in another way"):
+        model.fit(facts, validation=other)
+    with pytest.raises(InputError, match="known numbers its names in another way"):
+        model.evaluate(alike, known=other)
+    with pytest.raises(InputError, match="validation has no facts"):
+        model.fit(facts, validation=facts.triples[:0])
+
+
 def test_completion_by_names():
-    model = KnowledgeTensor("ComplEx", 4, seed=0).fit(named())
+    model = KnowledgeTensor(4, form="ComplEx", seed=0).fit(named())
     every = complete(model, subject="Oslo", relation="in", k=99, known=True)
     assert (every[0].name, len(every)) == ("Norway", 6)
     assert [one.score for one in every] == sorted((one.score for one in every), reverse=True)
@@ -342,7 +471,7 @@ def test_completion_by_names():
 
 def test_learned_facts_among_those_to_predict():
     facts = named()
-    model = KnowledgeTensor("ComplEx", rank=2, seed=0, max_iter=2).fit(facts)
+    model = KnowledgeTensor(2, form="ComplEx", seed=0, max_iter=2).fit(facts)
     with pytest.warns(SeenFactsWarning, match="2 of 2"):
         model.evaluate(facts.triples[:2])
     with pytest.warns(SeenFactsWarning):
@@ -372,6 +501,8 @@ def test_read_facts(tmp_path):
     path.write_text("a\tr\tb\nb\t\tc\n")
     with pytest.raises(InputError, match=r"line 2: expected"):
         read_facts(path)
+    path.write_bytes('\ufeff1\t2\t"3\r\n\r\n"3\t2\t1"\r\n'.encode())
+    assert read_facts(path).entities == ['"3', "1", '1"']
     with pytest.raises(InputError, match="given twice"):
         Facts(np.zeros((0, 3), int), ["a", "a"], [])
 
@@ -387,6 +518,7 @@ def test_read_facts(tmp_path):
         ({"step": 0.0}, FACTS, "step"),
         ({"batch": 0}, FACTS, "batch"),
         ({"candidates": 0}, FACTS, "candidates"),
+        ({"threads": 0}, FACTS, "threads"),
         ({}, np.zeros((0, 3), int), "no facts"),
         ({}, FACTS[:, :2], "shape"),
         ({}, FACTS.astype(float), "whole numbers"),

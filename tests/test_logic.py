@@ -21,6 +21,7 @@ from lowrank.models.relations.grounding import Groundings, Unlisted
 from lowrank.models.relations.log_odds import PairForm
 from lowrank.models.relations.logic import InjectedLogic
 from lowrank.models.relations.mining import mine_rules
+from lowrank.models.relations.trying import tried
 from lowrank.models.relations.universal import UniversalSchema
 from lowrank.solvers.questions import Ridges, descend_questions
 from lowrank.suites.relations.logic import AsPublished, freebase, newswire, planted, regimes
@@ -287,6 +288,18 @@ def test_chaining_derives_what_follows(texts):
         )
 
 
+def test_either_order_of_a_pair_may_bind():
+    """A premise that holds by the second of two atoms is found where only its pair has a row."""
+    schema = schema_of([("f", "e", "b"), ("g", "h", "a"), ("h", "g", "c"), ("s", "s", "a")], predicates="abc")
+    for text in ("(a(x, y) | b(y, x)) => c(y, x)", "!a(x, y) => c(y, x)"):
+        rule = parse_rule(text)
+        rows, columns = chain(schema, [rule]).nonzero()
+        found = {(*schema.pairs[r], schema.predicates[c]) for r, c in zip(rows, columns, strict=True)}
+        assert found == slow_chain(schema, [rule])
+    assert ("f", "e", "c") in found
+    assert tried(schema, parse_rule("(a(x, y) | b(y, x)) => c(y, x)")) == (3, 1)
+
+
 def test_uncertain_facts():
     """What follows is as likely as the likeliest premise; one below the threshold says nothing."""
     schema = schema_of([(f"e{i}", "f", "a") for i in range(4)], predicates="abcd")
@@ -403,6 +416,23 @@ def test_pairs_and_columns_say_the_same(zero, fitted):
         fitted["joint"].predict([zero.schema.pairs[0]], [])
 
 
+def test_a_second_fit_forgets_the_first(base, zero):
+    """What one regime fitted says nothing in another."""
+    model = InjectedLogic(zero.rules, model=clone(base).set_params(max_iter=2))
+    for regime in ("post", "inference", "joint", "mf", "post"):
+        fresh = InjectedLogic(zero.rules, regime=regime, model=model.model).fit(zero.schema)
+        model.set_params(regime=regime).fit(zero.schema)
+        assert set(vars(model)) == set(vars(fresh))
+        np.testing.assert_array_equal(model.column_probabilities([0, 1]), fresh.column_probabilities([0, 1]))
+
+
+def test_reversed_pairs_are_added_where_rules_need_them():
+    """For a rule that swaps two variables, not for one about an entity and itself."""
+    schema = schema_of([("e", "f", "a"), ("e", "e", "b"), ("f", "f", "b"), ("f", "f", "a")])
+    for text, pairs in (("b(x, x) => a(x, x)", 3), ("a(x, y) => b(x, y)", 3), ("a(x, y) => b(y, x)", 4)):
+        assert len(InjectedLogic([parse_rule(text)], regime="inference").fit(schema).schema_.pairs) == pairs
+
+
 def test_same_seed_same_bits(base, zero):
     """Two fits do not differ, and estimators can be cloned."""
     model = InjectedLogic(zero.rules, model=clone(base).set_params(max_iter=3))
@@ -418,6 +448,8 @@ def test_same_seed_same_bits(base, zero):
         ({"rules": [parse_rule("pattern0.0(x, y) => relaton0(x, y)")]}, r"rule, line 1, column 21: .* 'relaton0'; did"),
         ({"drawn": -1}, "drawn must be a whole number"),
         ({"threshold": 0}, "threshold must be a finite number greater than 0"),
+        ({"threshold": 1.5}, "threshold is a probability of at most 1"),
+        ({"rules": ["a(x, y) => b(x, y)"]}, "rules are read by parse_rule or read_rules; got 'a"),
     ],
 )
 def test_bad_input(zero, how, fault):
@@ -444,6 +476,12 @@ def test_planted_rules_hold_as_often_as_asked():
     zero = planted_schema(400, relations=3, told=0.0, seed=0)
     assert not zero.schema.cells[:, [zero.schema.column(name) for name in zero.relations]].nnz
     assert not made.schema.cells[made.held][:, [made.schema.column(name) for name in made.relations]].nnz
+
+
+def test_there_must_be_something_to_plant():
+    """So few pairs that no pattern is found are refused."""
+    with pytest.raises(InputError, match="no fact would be told"):
+        planted_schema(40, relations=1, patterns=1, recall=0.001, seed=0)
 
 
 def test_mined_rules_are_counted():

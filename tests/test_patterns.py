@@ -48,6 +48,24 @@ def test_mentions_may_be_given(goldman):
     assert mentions(goldman, key="Link") == []
 
 
+def test_hyphens_are_within_names(tmp_path):
+    """One between two words of a name is part of it; one beside the name is not."""
+    rows = ["1 - - PUNCT _ _ 2 punct _ _", "2 Al Al PROPN _ _ 4 compound _ _", "3 - - PUNCT _ _ 2 punct _ _"]
+    rows += ["4 Qaeda Qaeda PROPN _ _ 0 root _ _", "5 - - PUNCT _ _ 4 punct _ _", "6 - - PROPN _ _ 4 flat _ _"]
+    path = tmp_path / "hyphens.conllu"
+    path.write_text("\n".join(rows).replace(" ", "\t") + "\n", encoding="utf-8")
+    assert [(m.name, m.first, m.last) for tree in read_trees(path) for m in mentions(tree)] == [("Al - Qaeda", 1, 3)]
+
+
+def test_forms_stand_for_lemmas_that_are_not_told(tmp_path):
+    """Paths of a treebank without lemmas differ where its words do."""
+    path = tmp_path / "bare.conllu"
+    bare = [line.split() for line in GOLDMAN.strip().splitlines()]
+    path.write_text("\n".join("\t".join([*row[:2], "_", *row[3:]]) for row in bare) + "\n", encoding="utf-8")
+    told = [predicate for tree in read_trees(path) for *_, predicate in patterns(tree, longest_gap=0)]
+    assert told[:2] == ["path#->appos->president->nmod:of->", "path#<-nsubj<-criticized->obj->"]
+
+
 def test_a_worked_sentence(goldman):
     """Paths climb and descend, words of case stand with the relation, words between are told if they are few."""
     told = list(patterns(goldman, longest_gap=3))

@@ -78,6 +78,8 @@ def test_trees_and_only_trees_are_taken(tmp_path_factory, heads):
         (SENTENCE + "1\tw\n", "line 8 must have 10 columns between tabs; got 2"),
         (SENTENCE + words([0, 0]).replace("2\tw2", "4\tw2"), "line 9 should be word 2; it says '4'"),
         (SENTENCE + words([3, 0]), "line 8: a head must be a number from 0 to 2; got '3'"),
+        (words([0, 1]).replace("2\tw2", "-2\tw2"), "line 2 should be word 2; it says '-2'"),
+        (words([0, 1]).replace("2\tw2", "2.\tw2"), "line 2 should be word 2; it says '2.'"),
         (words(["_"]), "got '_'"),
         (words([0, -1]), "got '-1'"),
         (words([0, 3, 2]), "word 2 is below itself"),

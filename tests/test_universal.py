@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array, csr_matrix
 
 from lowrank.errors import InputError
 from lowrank.metrics.judged import average_precision
@@ -89,6 +90,17 @@ def test_schemas_refuse_what_does_not_fit(tmp_path):
             lookup()
     with pytest.raises(InputError, match="named twice"):
         Schema([("a", "b"), ("a", "b")], ["p"], schema.cells[[0, 0]])
+
+
+@pytest.mark.parametrize("change", ["twos", "bool", "matrix", "falling"])
+def test_cells_are_ones_in_order(change):
+    """Cells that would be counted twice, or not, are refused; they would be wrong everywhere."""
+    schema = random_schema(np.random.default_rng(0))
+    cells = schema.cells
+    falling = csr_array((cells.data, cells.indices[::-1], cells.indptr), shape=cells.shape)
+    changed = {"twos": cells * 2, "bool": cells.astype(bool), "matrix": csr_matrix(cells), "falling": falling}[change]
+    with pytest.raises(InputError, match="cells must be"):
+        Schema(schema.pairs, schema.predicates, changed)
 
 
 @pytest.mark.parametrize("features", EVERY)
@@ -272,6 +284,16 @@ def test_new_vectors_are_optimal():
         assert (cost(1e-3 * way) - cost(-1e-3 * way)) / 2e-3 == pytest.approx(0, abs=1e-4)
 
 
+def test_what_holds_of_all_pairs_says_nothing_to_comparisons():
+    """Compared with no other cell, a predicate of every pair moves no new vector, as it moves none in training."""
+    schema, _ = planted(np.random.default_rng(6))
+    whole = schema_of([*schema.triples(), *((s, o, "all") for s, o in schema.pairs)])
+    model = UniversalSchema(6, features="F", loss="bpr", batch=128, max_iter=5, seed=0).fit(whole)
+    facts = [("new", "pair", "p1"), ("new", "pair", "p2")]
+    plain, more = (model.predict_unseen(schema_of(told)) for told in (facts, [*facts, ("new", "pair", "all")]))
+    np.testing.assert_allclose(plain, more, atol=1e-6)
+
+
 def test_new_pairs_may_say_what_the_model_does_not_know():
     """Unknown predicates say nothing, unknown entities have no kind; a schema of unknown predicates is refused."""
     schema = random_schema(np.random.default_rng(8))
@@ -370,3 +392,26 @@ def test_there_must_be_something_to_learn():
         model.log_odds([[0, 2]])
     with pytest.raises(InputError, match="one predicate for each pair"):
         model.predict([("a", "b")], ["p", "q"])
+    for columns in ([2], [-1], [0.5], [True], 0):
+        with pytest.raises(InputError, match="columns are whole numbers"):
+            model.column_log_odds(columns)
+
+
+def test_many_cells_are_told_part_by_part(monkeypatch):
+    """Log-odds of cells do not depend on how many are looked at together."""
+    schema = random_schema(np.random.default_rng(12))
+    model = UniversalSchema(3, features="NFE", max_iter=5, seed=0).fit(schema)
+    cells = np.argwhere(np.ones(schema.cells.shape))
+    whole = model.log_odds(cells)
+    monkeypatch.setattr("lowrank.models.relations.log_odds.CELLS", 7)
+    np.testing.assert_array_equal(model.log_odds(cells), whole)
+
+
+def test_more_than_fits_is_refused(monkeypatch):
+    """Dense answers that the memory would not hold are refused before they are made."""
+    schema = random_schema(np.random.default_rng(12))
+    model = UniversalSchema(3, max_iter=2, seed=0).fit(schema)
+    monkeypatch.setattr("lowrank.resources.free_memory", lambda: 100.0)
+    for ask in (lambda: model.column_log_odds([0, 1, 2]), lambda: model.predict_unseen(schema)):
+        with pytest.raises(InputError, match="ask about fewer at a time"):
+            ask()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -61,7 +62,7 @@ class Facts:
         object.__setattr__(self, "triples", checked_triples("triples", self.triples, sizes[0], sizes[1]))
         for what, names in (("entities", self.entities), ("relations", self.relations)):
             if len(set(names)) < len(names):
-                twice = next(name for at, name in enumerate(names) if name in names[:at])
+                twice = next(name for name, count in Counter(names).items() if count > 1)
                 raise InputError(f"{what} must be different names; {twice!r} is given twice")
 
     def __len__(self) -> int:

@@ -140,7 +140,13 @@ def _names(tree: Tree) -> list[str]:
         return top(above) if within and fits(word) else word
 
     tops = [top(word) for word in range(len(tree))]
-    return [str(at) if tree.upos[at] == "PROPN" else "" for at in tops]
+    names = [str(at) if tree.upos[at] == "PROPN" else "" for at in tops]
+    for words, beside in ((range(len(names)), -1), (reversed(range(len(names))), 1)):  # no name begins or ends so
+        for word in words:
+            within = 0 <= word + beside < len(names) and names[word + beside] == names[word]
+            if tree.forms[word] == "-" and not within:
+                names[word] = ""
+    return names
 
 
 def _value(misc: str, key: str) -> str:
@@ -167,7 +173,7 @@ def _path(tree: Tree, start: int, end: int, longest: int) -> str:
     steps = [f"<-{_relation(tree, word)}<-" for word in climbed]
     steps += [f"->{_relation(tree, word)}->" for word in descended]
     on_the_way = [*climbed[1:], *([meeting] if climbed and descended else []), *descended[:-1]]
-    lemmas = [tree.lemmas[word].lower() for word in on_the_way]
+    lemmas = [_lemma(tree, word) for word in on_the_way]
     return "".join(step + lemma for step, lemma in zip(steps, [*lemmas, ""], strict=True))
 
 
@@ -186,4 +192,10 @@ def _relation(tree: Tree, word: int) -> str:
         return relation
     cases = (child for child in range(len(tree)) if tree.heads[child] == word + 1 and tree.relations[child] == "case")
     case = next(cases, None)
-    return relation if case is None else f"{relation}:{tree.lemmas[case].lower()}"
+    return relation if case is None else f"{relation}:{_lemma(tree, case)}"
+
+
+def _lemma(tree: Tree, word: int) -> str:
+    """Give the lemma of a word, or its form where the file tells none."""
+    told = tree.lemmas[word]
+    return (tree.forms[word] if told == "_" else told).lower()

@@ -40,7 +40,7 @@ class Schema:
     Raises
     ------
     InputError
-        If a name is given twice, or the shape does not fit.
+        If a name is given twice, the shape does not fit, or the cells are others.
 
     Examples
     --------
@@ -54,11 +54,17 @@ class Schema:
     cells: csr_array
 
     def __post_init__(self) -> None:
+        from scipy.sparse import csr_array
+
         if self.cells.shape != (len(self.pairs), len(self.predicates)):
             raise InputError(
                 f"cells must be of shape {len(self.pairs), len(self.predicates)}, pairs by predicates;"
                 f" got {self.cells.shape}"
             )
+        if not isinstance(self.cells, csr_array) or not self.cells.has_canonical_format or (self.cells.data != 1).any():
+            raise InputError("cells must be a csr_array of ones, each cell once and the columns of a row rising")
+        if self.cells.dtype.kind not in "iuf":
+            raise InputError(f"cells must be numbers, to be counted; got {self.cells.dtype}")
         if len(self._rows) < len(self.pairs) or len(self._columns) < len(self.predicates):
             raise InputError("a pair or a predicate is named twice")
 

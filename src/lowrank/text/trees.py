@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -115,7 +116,7 @@ def read_trees(path: Path) -> Iterator[Tree]:
                 raise InputError(f"{path}, line {at} must have {COLUMNS} columns between tabs; got {len(fields)}")
             if fields[0] == str(len(words) + 1):
                 words.append(fields)
-            elif "-" in fields[0] or "." in fields[0]:
+            elif re.fullmatch(r"[0-9]+[-.][0-9]+", fields[0]):
                 skipped.append((len(words), line))
             else:
                 raise InputError(f"{path}, line {at} should be word {len(words) + 1}; it says {fields[0]!r}")

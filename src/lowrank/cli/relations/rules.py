@@ -8,6 +8,7 @@ import typer
 
 from lowrank.cli import options as o
 from lowrank.cli import show
+from lowrank.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Rules such as  owns(x, y) & !sold(x, y) => has(x, y)")
 
@@ -28,6 +29,8 @@ def check(rules: Rules, *, facts: Schema = None, add: Added = None, as_json: o.A
     from lowrank.text.rules import read_rules
     from lowrank.text.schema import read_schema, schema_of
 
+    if add and facts is None:
+        raise InputError("--add is for --facts; without facts any predicate may be named")
     rows: list[tuple[Any, ...]] = []
     if facts is None:
         headings = ["line", "rule", "weight"]

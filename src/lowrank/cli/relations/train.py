@@ -160,7 +160,7 @@ def _tensor(
         held_out = read_facts(validation, entities=known.entities, relations=known.relations, unknown="skip")
         if not len(held_out):
             raise InputError(f"{validation} has no fact of entities and relations that are to be learned")
-    model = KnowledgeTensor(form, rank, seed=seed, **options)
+    model = KnowledgeTensor(rank, form=form, seed=seed, **options)
     model.fit(known, validation=None if held_out is None else held_out.triples)
     told: dict[str, Any] = {"entities": len(known.entities), "relations": len(known.relations)}
     told |= {"facts": len(model.facts_), "epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}

@@ -46,6 +46,13 @@ class Places:
             return {first: subjects[subjects == objects]}
         return {first: subjects, second: objects}
 
+    def every(self, rule: Rule) -> Bindings:
+        """Give what the variables of a rule stand for where an atom that has them all is said of a pair, each once."""
+        rows = np.arange(len(self.arguments))
+        tables = [self.bound(atom, rows) for atom in covering(rule)]
+        all_ways = [np.column_stack([table[one] for one in rule.variables]) for table in tables]
+        return dict(zip(rule.variables, np.unique(np.concatenate(all_ways), axis=0).T, strict=True))
+
     def whole(self, rule: Rule, bindings: Bindings) -> NDArray[np.int64]:
         """Give the row of each atom, shape (groundings, atoms), of groundings whose pairs all have rows."""
         rows = np.column_stack([self.rows(atom, bindings) for atom in rule.atoms])

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowrank.errors import check_number
-from lowrank.models.relations.bindings import Places, covering, joined
+from lowrank.errors import InputError, check_number
+from lowrank.models.relations.bindings import Places, joined
 from lowrank.models.relations.formula import probability
 from lowrank.resources import check_memory
 from lowrank.text.formulas import Implies, atoms_of, check_predicates, worlds
@@ -51,7 +51,7 @@ def chain(
     Raises
     ------
     InputError
-        If a predicate is not there, or the memory would not suffice.
+        If a predicate is not there, the threshold is no probability, or the memory would not suffice.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def chain(
     """
     from scipy.sparse import csr_array
 
-    check_number("threshold", threshold, above=True)
+    check_probability("threshold", threshold)
     rules = [rule for rule in rules if rule.conclusions]
     check_predicates(rules, schema.predicates)
     columns = {atom.predicate: schema.column(atom.predicate) for rule in rules for atom in rule.atoms}
@@ -84,6 +84,13 @@ def chain(
         found.append((at, np.full(len(at), column), known[name][at]))
     rows, kinds, values = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
     return csr_array((values, (rows, kinds)), shape=cells.shape)
+
+
+def check_probability(name: str, value: float) -> float:
+    """Refuse a number that no probability above 0 is."""
+    if check_number(name, value, above=True) > 1:
+        raise InputError(f"{name} is a probability of at most 1; got {value}")
+    return value
 
 
 def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], threshold: float) -> bool:
@@ -110,4 +117,4 @@ def _candidates(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]
     """Give what the variables of a rule may stand for if its premise holds."""
     if {one for atom in rule.binding for one in atom.arguments} == set(rule.variables):
         return joined(rule.binding, places, lambda atom: np.flatnonzero(known[atom.predicate]))
-    return places.bound(covering(rule)[0], np.arange(len(places.arguments)))
+    return places.every(rule)

@@ -52,7 +52,7 @@ def complete(
     >>> towns = {"Oslo": "Norway", "Bergen": "Norway", "Turin": "Italy", "Rome": "Italy"}
     >>> told = [(town, "in", land) for town, land in towns.items()]
     >>> told += [("Oslo", "near", "Bergen"), ("Turin", "near", "Rome")]
-    >>> model = KnowledgeTensor("DistMult", 4, seed=0).fit(facts_of(told))
+    >>> model = KnowledgeTensor(4, form="DistMult", seed=0).fit(facts_of(told))
     >>> [found.name for found in complete(model, relation="in", object="Norway", k=2, known=True)]
     ['Oslo', 'Bergen']
     """

@@ -42,10 +42,10 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
 
     Parameters
     ----------
-    form : {"ComplEx", "CP", "DistMult", "RESCAL", "Tucker2", "TuckER", "Tucker3"}
-        See :mod:`lowrank.bilinear`.
     rank : int
         Length of the vectors of entities; complex numbers in ComplEx.
+    form : {"ComplEx", "CP", "DistMult", "RESCAL", "Tucker2", "TuckER", "Tucker3"}
+        See :mod:`lowrank.bilinear`.
     relation_rank : int, optional
         Slices of the core of TuckER and Tucker 3; as ``rank`` by default.
     reciprocal : bool
@@ -87,7 +87,7 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
 
     >>> pairs = [(s, o) for circle in ((0, 1, 2, 3), (4, 5, 6, 7)) for s in circle for o in circle if s != o]
     >>> told = [(s, 0, o) for s, o in pairs if (s, o) != (0, 3)]
-    >>> model = KnowledgeTensor("ComplEx", 4, seed=0).fit(np.array(told))
+    >>> model = KnowledgeTensor(4, form="ComplEx", seed=0).fit(np.array(told))
     >>> scores = model.objects([0], [0])[0]
     >>> bool(scores[3] > scores[4:].max())
     True
@@ -95,9 +95,9 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
 
     def __init__(
         self,
-        form: Form,
         rank: int = 100,
         *,
+        form: Form = "ComplEx",
         relation_rank: int | None = None,
         reciprocal: bool = True,
         loss: TripleLoss = "softmax",
@@ -112,8 +112,8 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
         threads: int | None = None,
         watch: Callable[[Result], None] | None = None,
     ) -> None:
-        self.form = form
         self.rank = rank
+        self.form = form
         self.relation_rank = relation_rank
         self.reciprocal = reciprocal
         self.loss = loss

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lowrank.data import blocks
 from lowrank.solvers.questions import Parts
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from lowrank.text.schema import Schema
 
     Array = NDArray[Any]
+
+
+CELLS = 4096
+"""Whose rows of weights are looked at together."""
 
 
 class Terms(NamedTuple):
@@ -53,8 +58,10 @@ class Terms(NamedTuple):
         r, c = cells.T
         subjects, objects = arguments[r].T
         products = ((self.U[r], self.V[c]), (self.T[subjects], self.D1[c]), (self.T[objects], self.D2[c]))
-        beside = known[r].multiply(self.W[c]).sum(axis=1)
-        return np.asarray(sum(np.einsum("nr,nr->n", x, y) for x, y in products) + beside + self.a[r] + self.b[c])
+        m = np.asarray(sum(np.einsum("nr,nr->n", x, y) for x, y in products) + self.a[r] + self.b[c], float)
+        for part in blocks(len(cells), CELLS):
+            m[part] += known[r[part]].multiply(self.W[c[part]]).sum(axis=1)
+        return m
 
     def matrix(self, rows: Array, known: csr_array, arguments: NDArray[np.int64], columns: Array) -> Array:
         """Give the log-odds of some rows, by their numbers, and some columns."""

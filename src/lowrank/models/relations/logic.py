@@ -9,9 +9,10 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from lowrank.errors import InputError, check_choice, check_int, check_number
-from lowrank.models.relations.chaining import chain
+from lowrank.errors import InputError, check_choice, check_int
+from lowrank.models.relations.chaining import chain, check_probability
 from lowrank.models.relations.grounding import Groundings, Unlisted
+from lowrank.models.relations.schema_model import columns_at
 from lowrank.models.relations.universal import UniversalSchema
 from lowrank.text.formulas import Rule, check_predicates
 from lowrank.text.schema import Schema
@@ -114,8 +115,12 @@ class InjectedLogic(BaseEstimator):  # type: ignore[misc]
         del y
         check_choice("regime", self.regime, get_args(Regime))
         check_int("drawn", self.drawn, low=0)
-        check_number("threshold", self.threshold, above=True)
+        check_probability("threshold", self.threshold)
+        for name in ("model_", "derived_", "counts_"):  # of a fit before, in another regime
+            self.__dict__.pop(name, None)
         rules = list(self.rules)
+        if odd := [rule for rule in rules if not isinstance(rule, Rule)]:
+            raise InputError(f"rules are read by parse_rule or read_rules; got {odd[0]!r:.60}")
         if not rules and self.regime != "mf":
             raise InputError(f"the regime {self.regime!r} needs rules")
         check_predicates(rules, schema.predicates)
@@ -153,7 +158,7 @@ class InjectedLogic(BaseEstimator):  # type: ignore[misc]
     def column_probabilities(self, columns: ArrayLike) -> NDArray[Any]:
         """Give the probabilities that some predicates, by column, hold of all pairs, shape (pairs, columns)."""
         check_is_fitted(self, "schema_")
-        at = np.asarray(columns, np.int64)
+        at = columns_at(columns, self.schema_)
         found = np.zeros((len(self.schema_.pairs), len(at)))
         if hasattr(self, "model_"):
             found = expit(self.model_.column_log_odds(at))
@@ -176,4 +181,4 @@ class InjectedLogic(BaseEstimator):  # type: ignore[misc]
 
 def _swaps(rule: Rule) -> bool:
     """Say whether a rule says something of a pair and of its reverse."""
-    return any(atom.arguments[::-1] == other.arguments for atom in rule.atoms for other in rule.atoms if atom != other)
+    return any(a.arguments[::-1] == b.arguments != a.arguments for a in rule.atoms for b in rule.atoms)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowrank.data import blocks
 from lowrank.errors import InputError, check_int
 from lowrank.models.relations.unseen import expected, fold_in
+from lowrank.resources import check_memory
 from lowrank.solvers.run import Fitted
 
 if TYPE_CHECKING:
@@ -25,6 +26,21 @@ if TYPE_CHECKING:
 
 ROWS = 4096
 """Of log-odds computed at a time."""
+
+
+def columns_at(columns: ArrayLike, schema: Schema) -> NDArray[np.int64]:
+    """Give columns by number, and refuse those that a schema lacks."""
+    at, number = np.asarray(columns), len(schema.predicates)
+    if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= number)):
+        raise InputError(
+            f"columns are whole numbers, several in a list, from 0 and below {number:,}; got {columns!r:.60}"
+        )
+    return at.astype(np.int64)
+
+
+def _check_room(pairs: int, predicates: int) -> None:
+    what = f"what is said of {pairs:,} pairs by {predicates:,} predicates"
+    check_memory(8.0 * pairs * predicates, what, "ask about fewer at a time")
 
 
 class Told(NamedTuple):
@@ -79,9 +95,11 @@ class SchemaModel(Fitted):
         return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
 
     def column_log_odds(self, columns: ArrayLike) -> NDArray[Any]:
-        """Give the log-odds of all pairs for some columns, shape (pairs, columns)."""
+        """Give the log-odds of all pairs for some columns, shape (pairs, columns); refuse columns that are not."""
         check_is_fitted(self)
-        at, schema = np.asarray(columns, np.int64), self.schema_
+        schema = self.schema_
+        at = columns_at(columns, schema)
+        _check_room(len(schema.pairs), len(at))
         found = np.empty((len(schema.pairs), len(at)))
         for part in blocks(len(found), ROWS):
             rows = np.arange(part.start, part.stop)
@@ -140,10 +158,11 @@ class SchemaModel(Fitted):
         Raises
         ------
         InputError
-            If the model lacks all of the predicates.
+            If the model lacks all of the predicates, or the memory would not suffice.
         """
         check_is_fitted(self)
         known, arguments = self._renumbered(schema)
+        _check_room(*known.shape)
         asked, row_biases = self._asked()
         what = expected(self.schema_, self.terms_, asked, rng=np.random.default_rng(0))
         terms = fold_in(self.terms_, known, arguments, asked, what, row_biases=row_biases)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lowrank.models.relations.bindings import Places, covering, joined
+from lowrank.models.relations.bindings import Places, joined
 from lowrank.text.formulas import And, Implies, check_predicates, holds
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Tried(NamedTuple):
 def tried(schema: Schema, rule: Rule) -> Tried:
     """Try a rule on the pairs of a schema; what is not listed counts as false.
 
-    A rule that is no implication has no premise: it is tried on all pairs, or all ways to bind its variables by facts.
+    A rule that is no implication has no premise: it is tried on all pairs.
 
     Parameters
     ----------
@@ -55,10 +55,8 @@ def tried(schema: Schema, rule: Rule) -> Tried:
 
     if {one for atom in rule.binding for one in atom.arguments} == set(rule.variables):
         bindings = joined(rule.binding, places, facts)
-    elif whole := covering(rule):
-        bindings = places.bound(whole[0], np.arange(len(schema.pairs)))
     else:
-        bindings = joined(rule.atoms, places, facts)
+        bindings = places.every(rule)
 
     def known(atom: Atom) -> NDArray[np.bool_]:
         rows = places.rows(atom, bindings)

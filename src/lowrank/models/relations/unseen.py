@@ -54,7 +54,7 @@ class Expected(NamedTuple):
 
     Attributes
     ----------
-    listed : float
+    listed : ndarray of shape (predicates,)
         Times that a listed cell is asked about in an epoch.
     weight : float
         Of a drawn cell.
@@ -65,7 +65,7 @@ class Expected(NamedTuple):
         loss.
     """
 
-    listed: float
+    listed: Array
     weight: float
     drawn: Array
     below: Array
@@ -90,7 +90,7 @@ def expected(schema: Schema, terms: Terms, asked: Asked, *, rng: np.random.Gener
     drawn = np.where(counts < n, asked.negatives * counts / np.maximum(n - counts, 1), 0.0)
     if asked.loss == "logistic":
         none = np.zeros((len(counts), 1))
-        return Expected(1.0, asked.negative_weight, drawn, none, none)
+        return Expected(np.ones(len(counts)), asked.negative_weight, drawn, none, none)
     columns = schema.cells.tocsc()
     numbers = np.repeat(np.arange(len(counts)), COMPARED)
     out = absent_columns(columns.indptr, columns.indices, numbers, number=n, rng=rng)
@@ -103,7 +103,8 @@ def expected(schema: Schema, terms: Terms, asked: Asked, *, rng: np.random.Gener
         for at in (np.maximum(out, 0), rows)
     ]
     below, above = (level.reshape(-1, COMPARED) for level in levels)
-    return Expected(float(asked.negatives), 1.0, drawn, below, above)
+    times = np.where(counts < n, float(asked.negatives), 0.0)  # a cell that every row lists is compared with none
+    return Expected(times, 1.0, drawn, below, above)
 
 
 def fold_in(
@@ -141,7 +142,7 @@ def fold_in(
     for part in tracked(parts, "folding in", total=len(parts)) if len(parts) > 1 else parts:
         rows = np.arange(part.start, part.stop)
         listed = known[rows].toarray() > 0
-        times = listed.sum(axis=1) * what.listed + (~listed) @ what.drawn
+        times = listed @ what.listed + (~listed) @ what.drawn
         u = _solved(new.matrix(rows, known, arguments, every), listed, V, np.outer(times, ridges), what)
         new.U[rows], new.a[rows] = u[:, :rank], u[:, rank] if row_biases else 0.0
     return new

@@ -60,8 +60,8 @@ def by_form(name: str, form: str, *, seed: int, root: Root = None) -> Facts:
     for reciprocal in (True, False):
         for choice in CHOICES:
             model = KnowledgeTensor(
-                form,  # type: ignore[arg-type] # of FORMS
                 50 if matrices else 128,
+                form=form,  # type: ignore[arg-type] # of FORMS
                 reciprocal=reciprocal,
                 max_iter=EPOCHS,
                 seed=seed,
