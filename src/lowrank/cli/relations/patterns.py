@@ -1,5 +1,6 @@
 """``lowrank relations patterns``: what parsed text says of pairs of entities."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -8,24 +9,46 @@ import typer
 from lowrank.cli import options as o
 from lowrank.cli import show
 
-Parsed = Annotated[list[Path], typer.Argument(metavar="CONLLU...", help="Files of parsed sentences.")]
+Parsed = Annotated[
+    list[str], typer.Argument(metavar="SOURCE...", help="CoNLL-U files; with --parse files, folders or globs of text.")
+]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="FACTS", help="The file of facts to write.")]
 Key = Annotated[
     str | None,
     typer.Option(metavar="KEY", help="The key in MISC that marks mentions; runs of proper nouns by default."),
 ]
+Pipeline = Annotated[
+    str | None,
+    typer.Option("--parse", metavar="NAME", help="Parse text by this pipeline of spaCy, such as en_core_web_sm."),
+]
 Least = Annotated[int, typer.Option("--min-count", min=1, help="Leave out patterns of fewer pairs.")]
 
 
-def patterns(parsed: Parsed, *, out: Out, key: Key = None, min_count: Least = 1, as_json: o.AsJson = False) -> None:
+def patterns(
+    sources: Parsed,
+    *,
+    out: Out,
+    parse: Pipeline = None,
+    key: Key = None,
+    min_count: Least = 1,
+    as_json: o.AsJson = False,
+) -> None:
     """Write the paths between two names in a sentence, and the words between them, as facts about the two."""
     from collections import Counter
 
     from lowrank.files import whole_file
+    from lowrank.text import parsing
     from lowrank.text.patterns import pattern_triples
-    from lowrank.text.trees import read_trees
+    from lowrank.text.readers import read
+    from lowrank.text.trees import Tree, read_trees
 
-    facts = dict.fromkeys(fact for path in parsed for fact in pattern_triples(read_trees(path), key=key))
+    if parse is None:
+        trees: Iterator[Tree] = (tree for source in sources for tree in read_trees(source))
+    else:
+        texts = (str(document) for source in sources for document in read(source))
+        trees = parsing.parse(texts, pipeline=parse)
+        key = key or "Entity"
+    facts = dict.fromkeys(pattern_triples(trees, key=key))
     pairs = Counter(pattern for *_, pattern in facts)
     kept = [fact for fact in facts if pairs[fact[2]] >= min_count]
     with whole_file(out) as draft:
