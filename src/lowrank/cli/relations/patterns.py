@@ -1,8 +1,7 @@
 """``lowrank relations patterns``: what parsed text says of pairs of entities."""
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -40,10 +39,10 @@ def patterns(
     from lowrank.text import parsing
     from lowrank.text.patterns import pattern_triples
     from lowrank.text.readers import read
-    from lowrank.text.trees import Tree, read_trees
+    from lowrank.text.trees import read_trees
 
     if parse is None:
-        trees: Iterator[Tree] = (tree for source in sources for tree in read_trees(source))
+        trees: Any = (tree for source in sources for tree in read_trees(source))
     else:
         texts = (str(document) for source in sources for document in read(source))
         trees = parsing.parse(texts, pipeline=parse)
