@@ -34,7 +34,7 @@ def relations(
     parts: Parts = "",
     forms: Forms = "",
     epochs: Epochs = 50,
-    seeds: Seeds = 3,
+    seeds: Seeds = 2,
     seed: o.Seed = 0,
     data: suite.Data = None,
     force: Force = False,

@@ -57,7 +57,7 @@ class Settings:
     parts: tuple[str, ...] = PARTS
     forms: tuple[str, ...] = knowledge.all_forms()
     epochs: int = 50
-    seeds: int = 3
+    seeds: int = 2
     seed: int = 0
 
     def __post_init__(self) -> None:
