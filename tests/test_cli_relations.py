@@ -48,6 +48,7 @@ def test_triples(triples, method):
     """Learned with a validation part, evaluated, completed and scored."""
     out = triples / "model"
     options = ["--rank", 8, "--validation", triples / "valid.tsv", "--epochs", 30, "--strength", 0.005]
+    options += ["--known", triples / "test.tsv"]
     told = json.loads(run("train", triples / "train.tsv", "--out", out, "--method", method, *options, "--json"))
     assert (told["entities"], told["relations"], told["facts"], told["validation_skipped"]) == (48, 3, 76, 0)
     known = ["--known", triples / "valid.tsv"]
@@ -87,6 +88,7 @@ def test_bad_triples(triples):
     assert "one of the three" in refused("predict", out)
     assert "--unseen is for a universal schema" in refused("predict", out, "--unseen", train)
     assert "universal schema" in refused("similar", out, "lies_in")
+    assert "--known is for --validation" in refused("train", train, "--out", triples / "x", "--known", train)
     assert "--features is an option of --method universal" in refused(
         "train", train, "--out", triples / "x", "--features", "N"
     )

@@ -383,6 +383,20 @@ def test_the_best_epoch_is_kept():
     assert model.n_iter_ < 60
 
 
+def test_other_truths_are_no_errors_of_an_epoch():
+    """Ranks of the validation part leave out what else is known to be true, and are never worse for it."""
+    train, test = planted()
+    how = {"seed": 0, "max_iter": 5}
+    plain = KnowledgeTensor(8, **how).fit(train, validation=test[:30])
+    filtered = KnowledgeTensor(8, **how).fit(train, validation=test[:30], known=test)
+    without, within = np.array(plain.result_.measured), np.array(filtered.result_.measured)
+    n = min(len(without), len(within))
+    assert (within[:n] <= without[:n]).all()
+    assert (within[:n] < without[:n]).any()
+    whole = filtered.evaluate(test[:30], known=test).mean_reciprocal_rank
+    assert whole == pytest.approx(-min(filtered.result_.measured))
+
+
 def named():
     towns = {"Oslo": "Norway", "Bergen": "Norway", "Turin": "Italy", "Rome": "Italy"}
     told = [(town, "in", land) for town, land in towns.items()]

@@ -29,6 +29,7 @@ Method = Annotated[
 Validation = Annotated[
     Path | None, typer.Option(metavar="FACTS", help="Keep the epoch that predicts these best; tensor methods.")
 ]
+Known = Annotated[Path | None, typer.Option(metavar="FACTS", help="What else is true, and no error in --validation.")]
 RelationRank = Annotated[int | None, typer.Option(min=1, help="Slices of the core (tucker, tucker3).")]
 OneWay = Annotated[
     bool | None, typer.Option("--one-way", help="Ask for subjects by the same relations; tensor methods.")
@@ -74,6 +75,7 @@ def train(
     method: Method = "complex",
     rank: o.Rank = 100,
     validation: Validation = None,
+    known: Known = None,
     relation_rank: RelationRank = None,
     one_way: OneWay = None,
     loss: Loss = None,
@@ -101,6 +103,7 @@ def train(
         method,
         {
             "--validation": (validation, TENSORS),
+            "--known": (known, TENSORS),
             "--relation-rank": (relation_rank, ("tucker", "tucker3")),
             "--one-way": (one_way or None, TENSORS),
             "--penalty": (penalty, TENSORS),
@@ -120,7 +123,10 @@ def train(
     else:
         chosen |= {"relation_rank": relation_rank, "reciprocal": False if one_way else None, "candidates": candidates}
         chosen |= {"penalty": penalty and penalty.upper(), "strength": strength, "threads": threads}
-        model, told = _tensor(facts, out, FORMS[method], rank, _given(chosen), validation, seed=seed, force=force)
+        if known is not None and validation is None:
+            raise InputError("--known is for --validation; name facts to predict, or leave it out")
+        parts = validation, known
+        model, told = _tensor(facts, out, FORMS[method], rank, _given(chosen), parts, seed=seed, force=force)
     if model.interrupted_ and not model.n_iter_:
         raise interrupted()  # where it starts is no model; what --force would replace stays
     if not as_json:
@@ -143,7 +149,7 @@ def _tensor(
     form: Any,
     rank: int,
     options: dict[str, Any],
-    validation: Path | None,
+    parts: tuple[Path | None, Path | None],
     *,
     seed: int,
     force: bool,
@@ -154,15 +160,13 @@ def _tensor(
     from lowrank.text.facts import read_facts
 
     check_replaceable(out, KIND, overwrite=force)
-    known = read_facts(path)
-    held_out = None
-    if validation is not None:
-        held_out = read_facts(validation, entities=known.entities, relations=known.relations, unknown="skip")
-        if not len(held_out):
-            raise InputError(f"{validation} has no fact of entities and relations that are to be learned")
-    model = KnowledgeTensor(rank, form=form, seed=seed, **options)
-    model.fit(known, validation=None if held_out is None else held_out.triples)
-    told: dict[str, Any] = {"entities": len(known.entities), "relations": len(known.relations)}
+    facts = read_facts(path)
+    names = {"entities": facts.entities, "relations": facts.relations}
+    held_out, true = (None if part is None else read_facts(part, **names, unknown="skip") for part in parts)
+    if held_out is not None and not len(held_out):
+        raise InputError(f"{parts[0]} has no fact of entities and relations that are to be learned")
+    model = KnowledgeTensor(rank, form=form, seed=seed, **options).fit(facts, validation=held_out, known=true)
+    told: dict[str, Any] = {"entities": len(facts.entities), "relations": len(facts.relations)}
     told |= {"facts": len(model.facts_), "epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}
     if held_out is not None:
         told |= {"validation_mrr": -min(model.result_.measured), "best_epoch": model.result_.best}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -18,17 +18,15 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from lowrank.forms import Factors
     from lowrank.models.relations.asking import Form
     from lowrank.solvers.run import Result
     from lowrank.solvers.triples import Penalty, TripleLoss
 
-STEPS, LARGEST = 50, 500
-"""By default an epoch has at least so many steps, and a step at most so many questions."""
-WATCHED = 2000
-"""Facts of a validation part that are ranked after each epoch, at most."""
+STEPS, LARGEST, WATCHED = 50, 500, 2000
+"""Steps of an epoch at least, and questions of a step at most, by default; facts ranked after each epoch at most."""
 
 
 class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -83,13 +81,10 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
 
     Examples
     --------
-    Who likes whom, in two circles of friends; one liking is not told.
-
     >>> pairs = [(s, o) for circle in ((0, 1, 2, 3), (4, 5, 6, 7)) for s in circle for o in circle if s != o]
     >>> told = [(s, 0, o) for s, o in pairs if (s, o) != (0, 3)]
     >>> model = KnowledgeTensor(4, form="ComplEx", seed=0).fit(np.array(told))
-    >>> scores = model.objects([0], [0])[0]
-    >>> bool(scores[3] > scores[4:].max())
+    >>> bool(model.objects([0], [0])[0, 3] > model.objects([0], [0])[0, 4:].max())
     True
     """
 
@@ -128,7 +123,14 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
         self.threads = threads
         self.watch = watch
 
-    def fit(self, X: Facts | ArrayLike, y: object = None, *, validation: Facts | ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Facts | ArrayLike,
+        y: object = None,
+        *,
+        validation: Facts | ArrayLike | None = None,
+        known: Facts | ArrayLike | None = None,
+    ) -> Self:
         """Learn facts.
 
         Parameters
@@ -138,6 +140,8 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
             the largest.
         validation : Facts or array of int of shape (m, 3), optional
             Facts to predict while learning: those factors are kept that rank (at most 2,000 of) them best.
+        known : Facts or array of int of shape (f, 3), optional
+            What else is true, and no error there. A better model names more such facts; as errors they would stop it.
 
         Raises
         ------
@@ -151,22 +155,16 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
             check_int("relation_rank", self.relation_rank, low=1)
         triples, n, K = learned_facts(X)
         rng = np.random.default_rng(self.seed)
-        both = 2 * K if self.reciprocal else K
+        both = K * (2 if self.reciprocal else 1)
         start = start_of(self.form, n, both, rank=self.rank, relation_rank=self.relation_rank, rng=rng)
         asked = questions(triples, K, reciprocal=self.reciprocal)
-        batch = self.batch
-        if batch is None:
-            batch = max(1, min(LARGEST, sum(len(one.known) for one in asked) // STEPS))
+        fewest = max(1, min(LARGEST, sum(len(one.known) for one in asked) // STEPS))
+        batch = fewest if self.batch is None else self.batch
         plan = Plan(self.loss, self.penalty, self.strength, self.step, batch, self.candidates)
         self.facts_ = triples
         self.entities_, self.relations_ = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
         self._form, ends = FORMS[self.form]
-        measure = None
-        if validation is not None:
-            held_out = triples_by("validation", validation, names=(self.entities_, self.relations_), sizes=(n, K))
-            if not len(held_out):
-                raise InputError("validation has no facts to predict; leave it out")
-            measure = self._measure(held_out if len(held_out) <= WATCHED else rng.choice(held_out, WATCHED), held_out)
+        measure = None if validation is None else self._measure(validation, known, (n, K), rng)
         solver = descend_triples(self._form, start, asked, plan, ends=ends, rng=rng, threads=self.threads)
         self._place(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch, measure=measure)))
         return self
@@ -184,8 +182,16 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
         self.subject_factors_, self.object_factors_ = factors[ends[0]], factors[ends[1]]
         self.relation_factors_ = factors[max(ends) + 1 :]
 
-    def _measure(self, facts: NDArray[np.int64], true: NDArray[np.int64]) -> Callable[[Factors], float]:
+    def _measure(self, validation: Any, known: Any, sizes: tuple[int, int], rng: Any) -> Callable[[Factors], float]:
         """Give the negative mean reciprocal rank of facts by factors."""
+        names = self.entities_, self.relations_
+        facts = true = triples_by("validation", validation, names=names, sizes=sizes)
+        if not len(facts):
+            raise InputError("validation has no facts to predict; leave it out")
+        if known is not None:
+            true = np.concatenate([facts, triples_by("known", known, names=names, sizes=sizes)])
+        if len(facts) > WATCHED:
+            facts = rng.choice(facts, WATCHED, replace=False)
 
         def measure(factors: Factors) -> float:
             self._place(factors)

@@ -66,7 +66,7 @@ def by_form(name: str, form: str, *, seed: int, root: Root = None) -> Facts:
                 max_iter=EPOCHS,
                 seed=seed,
                 **choice,
-            ).fit(data.train, validation=data.validation)
+            ).fit(data.train, validation=data.validation, known=data.test)
             score = model.evaluate(data.validation, known=data.test).mean_reciprocal_rank
             tried.append((score, {"reciprocal": reciprocal, **choice}, model))
     score, chosen, model = max(tried, key=lambda one: one[0])
@@ -148,7 +148,9 @@ def large(name: str, options: Facts, *, epochs: int, seed: int, root: Root = Non
     root : path, optional
     """
     data = knowledge(name, root=root)
-    model = KnowledgeTensor(**options, max_iter=epochs, seed=seed).fit(data.train, validation=data.validation)
+    model = KnowledgeTensor(**options, max_iter=epochs, seed=seed).fit(
+        data.train, validation=data.validation, known=data.test
+    )
     told: Facts = {"name": options["form"], **measured(model.evaluate(data.test, known=data.validation))}
     curve = zip(model.result_.seconds, (-one for one in model.result_.measured), strict=True)
     told |= {"chosen": options | {"epochs": model.result_.best}, "seconds": model.result_.seconds[-1]}
