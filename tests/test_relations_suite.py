@@ -12,6 +12,7 @@ from lowrank.datasets.knowledge import Knowledge
 from lowrank.models.relations.universal import UniversalSchema
 from lowrank.suites.relations import knowledge, logic, protocol, typed
 from lowrank.suites.relations.report import report, table
+from lowrank.suites.store import whole
 
 
 def circles(seed=0, n=24):
@@ -88,6 +89,20 @@ def test_report_of_finished_stages(small, tmp_path):
     assert "| CP |" in (tmp_path / "out" / "report.md").read_text()
     again = runner.invoke(app, command)
     assert json.loads(again.output) == facts
+
+
+def test_fits_that_were_interrupted_are_not_judged():
+    """Ctrl-C in a fit ends the run; the stage is not kept with half a model."""
+    model = UniversalSchema(2, max_iter=9, watch=_stop)
+    model.fit(logic.planted(told=1.0, seed=0).schema)
+    assert model.interrupted_
+    with pytest.raises(KeyboardInterrupt):
+        whole(model)
+    assert whole(3) == 3
+
+
+def _stop(_):
+    raise KeyboardInterrupt
 
 
 def test_report_writes_all_parts():

@@ -8,7 +8,7 @@ import json
 import math
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lowrank.errors import InputError
 from lowrank.files import whole_file
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 Facts = dict[str, Any]
+Model = TypeVar("Model")
 
 
 class RefusedError(InputError):
@@ -95,6 +96,19 @@ class Store:
             told.update({key: value for key, value in facts.items() if isinstance(value, int) and key != "seconds"})
             write_json(label, {"made_of": wanted, "facts": facts})
         return dict(facts)
+
+
+def whole(model: Model) -> Model:
+    """Give a fitted model, or stop the run if Ctrl-C ended its fit early: it cannot be judged.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it did.
+    """
+    if any(getattr(one, "interrupted_", False) for one in (model, getattr(model, "model_", None))):
+        raise KeyboardInterrupt
+    return model
 
 
 def read_label(label: Path) -> Facts | None:

@@ -16,6 +16,7 @@ from lowrank.linalg import truncated_svd
 from lowrank.metrics.figures import Figure
 from lowrank.models.relations.attachment import TupleClassifier
 from lowrank.suites.relations.composition import WIDTH, neighbours_ppmi, treebank_tagger
+from lowrank.suites.store import whole
 from lowrank.text.contexts import contexts
 from lowrank.text.corpus import Corpus
 
@@ -133,7 +134,7 @@ def tensor(
     numbers = [{word: at for at, word in enumerate(listed)} for listed in places]
     cells = [np.array([[n[w] for n, w in zip(numbers, x, strict=True)] for x in part.words]) for part in data]
     model = TupleClassifier(seed=0) if model is None else model
-    model.fit(cells[0], data.train.verbal, features=features(places, data.train.words, tagger, words))
+    whole(model.fit(cells[0], data.train.verbal, features=features(places, data.train.words, tagger, words)))
     return {
         name: accuracy(f"{name}, tensor", model.predict(x), getattr(data, name))
         for name, x in zip(("validation", "test"), cells[1:], strict=True)

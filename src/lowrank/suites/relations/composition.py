@@ -23,6 +23,7 @@ from lowrank.linalg import truncated_svd
 from lowrank.metrics.figures import Figure, rank_correlation, ratio
 from lowrank.models.relations.composition import TransitiveVerbs
 from lowrank.models.topics.nmf import NMF
+from lowrank.suites.store import whole
 from lowrank.text.clauses import Clause, clauses_of_tags, tagged_sentences
 from lowrank.text.contexts import contexts
 from lowrank.text.corpus import Corpus
@@ -87,9 +88,9 @@ def on_text(text: Sequence[str], corpus: Path, *, seed: int, root: Path | None =
     figures = [*plausibility(meanings, events, tagger).figures("PEP-3K"), supervised(meanings, events, tagger)]
     people = {}
     for name, some in pairs.items():
-        for whole in (False, True):
-            scores = alike(meanings, some, tagger, whole=whole)
-            label = f"{name}, ellipsis resolved" if whole else name
+        for resolved in (False, True):
+            scores = alike(meanings, some, tagger, whole=resolved)
+            label = f"{name}, ellipsis resolved" if resolved else name
             figures += scores.figures(label)
             people[label] = by_participant(some, scores)
     told = [figure.as_dict() for figure in figures]
@@ -160,7 +161,7 @@ class Meanings:
         U, s, _ = truncated_svd(table, rank, seed=seed)
         words = unit_rows(np.asarray(U * np.sqrt(s), float))
         self.noun_vectors, self.verb_vectors = words[: len(self.nouns)], words[len(self.nouns) :]
-        nmf = NMF(latent, max_iter=max_iter, seed=seed, threads=1).fit(table[: len(self.nouns)])
+        nmf = whole(NMF(latent, max_iter=max_iter, seed=seed, threads=1).fit(table[: len(self.nouns)]))
         # A component counts by what it explains, not by how its two sides share its size.
         self.latent = nmf.row_factors_ * np.linalg.norm(nmf.components_, axis=1)
         self.clauses = self._entries(clauses)

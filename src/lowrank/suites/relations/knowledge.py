@@ -13,6 +13,7 @@ from lowrank.models.relations.asking import FORMS
 from lowrank.models.relations.knowledge import KnowledgeTensor
 from lowrank.models.relations.rescal import RESCAL
 from lowrank.models.words.tucker import Tucker
+from lowrank.suites.store import whole
 
 if TYPE_CHECKING:
     import os
@@ -67,7 +68,7 @@ def by_form(name: str, form: str, *, seed: int, root: Root = None) -> Facts:
                 seed=seed,
                 **choice,
             ).fit(data.train, validation=data.validation, known=data.test)
-            score = model.evaluate(data.validation, known=data.test).mean_reciprocal_rank
+            score = whole(model).evaluate(data.validation, known=data.test).mean_reciprocal_rank
             tried.append((score, {"reciprocal": reciprocal, **choice}, model))
     score, chosen, model = max(tried, key=lambda one: one[0])
     told: Facts = {"name": form, "validation": score, **measured(model.evaluate(data.test, known=data.validation))}
@@ -105,7 +106,7 @@ def squares(name: str, mode: int, *, seed: int, root: Root = None) -> Facts:
     for rank in sorted({min(rank, n - 1) for rank in (5, 10, 20, 40, 80)}):
         ranks = {1: (rank, K, n), 2: (rank, K, rank), 3: (rank, min(rank, K), rank)}[mode]
         model = Tucker(ranks, seed=seed).fit(entries(data))
-        A, W, B = model.factors_
+        A, W, B = whole(model).factors_
         slices = np.einsum("kr,irj->kij", W, model.core_)
         cells = np.stack([A @ one @ B.T for one in slices])
         ranks_of = [_by_cells(cells, facts, known) for facts in (data.validation, data.test)]
@@ -151,7 +152,7 @@ def large(name: str, options: Facts, *, epochs: int, seed: int, root: Root = Non
     model = KnowledgeTensor(**options, max_iter=epochs, seed=seed).fit(
         data.train, validation=data.validation, known=data.test
     )
-    told: Facts = {"name": options["form"], **measured(model.evaluate(data.test, known=data.validation))}
+    told: Facts = {"name": options["form"], **measured(whole(model).evaluate(data.test, known=data.validation))}
     curve = zip(model.result_.seconds, (-one for one in model.result_.measured), strict=True)
     told |= {"chosen": options | {"epochs": model.result_.best}, "seconds": model.result_.seconds[-1]}
     return told | {"curve": [[round(at, 1), round(score, 4)] for at, score in curve]}
@@ -179,7 +180,7 @@ def published_rescal(*, seed: int, root: Root = None) -> Facts:
         model = RESCAL(100, tol=1e-3, seed=seed).fit(Entries(cells, np.ones(len(cells)), truth.shape))
         seconds.append(time.perf_counter() - began)
         every = np.indices((n, K)).reshape(2, -1)
-        scores = model.objects(*every).reshape(n, K, n)
+        scores = whole(model).objects(*every).reshape(n, K, n)
         scaled = scores / np.linalg.norm(scores, axis=1, keepdims=True)
         areas.append(
             [precision_recall(truth.reshape(-1)[held], one.reshape(-1)[held]).trapezoid for one in (scores, scaled)]

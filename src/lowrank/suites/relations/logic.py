@@ -24,6 +24,7 @@ from lowrank.models.relations.grounding import Groundings
 from lowrank.models.relations.logic import InjectedLogic
 from lowrank.models.relations.mining import mine_rules
 from lowrank.models.relations.universal import UniversalSchema
+from lowrank.suites.store import whole
 from lowrank.text.rules import read_published_rules
 from lowrank.text.schema import schema_of
 
@@ -172,7 +173,7 @@ def regimes(problem: Problem, model: UniversalSchema) -> Iterator[Facts]:
     for regime in REGIMES:
         began = time.perf_counter()
         fitted = InjectedLogic(problem.rules, regime=regime, model=model).fit(problem.schema)
-        yield _measured(regime, problem, fitted.column_probabilities(_columns(problem))[problem.rows], began)
+        yield _measured(regime, problem, whole(fitted).column_probabilities(_columns(problem))[problem.rows], began)
         if regime == "mf":
             yield _measured("premise", problem, premises(problem, fitted), began)
     published = {"joint, nothing false drawn": Groundings}
@@ -181,7 +182,7 @@ def regimes(problem: Problem, model: UniversalSchema) -> Iterator[Facts]:
     for name, kind in published.items():
         began = time.perf_counter()
         fitted = clone(model).fit(problem.schema, beside=[kind(problem.schema, problem.rules)])
-        yield _measured(name, problem, fitted.column_log_odds(_columns(problem))[problem.rows], began)
+        yield _measured(name, problem, whole(fitted).column_log_odds(_columns(problem))[problem.rows], began)
 
 
 def on_planted(*, told: float, seed: int) -> list[Facts]:

@@ -13,6 +13,7 @@ from lowrank.datasets.knowledge import Knowledge, knowledge
 from lowrank.metrics.ranking import precision_recall, ranking
 from lowrank.models.relations.rescal import RESCAL
 from lowrank.models.relations.typed_rescal import TypedRESCAL
+from lowrank.suites.store import whole
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -70,7 +71,7 @@ def told(data: Knowledge, model: RESCAL, *, fit: dict[str, Any] | None = None, n
     """
     n, K = len(data.entities), len(data.relations)
     start = time.perf_counter()
-    model.fit(facts(data.train, n, K), **(fit or {}))
+    whole(model.fit(facts(data.train, n, K), **(fit or {})))
     seconds = time.perf_counter() - start
     known = np.concatenate([data.train, data.validation, data.test])
     ranks = ranking(data.test, known, entities=n, objects=model.objects, subjects=model.subjects)

@@ -17,6 +17,7 @@ from lowrank.datasets.universal_schema import SYSTEMS, TARGETS, freebase_pairs, 
 from lowrank.errors import InputError
 from lowrank.metrics.judged import average_precision, judged
 from lowrank.models.relations.universal import UniversalSchema
+from lowrank.suites.store import whole
 from lowrank.text.schema import Schema, schema_of
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def compared(
             start = time.perf_counter()
             model = UniversalSchema(rank, max_iter=max_iter, seed=seed, **options).fit(split.train)
             seconds = time.perf_counter() - start
-            chosen_by = told(_scores_of(model), split, test=False)["map"]
+            chosen_by = told(_scores_of(whole(model)), split, test=False)["map"]
             tried.append((chosen_by, len(tried), {**options, "seconds": seconds}, model))
         validation, _, options, model = max(tried)
         found.append({**options, "validation": validation, **told(_scores_of(model), split, test=True)})
@@ -174,7 +175,7 @@ def folded_in(split: Split, *, seed: int, rank: int = 100, max_iter: int = 100, 
     model = UniversalSchema(rank, **options).fit(kept)
     unseen = schema_of(split.train.only(new).triples())
     start = time.perf_counter()
-    probabilities = model.predict_unseen(unseen)
+    probabilities = whole(model).predict_unseen(unseen)
     seconds = time.perf_counter() - start
     at = np.array([split.train.row(*pair) for pair in unseen.pairs])
 
