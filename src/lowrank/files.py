@@ -177,6 +177,26 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
     return meta
 
 
+@contextlib.contextmanager
+def damage_told(folder: Path) -> Iterator[None]:
+    """Make one sentence, as an InputError, of what goes wrong while a folder is read into a model."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except KeyError as error:
+        raise InputError(f"{folder} is damaged: {error} is missing") from None
+    except (OSError, TypeError, ValueError, AttributeError, EOFError, SafetensorError) as error:
+        raise InputError(f"{folder} is damaged: {error}") from None
+
+
+def read_arrays(folder: Path) -> dict[str, Any]:
+    """Read ``arrays.safetensors``, without looking at what it holds."""
+    from safetensors.numpy import load
+
+    return dict(load((folder / "arrays.safetensors").read_bytes()))
+
+
 def _need_parent(target: Path) -> None:
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target}: the folder {target.parent} does not exist")

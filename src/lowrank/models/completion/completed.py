@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowrank.errors import InputError
-from lowrank.files import read_meta, whole_folder, write_meta
+from lowrank.files import damage_told, read_meta, whole_folder, write_meta
 from lowrank.models.completion.bayesian import BayesianMatrixFactorization, Prediction
 from lowrank.models.completion.factorization import MatrixFactorization
 from lowrank.models.completion.ranking import Recommending
@@ -147,17 +147,13 @@ class NamedCompletion:
         """
         folder = Path(path)
         meta = read_meta(folder, KIND, VERSION)
-        try:
+        with damage_told(folder):
             matrix = Completed(*(_array(folder, field.name) for field in fields(Completed)))
             rows, columns = _array(folder, "known_cells").T
             known = Cells(rows, columns, _array(folder, "known_values"), matrix.shape)
             names = json.loads((folder / "names.json").read_text(encoding="utf-8"))
             found = cls(matrix, known, list(names["rows"]), list(names["columns"]), dict(meta["facts"]))
             found.check()
-        except KeyError as error:
-            raise InputError(f"{folder} is damaged: {error} is missing") from None
-        except (OSError, ValueError, TypeError, EOFError) as error:
-            raise InputError(f"{folder} is damaged: {error}") from None
         return found
 
     def check(self) -> None:

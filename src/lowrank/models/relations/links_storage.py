@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowrank.errors import InputError
-from lowrank.files import read_meta, whole_folder, write_meta
+from lowrank.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
 from lowrank.models.relations.asking import FORMS
 from lowrank.models.relations.knowledge import KnowledgeTensor
 from lowrank.text.facts import checked_triples
@@ -50,20 +49,13 @@ def load_links(path: str | os.PathLike[str]) -> KnowledgeTensor:
     InputError
         If the folder holds something else, or is damaged.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     folder = Path(path)
     meta = read_meta(folder, KIND, VERSION)
-    try:
+    with damage_told(folder):
         model = KnowledgeTensor(**meta["settings"])
-        arrays = load((folder / "arrays.safetensors").read_bytes())
+        arrays = read_arrays(folder)
         model.entities_, model.relations_ = meta["entities"], meta["relations"]
         _restore(model, arrays)
-    except KeyError as error:
-        raise InputError(f"{folder} is damaged: {error} is missing") from None
-    except (OSError, TypeError, ValueError, SafetensorError) as error:
-        raise InputError(f"{folder} is damaged: {error}") from None
     return model
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowrank.errors import InputError
-from lowrank.files import read_meta, whole_folder, write_meta
+from lowrank.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
 from lowrank.models.relations.log_odds import Terms
 from lowrank.models.relations.universal import UniversalSchema
 from lowrank.text.schema import Schema
@@ -55,14 +55,11 @@ def load_schema_model(path: str | os.PathLike[str]) -> UniversalSchema:
     InputError
         If the folder holds something else, or is damaged.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     folder = Path(path)
     meta = read_meta(folder, KIND, VERSION)
-    try:
+    with damage_told(folder):
         model = UniversalSchema(**meta["settings"])
-        arrays = load((folder / "arrays.safetensors").read_bytes())
+        arrays = read_arrays(folder)
         pairs = [(subject, object_) for subject, object_ in meta["pairs"]]
         predicates = len(meta["predicates"])
         schema = Schema(pairs, meta["predicates"], _matrix(arrays, "cells", (len(pairs), predicates)))
@@ -71,10 +68,6 @@ def load_schema_model(path: str | os.PathLike[str]) -> UniversalSchema:
         _check(model)
         model.history_, model.converged_ = meta["fitted"]["history"], meta["fitted"]["converged"]
         model.interrupted_, model.n_iter_ = meta["fitted"]["interrupted"], len(model.history_) - 1
-    except KeyError as error:
-        raise InputError(f"{folder} is damaged: {error} is missing") from None
-    except (OSError, TypeError, ValueError, SafetensorError) as error:
-        raise InputError(f"{folder} is damaged: {error}") from None
     return model
 
 

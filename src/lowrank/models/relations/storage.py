@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowrank.errors import InputError
-from lowrank.files import read_meta, whole_folder, write_meta
+from lowrank.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
 from lowrank.models.relations.bayesian import BayesianFactorization
 from lowrank.models.relations.collective import CollectiveFactorization
 from lowrank.models.relations.database import Database
@@ -67,24 +67,17 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     InputError
         If the folder holds something else, or is damaged.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     folder = Path(path)
     meta = read_meta(folder, KIND, VERSION)
-    try:
+    with damage_told(folder):
         settings = dict(meta["settings"])
         if settings.get("priors"):
             settings["priors"] = Priors(**settings["priors"])
         model = MODELS[meta["model"]](**settings)
         model.database_ = Database.described(meta["database"])
-        arrays = load((folder / "arrays.safetensors").read_bytes())
+        arrays = read_arrays(folder)
         rows = sum(model.database_.sizes.values()) + 1
         if arrays["state_0"].shape != (rows, model.rank):
             raise InputError(f"rows of {arrays['state_0'].shape} do not fit {rows} entities of rank {model.rank}")
         model._restore(arrays, meta["fitted"])  # noqa: SLF001 as above
-    except KeyError as error:
-        raise InputError(f"{folder} is damaged: {error} is missing") from None
-    except (OSError, TypeError, ValueError, SafetensorError) as error:
-        raise InputError(f"{folder} is damaged: {error}") from None
     return model

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lowrank.errors import InputError
-from lowrank.files import read_meta, whole_folder, write_meta
+from lowrank.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
     from lowrank.models.topics.text import TextTopics
@@ -46,14 +46,11 @@ def load_topics(kind: type[TextTopics], path: str | os.PathLike[str]) -> Any:
     InputError
         If the folder holds something else, or is damaged.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
-
     folder = Path(path)
     meta = read_meta(folder, KIND, VERSION)
-    try:
+    with damage_told(folder):
         model = kind(**meta["settings"])
-        arrays = load((folder / "arrays.safetensors").read_bytes())
+        arrays = read_arrays(folder)
         words = json.loads((folder / "words.json").read_text(encoding="utf-8"))
         model.words_ = tuple(words)
         for name in OWN:
@@ -63,10 +60,6 @@ def load_topics(kind: type[TextTopics], path: str | os.PathLike[str]) -> Any:
             setattr(model.model_, name, value)
         model.model_.n_features_in_ = len(words)
         shape = model.model_.components_.shape
-    except KeyError as error:
-        raise InputError(f"{folder} is damaged: {error} is missing") from None
-    except (OSError, TypeError, ValueError, AttributeError, SafetensorError) as error:
-        raise InputError(f"{folder} is damaged: {error}") from None
     fits = shape == (model.rank, len(words)) and {len(model.idf_), len(model.background_)} == {len(words)}
     if not fits or not all(isinstance(word, str) for word in words) or not np.isfinite(model.model_.components_).all():
         raise InputError(f"{folder} is damaged: its topics do not fit its words and settings")
