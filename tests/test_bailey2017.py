@@ -491,6 +491,26 @@ def test_stages_are_remade_only_where_they_differ(tmp_path):
         keep(store, rank=4)
 
 
+def test_an_interrupted_stage_is_not_kept(tmp_path):
+    """A fit keeps what it reached when Ctrl-C comes, and a stage that holds such a fit is done again."""
+    store, calls = Store(tmp_path, steps=Told()), []
+
+    def make(_):
+        calls.append(1)
+        if len(calls) == 1:
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        return {"size": 4}
+
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        store.keep("a", {}, make)
+    assert not list(tmp_path.iterdir())
+    assert signal.getsignal(signal.SIGINT) is handler
+    assert store.keep("a", {}, make)["size"] == 4
+    assert len(calls) == 2
+
+
 def test_descriptions_hold_no_addresses():
     """What settings are described by is the same in every process."""
     found = json.dumps(described({name: model.arguments(rank=1, seed=0) for name, model in MODELS.items()}))

@@ -212,3 +212,7 @@ def test_patterns(tmp_path):
     lines = [line.split("\t") for line in out.read_text().splitlines()]
     assert told["facts"] == len(lines)
     assert ["Ann", "Acme"] in [line[:2] for line in lines]
+    assert "no pattern of 9 pairs" in refused("patterns", parsed, "--out", out, "--min-count", 9)
+    parsed.write_text("")
+    assert "no two names" in refused("patterns", parsed, "--out", out)
+    assert len(out.read_text().splitlines()) == len(lines)

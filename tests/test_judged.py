@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.metrics import average_precision_score
 
 from lowrank.datasets.universal_schema import SYSTEMS, TARGETS, freebase_pairs, judgements, nyt_pairs, rankings
 from lowrank.errors import InputError
-from lowrank.metrics.judged import average_precision, judged
+from lowrank.metrics.judged import average_precision, judged, ranked_cells
 
 PAIRS = [(f"s{i}", f"o{i}") for i in range(12)]
 ORDERS = st.permutations(PAIRS)
@@ -159,3 +160,23 @@ def test_chains_hold_of_pairs_with_an_entity_between():
         first, second = chain.split(" . ")
         between = {m for r, m in about[s] if r == first and m not in {s, o}}
         assert any((second, o) in about[m] for m in between)
+
+
+def test_ranked_cells_agree_with_a_library():
+    """Each predicate is measured on the pairs that were not seen with it, as scikit-learn does; rows may be chosen."""
+    rng = np.random.default_rng(0)
+    true, seen = rng.random((40, 3)) < 0.4, rng.random((40, 3)) < 0.5
+    hidden, scores = true & ~seen, rng.normal(size=(40, 3))
+    for among in (None, np.arange(10, 30)):
+        chosen = np.arange(40) if among is None else among
+        found = ranked_cells(
+            lambda j: scores[:, j], csr_array(true & seen), np.argwhere(hidden), names=["0", "1", "2"], among=among
+        )
+        assert found.true.tolist() == sorted(found.true, reverse=True)
+        for name, precision, number, ranked in zip(*found[:4], strict=True):
+            rows = [i for i in chosen if not (true & seen)[i, int(name)]]
+            right = hidden[rows, int(name)]
+            assert (number, ranked) == (right.sum(), len(rows))
+            assert precision == pytest.approx(average_precision_score(right, scores[rows, int(name)]))
+    with pytest.raises(InputError, match="no predicate has 99 cells"):
+        ranked_cells(lambda j: scores[:, j], csr_array(true), [[0, 0]], names=["0", "1", "2"], at_least=99)

@@ -112,6 +112,7 @@ def test_adagrad_step_and_add_rows():
     twin = np.zeros((4, 3))
     np.add.at(twin, index, G.astype(float))
     np.testing.assert_allclose(out, twin)
+    np.testing.assert_array_equal(kernels.summed_rows(index, G.astype(float), 4), out)
     with pytest.raises(ValueError, match="indices"):
         kernels.add_rows(np.array([4]), np.zeros((1, 3)), out)
     with pytest.raises(ValueError, match="G must"):

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from lowrank.kernels import add_rows
+from lowrank.kernels import summed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ class Diagonal:
         w = R[0][r]
 
         def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
-            return dq * w, [_added(r, dq * a, R[0])]
+            return dq * w, [summed_rows(r, dq * a, len(R[0]))]
 
         return a * w, pullback
 
@@ -135,7 +135,7 @@ class Complex:
 
         def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
             dw = _times(_conjugate(a), dq)
-            return _times(dq, _conjugate(w)), [_added(r, _conjugate(dw) if backwards else dw, R[0])]
+            return _times(dq, _conjugate(w)), [summed_rows(r, _conjugate(dw) if backwards else dw, len(R[0]))]
 
         return _times(a, w), pullback
 
@@ -229,12 +229,6 @@ def _conjugate(w: NDArray[Any]) -> NDArray[Any]:
     other = w.copy()
     other[:, w.shape[1] // 2 :] *= -1
     return other
-
-
-def _added(index: NDArray[Any], rows: NDArray[Any], like: NDArray[Any]) -> NDArray[Any]:
-    total = np.zeros_like(like)
-    add_rows(index, rows, total)
-    return total
 
 
 def _grouped(r: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:

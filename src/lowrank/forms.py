@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from lowrank.kernels import summed_rows
+
 ROWS = 1024
 """Rows whose products are added in the precision of a factor."""
 Factors = list[NDArray[Any]]
@@ -46,7 +48,7 @@ class CP:
             gradients = []
             for d, u in enumerate(factors):
                 others = _product([row for c, row in enumerate(rows) if c != d], rows[d])
-                gradients.append(_add_rows(indices[:, d], others * derivatives[:, None], len(u)))
+                gradients.append(summed_rows(indices[:, d], others * derivatives[:, None], len(u)))
             return gradients
 
         return _product(rows, rows[0]).sum(axis=1), pullback
@@ -125,11 +127,3 @@ def _product(arrays: Factors, like: NDArray[Any]) -> NDArray[Any]:
     for array in arrays:
         product *= array
     return product
-
-
-def _add_rows(index: NDArray[Any], rows: NDArray[Any], size: int) -> NDArray[Any]:
-    """Add each row to the row of a (size, R) array that ``index`` names."""
-    from scipy.sparse import csr_array
-
-    pick = csr_array((np.ones(len(index), rows.dtype), (index, np.arange(len(index)))), shape=(size, len(index)))
-    return pick @ rows

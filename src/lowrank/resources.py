@@ -6,13 +6,15 @@ import contextlib
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lowrank.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from types import FrameType
 
 
 def cores() -> int:
@@ -71,6 +73,47 @@ def interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def interrupts_told() -> Iterator[None]:
+    """Raise KeyboardInterrupt at the end of a body that took note of Ctrl-C and went on, as fits do.
+
+    Examples
+    --------
+    >>> import signal
+    >>> try:
+    ...     with interrupts_told():
+    ...         with contextlib.suppress(KeyboardInterrupt):
+    ...             signal.raise_signal(signal.SIGINT)
+    ... except KeyboardInterrupt:
+    ...     print("interrupted")
+    interrupted
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+        yield
+        return
+    heard = False
+
+    def wrapped(handler: Callable[[int, FrameType | None], Any]) -> Callable[[int, FrameType | None], None]:
+        def hear(number: int, frame: FrameType | None) -> None:
+            nonlocal heard
+            heard = True
+            handler(number, frame)
+
+        return hear
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number, handler in before.items():
+        signal.signal(number, wrapped(handler))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if heard:
+        raise KeyboardInterrupt
 
 
 def peak_memory() -> int | None:

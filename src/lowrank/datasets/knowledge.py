@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lowrank.datasets.place import check_count, folder, text
+from lowrank.datasets.place import check_count, folder
 from lowrank.errors import InputError, check_choice
+from lowrank.text.facts import named_facts
 
 if TYPE_CHECKING:
     import os
@@ -100,7 +101,7 @@ def knowledge(name: str, *, root: Root = None) -> Knowledge:
         parts: list[list[Triple]] = [_cells(where), [], []]
     else:
         where = where / "countries" / name if name.startswith("countries") else where / name
-        parts = [_triples(where / f"{part}.txt") for part in PARTS]
+        parts = [[fact for _, fact in named_facts(where / f"{part}.txt")] for part in PARTS]
     entities = sorted({end for part in parts for subject, _, object_ in part for end in (subject, object_)})
     relations = sorted({relation for part in parts for _, relation, _ in part})
     found = Size(len(entities), len(relations), *map(len, parts))
@@ -110,19 +111,6 @@ def knowledge(name: str, *, root: Root = None) -> Knowledge:
     numbered = [[(ends[s], kinds[r], ends[o]) for s, r, o in part] for part in parts]
     train, validation, test = (np.array(part, np.int64).reshape(-1, 3) for part in numbered)
     return Knowledge(train, validation, test, entities, relations)
-
-
-def _triples(path: Path) -> list[Triple]:
-    """Read lines of subject, relation and object between tabs."""
-    found: list[Triple] = []
-    for at, line in enumerate(text(path).split("\n"), 1):
-        if not line.strip():
-            continue
-        fields = line.split("\t")
-        if len(fields) != 3 or not all(field.strip() for field in fields):
-            raise InputError(f"{path}, line {at}: expected subject, relation and object between tabs; got {line!r:.80}")
-        found.append((fields[0], fields[1], fields[2]))
-    return found
 
 
 def _cells(path: Path) -> list[Triple]:

@@ -28,7 +28,7 @@ from lowrank.kernels.stochastic import (
     pull_rows,
     touch_rows,
 )
-from lowrank.kernels.triples import adagrad_step, add_rows, logistic_rows, softmax_rows
+from lowrank.kernels.triples import adagrad_step, add_rows, logistic_rows, softmax_rows, summed_rows
 from lowrank.kernels.tucker import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
 from lowrank.kernels.viterbi import viterbi_states
 
@@ -73,6 +73,7 @@ __all__ = [
     "sgd_pairs",
     "simplex_rows",
     "softmax_rows",
+    "summed_rows",
     "table",
     "touch_rows",
     "tucker_core",

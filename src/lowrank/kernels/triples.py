@@ -112,6 +112,19 @@ def add_rows(index: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None
     triples.add_rows(frozen(index, np.int64), frozen(rows, out.dtype), out)
 
 
+def summed_rows(index: NDArray[Any], rows: NDArray[Any], size: int) -> NDArray[Any]:
+    """Give an array of ``size`` rows, each the sum of those of ``rows``, shape (m, d), that ``index`` sends there.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`add_rows`.
+    """
+    total = np.zeros((size, rows.shape[1]), rows.dtype)
+    add_rows(index, rows, total)
+    return total
+
+
 def _rows(
     loop: Callable[..., float],
     S: NDArray[np.float32],

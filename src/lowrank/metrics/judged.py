@@ -16,16 +16,17 @@ Manning, Raghavan, Schütze (2008), Introduction to information retrieval, secti
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from lowrank.errors import InputError, check_choice, check_int
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csr_array
 
     Pair = tuple[str, str]
     Rankings = Mapping[str, Sequence[Pair]]
@@ -136,6 +137,67 @@ def judged(
         precisions, points = (np.array(part) for part in zip(*found, strict=True))
         measured[name] = Judged(relations, precisions, true, known, points)
     return measured
+
+
+def ranked_cells(
+    scores: Callable[[int], NDArray[Any]],
+    seen: csr_array,
+    cells: ArrayLike,
+    *,
+    names: Sequence[str],
+    among: ArrayLike | None = None,
+    at_least: int = 1,
+) -> Judged:
+    """Rank pairs for each predicate of cells that a model has not seen; what else it has not seen is held to be false.
+
+    Parameters
+    ----------
+    scores : callable
+        From a column to an array of shape (pairs,), the higher the likelier.
+    seen : csr_array of shape (pairs, predicates)
+        What the model has seen; these cells are not ranked.
+    cells : array of int of shape (n, 2)
+        Row and column of what is true besides.
+    names : sequence of str
+        Of the predicates.
+    among : array of int, optional
+        The rows that are ranked; all of them by default.
+    at_least : int
+        Predicates of fewer such cells are left out.
+
+    Returns
+    -------
+    Judged
+        ``true`` counts the cells of each predicate, ``judged`` the pairs that were ranked.
+
+    Raises
+    ------
+    InputError
+        If no predicate has so many cells.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> seen = csr_array([[1, 0], [0, 1], [0, 1], [0, 1]])
+    >>> ranked_cells(lambda column: np.array([9.0, 3.0, 2.0, 1.0]), seen, [[2, 0]], names=["owns", "leads"]).mean
+    0.5
+    """
+    at = np.asarray(cells, np.int64).reshape(-1, 2)
+    columns, counts = np.unique(at[:, 1], return_counts=True)
+    columns = columns[counts >= check_int("at_least", at_least, low=1)]
+    rows = np.arange(seen.shape[0]) if among is None else np.unique(among)
+    by_column, found = seen.tocsc(), []
+    for column in columns.tolist():
+        candidates = np.setdiff1d(rows, by_column.indices[slice(*by_column.indptr[column : column + 2])])
+        order = np.argsort(-np.asarray(scores(column))[candidates], kind="stable")
+        right = np.isin(candidates[order], at[at[:, 1] == column, 0])
+        if number := int(right.sum()):
+            found.append((names[column], number, len(candidates), *average_precision(right, number)))
+    if not found:
+        raise InputError(f"no predicate has {at_least} cells that were not seen")
+    found.sort(key=lambda one: -one[1])
+    relations, true, ranked, precisions, points = zip(*found, strict=True)
+    return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
 
 
 def _pooled(

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from lowrank.errors import check_choice, check_int, check_number
-from lowrank.kernels import adagrad_step, add_rows, logistic_rows, softmax_rows
+from lowrank.kernels import adagrad_step, add_rows, logistic_rows, softmax_rows, summed_rows
 from lowrank.progress import bar
 from lowrank.resources import cores
 from lowrank.solvers.run import Sweep
@@ -287,6 +287,4 @@ class _Descent:
 def _summed(index: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Add up the rows of the same index."""
     names, which = np.unique(index, return_inverse=True)
-    total = np.zeros((len(names), rows.shape[1]), rows.dtype)
-    add_rows(which, rows, total)
-    return names, total
+    return names, summed_rows(which, rows, len(names))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lowrank.errors import InputError
 from lowrank.files import whole_file
+from lowrank.resources import interrupts_told
 from lowrank.text.readers import find_files
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ class Store:
         ------
         RefusedError
             If the stage is there and was made of something else, which the message names.
+        KeyboardInterrupt
+            If Ctrl-C was heard while it was made, even where a fit kept what it had reached.
         """
         label = self.folder / f"{name}.json"
         wanted = described(made_of)
@@ -91,7 +94,8 @@ class Store:
                 return dict(found["facts"])
             label.unlink(missing_ok=True)  # a label never describes what was there before
             start = time.perf_counter()
-            facts = described(make(target))
+            with interrupts_told():  # what a fit reached until Ctrl-C is no result
+                facts = described(make(target))
             facts["stage_seconds"] = round(time.perf_counter() - start, 3)
             told.update({key: value for key, value in facts.items() if isinstance(value, int) and key != "seconds"})
             write_json(label, {"made_of": wanted, "facts": facts})

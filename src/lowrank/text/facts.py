@@ -13,7 +13,7 @@ from lowrank.text.fields import read_fields
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -184,12 +184,15 @@ def read_facts(
     >>> read_facts(path, entities=["ann", "bob"], relations=known.relations, unknown="skip").skipped
     1
     """
-    rows = []
+    return _numbered([*named_facts(path)], entities, relations, unknown)
+
+
+def named_facts(path: str | os.PathLike[str]) -> Iterator[tuple[str, Named]]:
+    """Give each fact of a file with its place, ``"FILE, line N"``; raises as :func:`read_facts`, but for names."""
     for line, fields in read_fields(path, marks="\t", quotes=False):
         if len(fields) != 3 or not all(fields):
             raise InputError(f"{path}, line {line}: expected subject, relation and object between tabs; got {fields}")
-        rows.append((f"{path}, line {line}", (fields[0], fields[1], fields[2])))
-    return _numbered(rows, entities, relations, unknown)
+        yield f"{path}, line {line}", (fields[0], fields[1], fields[2])
 
 
 def _numbered(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
-    from scipy.sparse import csr_array
+    from scipy.sparse import csc_array, csr_array
 
     Triple = tuple[str, str, str]
 
@@ -80,6 +80,11 @@ class Schema:
             raise InputError(f"there is no predicate {name!r}")
         return found
 
+    def rows_of(self, name: str) -> NDArray[np.int64]:
+        """Give the rows of the pairs of which a predicate is known to hold, rising."""
+        column = self.column(name)
+        return self._by_column.indices[slice(*self._by_column.indptr[column : column + 2])].astype(np.int64)
+
     def triples(self) -> Iterator[Triple]:
         """Give subject, object and predicate of each cell."""
         rows, columns = self.indices.T.tolist()
@@ -133,6 +138,10 @@ class Schema:
 
     def _of(self, indices: NDArray[np.int64], pairs: list[tuple[str, str]]) -> Schema:
         return Schema(pairs, self.predicates, _ones(indices, (len(pairs), len(self.predicates))))
+
+    @cached_property
+    def _by_column(self) -> csc_array:
+        return self.cells.tocsc()
 
     @cached_property
     def _rows(self) -> dict[tuple[str, str], int]:

@@ -68,33 +68,24 @@ def _ranked(model: Any, test: Path, known: list[Path], unknown: Any, *, relation
 def _listed(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
     import numpy as np
 
-    from lowrank.metrics.judged import average_precision
+    from lowrank.metrics.judged import ranked_cells
     from lowrank.text.schema import read_schema
 
     schema = model.schema_
     pairs, names = set(schema.pairs), set(schema.predicates)
     facts = list(read_schema(test).triples())
     here = [fact for fact in facts if fact[:2] in pairs and fact[2] in names] if unknown == "skip" else facts
-    cells: dict[int, list[int]] = {}
-    for subject, object_, predicate in here:
-        cells.setdefault(schema.column(predicate), []).append(schema.row(subject, object_))
-    if not cells:
+    if not here:
         raise InputError(f"{test} has no fact of what was learned")
-    found, counts, seen = [], [], 0
-    for column, rows in cells.items():
-        learned = schema.cells[:, [column]].nonzero()[0]
-        true = np.setdiff1d(rows, learned)
-        seen += len(rows) - len(true)
-        if not len(true):
-            continue
-        scores = model.column_log_odds([column])[:, 0]
-        scores[learned] = -np.inf
-        order = np.argsort(-scores, kind="stable")[: len(scores) - len(learned)]
-        found.append(average_precision(np.isin(order, true), len(true))[0])
-        counts.append(len(true))
-    if seen:
+    cells = np.array([(schema.row(*fact[:2]), schema.column(fact[2])) for fact in here])
+    new = np.array(schema.cells[*cells.T] == 0).ravel()
+    if not new.all():
+        seen = len(here) - int(new.sum())
         typer.echo(f"lowrank: warning: {seen:,} of {len(here):,} facts to predict were learned; left out", err=True)
-    if not found:
+    if not new.any():
         raise InputError("all facts to predict were learned")
-    told: dict[str, Any] = {"facts": sum(counts), "skipped": len(facts) - len(here), "predicates": len(found)}
-    return told | {"map": float(np.mean(found)), "weighted_map": float(np.average(found, weights=counts))}
+    found = ranked_cells(
+        lambda column: model.column_log_odds([column])[:, 0], schema.cells, cells[new], names=schema.predicates
+    )
+    told = {"facts": int(found.true.sum()), "skipped": len(facts) - len(here), "predicates": len(found.relations)}
+    return told | {"map": found.mean, "weighted_map": found.weighted_mean}

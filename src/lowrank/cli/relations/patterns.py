@@ -7,6 +7,7 @@ import typer
 
 from lowrank.cli import options as o
 from lowrank.cli import show
+from lowrank.errors import InputError
 
 Parsed = Annotated[
     list[str], typer.Argument(metavar="SOURCE...", help="CoNLL-U files; with --parse files, folders or globs of text.")
@@ -50,6 +51,9 @@ def patterns(
     facts = dict.fromkeys(pattern_triples(trees, key=key))
     pairs = Counter(pattern for *_, pattern in facts)
     kept = [fact for fact in facts if pairs[fact[2]] >= min_count]
+    if not kept:
+        found = "no two names in a sentence" if not facts else f"no pattern of {min_count} pairs; lower --min-count"
+        raise InputError(f"{', '.join(sources)}: {found}")
     with whole_file(out) as draft:
         draft.write_text("".join("\t".join(fact) + "\n" for fact in kept), encoding="utf-8")
     told = {"pairs": len({fact[:2] for fact in kept}), "patterns": len({fact[2] for fact in kept}), "facts": len(kept)}

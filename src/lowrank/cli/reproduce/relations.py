@@ -45,11 +45,12 @@ def relations(
     Finished stages stay in DIR, and the same command goes on from there.
     """
     from lowrank.files import made_folder
-    from lowrank.suites.relations import knowledge, protocol
+    from lowrank.models.relations.asking import FORMS
+    from lowrank.suites.relations import protocol
 
     settings = protocol.Settings(
         parts=_names(parts) or protocol.PARTS,
-        forms=_names(forms) or knowledge.all_forms(),
+        forms=_names(forms) or tuple(FORMS),
         epochs=epochs,
         seeds=seeds,
         seed=seed,

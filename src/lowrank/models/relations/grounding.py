@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from lowrank.models.relations.bindings import Facts
     from lowrank.solvers.questions import Judge
     from lowrank.text.formulas import Atom, Rule
     from lowrank.text.schema import Schema
@@ -88,13 +87,7 @@ class Groundings:
     def __init__(self, schema: Schema, rules: Sequence[Rule], *, drawn: int = 1) -> None:
         check_predicates(rules, schema.predicates)
         self.places, self.rules, self.drawn = Places(schema), list(rules), drawn
-        cells = schema.cells.tocsc()
-
-        def facts(atom: Atom) -> NDArray[np.int64]:
-            column = schema.column(atom.predicate)
-            return cells.indices[cells.indptr[column] : cells.indptr[column + 1]].astype(np.int64)
-
-        self.known = [self._known(rule, facts) for rule in rules]
+        self.known = [self._known(rule, schema) for rule in rules]
         self.counts = [len(rows) for rows in self.known]
 
     def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
@@ -105,8 +98,12 @@ class Groundings:
             cells = np.concatenate([np.zeros((0, 2), np.int64), *(one.cells.reshape(-1, 2) for one in asked)])
             yield cells, judge(asked)
 
-    def _known(self, rule: Rule, facts: Facts) -> NDArray[np.int64]:
+    def _known(self, rule: Rule, schema: Schema) -> NDArray[np.int64]:
         """Give the rows of the atoms of a rule in all groundings that cells give."""
+
+        def facts(atom: Atom) -> NDArray[np.int64]:
+            return schema.rows_of(atom.predicate)
+
         if not (atoms := covering(rule)):
             return np.unique(self.places.whole(rule, joined(rule.binding, self.places, facts)), axis=0)
         found = [self.places.whole(rule, self.places.bound(atom, facts(atom))) for atom in atoms]

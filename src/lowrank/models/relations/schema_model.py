@@ -16,7 +16,7 @@ from lowrank.solvers.run import Fitted
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -67,10 +67,8 @@ class SchemaModel(Fitted):
 
     schema_: Schema
     terms_: Terms
-
-    def _asked(self) -> tuple[Asked, bool]:
-        """Say how rows were trained, and whether they have biases."""
-        raise NotImplementedError
+    _asked: Callable[[], tuple[Asked, bool]]
+    """Say how rows were trained, and whether they have biases; a method of each model."""
 
     def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
         """Give the probabilities that predicates hold of pairs, one predicate for each pair; refuse what is unknown.
@@ -121,7 +119,7 @@ class SchemaModel(Fitted):
         column = self.schema_.column(predicate)
         scores = self.column_log_odds([column])[:, 0]
         if not listed:
-            scores[self.schema_.cells[:, [column]].nonzero()[0]] = -np.inf
+            scores[self.schema_.rows_of(predicate)] = -np.inf
         best = np.argsort(-scores, kind="stable")[:n]
         told = [(*self.schema_.pairs[i], float(expit(scores[i]))) for i in best if np.isfinite(scores[i])]
         return [Told(subject, object_, probability) for subject, object_, probability in told]

@@ -47,11 +47,10 @@ def tried(schema: Schema, rule: Rule) -> Tried:
     Tried(premises=2, right=1)
     """
     check_predicates([rule], schema.predicates)
-    places, cells = Places(schema), schema.cells.tocsc()
+    places = Places(schema)
 
     def facts(atom: Atom) -> NDArray[np.int64]:
-        column = schema.column(atom.predicate)
-        return np.sort(cells.indices[cells.indptr[column] : cells.indptr[column + 1]]).astype(np.int64)
+        return schema.rows_of(atom.predicate)
 
     if {one for atom in rule.binding for one in atom.arguments} == set(rule.variables):
         bindings = joined(rule.binding, places, facts)

@@ -9,7 +9,6 @@ import numpy as np
 
 from lowrank.datasets.knowledge import Knowledge, knowledge
 from lowrank.metrics.ranking import Ranking, precision_recall, ranking
-from lowrank.models.relations.asking import FORMS
 from lowrank.models.relations.knowledge import KnowledgeTensor
 from lowrank.models.relations.rescal import RESCAL
 from lowrank.models.words.tucker import Tucker
@@ -187,8 +186,3 @@ def published_rescal(*, seed: int, root: Root = None) -> Facts:
         )
     raw, normalised = np.mean(areas, axis=0).tolist()
     return {"name": "RESCAL", "raw": raw, "normalised": normalised, "fold_seconds": float(np.median(seconds))}
-
-
-def all_forms() -> tuple[str, ...]:
-    """Give the forms, in the order of tables."""
-    return tuple(FORMS)

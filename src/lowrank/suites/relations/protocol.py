@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lowrank.errors import InputError, check_int
 from lowrank.files import whole_file
+from lowrank.models.relations.asking import FORMS
 from lowrank.suites.relations import knowledge, logic, typed, universal
 from lowrank.suites.relations.report import report
 from lowrank.suites.store import Store, described, write_json
@@ -55,7 +56,7 @@ class Settings:
     """
 
     parts: tuple[str, ...] = PARTS
-    forms: tuple[str, ...] = knowledge.all_forms()
+    forms: tuple[str, ...] = tuple(FORMS)
     epochs: int = 50
     seeds: int = 2
     seed: int = 0
@@ -63,8 +64,8 @@ class Settings:
     def __post_init__(self) -> None:
         if not self.parts or not {*self.parts} <= {*PARTS}:
             raise InputError(f"parts are {', '.join(PARTS)}; got {', '.join(self.parts) or 'none'}")
-        if not self.forms or not {*self.forms} <= {*knowledge.all_forms()}:
-            raise InputError(f"forms are {', '.join(knowledge.all_forms())}; got {', '.join(self.forms) or 'none'}")
+        if not self.forms or not {*self.forms} <= {*FORMS}:
+            raise InputError(f"forms are {', '.join(FORMS)}; got {', '.join(self.forms) or 'none'}")
         for name in ("epochs", "seeds"):
             check_int(name, getattr(self, name), low=1)
 

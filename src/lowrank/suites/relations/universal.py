@@ -15,7 +15,7 @@ import numpy as np
 
 from lowrank.datasets.universal_schema import SYSTEMS, TARGETS, freebase_pairs, judgements, nyt_pairs, rankings
 from lowrank.errors import InputError
-from lowrank.metrics.judged import average_precision, judged
+from lowrank.metrics.judged import judged, ranked_cells
 from lowrank.models.relations.universal import UniversalSchema
 from lowrank.suites.store import whole
 from lowrank.text.schema import Schema, schema_of
@@ -101,25 +101,15 @@ def told(scores: Scores, split: Split, *, test: bool) -> Facts:
     dict
         ``map``, ``weighted_map``, ``curve`` of precision at eleven recalls, and how many ``predicates``.
     """
-    hidden = split.test if test else split.validation
-    columns, counts = np.unique(hidden[:, 1], return_counts=True)
-    columns, counts = columns[counts >= MEASURED], counts[counts >= MEASURED]
-    listed = split.train.cells.tocsc()
-    every = np.arange(len(split.train.pairs))
-    rows = every if split.among is None else split.among[test]
-    found = []
-    for column in columns:
-        known = listed.indices[listed.indptr[column] : listed.indptr[column + 1]]
-        candidates = np.setdiff1d(rows, known)
-        order = np.argsort(-scores(column)[candidates], kind="stable")
-        right = np.isin(candidates[order], hidden[hidden[:, 1] == column, 0])
-        found.append(average_precision(right, int(right.sum())))
-    precisions, points = (np.array(part) for part in zip(*found, strict=True))
+    cells = split.test if test else split.validation
+    among = None if split.among is None else split.among[test]
+    seen = split.train
+    found = ranked_cells(scores, seen.cells, cells, names=seen.predicates, among=among, at_least=MEASURED)
     return {
-        "map": float(precisions.mean()),
-        "weighted_map": float(np.average(precisions, weights=counts)),
-        "curve": points.mean(axis=0).tolist(),
-        "predicates": len(columns),
+        "map": found.mean,
+        "weighted_map": found.weighted_mean,
+        "curve": found.curve.tolist(),
+        "predicates": len(found.relations),
     }
 
 
