@@ -1,0 +1,79 @@
+"""Lines of numbered features: what is read, in pieces and whole, and what is refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowrank.errors import InputError
+from lowrank.text.feature_lines import feature_blocks, read_feature_lines
+
+NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
+LINES = st.lists(
+    st.tuples(NUMBERS, st.integers(0, 3), st.dictionaries(st.integers(0, 50), NUMBERS, max_size=4)), min_size=1
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "lists.txt"
+
+
+@given(LINES, st.booleans(), st.integers(1, 200))
+def test_what_is_written_is_read(tmp_path_factory, lines, grouped, size):
+    """Any lines, with groups or without, features in any order, in pieces of any size: groups are never cut."""
+    lines = sorted(lines, key=lambda line: line[1])
+    path = tmp_path_factory.mktemp("lines") / "lists.txt"
+    with path.open("w") as file:
+        for label, group, features in lines:
+            told = "".join(f" {at}:{value!r}" for at, value in features.items())
+            file.write(f"{label!r}{f' qid:{group}' if grouped else ''}{told}  # said\n\n")
+    X, y, groups = read_feature_lines(path, features=60)
+    expected = np.zeros((len(lines), 60))
+    for i, (_, _, features) in enumerate(lines):
+        for at, value in features.items():
+            expected[i, at] = value
+    np.testing.assert_array_equal(X.toarray(), expected)
+    assert y.tolist() == [label for label, _, _ in lines]
+    assert groups.tolist() == [group if grouped else -1 for _, group, _ in lines]
+    parts = [*feature_blocks(path, size=size)]
+    assert np.concatenate([part.groups for part in parts]).tolist() == groups.tolist()
+    assert np.concatenate([part.labels for part in parts]).tolist() == y.tolist()
+    if grouped:
+        ends = [part.groups[-1] for part in parts[:-1]]
+        assert all(end != part.groups[0] for end, part in zip(ends, parts[1:], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ("1 1:2\n1:0.5 2:1\n", "line 2: the label is missing"),
+        ("1 1:2\n\n0 1:inf\n", "line 3: 'inf' is no finite number"),
+        ("1 1:nan\n", "line 1: 'nan' is no finite number"),
+        ("nan 1:1\n", "line 1: 'nan' is no finite number"),
+        ("1 1:1 1:2\n", "line 1: feature 1 stands twice"),
+        ("1 -1:1\n", "line 1: '-1' is no whole number"),
+        ("1 3000000000:1\n", "line 1: '3000000000' is no whole number"),
+        ("1 a\n", "line 1: expected number:value, got 'a'"),
+        ("yes 1:1\n", "line 1: 'yes' is no finite number"),
+        ("1 qid:1 1:1\n0 1:1\n", "line 2: some lines have qid:"),
+        ("1 qid:x 1:1\n", "line 1: 'x' is no whole number"),
+        ("", "is empty"),
+    ],
+)
+def test_faults_are_named(path, content, fault):
+    """What is no such line is refused by its number, also in later pieces."""
+    path.write_text(content)
+    with pytest.raises(InputError, match=fault):
+        read_feature_lines(path)
+    if content:
+        path.write_text("1 qid:0 1:1\n" * 40 + content if "qid" in content else "1 1:1\n" * 40 + content)
+        line = int(fault.split(":")[0].split()[1]) + 40
+        with pytest.raises(InputError, match=f"line {line}: "):
+            list(feature_blocks(path, size=20))
+
+
+def test_no_file(path):
+    """A file that is not there, or has no line, is refused."""
+    with pytest.raises(InputError, match="cannot be read"):
+        read_feature_lines(path)
