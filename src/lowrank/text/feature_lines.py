@@ -92,13 +92,17 @@ def feature_blocks(path: str | os.PathLike[str], *, size: int = BLOCK) -> Iterat
                 line += piece.count(b"\n")
                 found = found if held is None else _joined([held, found])
                 at = _complete(found.groups) if file.peek(1) else len(found.labels)
-                held = FeatureLines(*(part[at:] for part in found))
+                held = _part(found, slice(at, None))
                 if at:
-                    yield FeatureLines(*(part[:at] for part in found))
+                    yield _part(found, slice(at))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}") from None
     if held is None:
         raise InputError(f"{path} is empty")
+
+
+def _part(lines: FeatureLines, rows: slice) -> FeatureLines:
+    return FeatureLines(lines.features[rows], lines.labels[rows], lines.groups[rows])
 
 
 def _complete(groups: NDArray[np.int64]) -> int:
@@ -138,7 +142,11 @@ def _parsed(piece: bytes, path: str, line: int) -> FeatureLines:
 def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
     from scipy.sparse import csr_array
 
-    labels, groups, columns, values, starts = [], [], [], [], [0]
+    labels: list[float] = []
+    groups: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    starts = [0]
     for number, written in enumerate(piece.split(b"\n"), line):
         words = written.partition(b"#")[0].decode("utf-8", "replace").split()
         if not words:
@@ -163,7 +171,8 @@ def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
     """Take a line apart; say what is wrong with it."""
     if ":" in words[0]:
         raise ValueError(f"the label is missing; the line begins with {words[0]!r:.40}")
-    label, group, found = _number(words[0]), -1, {}
+    label, group = _number(words[0]), -1
+    found: dict[int, float] = {}
     for word in words[1:]:
         name, mark, value = word.partition(":")
         if name == "qid" and group < 0 and not found:
