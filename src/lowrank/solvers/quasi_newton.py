@@ -13,17 +13,17 @@ Andrew, Gao (2007), Scalable training of L1-regularized log-linear models, algor
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from lowrank.solvers.run import Sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from lowrank.forms import Factors
-    from lowrank.objective import Objective
+    from lowrank.penalties import Penalty
 
 ARMIJO = 1e-4
 """Share of the predicted decrease that a step must reach: the customary value, not a tuned one."""
@@ -31,12 +31,23 @@ SHORTEST = 1e-10
 """Shortest step tried, relative to the first."""
 
 
-def quasi_newton(objective: Objective, start: Factors, *, memory: int = 10) -> Iterator[Sweep]:
+class Function(Protocol):
+    """What is minimized, such as an :class:`~lowrank.objective.Objective`."""
+
+    @property
+    def penalties(self) -> Sequence[Penalty]:
+        """One per factor; their smooth parts are in the value and the gradient."""
+
+    def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
+        """Give the value at factors, and the gradient of all that is smooth."""
+
+
+def quasi_newton(objective: Function, start: Factors, *, memory: int = 10) -> Iterator[Sweep]:
     """Descend from ``start``; one sweep is one accepted step, nearly always one evaluation of the gradient.
 
     Parameters
     ----------
-    objective : Objective
+    objective : Function
         Value and gradient, and one penalty per factor.
     start : list of ndarray
         Where to begin; it is not changed.
@@ -76,7 +87,7 @@ def quasi_newton(objective: Objective, start: Factors, *, memory: int = 10) -> I
         yield Sweep(u, value)
 
 
-def _direction(objective: Objective, steepest: Factors, pairs: deque[tuple[Factors, Factors, float]]) -> Factors:
+def _direction(objective: Function, steepest: Factors, pairs: deque[tuple[Factors, Factors, float]]) -> Factors:
     """Multiply the negative subgradient by the inverse Hessian that ``pairs`` stand for (two-loop recursion)."""
     d = [-g for g in steepest]
     alphas = []
@@ -99,7 +110,7 @@ def _direction(objective: Objective, steepest: Factors, pairs: deque[tuple[Facto
 
 
 def _search(
-    objective: Objective, u: Factors, value: float, steepest: Factors, direction: Factors, step: float
+    objective: Function, u: Factors, value: float, steepest: Factors, direction: Factors, step: float
 ) -> tuple[Factors, float, Factors] | None:
     """Shorten the step until it decreases the objective enough; None if none does."""
     shortest = SHORTEST * step

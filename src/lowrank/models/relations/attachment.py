@@ -126,7 +126,7 @@ class TupleClassifier(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-lea
             start = [rng.normal(scale=SPREAD, size=(f.shape[1], rank)) for f in known]
             for theta in start:
                 theta[0] += rng.choice([-1, 1], rank) * rank ** (-1 / len(known))
-            solver = quasi_newton(problem, start)  # type: ignore[arg-type] # has what a solver asks of an objective
+            solver = quasi_newton(problem, start)
             fitted.append(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)))
         share = self.starts ** (-1 / len(known))
         self.factors_ = [np.hstack([share * (f @ theta[d]) for theta in fitted]) for d, f in enumerate(known)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowrank.metrics.labels import best_threshold, label_measures
 from lowrank.models.completion.transductive import TransductiveCompletion
 from lowrank.solvers.run import NotConvergedWarning
 
@@ -70,33 +71,14 @@ def evaluate(train: Labelling, test: Labelling, *, hidden: float, seed: int) -> 
         start = time.perf_counter()
         fewer = np.flatnonzero(~held)
         told = [odds(fewer, setting)[:n][held] for setting in settings]
-        tried = [(*_threshold(Y[:n][held], one), number) for number, one in enumerate(told)]
+        tried = [(*best_threshold(Y[:n][held], one)[::-1], number) for number, one in enumerate(told)]
         _, threshold, number = max(tried)
         found = odds(np.arange(n), settings[number])[n:]
         seconds = time.perf_counter() - start
-        made.append({"name": name, **scores(Y[n:], found, threshold), "seconds": seconds, "chosen": settings[number]})
+        measures = label_measures(Y[n:], found, threshold)
+        kept = {"f1": measures["micro_f1"], "ap": measures["micro_ap"], "macro_ap": measures["macro_ap"]}
+        made.append({"name": name, **kept, "seconds": seconds, "chosen": settings[number]})
     return made
-
-
-def scores(truth: Array, odds: Array, threshold: float) -> dict[str, float]:
-    """Give micro-F1 above a threshold, and average precision over all cells and over labels that occur."""
-    from sklearn.metrics import average_precision_score, f1_score
-
-    some = truth.any(axis=0)
-    return {
-        "f1": float(f1_score(truth, odds > threshold, average="micro", zero_division=0)),
-        "ap": float(average_precision_score(truth, odds, average="micro")),
-        "macro_ap": float(average_precision_score(truth[:, some], odds[:, some], average="macro")),
-    }
-
-
-def _threshold(truth: Array, odds: Array) -> tuple[float, float]:
-    """Give the largest micro-F1 that a threshold reaches, and the threshold."""
-    order = np.argsort(-odds.ravel(), kind="stable")
-    hits = np.cumsum(truth.ravel()[order])
-    f = 2 * hits / (np.arange(1, len(order) + 1) + truth.sum())
-    best = int(f.argmax())
-    return float(f[best]), float(np.nextafter(odds.ravel()[order[best]], -np.inf))
 
 
 def _regression(X: Array, Y: Array, everything: Array, C: float) -> Array:

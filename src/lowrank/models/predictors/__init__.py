@@ -1,0 +1,1 @@
+"""Predictors: numbers, truth values and rankings from features, by few parameters."""

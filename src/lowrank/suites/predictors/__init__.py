@@ -1,0 +1,1 @@
+"""Predictors beside one another: factorization machines, labels of texts, tasks that share their features."""
