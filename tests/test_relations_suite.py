@@ -10,8 +10,9 @@ from lowrank import InputError
 from lowrank.cli import app
 from lowrank.datasets.knowledge import Knowledge
 from lowrank.models.relations.universal import UniversalSchema
+from lowrank.suites.numbers import table
 from lowrank.suites.relations import knowledge, logic, protocol, typed
-from lowrank.suites.relations.report import report, table
+from lowrank.suites.relations.report import report
 from lowrank.suites.store import whole
 
 

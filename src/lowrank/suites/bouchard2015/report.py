@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from lowrank.errors import MissingExtraError
 from lowrank.metrics.figures import Figure, difference
 from lowrank.plots.completion import descent
-from lowrank.suites.numbers import share
+from lowrank.suites.numbers import share, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from lowrank.suites.store import Facts
@@ -57,12 +56,6 @@ def draw(facts: Facts, out: Path) -> None:
     except MissingExtraError:
         return
     ax.figure.savefig(out / "descent.png", dpi=150)
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Write a table in Markdown."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return ["| " + " | ".join(map(str, line)) + " |" for line in lines]
 
 
 def _demonstrations(facts: Facts) -> list[str]:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowrank.suites.numbers import share
+from lowrank.suites.numbers import share, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from lowrank.suites.store import Facts
 
@@ -35,12 +35,6 @@ def report(facts: Facts) -> str:
         if part in facts:
             lines += [f"## {title}", "", *write(facts[part]), ""]
     return "\n".join(lines)
-
-
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Write a table."""
-    lines = [f"| {' | '.join(headings)} |", "|" + "---|" * len(headings)]
-    return lines + [f"| {' | '.join(row)} |" for row in rows]
 
 
 def _small(facts: Facts) -> list[str]:
