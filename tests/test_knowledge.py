@@ -72,6 +72,9 @@ def test_array_without_split(tmp_path, monkeypatch):
     savemat(path, {"other": array})
     with pytest.raises(InputError, match="cannot be read as a MATLAB file with an array Rs"):
         knowledge("alyawarra", root=tmp_path)
+    path.write_bytes(path.read_bytes()[:9])
+    with pytest.raises(InputError, match="cannot be read as a MATLAB file with an array Rs"):
+        knowledge("alyawarra", root=tmp_path)
 
 
 def test_sets_have_names():

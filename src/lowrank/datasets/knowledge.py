@@ -116,10 +116,11 @@ def knowledge(name: str, *, root: Root = None) -> Knowledge:
 def _cells(path: Path) -> list[Triple]:
     """Read the ones of a MATLAB array ``Rs`` of persons, persons and terms."""
     from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
 
     try:
         array = loadmat(path, variable_names=["Rs"])["Rs"]
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, MatReadError) as error:
         raise InputError(f"{path} cannot be read as a MATLAB file with an array Rs: {error}") from None
     if array.ndim != 3 or array.shape[0] != array.shape[1]:
         raise InputError(f"{path}: expected persons x persons x terms; got an array of shape {array.shape}")
