@@ -16,10 +16,12 @@ from lowrank.cli.database import app as database
 from lowrank.cli.demo import demo
 from lowrank.cli.evaluate import evaluate
 from lowrank.cli.faults import Verbs
+from lowrank.cli.machine import app as machine
 from lowrank.cli.neighbours import neighbours
 from lowrank.cli.phrase import phrase
 from lowrank.cli.relations import app as relations
 from lowrank.cli.reproduce import app as reproduce
+from lowrank.cli.rerank import app as rerank
 from lowrank.cli.senses import senses
 from lowrank.cli.sentences import app as sentences
 from lowrank.cli.topics import app as topics
@@ -56,6 +58,8 @@ app.add_typer(topics, name="topics")
 app.add_typer(complete, name="complete")
 app.add_typer(database, name="database")
 app.add_typer(relations, name="relations")
+app.add_typer(machine, name="machine")
+app.add_typer(rerank, name="rerank")
 app.add_typer(reproduce, name="reproduce")
 app.command("neighbors", hidden=True)(neighbours)
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from lowrank.errors import InputError
+
 CORPUS, COUNTS, WEIGHTS, MODEL = "Corpus", "Counts", "Weights", "Model"
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -49,6 +51,19 @@ def per_order(read: Callable[[str], Any]) -> Callable[[Any], tuple[Any, ...]]:
     return values
 
 
+def names(text: str) -> tuple[str, ...]:
+    """Read what stands between commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def numbers(flag: str, text: str, read: Callable[[str], Any]) -> tuple[Any, ...]:
+    """Read numbers between commas; ``none`` is none of them."""
+    try:
+        return tuple(read(part) for part in text.split(",")) if text != "none" else ()
+    except ValueError:
+        raise InputError(f"{flag} takes numbers between commas, or none; got {text!r}") from None
+
+
 def positive(text: str) -> int:
     """Read a whole number of at least 1."""
     number = int(text)
@@ -57,13 +72,13 @@ def positive(text: str) -> int:
     return number
 
 
-def belonging(method: str, options: dict[str, tuple[Any, tuple[str, ...]]]) -> None:
+def belonging(method: str, options: dict[str, tuple[Any, tuple[str, ...]]], *, flag: str = "--method") -> None:
     """Refuse options that are given to a method that does not take them; each with its value and its methods."""
     from lowrank.errors import InputError
 
     for name, (value, methods) in options.items():
         if value is not None and method not in methods:
-            raise InputError(f"{name} is an option of --method {' or '.join(methods)}; leave it out for {method}")
+            raise InputError(f"{name} is an option of {flag} {' or '.join(methods)}; leave it out for {method}")
 
 
 def given(words: list[str]) -> list[str]:

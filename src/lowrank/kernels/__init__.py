@@ -10,8 +10,18 @@ from lowrank.kernels.cp import cp_predict, cp_pullback, cp_squared
 from lowrank.kernels.doors import table
 from lowrank.kernels.glove import GloveCells, glove_arrange, glove_epoch
 from lowrank.kernels.lasso import nonnegative_lasso
+from lowrank.kernels.machines import FeatureTable, Moves, anova_scores, anova_sweep
 from lowrank.kernels.mttkrp import mttkrp, mttkrp_symmetric
 from lowrank.kernels.nonnegative import divergence_rows, hals, nonnegative_rows, simplex_rows
+from lowrank.kernels.passive_aggressive import (
+    CandidateLists,
+    FeatureCells,
+    candidate_lists,
+    feature_cells,
+    mira_lists,
+    perceptron_lists,
+    tensor_mira_lists,
+)
 from lowrank.kernels.poisson import cp_poisson
 from lowrank.kernels.polya_gamma import polya_gamma
 from lowrank.kernels.rows import RandomRows, RowEntries, posterior_rows, row_moments, variational_rows
@@ -33,7 +43,11 @@ from lowrank.kernels.tucker import tucker_core, tucker_predict, tucker_pullback,
 from lowrank.kernels.viterbi import viterbi_states
 
 __all__ = [
+    "CandidateLists",
+    "FeatureCells",
+    "FeatureTable",
     "GloveCells",
+    "Moves",
     "RandomRows",
     "RowEntries",
     "RowPenalties",
@@ -48,6 +62,9 @@ __all__ = [
     "add_cp_pullback",
     "add_cp_squared",
     "add_rows",
+    "anova_scores",
+    "anova_sweep",
+    "candidate_lists",
     "chunk_sets",
     "conjugate_rows",
     "count_tuples",
@@ -56,15 +73,18 @@ __all__ = [
     "cp_pullback",
     "cp_squared",
     "divergence_rows",
+    "feature_cells",
     "glove_arrange",
     "glove_epoch",
     "hals",
     "index_words",
     "logistic_rows",
+    "mira_lists",
     "mttkrp",
     "mttkrp_symmetric",
     "nonnegative_lasso",
     "nonnegative_rows",
+    "perceptron_lists",
     "polya_gamma",
     "posterior_rows",
     "pull_rows",
@@ -75,6 +95,7 @@ __all__ = [
     "softmax_rows",
     "summed_rows",
     "table",
+    "tensor_mira_lists",
     "touch_rows",
     "tucker_core",
     "tucker_predict",

@@ -13,7 +13,7 @@ from lowrank.resources import check_memory
 from lowrank.solvers.gibbs import Draw, Priors, gibbs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -109,7 +109,7 @@ class Memory(NamedTuple):
 
 
 class Chain:
-    """Draws of the factors of linked tables.
+    """Draws of the factors of linked tables, or of anything else (:meth:`over`).
 
     Parameters
     ----------
@@ -137,13 +137,24 @@ class Chain:
     def __init__(
         self, linked: Linked, start: Draw, rng: np.random.Generator, *, priors: Priors, kept: int, threads: int
     ) -> None:
+        self._set(partial(gibbs, linked, priors=priors, rng=rng, threads=threads), start, rng, kept)
+
+    def _set(self, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, kept: int) -> None:
         self.last, self._rng, self._random = start, rng, rng.bit_generator.state
-        self._begin = partial(gibbs, linked, priors=priors, rng=rng, threads=threads)
-        self._solver = self._begin(start)
+        self._begin, self._solver = begin, begin(start)
         self._kept, self._every = kept, 1
         self.draws: list[Draw] = []
         self.sweeps = self.made = 0
         self.interrupted = False
+
+    @classmethod
+    def over(
+        cls, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, *, kept: int
+    ) -> Chain:
+        """Chain draws of another kind: ``begin`` gives those that follow one, and draws with ``rng`` only."""
+        chain = cls.__new__(cls)
+        chain._set(begin, start, rng, kept)  # noqa: SLF001 it is of this class
+        return chain
 
     @classmethod
     def of(cls, linked: Linked, memory: Memory, *, priors: Priors, kept: int, threads: int) -> Chain:

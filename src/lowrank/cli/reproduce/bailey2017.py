@@ -104,14 +104,14 @@ def bailey2017(
     if (Path(source) / "meta.json").is_file() and (min_count, max_size) != (None, None):
         raise InputError(f"--min-count and --max-size come too late: {source} is encoded already")
     given: dict[str, Any] = {
-        "models": tuple(name.strip() for name in models.split(",")) if models is not None else None,
+        "models": o.names(models) if models is not None else None,
         "rank": rank,
         "min_count": min_count,
         "max_size": max_size,
         "share": share,
-        "shifts": _numbers("shifts", shifts, float),
+        "shifts": o.numbers("--shifts", shifts, float) if shifts is not None else None,
         "shift_rank": shift_rank,
-        "ranks": _numbers("ranks", ranks, int),
+        "ranks": o.numbers("--ranks", ranks, int) if ranks is not None else None,
         "threads": threads,
     }
     usual = protocol.Settings.small() if quick else protocol.Settings()
@@ -137,13 +137,3 @@ def bailey2017(
 
 def _pictures(out: Path, report: dict[str, Any]) -> str:
     return f" and pictures in {out / 'figures'}" if report["figures"] and "figures" not in report["left_out"] else ""
-
-
-def _numbers(name: str, text: str | None, read: Any) -> tuple[Any, ...] | None:
-    """Read numbers between commas; ``none`` is none of them."""
-    if text is None or text == "none":
-        return None if text is None else ()
-    try:
-        return tuple(read(part) for part in text.split(","))
-    except ValueError:
-        raise InputError(f"--{name} takes numbers between commas, or none; got {text!r}") from None

@@ -40,8 +40,9 @@ def bouchard2015(
     from lowrank.files import made_folder
     from lowrank.suites.bouchard2015 import protocol
 
-    names = tuple(name.strip() for name in parts.split(",") if name.strip()) or protocol.PARTS
-    settings = protocol.Settings(parts=names, folds=folds, rank=rank, topics=topics, seed=seed)
+    settings = protocol.Settings(
+        parts=o.names(parts) or protocol.PARTS, folds=folds, rank=rank, topics=topics, seed=seed
+    )
     steps = show.Steps(silent=as_json)
     with faults.keeping(faults.stages_in(out)), made_folder(out):
         report = protocol.run(out, settings=settings, steps=steps, root=data, force=force)

@@ -31,8 +31,7 @@ def huang2017(
     from lowrank.files import made_folder
     from lowrank.suites.huang2017 import protocol
 
-    names = tuple(name.strip() for name in parts.split(",") if name.strip())
-    settings = protocol.Settings(parts=names, folds=folds, trials=trials, seed=seed)
+    settings = protocol.Settings(parts=o.names(parts), folds=folds, trials=trials, seed=seed)
     steps = show.Steps(silent=as_json)
     with faults.keeping(faults.stages_in(out)), made_folder(out):
         report = protocol.run(out, settings=settings, steps=steps, root=data, force=force)

@@ -49,8 +49,8 @@ def relations(
     from lowrank.suites.relations import protocol
 
     settings = protocol.Settings(
-        parts=_names(parts) or protocol.PARTS,
-        forms=_names(forms) or tuple(FORMS),
+        parts=o.names(parts) or protocol.PARTS,
+        forms=o.names(forms) or tuple(FORMS),
         epochs=epochs,
         seeds=seeds,
         seed=seed,
@@ -62,7 +62,3 @@ def relations(
         show.in_json(report)
     else:
         typer.echo(f"wrote {out / 'report.md'}, {out / 'report.json'}")
-
-
-def _names(given: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in given.split(",") if name.strip())

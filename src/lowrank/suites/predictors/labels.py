@@ -78,7 +78,9 @@ def methods(labels: int) -> list[Method]:
         Method("ridge regression", least_squares, [{"rank": labels, "ridge": ridge} for ridge in ridges]),
         Method("reduced rank", least_squares, [{"rank": r, "ridge": ridge} for r in ranks for ridge in ridges]),
         Method(
-            "low-rank tasks", embedded, [{"rank": r, "ridge": v} for r in ranks[1:3] for v in (1.0, 3.0, 10.0, 30.0)]
+            "low-rank tasks",
+            embedded,
+            [{"rank": r, "ridge": v} for r in ranks[1:3] or ranks for v in (1.0, 3.0, 10.0, 30.0)],
         ),
     ]
 

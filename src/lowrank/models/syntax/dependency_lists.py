@@ -1,0 +1,109 @@
+"""Lists of the k best dependency trees of each sentence of a treebank, and how good each candidate is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lowrank.models.syntax.dependency import ArcFactored
+from lowrank.models.syntax.lists import folded
+from lowrank.text.dependency_features import KINDS, ROOT, Head, tree_heads
+from lowrank.text.rerank_features import SCORE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from lowrank.text.rerank_features import Feature
+    from lowrank.text.trees import Tree
+
+
+class DependencyCandidates(NamedTuple):
+    """The candidates of a sentence.
+
+    Attributes
+    ----------
+    gold : Tree
+        Of the treebank.
+    heads : ndarray of int32 of shape (candidates, n)
+        Best first.
+    scores : ndarray of shape (candidates,)
+        Of the parser.
+    """
+
+    gold: Tree
+    heads: NDArray[np.int32]
+    scores: NDArray[np.float64]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Words with the right head, punctuation among them, and words; shape (candidates, 2)."""
+        right = (self.heads == self.gold.heads).sum(axis=1)
+        return np.stack([right, np.full(len(right), len(self.gold))], axis=1).astype(np.int64)
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """Share of words with a wrong head."""
+        right, words = self.counts.T
+        return np.asarray(1 - right / words)
+
+    def describe(self, number: Callable[[Feature], int]) -> tuple[list[NDArray[np.int64]], list[dict[Feature, float]]]:
+        """Give the features of each candidate: the numbers of those that are counted, and those that have values.
+
+        Parameters
+        ----------
+        number : callable
+            Gives the number of a feature.
+        """
+        words, tags = (ROOT, *self.gold.forms), (ROOT, *self.gold.xpos)
+        known: dict[tuple[int, int, tuple[int, ...], tuple[int, ...]], list[int]] = {}
+        found = []
+        for heads in self.heads.tolist():
+            numbers: list[int] = []
+            for place in tree_heads(heads):
+                if place not in known:
+                    head = Head(words, tags, *place)
+                    known[place] = [number(feature) for kind in KINDS for feature in kind(head)]
+                numbers += known[place]
+            found.append(np.array(numbers, np.int64))
+        return found, [{SCORE: score} for score in self.scores.tolist()]
+
+
+def propose_dependencies(parser: ArcFactored, trees: Sequence[Tree], *, k: int = 50) -> list[DependencyCandidates]:
+    """Parse words with the treebank's tags.
+
+    Parameters
+    ----------
+    parser : ArcFactored
+        Fitted, on other sentences.
+    trees : sequence of Tree
+    k : int
+        Candidates of each sentence, at most.
+    """
+    return [DependencyCandidates(tree, *parser.k_best(tree.forms, tree.xpos, k=k)) for tree in trees]
+
+
+def jackknife_dependencies(
+    trees: Sequence[Tree],
+    *,
+    folds: int = 5,
+    k: int = 50,
+    parser: Callable[[], ArcFactored] = ArcFactored,
+) -> list[DependencyCandidates]:
+    """Give lists of training sentences, each from a parser that has learned from the other folds.
+
+    Parameters
+    ----------
+    trees : sequence of Tree
+    folds : int
+        See :func:`~lowrank.models.syntax.lists.folded`.
+    k : int
+    parser : callable
+        Makes a parser that is not fitted.
+    """
+    found: list[DependencyCandidates] = []
+    for rest, fold in folded(trees, folds):
+        found += propose_dependencies(parser().fit(rest), fold, k=k)
+    return found

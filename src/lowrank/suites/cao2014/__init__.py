@@ -1,0 +1,1 @@
+"""Cao & Khudanpur (2014), online learning in tensor space: reranking lists of parses."""

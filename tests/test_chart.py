@@ -1,0 +1,205 @@
+"""Charts of grammars agree with the enumeration of all derivations: sums, maxima, posteriors, and the k best."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowrank.kernels.chart import SAME, WORD, chart_rules, inside, k_best, outside, value_of
+
+# The loops behind these doors: chart_inside, chart_outside, chart_kbest.
+
+
+@st.composite
+def grammars(draw):
+    """Draw rules over few symbols, with weights, the blocks of symbols, and which symbols words may have."""
+    size = draw(st.integers(1, 4))
+    symbol = st.integers(0, size - 1)
+    binary = draw(st.lists(st.tuples(symbol, symbol, symbol), min_size=1, max_size=7, unique=True))
+    unary = draw(st.lists(st.tuples(symbol, symbol).filter(lambda r: r[0] != r[1]), max_size=3, unique=True))
+    n = draw(st.integers(1, 4))
+    words = [sorted(draw(st.sets(symbol, min_size=1, max_size=size))) for _ in range(n)]
+    rows = [(i, s) for i, symbols in enumerate(words) for s in symbols]
+    weights = st.floats(0.05, 2.0)
+    drawn = [draw(st.lists(weights, min_size=k, max_size=k)) for k in map(len, (binary, unary, rows))]
+    block = np.r_[0, np.cumsum(draw(st.lists(st.integers(0, 1), min_size=size - 1, max_size=size - 1)))]
+    return binary, unary, rows, drawn, block
+
+
+def derivations(binary, unary, rows, weights):
+    """Enumerate derivations: for each layer, span and symbol, nested tuples and the product of the weights."""
+    b, u, w = (
+        dict(zip(map(tuple, rules), values, strict=True))
+        for rules, values in zip((binary, unary, rows), weights, strict=True)
+    )
+    n = rows[-1][0] + 1
+    lower, upper = {}, {}
+    for width in range(1, n + 1):
+        for i in range(n - width + 1):
+            j = i + width
+            found = {}
+            if width == 1:
+                for (word, s), p in w.items():
+                    if word == i:
+                        found.setdefault(s, []).append(((s, i), p))
+            for k in range(i + 1, j):
+                for (a, x, y), p in b.items():
+                    for (left, q), (right, r) in itertools.product(upper[i, k].get(x, []), upper[k, j].get(y, [])):
+                        found.setdefault(a, []).append(((a, left, right), p * q * r))
+            lower[i, j] = found
+            upper[i, j] = {s: list(trees) for s, trees in found.items()}
+            for (a, s), p in u.items():
+                more = [((a, "unary", tree), p * q) for tree, q in found.get(s, [])]
+                upper[i, j].setdefault(a, []).extend(more)
+    return lower, upper, n
+
+
+def rules_of(binary, unary, weights, block, *, logs):
+    change = np.log if logs else np.asarray
+    return chart_rules(binary, unary, weights=(change(weights[0]), change(weights[1])), block=block)
+
+
+def chart_of(drawn, *, logs, allowed=None):
+    binary, unary, rows, weights, block = drawn
+    rules = rules_of(binary, unary, weights, block, logs=logs)
+    places, symbols = zip(*rows, strict=True)
+    values = np.log(weights[2]) if logs else np.array(weights[2])
+    return rules, inside(rules, places, symbols, values, summed=not logs, allowed=allowed)
+
+
+def slot(rules, filled, layer, i, j, s):
+    start = filled.base[layer, j * (j - 1) // 2 + i, rules.block[s]]
+    return start + s - rules.first[rules.block[s]] if start >= 0 else -1
+
+
+@given(grammars())
+def test_inside_is_the_sum_over_derivations(drawn):
+    """So is each cell of both layers; and in logarithms the maximum."""
+    lower, upper, n = derivations(*drawn[:4])
+    for logs in (False, True):
+        rules, filled = chart_of(drawn, logs=logs)
+        for layer, found in ((0, lower), (1, upper)):
+            for (i, j), cell in found.items():
+                for s in range(len(rules.block)):
+                    values = [p for _, p in cell.get(s, [])]
+                    wanted = (np.log(max(values)) if values else -np.inf) if logs else sum(values)
+                    np.testing.assert_allclose(filled.values[slot(rules, filled, layer, i, j, s)], wanted, rtol=1e-9)
+        assert value_of(rules, filled, 0) == filled.values[slot(rules, filled, 1, 0, n, 0)]
+
+
+@given(grammars())
+def test_outside_completes_inside(drawn):
+    """Inside times outside is the sum of the derivations that use a slot, each as often as it does."""
+    _, upper, n = derivations(*drawn[:4])
+    rules, filled = chart_of(drawn, logs=False)
+    found = filled.values * outside(rules, filled, 0)
+    wanted = np.zeros_like(found)
+
+    def add(tree, i, p):
+        """Add a derivation to the slots it uses, the upper one of its root among them; give where it ends."""
+        if tree[1] == "unary":
+            end = add_lower(tree[2], i, p)
+            wanted[slot(rules, filled, 1, i, end, tree[0])] += p
+            return end
+        end = add_lower(tree, i, p)
+        wanted[slot(rules, filled, 1, i, end, tree[0])] += p
+        return end
+
+    def add_lower(tree, i, p):
+        end = i + 1 if len(tree) == 2 else add(tree[2], add(tree[1], i, p), p)
+        wanted[slot(rules, filled, 0, i, end, tree[0])] += p
+        return end
+
+    for tree, p in upper[0, n].get(0, []):
+        assert add(tree, 0, p) == n
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
+def tree_of(rules, table, row):
+    """Read a derivation from the table as the enumeration writes it."""
+    rule, symbol, left, right = table[row]
+    if rule == WORD:
+        return symbol, left
+    if rule == SAME:
+        return tree_of(rules, table, left)
+    if rule >= len(rules.binary):
+        assert rules.unary[rule - len(rules.binary)].tolist() == [symbol, table[left][1]]
+        return symbol, "unary", tree_of(rules, table, left)
+    assert rules.binary[rule, 0] == symbol
+    assert rules.binary[rule, 1:].tolist() == [table[left][1], table[right][1]]
+    return (symbol, *(tree_of(rules, table, part) for part in (left, right)))
+
+
+@given(grammars(), st.integers(1, 30))
+@settings(max_examples=200)
+def test_k_best_are_the_best(drawn, k):
+    """The list has the k highest values of the enumeration, falls, and holds no derivation twice nor a false one."""
+    _, upper, n = derivations(*drawn[:4])
+    found = dict(upper[0, n].get(0, []))
+    rules, filled = chart_of(drawn, logs=True)
+    if not found:
+        with pytest.raises(ValueError, match="no derivation"):
+            k_best(rules, filled, 0, k=k)
+        return
+    listed = k_best(rules, filled, 0, k=k)
+    values = listed.values[listed.best]
+    assert (np.diff(values) <= 0).all()
+    np.testing.assert_allclose(values, np.log(sorted(found.values(), reverse=True)[:k]), rtol=1e-9, atol=1e-9)
+    table = listed.table.tolist()
+    trees = [tree_of(rules, table, row) for row in listed.best.tolist()]
+    assert len(set(trees)) == len(trees) == min(k, len(found))
+    np.testing.assert_allclose(values, [np.log(found[tree]) for tree in trees], rtol=1e-9, atol=1e-9)
+
+
+@given(grammars(), st.data())
+def test_what_is_not_allowed_is_not_used(drawn, data):
+    """Where blocks are shut out of cells, the chart holds the derivations that do without."""
+    rules, filled = chart_of(drawn, logs=False)
+    shape = filled.base.shape
+    flat = data.draw(st.lists(st.booleans(), min_size=int(np.prod(shape)), max_size=int(np.prod(shape))))
+    allowed = np.array(flat).reshape(shape)
+    _, upper, n = derivations(*drawn[:4])
+
+    def uses(tree, i):
+        """Tell whether all slots of a derivation are allowed, and where it ends."""
+        inner = tree[2] if tree[1] == "unary" else tree
+        if len(inner) == 2:
+            good, end = True, i + 1
+        else:
+            good, middle = uses(inner[1], i)
+            more, end = uses(inner[2], middle)
+            good = good and more
+        cell = end * (end - 1) // 2 + i
+        good = good and allowed[0, cell, rules.block[inner[0]]] and allowed[1, cell, rules.block[tree[0]]]
+        return good, end
+
+    kept = [p for tree, p in upper[0, n].get(0, []) if uses(tree, 0)[0]]
+    pruned = chart_of(drawn, logs=False, allowed=allowed)[1]
+    np.testing.assert_allclose(max(value_of(rules, pruned, 0), 0), sum(kept), rtol=1e-9)
+    best = chart_of(drawn, logs=True, allowed=allowed)
+    if kept:
+        listed = k_best(*best, 0, k=1000)
+        np.testing.assert_allclose(np.exp(listed.values[listed.best]), sorted(kept, reverse=True), rtol=1e-9)
+
+
+def test_faults_are_named():
+    """Rules and words that do not fit are refused before a loop reads beyond an array."""
+    one = {"weights": ([0.5], []), "block": [0, 1]}
+    with pytest.raises(ValueError, match="below 2"):
+        chart_rules([(0, 1, 2)], [], **one)
+    with pytest.raises(ValueError, match="needs a weight"):
+        chart_rules([(0, 1, 1), (1, 1, 1)], [], **one)
+    with pytest.raises(ValueError, match="steps of at most 1"):
+        chart_rules([(0, 1, 1)], [], weights=([0.5], []), block=[0, 2])
+    rules = chart_rules([(0, 1, 1)], [], **one)
+    with pytest.raises(ValueError, match="words must rise"):
+        inside(rules, [0, 2], [1, 1], [1.0, 1.0], summed=True)
+    with pytest.raises(ValueError, match="symbols of the grammar"):
+        inside(rules, [0, 1], [1, 2], [1.0, 1.0], summed=True)
+    with pytest.raises(ValueError, match="allowed must have shape"):
+        inside(rules, [0, 1], [1, 1], [1.0, 1.0], summed=True, allowed=np.ones((2, 2, 2), bool))
+    filled = inside(rules, [0, 1], [1, 1], [0.0, 0.0], summed=False)
+    with pytest.raises(ValueError, match="at least 1"):
+        k_best(rules, filled, 0, k=0)

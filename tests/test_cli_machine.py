@@ -1,0 +1,192 @@
+"""``lowrank machine``: lines of features in, a model in a folder, predictions out; and faults."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from lowrank import load_machine
+from lowrank.cli import app
+from lowrank.text.feature_lines import read_feature_lines
+
+pytestmark = pytest.mark.filterwarnings("ignore::lowrank.solvers.run.NotConvergedWarning")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["machine", *map(str, arguments)])
+
+
+def written(path, X, y, qid=None):
+    lines = []
+    for i, (x, label) in enumerate(zip(X, y, strict=True)):
+        group = "" if qid is None else f" qid:{qid[i]}"
+        lines.append(f"{label:g}{group}" + "".join(f" {j + 1}:{value!r}" for j, value in enumerate(x.tolist())) + "\n")
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A file to train on and one to predict for each task; products of two features matter."""
+    rng, folder = np.random.default_rng(0), tmp_path_factory.mktemp("lines")
+    X = rng.standard_normal((300, 4)).round(3)
+    truth = 1 + X[:, 0] + 2 * X[:, 1] * X[:, 2]
+    labels = {
+        "regression": truth + 0.1 * rng.standard_normal(300),
+        "classification": np.where(truth > 1, 1, -1),
+        "ranking": np.digitize(truth, [-1, 1, 3]),
+    }
+    qid = np.arange(300) // 10
+    found = {}
+    for task, y in labels.items():
+        groups = qid if task == "ranking" else None
+        parts = (slice(0, 200), slice(200, None))
+        found[task] = [
+            written(folder / f"{task}{k}.txt", X[part], y[part], None if groups is None else groups[part])
+            for k, part in enumerate(parts)
+        ]
+    return found
+
+
+@pytest.mark.parametrize("solver", ["mcmc", "als", "adagrad", "sgd"])
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_what_is_trained_predicts_and_is_evaluated(files, tmp_path, task, solver):
+    """By every solver; the folder says on the test lines what training said of them as validation."""
+    train, test = files[task]
+    more = ["--draws", 40] if solver == "mcmc" else ["--ridge", 0.2, "--epochs", 80]
+    done = run("train", train, "--out", tmp_path / "m", "--task", task, "--solver", solver, "--rank", 2,
+               "--validation", test, "--json", *more)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert (told["rows"], told["features"]) == (200, 5)
+    again = json.loads(run("evaluate", tmp_path / "m", test, "--json").stdout)
+    name = "rmse" if task == "regression" else "accuracy"
+    assert again[name] == told[f"validation_{name}"]
+    assert again["rmse"] < 0.8 if task == "regression" else again["accuracy"] > 0.85
+    shown = run("predict", tmp_path / "m", test).stdout.splitlines()
+    assert shown[0] == ("prediction" if task == "regression" else "class\tP(1)")
+    assert len(shown) == 101
+    assert run("predict", tmp_path / "m", test, "--out", tmp_path / "p.txt").exit_code == 0
+    X, _, _ = read_feature_lines(test)
+    found = np.loadtxt(tmp_path / "p.txt", ndmin=2)
+    np.testing.assert_allclose(found[:, 0], load_machine(tmp_path / "m").predict(X), rtol=1e-6)
+    in_json = json.loads(run("predict", tmp_path / "m", test, "--json").stdout)
+    assert len(in_json["predictions"]) == in_json["rows"] == 100
+
+
+def test_grades_are_ranked_within_their_groups(files, tmp_path):
+    """Most pairs of groups that were not seen are in order."""
+    train, test = files["ranking"]
+    done = run("train", train, "--out", tmp_path / "m", "--task", "ranking", "--rank", 2)
+    assert done.exit_code == 0, done.output
+    assert json.loads(run("evaluate", tmp_path / "m", test, "--json").stdout)["pairs_in_order"] > 0.85
+    done = run("train", files["regression"][0], "--out", tmp_path / "n", "--task", "ranking")
+    assert done.exit_code == 1
+    assert "has no qid:" in done.stderr
+
+
+def test_features_beyond_those_trained_are_counted_or_refused(files, tmp_path):
+    """Skipped ones change nothing; with --unknown error the line is named."""
+    train, _ = files["regression"]
+    assert run("train", train, "--out", tmp_path / "m", "--draws", 3).exit_code == 0
+    few, more = tmp_path / "few.txt", tmp_path / "more.txt"
+    few.write_text("0 1:1\n0 2:1\n")
+    more.write_text("0 1:1\n0 2:1 77:5 99:1\n")
+    done = run("predict", tmp_path / "m", more)
+    assert done.stdout == run("predict", tmp_path / "m", few).stdout
+    assert "left out 2 values" in done.stderr
+    done = run("predict", tmp_path / "m", more, "--unknown", "error")
+    assert done.exit_code == 1
+    assert "row 2: a feature is 99" in done.stderr
+
+
+def test_groups_of_features_have_penalties_of_their_own(files, tmp_path):
+    """A number a line, the first for feature 0; faults name the file."""
+    train, _ = files["regression"]
+    groups = tmp_path / "groups.txt"
+    groups.write_text("0\n0\n1\n1\n2\n")
+    assert run("train", train, "--out", tmp_path / "m", "--draws", 3, "--groups", groups).exit_code == 0
+    assert load_machine(tmp_path / "m").penalties_.shape == (3, 9)
+    for text, message in (("0\n1\n", "for each of 5 features"), ("a\n", "must hold a whole number")):
+        groups.write_text(text)
+        done = run("train", train, "--out", tmp_path / "n", "--draws", 3, "--groups", groups)
+        assert done.exit_code == 1
+        assert message in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1:2\n", "line 1: the label is missing"),
+        ("1 1:2\n1 1:nan\n", "line 2: 'nan' is no finite number"),
+        ("1 1:x\n", "line 1: 'x' is no finite number"),
+        ("", "is empty"),
+    ],
+)
+def test_bad_lines_are_refused(tmp_path, text, message):
+    """With the file and the line; nothing is written."""
+    file = tmp_path / "bad.txt"
+    file.write_text(text)
+    done = run("train", file, "--out", tmp_path / "m")
+    assert done.exit_code == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--ridge", 1], "--ridge is an option of --solver als or adagrad or sgd"),
+        (["--solver", "als", "--draws", 9], "--draws is an option of --solver mcmc"),
+        (["--solver", "als", "--step", 1], "--step is an option of --solver adagrad or sgd"),
+        (["--task", "classification"], "labels of two classes"),
+        (["--task", "ranking", "--solver", "als"], "is learned by --solver adagrad"),
+        (["--loss", "huber"], "--loss is for --task regression"),
+        (["--task", "classification", "--clip"], "--clip is for"),
+        (["--solver", "als", "--loss", "poisson"], "is for counts"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(files, tmp_path, options, message):
+    """In one sentence, before a folder is made."""
+    done = run("train", files["regression"][0], "--out", tmp_path / "m", *options)
+    assert done.exit_code == 1
+    assert message in done.stderr
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_folder_of_another_kind_is_refused(files, tmp_path):
+    """Neither read nor replaced."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "meta.json").write_text('{"kind": "corpus", "version": 1}')
+    for arguments in (["predict", tmp_path / "other", files["regression"][1]],
+                      ["train", files["regression"][0], "--out", tmp_path / "other", "--force"]):  # fmt: skip
+        done = run(*arguments)
+        assert done.exit_code == 1
+        assert "corpus" in done.stderr or "is no factorization-machine" in done.stderr
+
+
+def test_ctrl_c_keeps_whole_sweeps_or_nothing(files, tmp_path, monkeypatch):
+    """Exit 130: after the first draw the folder is there and predicts, before it there is none."""
+    from lowrank.solvers import machine_draws, machines
+
+    original = machine_draws.anova_sweep
+    for module, options, enough in ((machine_draws, [], 25), (machines, ["--solver", "als"], 5)):
+        for sweeps, kept in ((enough, True), (0, False)):
+            calls = iter(range(10**9))
+
+            def stop(*arguments, calls=calls, last=sweeps * 9, **options):
+                if next(calls) > last:
+                    raise KeyboardInterrupt
+                return original(*arguments, **options)
+
+            monkeypatch.setattr(module, "anova_sweep", stop)
+            out = tmp_path / f"{module.__name__}{kept}"
+            done = run("train", files["regression"][0], "--out", out, *options)
+            assert done.exit_code == 130, done.output
+            assert ("kept what was reached" in done.stderr) == kept
+            assert out.exists() == kept
+            monkeypatch.undo()
+            if kept:
+                assert run("predict", out, files["regression"][1]).exit_code == 0

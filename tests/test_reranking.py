@@ -1,0 +1,355 @@
+"""Rerankers as estimators: lists, blocks, classes, choices, costs, folders."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import cross_val_score
+from sklearn.preprocessing import StandardScaler
+
+from lowrank import MIRA, Groups, InputError, RankingPerceptron, TensorMIRA, load_reranker
+from lowrank.metrics.reranking import reranking
+from lowrank.models.predictors.class_groups import ClassGroups, as_rows
+from lowrank.models.predictors.rerank_choosing import choose
+from lowrank.solvers.run import Sweep
+
+MODELS = [RankingPerceptron(), MIRA(), MIRA(best=5, augmented=True), TensorMIRA(2), TensorMIRA(1, order=3)]
+
+
+def planted(seed, *, lists=300, candidates=10, features=400, rank=1):
+    """Lists whose costs follow weights of low rank in the guided order of features; most features are rare."""
+    rng = np.random.default_rng(seed)
+    hidden = np.random.default_rng(99)
+    w = np.outer(hidden.exponential(1, 20) ** 2, hidden.standard_normal(20)).ravel()[hidden.permutation(400)][:features]
+    n = lists * candidates
+    X = csr_array((rng.random((n, features)) < 0.05).astype(float))
+    s = (X @ w + 0.3 * rng.standard_normal(n)).reshape(lists, candidates)
+    costs = np.round((s.max(axis=1, keepdims=True) - s) / 5, 3)
+    return Groups(X, costs.ravel(), np.arange(lists + 1) * candidates)
+
+
+@pytest.fixture(scope="module")
+def lists():
+    return planted(0), planted(1)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_choices_cost_less(lists, model):
+    """What is chosen from lists not learned from costs well below the first candidate, and not below the cheapest."""
+    train, test = lists
+    fitted = clone(model).fit(train)
+    cost = test.cost(fitted.rerank(test))
+    first, oracle = test.cost(test.starts[:-1]), test.cost(test.oracle)
+    assert oracle < cost < oracle + 0.5 * (first - oracle)
+    assert fitted.score(test) == -cost
+    assert np.array_equal(fitted.predict(test), fitted.rerank(test))
+    assert fitted.history_[-1] < fitted.history_[1]
+    assert "watch" in fitted.get_params()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_fits_are_repeated(lists, model):
+    """The same seed gives the same weights; another, another order of lists."""
+    train = lists[0]
+    one, two = (clone(model).fit(train) for _ in range(2))
+    assert np.array_equal(one.weights_, two.weights_)
+    assert not np.array_equal(one.weights_, clone(model).set_params(seed=5).fit(train).weights_)
+
+
+def test_the_best_epoch_is_kept(lists):
+    """With lists held out the weights are those of the epoch that cost least there, and what was measured is true."""
+    train, test = lists
+    model = TensorMIRA(2, max_iter=6).fit(train, validation=test)
+    measured = model.result_.measured
+    assert test.cost(model.rerank(test)) == pytest.approx(min(measured))
+    assert measured.index(min(measured)) <= model.result_.best
+    again = TensorMIRA(2, max_iter=max(model.result_.best, 1)).fit(train)
+    np.testing.assert_allclose(again.weights_, model.weights_)
+    blocks = TensorMIRA(2, max_iter=6).fit(train, validation=[test[:7], test[7:]])
+    np.testing.assert_allclose(blocks.result_.measured, measured)
+
+
+def test_choosing(lists):
+    """The model of least cost on lists held out, by order, rank and C."""
+    train, test = lists
+    models = [TensorMIRA(H, order=D, C=C, max_iter=3) for H in (1, 2) for D in (2, 3) for C in (1e-7, 0.1)]
+    found = choose(models, train, validation=test)
+    assert len(found.costs) == 8
+    assert test.cost(found.best.rerank(test)) == pytest.approx(min(found.costs))
+    assert found.best.C == 0.1
+    with pytest.raises(InputError, match="no model"):
+        choose([], train, validation=test)
+
+
+def test_few_parameters_help_where_they_are_true():
+    """On weights of rank one in the right cells, a tensor learned from few lists costs less than free weights."""
+    hidden = np.random.default_rng(1)
+    w = np.outer(hidden.exponential(1, 30) + 0.2, hidden.standard_normal(30))
+
+    def lists(seed, n):
+        rng = np.random.default_rng(seed)
+        X = csr_array((rng.random((n * 10, 900)) < 0.02).astype(float))
+        s = (X @ w.ravel(order="F")).reshape(n, 10)
+        return Groups(X, (s.max(axis=1, keepdims=True) - s).ravel(), np.arange(n + 1) * 10)
+
+    train, test = lists(0, 60), lists(1, 500)
+    costs = {}
+    for model in (TensorMIRA(1, mapping="sequential", C=0.1, max_iter=20), MIRA(C=0.1, max_iter=20)):
+        costs[type(model)] = test.cost(model.fit(train).rerank(test))
+    assert costs[TensorMIRA] < 0.8 * costs[MIRA]
+    assert sum(w.size for w in TensorMIRA(1).fit(train).factors_) == 60
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_classes(model):
+    """Digits by their pixels, and flowers: far above chance, and near a linear classifier of scikit-learn."""
+    X, y = load_digits(return_X_y=True)
+    X = X / 16
+    order = np.random.default_rng(0).permutation(len(y))
+    train, test = order[:1200], order[1200:]
+    names = np.array([f"digit {k}" for k in range(10)])
+    fitted = clone(model).fit(X[train], names[y[train]])
+    assert fitted.classes_.tolist() == names.tolist()
+    other = SGDClassifier(loss="hinge", random_state=0).fit(X[train], y[train]).score(X[test], y[test])
+    found = fitted.score(X[test], names[y[test]])
+    assert found > (other - 0.03 if not isinstance(model, TensorMIRA) else 0.7)
+    assert fitted.decision_function(csr_array(X[test])).shape == (len(test), 10)
+    flowers, kinds = load_iris(return_X_y=True)
+    flowers = StandardScaler().fit_transform(flowers)
+    assert cross_val_score(clone(model), flowers, kinds, cv=3).mean() > (
+        0.75 if isinstance(model, TensorMIRA) else 0.85
+    )
+
+
+def test_two_classes():
+    """Of two classes the decision is one number, above zero for the second."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = X @ [1.0, -2, 0.5] + 0.3 > 0
+    model = MIRA(C=0.1).fit(X, y)
+    scores = model.decision_function(X)
+    assert scores.shape == (200,)
+    assert np.array_equal(scores > 0, model.predict(X))
+    assert model.score(X, y) > 0.95
+    assert model.score(X, y, sample_weight=(model.predict(X) == y).astype(float)) == 1
+
+
+def test_classes_held_out():
+    """Validation of classes is a pair of rows and labels; labels that were not learned always cost."""
+    X, y = load_iris(return_X_y=True)
+    model = MIRA(max_iter=4).fit(X[:120], y[:120], validation=(X[120:], y[120:]))
+    assert min(model.result_.measured) == pytest.approx(1 - model.score(X[120:], y[120:]))
+    other = MIRA(max_iter=2).fit(X[:100], y[:100], validation=(X[100:], y[100:]))
+    assert set(other.result_.measured) == {1.0}
+
+
+def test_groups_of_classes_are_blocks():
+    """Candidates of a row hold its features, and a one, at places of their class; blocks are cut between rows."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((7, 3)), np.array([0, 1, 2, 1, -1, 0, 2])
+    groups = ClassGroups(as_rows(X), y, 3)
+    groups._step = 3
+    blocks = list(groups)
+    assert [len(block) for block in blocks] == [3, 3, 1]
+    dense = np.concatenate([block.features.toarray() for block in blocks]).reshape(7, 3, 3, 4)
+    for i in range(7):
+        for c in range(3):
+            assert np.array_equal(dense[i, c, c], [*X[i], 1])
+            assert not dense[i, c, [k for k in range(3) if k != c]].any()
+    costs = np.concatenate([block.costs for block in blocks]).reshape(7, 3)
+    assert np.array_equal(costs, np.arange(3) != y[:, None])
+
+
+def test_a_matrix_of_classes():
+    """With a mode of classes, a tensor of order 2 is a reduced rank classifier: its weights have that rank."""
+    X, y = load_digits(return_X_y=True)
+    model = TensorMIRA(6, sizes=(65, 10), mapping="sequential", C=0.1, averaged=False).fit(X / 16, y)
+    W = model.weights_.reshape(10, 65)
+    assert np.linalg.matrix_rank(W, tol=1e-8) == 6
+    assert model.score(X / 16, y) > 0.75
+
+
+def test_features_beyond_those_learned(lists):
+    """They score nothing, or are refused; lists may also have fewer."""
+    train, test = lists
+    model = MIRA().fit(train)
+    more = csr_array(np.pad(test.features.toarray(), ((0, 0), (0, 2)), constant_values=1))
+    wide = Groups(more, test.costs, test.starts)
+    np.testing.assert_allclose(model.decision_function(wide), model.decision_function(test))
+    with pytest.raises(InputError, match="feature 401 was not learned"):
+        model.rerank(wide, unknown="error")
+    blank = Groups(
+        csr_array((more.data, more.indices, more.indptr), shape=(len(test.costs), 410)), test.costs, test.starts
+    )
+    assert np.array_equal(model.rerank(blank), model.rerank(test))
+    narrow = Groups(test.features[:, :5], test.costs, test.starts)
+    assert model.decision_function(narrow).shape == test.costs.shape
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "words"),
+    [
+        (np.eye(3), None, "give Groups"),
+        (iter([planted(0, lists=2)]), None, "iterator ends"),
+        ([np.eye(3)], None, "blocks must be Groups"),
+        ([], None, "no features"),
+        (3, None, "give Groups"),
+        (np.eye(3), [1, 1, 1], "two classes"),
+        (np.eye(3), [1, 2], "3 rows and labels"),
+        ([["a"]], ["b"], "two classes|table of numbers"),
+        (np.array([[np.nan], [1.0]]), [0, 1], "finite"),
+    ],
+)
+def test_what_cannot_be_learned_from(X, y, words):
+    """One sentence for each."""
+    with pytest.raises(InputError, match=words):
+        MIRA().fit(X, y)
+
+
+def test_what_a_model_cannot_be_asked(lists):
+    """A model of lists has no classes; rows must have the features learned."""
+    model = RankingPerceptron().fit(lists[0])
+    with pytest.raises(InputError, match="give Groups"):
+        model.predict(np.eye(400))
+    classes = RankingPerceptron().fit(np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(InputError, match="rows have 3 features; 4 were"):
+        classes.predict(np.eye(3))
+    with pytest.raises(InputError, match="C must be"):
+        MIRA(C=-1.0).fit(lists[0])
+    with pytest.raises(InputError, match="best must be"):
+        MIRA(best=0).fit(lists[0])
+    with pytest.raises(InputError, match="no groups"):
+        MIRA().fit(lists[0], validation=[])
+
+
+def test_ctrl_c_keeps_whole_epochs(lists):
+    """What was reached after the last whole epoch is kept; in the perceptron that guides, nothing is."""
+
+    def stop(result):
+        if result.n_iter == 2:
+            raise KeyboardInterrupt
+
+    model = TensorMIRA(2, watch=stop).fit(lists[0])
+    assert (model.interrupted_, model.n_iter_) == (True, 2)
+    np.testing.assert_allclose(model.weights_, TensorMIRA(2, max_iter=2).fit(lists[0]).weights_)
+
+    class Ending(list):
+        passes = 0
+
+        def __iter__(self):
+            self.passes += 1
+            if self.passes > 4:
+                raise KeyboardInterrupt
+            return super().__iter__()
+
+    with pytest.raises(KeyboardInterrupt):
+        TensorMIRA(2).fit(Ending([lists[0]]))
+
+
+def test_costs_by_hand():
+    """First 3 and 2, cheapest 1 and 0, chosen 1 and one of two that share a score."""
+    groups = Groups(csr_array((5, 1)), np.array([3.0, 1, 2, 0, 4]), np.array([0, 2, 5]))
+    found = reranking([(groups, [0, 1, 5, 2, 5])])
+    assert found == (2, 5, 2.5, 0.5, 2.0, 1.5, 1, 2.5, 1)
+    assert found.gained == 0.5
+    twice = reranking([(groups, [0, 1, 5, 2, 5]), (groups[:1], [1, 0])])
+    assert (twice.lists, twice.reranked, twice.first, twice.tied) == (3, 2.0, 8 / 3, 1)
+    assert np.isnan(reranking([(groups[:1].only([0]), [1, 1])])._replace(first=1.0, oracle=1.0).gained)
+    with pytest.raises(InputError, match="no lists"):
+        reranking([])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_models_come_back(lists, model, tmp_path):
+    """A folder gives the same settings, weights, factors, classes and choices."""
+    train, test = lists
+    fitted = clone(model).fit(train)
+    fitted.save(tmp_path / "model")
+    found = load_reranker(tmp_path / "model")
+    assert type(found) is type(model)
+    assert found.get_params() == fitted.get_params()
+    assert np.array_equal(found.rerank(test), fitted.rerank(test))
+    assert found.history_ == fitted.history_
+    if isinstance(model, TensorMIRA):
+        assert np.array_equal(found.place_, fitted.place_)
+        assert all(map(np.array_equal, found.factors_, fitted.factors_))
+    with pytest.raises(InputError, match="exists"):
+        fitted.save(tmp_path / "model")
+    classes = clone(model).fit(np.eye(4), ["a", "b", "a", "b"])
+    classes.save(tmp_path / "model", overwrite=True)
+    assert load_reranker(tmp_path / "model").predict(np.eye(4)).tolist() == classes.predict(np.eye(4)).tolist()
+
+
+def test_numpy_settings_are_saved(lists, tmp_path):
+    """Settings drawn from arrays, as searches have them, are written as plain numbers."""
+    model = TensorMIRA(np.int64(1), C=np.float64(0.1), sizes=np.array([20, 20])).fit(lists[0])
+    model.save(tmp_path / "model")
+    assert load_reranker(tmp_path / "model").sizes == [20, 20]
+
+
+def test_damage_is_told(lists, tmp_path):
+    """A folder that lacks something, or whose parts do not fit, is refused in one sentence."""
+    from safetensors.numpy import load_file, save_file
+
+    good = tmp_path / "good"
+    TensorMIRA(2, max_iter=1).fit(lists[0]).save(good)
+
+    def spoilt(change):
+        bad = tmp_path / "bad"
+        shutil.rmtree(bad, ignore_errors=True)
+        shutil.copytree(good, bad)
+        arrays, meta = load_file(bad / "arrays.safetensors"), json.loads((bad / "meta.json").read_text())
+        change(arrays, meta)
+        save_file(arrays, bad / "arrays.safetensors")
+        (bad / "meta.json").write_text(json.dumps(meta))
+        with pytest.raises(InputError, match="damaged"):
+            load_reranker(bad)
+
+    spoilt(lambda arrays, _: arrays.pop("place"))
+    spoilt(lambda arrays, _: arrays.update(weights=arrays["weights"][:-1]))
+    spoilt(lambda arrays, _: arrays.update(weights=arrays["weights"] * np.nan))
+    spoilt(lambda arrays, _: arrays.update(factor_0=arrays["factor_0"][:, :1]))
+    spoilt(lambda arrays, _: arrays.update(place=arrays["place"] + 400))
+    spoilt(lambda _, meta: meta.update(model="Perceptron"))
+    spoilt(lambda _, meta: meta["settings"].update(ranks=2))
+    spoilt(lambda _, meta: meta.update(classes=["a", "b", "c"]))
+    spoilt(lambda _, meta: meta.update(named=True))
+    with pytest.raises(InputError, match="not a reranker folder"):
+        load_reranker(tmp_path / "none")
+
+
+def test_sweeps_are_new_arrays(lists):
+    """What an epoch yields does not change with the next."""
+    seen = []
+    model = TensorMIRA(2, max_iter=3, watch=lambda result: seen.append([x.copy() for x in result.factors]))
+    model.fit(lists[0])
+    assert len(seen) == 3
+    assert not np.array_equal(seen[0][1], seen[1][1])
+    assert isinstance(Sweep(seen[0], 0.0), Sweep)
+
+
+@pytest.mark.realdata
+def test_articles(realdata):
+    """Of 100 articles of BBC news a tensor in guided cells learns nearly as much as free weights, in a 40th of them."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    from lowrank.datasets.topics import bbc
+
+    articles = bbc(realdata)
+    order = np.random.default_rng(0).permutation(len(articles))[:600]
+    y = np.array([articles[i].label for i in order])
+    texts = [articles[i].text for i in order]
+    words = TfidfVectorizer(sublinear_tf=True).fit(texts[:100])
+    X, held = words.transform(texts[:100]), words.transform(texts[100:])
+    free = RankingPerceptron().fit(X, y[:100])
+    tensor = TensorMIRA(2).fit(X, y[:100])
+    assert free.score(held, y[100:]) > 0.85
+    assert tensor.score(held, y[100:]) > free.score(held, y[100:]) - 0.06
+    assert 40 * sum(w.size for w in tensor.factors_) < len(free.weights_)
+    blind = TensorMIRA(2, mapping="sequential", init="signs").fit(X, y[:100])
+    assert blind.score(held, y[100:]) < tensor.score(held, y[100:])
