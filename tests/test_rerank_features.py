@@ -8,7 +8,18 @@ from lowrank.models.syntax.derivations import Parse
 from lowrank.models.syntax.lists import judged
 from lowrank.models.syntax.ranked import Ranked, load_ranked, narrowed, save_ranked
 from lowrank.models.syntax.reranking import feature_groups
-from lowrank.suites.cao2014.lists import Lists, describe, load_lists, make_lists, parse_parts, portion, save_lists
+from lowrank.suites.cao2014.lists import (
+    Lists,
+    describe,
+    featured,
+    load_lists,
+    load_parsed,
+    make_lists,
+    parse_parts,
+    portion,
+    save_lists,
+    save_parsed,
+)
 from lowrank.text.brackets import parse_phrase
 from lowrank.text.rerank_features import KINDS, Featuriser, bucket, of_tag, of_tree
 
@@ -140,11 +151,17 @@ def test_lists_from_trees_to_groups(tmp_path):
     trees = [TREE, OTHER] * 3
     lists = make_lists(trees, trees[:2], trees[2:3], k=4, folds=3, least=1)
     assert [len(part.groups) for part in lists[:3]] == [6, 2, 1]
-    facts = describe(parse_parts(trees, trees[:2], trees[2:3], k=4, folds=3))
+    parsed = parse_parts(trees, trees[:2], trees[2:3], k=4, folds=3)
+    facts = describe(parsed)
+    save_parsed(tmp_path / "parsed", parsed)
+    assert featured(load_parsed(tmp_path / "parsed"), least=1).names == lists.names
     assert facts["train"]["sentences"] == 6
     assert facts["test"]["one_best"]["f1"] <= facts["test"]["oracle"]["f1"]
-    save_lists(tmp_path, lists)
-    again = load_lists(tmp_path)
+    save_lists(tmp_path / "lists", lists)
+    save_lists(tmp_path / "lists", lists)
+    with pytest.raises(InputError, match="exists already"):
+        save_lists(tmp_path / "lists", lists, overwrite=False)
+    again = load_lists(tmp_path / "lists")
     assert again.names == lists.names
     assert isinstance(again, Lists)
     assert isinstance(again.dev, Ranked)

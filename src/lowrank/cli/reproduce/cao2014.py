@@ -26,7 +26,7 @@ def cao2014(
     orders: Orders = "2,3,4",
     ranks: Ranks = "1,2,3",
     mappings: Mappings = "guided,sequential",
-    epochs: Epochs = 10,
+    epochs: Epochs = 8,
     seeds: Seeds = 3,
     k: K = 50,
     seed: o.Seed = 0,
@@ -40,9 +40,10 @@ def cao2014(
     """
     from lowrank.files import made_folder
     from lowrank.suites.cao2014 import protocol
+    from lowrank.suites.cao2014.tasks import TASKS
 
     settings = protocol.Settings(
-        tasks=o.names(tasks) or tuple(protocol.TASKS),
+        tasks=o.names(tasks) or tuple(TASKS),
         shares=o.numbers("--shares", shares, float),
         orders=o.numbers("--orders", orders, int),
         ranks=o.numbers("--ranks", ranks, int),

@@ -23,10 +23,16 @@ if TYPE_CHECKING:
     from lowrank.suites.cao2014.lists import Lists
     from lowrank.suites.store import Facts
 
-LINEAR_STEPS = (0.0003, 0.001, 0.003, 0.01, 0.03)
-"""C of MIRA, of which one is chosen."""
-TENSOR_STEPS = (0.0003, 0.001, 0.003, 0.01, 0.03)
-"""C of T-MIRA."""
+STEPS = (0.001, 0.01, 0.1)
+"""C of MIRA and T-MIRA, of which one is chosen."""
+PUBLISHED: dict[str, Any] = {
+    "surrogate": 1,
+    "init": "signs",
+    "updates": "fixed",
+    "augmented": False,
+    "averaged": False,
+}
+"""T-MIRA as in the paper; the others have the defaults of this library."""
 SPECTRUM = 40
 """Singular values that are kept."""
 
@@ -41,18 +47,21 @@ class Method(NamedTuple):
 def methods(
     *, orders: Iterable[int], ranks: Iterable[int], mappings: Iterable[Mapping], epochs: int, seed: int
 ) -> list[Method]:
-    """Give perceptron, MIRA, and T-MIRA of each order, rank and mapping."""
+    """Give perceptron, MIRA, and T-MIRA of each order, rank and mapping; and that of the paper, of order 2."""
     common: dict[str, Any] = {"max_iter": epochs, "seed": seed}
     found = [
         Method("perceptron", [RankingPerceptron(**common)]),
-        Method("MIRA", [MIRA(C=C, **common) for C in LINEAR_STEPS]),
+        Method("MIRA", [MIRA(C=C, **common) for C in STEPS]),
     ]
     for mapping in mappings:
         for order in orders:
             for rank in ranks:
                 how: dict[str, Any] = {"order": order, "mapping": mapping, **common}
-                models = [TensorMIRA(rank, C=C, **how) for C in TENSOR_STEPS]
+                models = [TensorMIRA(rank, C=C, **how) for C in STEPS]
                 found.append(Method(f"T-MIRA {order} {rank} {mapping}", models))
+    for rank in ranks:
+        models = [TensorMIRA(rank, C=C, **PUBLISHED, **common) for C in STEPS]
+        found.append(Method(f"T-MIRA 2 {rank} published", models))
     return found
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from lowrank.datasets.treebanks import penn_sample
 from lowrank.errors import InputError, check_int, check_number
+from lowrank.files import made_folder
 from lowrank.metrics.brackets import bracket_score
 from lowrank.models.syntax.list_files import read_lists, write_lists
 from lowrank.models.syntax.lists import Candidates, chosen, jackknife, oracle, propose
@@ -100,9 +101,10 @@ def parse_parts(
 
 
 def save_parsed(folder: str | os.PathLike[str], parsed: Parsed) -> None:
-    """Write ``train.jsonl.gz``, ``dev.jsonl.gz`` and ``test.jsonl.gz`` into a folder that exists, each whole."""
-    for name, lists in zip(PARTS, parsed, strict=True):
-        write_lists(Path(folder) / f"{name}.jsonl.gz", lists)
+    """Write ``train.jsonl.gz``, ``dev.jsonl.gz`` and ``test.jsonl.gz`` into a folder, made if it is not there."""
+    with made_folder(Path(folder)):
+        for name, lists in zip(PARTS, parsed, strict=True):
+            write_lists(Path(folder) / f"{name}.jsonl.gz", lists)
 
 
 def load_parsed(folder: str | os.PathLike[str]) -> Parsed:
@@ -190,10 +192,24 @@ def portion(lists: Lists, share: float, *, seed: int = 0, least: int = 5) -> Lis
     return Lists(train, dev, test, names)
 
 
-def save_lists(folder: str | os.PathLike[str], lists: Lists, *, overwrite: bool = False) -> None:
-    """Write the folders ``train``, ``dev`` and ``test`` into a folder that exists."""
-    for name, ranked in zip(PARTS, (lists.train, lists.dev, lists.test), strict=True):
-        save_ranked(Path(folder) / name, ranked, lists.names, overwrite=overwrite)
+def save_lists(folder: str | os.PathLike[str], lists: Lists, *, overwrite: bool = True) -> None:
+    """Write the folders ``train``, ``dev`` and ``test`` into a folder, which is made if it is not there.
+
+    Parameters
+    ----------
+    folder : path
+    lists : Lists
+    overwrite : bool
+        Whether lists that are there are replaced.
+
+    Raises
+    ------
+    InputError
+        If something else is there, or lists are and may not be replaced.
+    """
+    with made_folder(Path(folder)):
+        for name, ranked in zip(PARTS, (lists.train, lists.dev, lists.test), strict=True):
+            save_ranked(Path(folder) / name, ranked, lists.names, overwrite=overwrite)
 
 
 def load_lists(folder: str | os.PathLike[str]) -> Lists:

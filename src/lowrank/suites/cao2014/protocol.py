@@ -65,7 +65,7 @@ class Settings:
     orders: tuple[int, ...] = (2, 3, 4)
     ranks: tuple[int, ...] = (1, 2, 3)
     mappings: tuple[Mapping, ...] = ("guided", "sequential")
-    epochs: int = 10
+    epochs: int = 8
     seeds: int = 3
     k: int = 50
     seed: int = 0
@@ -182,6 +182,7 @@ def _differences(lists: Lists, rows: list[Facts], settings: Settings) -> list[Fa
             "T-MIRA": tensor(_like(0, "T-MIRA")),
             "guided": tensor(_like(-1, "guided")),
             "sequential": tensor(_like(-1, "sequential")),
+            "published": tensor(_like(-1, "published")),
             **{f"order {D}": tensor(_like(1, D)) for D in settings.orders},
             **{f"rank {H}": tensor(_like(2, H)) for H in settings.ranks},
             "MIRA": choices["MIRA"],
@@ -189,7 +190,7 @@ def _differences(lists: Lists, rows: list[Facts], settings: Settings) -> list[Fa
             "one best": [[0] * len(lists.test.groups)] * settings.seeds,
         }
         pairs = [("T-MIRA", name) for name in ("MIRA", "perceptron", "one best")]
-        pairs += [("MIRA", "one best"), ("guided", "sequential")]
+        pairs += [("MIRA", "one best"), ("published", "MIRA"), ("guided", "sequential"), ("guided", "published")]
         pairs += [(f"order {settings.orders[0]}", f"order {D}") for D in settings.orders[1:]]
         pairs += [(f"rank {settings.ranks[0]}", f"rank {H}") for H in settings.ranks[1:]]
         for one, other in pairs:

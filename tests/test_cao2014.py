@@ -1,0 +1,116 @@
+"""Reranking by one command: methods on planted lists, figures from counts, differences, the report."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from typer.testing import CliRunner
+
+from lowrank import InputError
+from lowrank.cli import app
+from lowrank.groups import Groups
+from lowrank.models.syntax.ranked import Ranked
+from lowrank.suites.cao2014 import compared, protocol
+from lowrank.suites.cao2014.lists import Lists
+
+K = 6
+
+
+def ranked(rng, w, sentences):
+    """Give lists of which the candidate of the highest score by planted weights is right, and the first at random."""
+    X = (rng.random((sentences * K, len(w))) < 0.2).astype(float)
+    scores = (X @ w).reshape(-1, K)
+    words = 10
+    right = words - np.argsort(np.argsort(-scores, axis=1), axis=1)
+    counts = np.stack([right.ravel(), np.full(right.size, words)], axis=1)
+    return Ranked(Groups(csr_array(X), 1 - right.ravel() / words, np.arange(0, right.size + 1, K)), counts)
+
+
+def lists(seed=0):
+    rng = np.random.default_rng(seed)
+    w = np.outer(rng.normal(size=8), rng.normal(size=8)).ravel()
+    return Lists(*(ranked(rng, w, n) for n in (160, 60, 80)), [("feature", str(at)) for at in range(64)])
+
+
+def small():
+    return {"orders": [2], "ranks": [1, 2], "mappings": ["guided", "sequential"], "epochs": 4, "seed": 0}
+
+
+def test_methods():
+    """All do better than the proposer and worse than the oracle; what is kept says what was chosen."""
+    data = lists()
+    low, high = (compared.share_of(one["test"]) for one in compared.baselines(data).values())
+    names = []
+    for method in compared.methods(**small()):
+        found = compared.measured(method, data)
+        names.append(found["name"])
+        assert low + 0.05 < compared.share_of(found["test"]) <= high
+        assert len(found["choice"]) == 80
+        assert compared.figure("", data.test, [found["choice"]]).value == pytest.approx(
+            compared.share_of(found["test"])
+        )
+        assert len(found["training"]) == len(found["held_out"]) >= found["epochs"]
+    assert names == [
+        *("perceptron", "MIRA", "T-MIRA 2 1 guided", "T-MIRA 2 2 guided", "T-MIRA 2 1 sequential"),
+        *("T-MIRA 2 2 sequential", "T-MIRA 2 1 published", "T-MIRA 2 2 published"),
+    ]
+
+
+def test_figures_of_counts():
+    """F of summed brackets; attachment of summed words; of several runs, both from sums over all."""
+    assert compared.share_of([3, 4, 5, 9, 10]) == pytest.approx(2 * 3 / 9)
+    assert compared.share_of([7, 9]) == pytest.approx(7 / 9)
+    data = lists()
+    first, second = [0] * 80, [1] * 80
+    both = compared.figure("", data.test, [first, second]).value
+    one, other = (compared.figure("", data.test, [choice]).value for choice in (first, second))
+    assert both == pytest.approx((one + other) / 2)  # the same words in all
+
+
+def test_spectra():
+    """Weights in guided cells are nearer to rank one than in sequence; values are of a matrix of unit norm."""
+    found = compared.spectra(lists(), mappings=("guided", "sequential"), seed=0)
+    assert found["guided"][0] > found["sequential"][0]
+    assert np.sum(np.square(found["guided"])) == pytest.approx(1)
+
+
+def test_the_command(tmp_path, monkeypatch):
+    """It writes tables and pictures, keeps stages, and refuses what there is not."""
+    monkeypatch.setattr(protocol, "TASKS", {"penn": lambda **_: (lists(), {"features": 64})})
+    out = tmp_path / "out"
+    options = ["--shares", "0.5,1", "--orders", "2", "--ranks", "1", "--epochs", "2", "--seeds", "2"]
+    arguments = ["reproduce", "cao2014", "--out", str(out), "--tasks", "penn", *options]
+    first = CliRunner().invoke(app, arguments)
+    assert first.exit_code == 0, first.output
+    text = (out / "report.md").read_text()
+    assert "| T-MIRA 2 1 guided |" in text
+    assert "T-MIRA - MIRA" in text
+    facts = json.loads((out / "report.json").read_text())
+    rows = facts["penn"]["rows"]
+    assert len(rows) == 2 * 2 * 5
+    gap = next(one for one in facts["penn"]["differences"] if (one["share"], one["other"]) == (1, "MIRA"))
+    mira = np.mean([row["figure"] for row in rows if (row["name"], row["share"]) == ("MIRA", 1)])
+    best = [
+        max(
+            (row for row in rows if (row["seed"], row["share"]) == (seed, 1) and "T-MIRA" in row["name"]),
+            key=lambda row: row["held_out_figure"],
+        )["figure"]
+        for seed in (0, 1)
+    ]
+    assert gap["value"] == pytest.approx(np.mean(best) - mira)
+    assert gap["low"] <= gap["value"] <= gap["high"]
+    monkeypatch.setattr(protocol, "measured", lambda *_: pytest.fail("fitted again"))
+    again = CliRunner().invoke(app, [*arguments, "--json"])
+    assert json.loads(again.stdout) == facts
+    wrong = CliRunner().invoke(app, [*arguments, "--mappings", "guide"])
+    assert wrong.exit_code == 1
+    assert "mappings are guided, sequential, random, hashed; got guide" in " ".join(wrong.stderr.split())
+    wrong = CliRunner().invoke(app, [*arguments, "--shares", "a"])
+    assert "--shares takes numbers between commas" in " ".join(wrong.stderr.split())
+
+
+def test_settings():
+    """Shares are of the training part."""
+    with pytest.raises(InputError, match="shares are above 0"):
+        protocol.Settings(shares=(2.0,))
