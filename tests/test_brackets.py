@@ -76,6 +76,8 @@ def test_clean_trees():
     )
     assert str(clean(raw)) == "(S (NP (PRP He)) (VP (VBD said) (ADVP (RP up))) (-LRB- -LRB-) (. .))"
     assert clean(parse_phrase("( (S (-NONE- *)))")) is None
+    assert {str(clean(parse_phrase(f"({x} (S (= =)))"))) for x in ("", "TOP", "ROOT", "S1")} == {"(S (= =))"}
+    assert parse_phrase("(S\t(CD 10\u00a0000))").words() == ["10\u00a0000"]
     assert str(clean(parse_phrase("( (NP (NN a)) (. .))"))) == "(TOP (NP (NN a)) (. .))"
     assert [category(x) for x in ("NP-SBJ=1", "NP=1-SBJ", "-RRB-", "ADJP|ADVP-PRD")] == ["NP", "NP", "-RRB-", "ADJP"]
 
@@ -197,6 +199,9 @@ def test_trees_of_other_words_are_refused():
         match_brackets(one, other)
     with pytest.raises(InputError, match="got 2 and 1 words"):
         match_brackets(one, Bracketing("a", ["X"], []))
+    for start, end in ((-1, 1), (0, 3), (1, 1)):
+        with pytest.raises(InputError, match=f"got NP from {start} to {end}"):
+            match_brackets(one, one._replace(spans=[("NP", start, end)]))
 
 
 @given(trees, trees)

@@ -53,7 +53,8 @@ def test_methods():
         assert len(found["training"]) == len(found["held_out"]) >= found["epochs"]
     assert names == [
         *("perceptron", "MIRA", "T-MIRA 2 1 guided", "T-MIRA 2 2 guided", "T-MIRA 2 1 sequential"),
-        *("T-MIRA 2 2 sequential", "T-MIRA 2 1 published", "T-MIRA 2 2 published"),
+        *("T-MIRA 2 2 sequential", "perceptron published", "MIRA published"),
+        *("T-MIRA 2 1 published", "T-MIRA 2 2 published"),
     ]
 
 
@@ -88,7 +89,7 @@ def test_the_command(tmp_path, monkeypatch):
     assert "T-MIRA - MIRA" in text
     facts = json.loads((out / "report.json").read_text())
     rows = facts["penn"]["rows"]
-    assert len(rows) == 2 * 2 * 5
+    assert len(rows) == 2 * 2 * 7
     gap = next(one for one in facts["penn"]["differences"] if (one["share"], one["other"]) == (1, "MIRA"))
     mira = np.mean([row["figure"] for row in rows if (row["name"], row["share"]) == ("MIRA", 1)])
     best = [
@@ -108,6 +109,34 @@ def test_the_command(tmp_path, monkeypatch):
     assert "mappings are guided, sequential, random, hashed; got guide" in " ".join(wrong.stderr.split())
     wrong = CliRunner().invoke(app, [*arguments, "--shares", "a"])
     assert "--shares takes numbers between commas" in " ".join(wrong.stderr.split())
+
+
+def test_other_lists_are_learned_from_anew(tmp_path, monkeypatch):
+    """Where lists are replaced, nothing that was learned from the earlier ones is kept, though its seed be the same."""
+    monkeypatch.setattr(protocol, "TASKS", {"penn": lambda *, seed, **_: (lists(seed), {"features": 64})})
+
+    def figures(out, *options):
+        small = ["--tasks", "penn", "--shares", "1", "--orders", "2", "--ranks", "1", "--epochs", "2", "--json"]
+        told = CliRunner().invoke(app, ["reproduce", "cao2014", "--out", str(out), *small, *options])
+        assert told.exit_code == 0, told.output
+        return {(row["name"], row["seed"]): row["figure"] for row in json.loads(told.stdout)["penn"]["rows"]}
+
+    figures(tmp_path / "one", "--seeds", "2")
+    again = figures(tmp_path / "one", "--seeds", "1", "--seed", "1", "--force")
+    assert again == figures(tmp_path / "two", "--seeds", "1", "--seed", "1")
+
+
+def test_orders_are_compared_without_what_is_published():
+    """It has one order and one mapping, which would have more models to choose from than others."""
+    names = ["MIRA published", "T-MIRA 2 1 guided", "T-MIRA 3 2 guided", "T-MIRA 2 1 published"]
+
+    def chosen(place, wanted):
+        return [at for at, name in enumerate(names) if protocol._like(place, wanted)(name)]
+
+    assert chosen(1, 2) == [1]
+    assert chosen(2, 1) == [1]
+    assert chosen(-1, "published") == [3]
+    assert chosen(0, "T-MIRA") == [1, 2, 3]
 
 
 def test_settings():

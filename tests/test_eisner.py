@@ -12,7 +12,8 @@ from lowrank import InputError
 from lowrank.datasets.treebanks import web_treebank
 from lowrank.kernels.arcs import score_arcs, step_arcs
 from lowrank.kernels.eisner import best_arcs
-from lowrank.models.syntax.dependency import ArcFactored
+from lowrank.models.syntax import dependency
+from lowrank.models.syntax.dependency import ArcFactored, _coded
 from lowrank.models.syntax.dependency_lists import DependencyCandidates, jackknife_dependencies, propose_dependencies
 from lowrank.models.syntax.reranking import feature_groups
 from lowrank.text.dependency_features import ROOT, Head, arcs, frames, grandparents, numbers, siblings, tree_heads
@@ -78,8 +79,9 @@ def test_faults_are_named():
     ):
         with pytest.raises(ValueError, match=fault):
             best_arcs(scores)
-    with pytest.raises(ValueError, match="at least 1"):
-        best_arcs(np.zeros((2, 2)), 0)
+    for k in (0, 1.5):
+        with pytest.raises(ValueError, match="at least 1"):
+            best_arcs(np.zeros((2, 2)), k)
     words = np.array([1, 4, 2])
     with pytest.raises(ValueError, match="power of two"):
         score_arcs(words, words, np.zeros(3, np.float32))
@@ -138,13 +140,53 @@ def test_a_small_language_is_learned():
     assert parser.n_iter_ == 3
 
 
+def test_what_is_not_looked_at_may_be_anything():
+    """Column 0 and the diagonal of the scores, which stay as they were."""
+    scores = np.random.default_rng(0).normal(size=(5, 5))
+    heads, values = best_arcs(scores, 3)
+    for odd in (np.nan, np.inf):
+        np.fill_diagonal(scores, odd)
+        scores[:, 0] = odd
+        before = scores.copy()
+        again, same = best_arcs(scores, 3)
+        np.testing.assert_array_equal(again, heads)
+        np.testing.assert_array_equal(same, values)
+        np.testing.assert_array_equal(scores, before)
+
+
+def test_a_pass_that_is_cut_short_leaves_no_trace(monkeypatch):
+    """Weights are those of the last whole pass, here of none."""
+
+    def stop(*parts, **more):
+        step_arcs(*parts, **more)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(dependency, "step_arcs", stop)
+    parser = ArcFactored(bits=10, seed=0).fit(made(9, 0))
+    assert parser.interrupted_
+    assert (parser.n_iter_, np.abs(parser.weights_).max()) == (0, 0)
+
+
+def test_a_fit_that_fails_changes_nothing():
+    """Words, tags and weights stay together; sentences may come from a generator."""
+    parser = ArcFactored(max_iter=2, bits=14, seed=0).fit(tree for tree in made(20, 0))
+    words, tags = ["d1", "n2", "v9"], ["D", "N", "V"]
+    before = parser.scores(words, tags)
+    parser.max_iter = 0
+    with pytest.raises(InputError, match="max_iter"):
+        parser.fit([sentence(["x", "x"], ["X", "X"], [2, 0])])
+    np.testing.assert_array_equal(parser.scores(words, tags), before)
+    with pytest.raises(InputError, match="column 5"):
+        ArcFactored().fit([sentence(["x", "x"], ["_", "_"], [2, 0])])
+
+
 def test_averaged_weights_are_the_mean_of_all():
     """One pass over two sentences, by hand: the mean of the weights after each."""
     trees = made(2, 3)
     parser = ArcFactored(max_iter=1, bits=10, seed=0).fit(trees)
     weights, total = np.zeros(1 << 10, np.float32), np.zeros(1 << 10)
     for at in np.random.default_rng(0).permutation(2).tolist():
-        words, tags = parser._coded(trees[at].forms, trees[at].xpos)
+        words, tags = _coded(trees[at].forms, parser._words), _coded(trees[at].xpos, parser._tags)
         heads = best_arcs(score_arcs(words, tags, weights))[0][0]
         for tree, step in ((trees[at].heads, 1.0), (heads, -1.0)):
             step_arcs(words, tags, tree, step=step, time=0, weights=weights, sums=np.zeros(1 << 10))
@@ -184,8 +226,35 @@ def test_lists_become_groups():
     np.testing.assert_array_equal(ranked.counts.sum(axis=0)[1], sum(len(one.gold) * len(one.heads) for one in lists))
     with pytest.raises(InputError, match="as many tags"):
         fold.parse(["a"], [])
+    with pytest.raises(InputError, match="split the text"):
+        fold.parse("a b", "N N")
     with pytest.raises(InputError, match="at least one sentence"):
         ArcFactored().fit([])
+
+
+def test_lists_do_not_look_at_the_tree():
+    """With other heads for the same words and tags, candidates and features are the same, and only costs differ."""
+    parser = ArcFactored(max_iter=1, bits=12, seed=0).fit(made(30, 0))
+    right = made(8, 1)
+    wrong = [sentence(tree.forms, tree.xpos, range(len(tree))) for tree in right]  # a chain
+    one, other, same = (
+        propose_dependencies(parser, trees, k=5, threads=n) for trees, n in ((right, 1), (wrong, 1), (right, 2))
+    )
+    ([a], names), ([b], others), ([c], _) = (feature_groups(lists, least=1) for lists in (one, other, same))
+    assert names == others
+    np.testing.assert_array_equal(a.groups.features.toarray(), b.groups.features.toarray())
+    np.testing.assert_array_equal(a.groups.features.toarray(), c.groups.features.toarray())
+    assert (a.groups.costs != b.groups.costs).any()
+
+
+def test_folds_stop_with_a_fit():
+    """A parser that Ctrl-C left half taught makes no lists."""
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        jackknife_dependencies(made(6, 0), folds=2, k=2, parser=lambda: ArcFactored(bits=10, watch=stop))
 
 
 @pytest.mark.realdata

@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+import os
 
 import numpy as np
 import pytest
@@ -93,7 +94,10 @@ def test_unknown_features(tmp_path):
         ('{"candidates": [{"cost": -1}]}', "not be negative"),
         ('{"candidates": [{"cost": NaN}]}', "cost must be a finite"),
         ('{"candidates": [{"cost": 1e999}]}', "cost must be a finite"),
+        ('{"candidates": [{"cost": 1' + "0" * 400 + "}]}", "cost must be a finite"),
         ('{"candidates": [{"cost": true}]}', "cost must be"),
+        ('{"candidates": [{"cost": 0, "text": "\\ud800"}]}', "surrogate"),
+        ('{"candidates": [{"cost": 0, "score": 1, "features": ["(score)"]}]}', "a score, and the feature"),
         ('{"candidates": [{"cost": 0, "features": {"a": Infinity}}]}', "feature 'a' must be a finite"),
         ('{"candidates": [{"cost": 0, "features": [1]}]}', "must be names"),
         ('{"candidates": [{"cost": 0, "features": 5}]}', "names or a dict"),
@@ -119,6 +123,8 @@ def test_files_that_are_no_lists(tmp_path):
         NBestLists(empty)
     empty.write_text('{"candidates": [{"features": ["a"]}]}')
     assert next(iter(NBestLists(empty, costs=False))).costs.tolist() == [0]
+    empty.write_text('{"candidates": [{"cost": null, "features": ["a"]}, {"cost": "?", "text": "\\ud83d\\ude00"}]}')
+    assert next(iter(NBestLists(empty, costs=False))).costs.tolist() == [0, 0]
 
 
 def test_relevance_becomes_cost(tmp_path):
@@ -189,6 +195,11 @@ def test_train_evaluate_apply(files, model):
         assert line["score"] == max(line["scores"])
         costs.append(one["candidates"][line["chosen"]]["cost"])
     assert np.mean(costs) == pytest.approx(found["reranked"])
+    assert "or --force" in rerank("apply", out, files / "test.jsonl", "--out", files / "test.jsonl", code=1)
+    assert "choose another" in rerank("apply", out, files / "test.jsonl", "--out", out, "--force", code=1)
+    before = chosen.read_text()
+    rerank("apply", out, files / "test.jsonl", "--out", chosen, "--scores", "--force")
+    assert chosen.read_text() == before
     assert rerank("apply", out, files / "test.jsonl").count("\n") == 60
     assert "next: lowrank rerank evaluate" in rerank("train", files / "train.jsonl", "--out", out, "--force")
 
@@ -233,6 +244,30 @@ def test_refused(files):
     new.write_text('{"candidates": [{"features": ["f1"]}]}')
     assert json.loads(rerank("apply", out, new))["chosen"] == 0
     assert "cost is missing" in rerank("evaluate", out, new, code=1)
+    new.write_text("\n")
+    assert "has no lists" in rerank("evaluate", out, new, code=1)
+
+
+def test_files_of_other_systems(files):
+    """A byte order mark and line ends of Windows change nothing."""
+    text = (files / "train.jsonl").read_text()
+    (files / "other.jsonl").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
+    for name in ("train", "other"):
+        rerank("train", files / f"{name}.jsonl", "--out", files / name, "--epochs", 2)
+    assert np.array_equal(load_reranker(files / "train").weights_, load_reranker(files / "other").weights_)
+
+
+def test_pipes(files):
+    """Lists from a pipe are read once: enough to choose from, not to learn; what would lose some is refused."""
+    out, text = files / "model", (files / "test.jsonl").read_text()
+    rerank("train", files / "train.jsonl", "--out", out, "--epochs", 2)
+    told = CliRunner().invoke(app, ["rerank", "apply", str(out), "-", "--format", "jsonl"], input=text).output
+    assert told == rerank("apply", out, files / "test.jsonl")
+    assert "say --format jsonl" in rerank("apply", out, "-", code=1)
+    pipe = files / "pipe"
+    os.mkfifo(pipe)
+    assert "say --format jsonl" in rerank("evaluate", out, pipe, code=1)
+    assert "more than once" in rerank("train", pipe, "--out", files / "other", "--format", "jsonl", code=1)
 
 
 @pytest.mark.parametrize("epochs", [0, 2])

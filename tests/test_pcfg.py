@@ -155,6 +155,8 @@ def test_faults_are_named():
     parser = PCFG().fit(TREES)
     with pytest.raises(InputError, match="needs words"):
         parser.parse([])
+    with pytest.raises(InputError, match="split the text"):
+        parser.parse("he sees")
     with pytest.raises(InputError, match="k must be"):
         parser.k_best(["he"], k=0)
 
@@ -187,9 +189,53 @@ def test_lists_are_kept(tmp_path):
             assert (cost == 0) == (Counter(parse.tree.spans()) == Counter(one.gold.spans())) or "." in one.gold.words()
     first = jackknife(TREES, folds=4, k=5)[0]
     assert first.parses == PCFG().fit(TREES[1:]).k_best(TREES[0].words(), k=5)
-    (tmp_path / "bad.jsonl").write_text('{"gold": "(S"}\n')
-    with pytest.raises(InputError, match=r"line 1 holds no list of parses"):
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"gold": "(S"}',
+        '{"gold": 5, "parses": []}',
+        '{"gold": "(NN a)", "parses": []}',
+        '{"gold": "(NN a)", "parses": [["(NN b)", 0]]}',
+        '{"gold": "(NN a)", "parses": [["(S (NN a) (NN a))", 0]]}',
+        '{"gold": "(NN a)", "parses": [["(NN a)", NaN]]}',
+        '{"gold": "(NN a)", "parses": [[5, 0]]}',
+        "[1]",
+    ],
+)
+def test_damaged_lists_are_refused(tmp_path, line):
+    """Trees of other words, no trees, and numbers that are none, with the line."""
+    (tmp_path / "bad.jsonl").write_text('{"gold": "(NN a)", "parses": [["(NN a)", 0]]}\n' + line + "\n")
+    with pytest.raises(InputError, match=r"line 2 holds no list of parses"):
         list(read_lists(tmp_path / "bad.jsonl"))
+
+
+def test_lists_do_not_look_at_the_tree():
+    """A flat tree with other tags has the same candidates: words are all that is taken from the treebank."""
+    parser = PCFG().fit(TREES)
+    flat = [Phrase("X", tuple(Phrase("UH", (word,)) for word in tree.words())) for tree in TREES]
+    for one, other in zip(propose(parser, TREES, k=5), propose(parser, flat, k=5), strict=True):
+        assert one.parses == other.parses
+        assert one.describe(hash)[1] == other.describe(hash)[1]
+        assert list(map(list, one.describe(hash)[0])) == list(map(list, other.describe(hash)[0]))
+        assert max(one.costs) < min(other.costs)
+
+
+def test_a_phrase_may_be_called_top():
+    """Where only the plain grammar has a tree, such a phrase is not taken for what stands around all trees."""
+    trees = "(TOP (NP (NN a)) (. .))", "(S (VP (VB c) (NP (DT d) (NN e))))"
+    for threshold in (0.0, 1e-5):
+        parser = PCFG(threshold=threshold).fit(map(parse_phrase, trees))
+        found = parser.k_best(["d", "e", "."], k=5, tags=["DT", "NN", "."])
+        assert [str(tree) for tree, _ in found] == ["(TOP (NP (DT d) (NN e)) (. .))"]
+
+
+def test_new_words_where_none_is_rare():
+    """All words then tell of what a new one may be."""
+    assert PCFG().fit(TREES[:1] * 3).parse(["the", "cat", "sees", "a", "man"]).words()[1] == "cat"
+    lexicon = Lexicon([[("dog", "NN"), ("barks", "VBZ")]] * 3)
+    assert lexicon.plain("cat") == {"NN": 0.5, "VBZ": 0.5}
 
 
 @pytest.mark.realdata

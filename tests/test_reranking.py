@@ -8,6 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
@@ -203,12 +204,68 @@ def test_features_beyond_those_learned(lists):
         (np.eye(3), [1, 2], "3 rows and labels"),
         ([["a"]], ["b"], "two classes|table of numbers"),
         (np.array([[np.nan], [1.0]]), [0, 1], "finite"),
+        (Groups(csr_array((0, 3)), np.zeros(0), np.zeros(1, int)), None, "no lists"),
     ],
 )
 def test_what_cannot_be_learned_from(X, y, words):
     """One sentence for each."""
     with pytest.raises(InputError, match=words):
         MIRA().fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "validation", "words"),
+    [
+        (np.eye(4), [0, 1, 0, 1], (np.eye(3), [0, 1, 0]), "validation has 3 features; 4 are"),
+        (np.eye(4), [0, 1, 0, 1], planted(0, lists=2), "a pair of rows"),
+        (planted(0, lists=2), None, (np.eye(4), [0, 1, 0, 1]), "must be Groups; got ndarray"),
+        (planted(0, lists=2), None, iter([planted(0, lists=2)]), "iterator ends"),
+        (planted(0, lists=2), None, 3, "give Groups"),
+        (planted(0, lists=2), None, planted(0, lists=2).only([]), "no groups"),
+    ],
+)
+def test_what_cannot_be_held_out(X, y, validation, words):
+    """Lists held out must be of the kind learned from, with as many features if they are rows."""
+    with pytest.raises(InputError, match=words):
+        MIRA().fit(X, y, validation=validation)
+
+
+def test_failed_fits_change_nothing(lists):
+    """A model that could not be fitted is not fitted; one that was, still chooses as before."""
+    model = TensorMIRA(2, C=-1.0)
+    with pytest.raises(InputError, match="C must be"):
+        model.fit(np.eye(4), [0, 1, 0, 1])
+    with pytest.raises(NotFittedError):
+        model.predict(np.eye(4))
+    model.set_params(C=0.1).fit(np.eye(4), [0, 1, 0, 1])
+    before, place = model.predict(np.eye(4)), model.place_
+    with pytest.raises(InputError, match="two classes"):
+        model.fit(np.eye(4), [1, 1, 1, 1])
+    with pytest.raises(InputError, match="must be Groups"):
+        model.fit(lists[0], validation=[3])
+    assert np.array_equal(model.predict(np.eye(4)), before)
+    assert model.place_ is place
+    assert not hasattr(model.fit(lists[0]), "classes_")
+
+
+def test_empty_blocks_are_passed_over(lists):
+    """A block without lists changes nothing, though it come first."""
+    none = lists[0].only([])
+    assert np.array_equal(MIRA().fit([none, lists[0], none]).weights_, MIRA().fit(lists[0]).weights_)
+
+
+def test_groups_are_of_one_form(lists):
+    """Other forms than CSR, and groups that are not there, are refused."""
+    X = lists[0].features
+    for other in (X.tocsc(), X.tocoo(), X.toarray()):
+        with pytest.raises(InputError, match="csr_array"):
+            Groups(other, lists[0].costs, lists[0].starts)
+        again = Groups.of(other, costs=lists[0].costs, group=np.repeat(np.arange(300), 10))
+        assert np.array_equal(again.features.toarray(), X.toarray())
+    with pytest.raises(InputError, match="from 0 to 299; got -1"):
+        lists[0].only([3, -1])
+    with pytest.raises(InputError, match="slice of groups"):
+        lists[0][0]
 
 
 def test_what_a_model_cannot_be_asked(lists):
@@ -290,6 +347,9 @@ def test_numpy_settings_are_saved(lists, tmp_path):
     model = TensorMIRA(np.int64(1), C=np.float64(0.1), sizes=np.array([20, 20])).fit(lists[0])
     model.save(tmp_path / "model")
     assert load_reranker(tmp_path / "model").sizes == [20, 20]
+    dates = MIRA().fit(np.eye(2), np.array(["2020-01-01", "2021-01-01"], "M8[D]"))
+    with pytest.raises(InputError, match="classes of type date cannot be saved"):
+        dates.save(tmp_path / "dates")
 
 
 def test_damage_is_told(lists, tmp_path):
@@ -318,6 +378,7 @@ def test_damage_is_told(lists, tmp_path):
     spoilt(lambda _, meta: meta.update(model="Perceptron"))
     spoilt(lambda _, meta: meta["settings"].update(ranks=2))
     spoilt(lambda _, meta: meta.update(classes=["a", "b", "c"]))
+    spoilt(lambda _, meta: meta.update(classes=[]))
     spoilt(lambda _, meta: meta.update(named=True))
     with pytest.raises(InputError, match="not a reranker folder"):
         load_reranker(tmp_path / "none")

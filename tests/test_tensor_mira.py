@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from lowrank.models.predictors.mapping import guided_order, mapped, mapped_spect
 from lowrank.models.predictors.tensor_start import by_components, by_signs, tensor_norm
 from lowrank.solvers.passive_aggressive import Linear, Multilinear, passive_aggressive, spacing, tensor_cells
 from lowrank.solvers.run import run
+from lowrank.suites.cao2014.compared import PUBLISHED
 
 
 def made(seed=0, *, lists=40, candidates=6, features=24, density=0.3, noise=0.1):
@@ -102,6 +104,22 @@ class TensorTwin:
                 square = (step**2).sum()
                 if loss() > 1e-12 and square > 0:
                     self.factors[d][:, h] += min(bound, loss() / square) * step
+
+
+def test_settings_of_the_paper_are_its_algorithm():
+    """One epoch of a perceptron places features; vectors of signs then step in turn, and the last stay."""
+    groups = made(2, lists=60)
+    how = {"C": 0.02, "max_iter": 1, "shuffle": False, "seed": 3}
+    model = TensorMIRA(2, **how, **PUBLISHED).fit(groups)
+    v = perceptron_twin(groups, 1)[0]
+    sizes = mode_sizes(24, 2)
+    assert np.array_equal(model.place_, places("guided", 24, sizes, v=v))
+    start = by_signs(sizes, 2, np.random.default_rng(3).spawn(1)[0])
+    slow = TensorTwin(start, model.place_, C=0.02, updates="fixed", cap="scaled", augmented=False)
+    slow.learn(groups, [range(4)] * 60)
+    for mine, theirs in zip(model.factors_, slow.factors, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-9)
+    np.testing.assert_allclose(model.weights_, weights_by(slow.factors, model.place_), atol=1e-9)
 
 
 SIZES = {1: (24,), 2: (5, 5), 3: (3, 3, 3)}
@@ -405,6 +423,24 @@ def test_moments_are_as_far_apart_as_said():
     assert at > 10**5
 
 
+@pytest.mark.parametrize("D", [2, 3, 4])
+def test_means_take_little_room(D):
+    """Adding up the tensors of 3,000 lists takes little beside a dozen vectors of weights, of any order."""
+    V = 1_000_000
+    sizes = mode_sizes(V, D)
+    model = Multilinear(by_signs(sizes, 3, np.random.default_rng(0)), np.arange(V), C=0.1, rng=np.random.default_rng(0))
+    start = weights_by(model.parts(model.F), np.arange(V))
+    tracemalloc.start()
+    while model.before < 3000:
+        model.before = model.moment + spacing(model.moment)
+        model._remember()
+    weights = model.reached()[0]
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(weights, start, atol=1e-12)  # nothing moved
+    assert most < 12 * 8 * V
+
+
 @pytest.mark.parametrize("D", [1, 2, 3, 4])
 def test_cells_are_sums_of_products(D):
     """``tensor_cells`` lays out the sum of outer products with the first mode the fastest."""
@@ -499,6 +535,9 @@ def test_doors_check_what_they_pass_on():
         mira_lists(lists, np.arange(n), weights=w.astype(np.float32), summed=w, before=0, C=1.0)
     with pytest.raises(ValueError, match="starts"):
         candidate_lists(groups.features, groups.costs, groups.starts[:-1])
+    far = csr_array((np.ones(2), np.array([0, 2**32]), np.array([0, 1, 2])), shape=(2, 2**33))
+    with pytest.raises(ValueError, match="indices must be from 0"):
+        candidate_lists(far, np.zeros(2), np.array([0, 2]))
     with pytest.raises(ValueError, match="cells"):
         feature_cells(np.array([25]), (5, 5))
     cells, F, norms = feature_cells(np.arange(24), (5, 5)), np.ones((10, 2)), np.ones((2, 2))

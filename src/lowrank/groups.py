@@ -30,7 +30,8 @@ class Groups:
     Raises
     ------
     InputError
-        If shapes do not fit, a group is empty, or a cost or a feature is negative where it may not be, or not finite.
+        If features are not in CSR form, shapes do not fit, a group is empty, a cost is negative, or a cost or a feature
+        is not finite.
 
     Examples
     --------
@@ -46,6 +47,8 @@ class Groups:
     starts: NDArray[np.int64]
 
     def __post_init__(self) -> None:
+        if getattr(self.features, "format", None) != "csr":
+            raise InputError("features must be a csr_array; Groups.of makes one")
         n = self.features.shape[0]
         if self.costs.shape != (n,):
             raise InputError(f"there are {n:,} candidates and costs of shape {self.costs.shape}")
@@ -81,16 +84,30 @@ class Groups:
         return len(self.starts) - 1
 
     def __getitem__(self, which: slice) -> Groups:
-        """Give some groups in a row."""
-        first, last, step = which.indices(len(self))
+        """Give some groups in a row.
+
+        Raises
+        ------
+        InputError
+            If it is no slice of at least one group, without a step.
+        """
+        first, last, step = which.indices(len(self)) if isinstance(which, slice) else (0, 0, 1)
         if step != 1 or last <= first:
             raise InputError(f"give a slice of groups in a row, at least one of {len(self):,}; got {which}")
         rows = slice(int(self.starts[first]), int(self.starts[last]))
         return Groups(self.features[rows], self.costs[rows], self.starts[first : last + 1] - rows.start)
 
     def only(self, groups: ArrayLike) -> Groups:
-        """Give the groups of these numbers, in this order."""
+        """Give the groups of these numbers, in this order.
+
+        Raises
+        ------
+        InputError
+            If there is no group of a number.
+        """
         at = np.asarray(groups, np.int64)
+        if len(at) and not 0 <= at.min() <= at.max() < len(self):
+            raise InputError(f"groups are numbered from 0 to {len(self) - 1:,}; got {at.min()} to {at.max()}")
         sizes = np.diff(self.starts)[at]
         starts = np.r_[0, np.cumsum(sizes)]
         rows = np.repeat(self.starts[at] - starts[:-1], sizes) + np.arange(starts[-1])

@@ -135,7 +135,7 @@ def predict(
     rows: list[tuple[Any, ...]] = [(value,) for value in found.predict(X).tolist()]
     headings = ["prediction"]
     if hasattr(found, "classes_"):
-        headings = ["class", f"P({found.classes_[1]:g})"]
+        headings = ["class", f"P({_cell(found.classes_[1])})"]
         rows = [(*row, p) for row, p in zip(rows, found.predict_proba(X)[:, 1].tolist(), strict=True)]
     if out is not None:
         _write(out, rows)
@@ -146,7 +146,7 @@ def predict(
         show.in_json({**where, "rows": len(rows), "skipped": skipped})
         return
     if out is None:
-        show.table(headings, rows)
+        show.table(headings, [[*map(_cell, row)] for row in rows])
     else:
         typer.echo(f"wrote {out}")
     _tell_skipped(skipped)
@@ -256,9 +256,10 @@ def _read(file: Path, features: int, unknown: str) -> tuple[Any, Any, Any, int]:
     X, y, groups = read_feature_lines(file, features=features)
     beyond = int((X.indices >= features).sum())
     if beyond and unknown == "error":
-        row = int(X.indptr.searchsorted((X.indices >= features).argmax(), side="right"))
+        first = (X.indices >= features).argmax()
+        row = int(X.indptr.searchsorted(first, side="right"))
         raise InputError(
-            f"{file}, row {row}: a feature is {X.indices.max()}, and those trained are 0 to {features - 1};"
+            f"{file}, row {row}: a feature is {X.indices[first]}, and those trained are 0 to {features - 1};"
             " --unknown skip leaves such out"
         )
     return X[:, :features], y, groups, beyond
@@ -291,7 +292,9 @@ def _measured(model: Any, X: Any, y: Any, groups: Any) -> dict[str, float]:
         true = y == model.classes_[1]
         loss = float(-np.log(np.where(true, p, 1 - p)).mean())
         return {"accuracy": round(float(((p > 0.5) == true).mean()), 6), "log_loss": round(loss, 6)}
-    if groups is not None and not hasattr(model, "mean_") and not hasattr(model, "bias_"):
+    if hasattr(model, "negatives"):  # it ranks
+        if groups.min() < 0:
+            raise InputError("a model that ranks is compared with lines that have qid:; these have none")
         return {"pairs_in_order": round(_in_order(model.predict(X), y, groups), 6)}
     return {"rmse": round(float(np.sqrt(np.mean((model.predict(X) - y) ** 2))), 6)}
 
@@ -301,12 +304,13 @@ def _in_order(scores: Any, grades: Any, groups: Any) -> float:
     import numpy as np
 
     right = total = 0.0
-    for group in np.unique(groups):
-        s, g = scores[groups == group], grades[groups == group]
-        better = g[:, None] > g
-        difference = s[:, None] - s
-        right += float((better * (0.5 + 0.5 * np.sign(difference))).sum())
-        total += float(better.sum())
+    order = np.argsort(groups, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+        s, g = scores[part], grades[part]
+        for grade in np.unique(g)[1:]:
+            better, worse = s[g == grade], np.sort(s[g < grade])
+            right += float((worse.searchsorted(better) + worse.searchsorted(better, "right")).sum()) / 2
+            total += len(better) * len(worse)
     if not total:
         raise InputError("no group has lines of two grades; there is nothing to compare")
     return right / total
@@ -316,7 +320,12 @@ def _write(out: Path, rows: list[tuple[Any, ...]]) -> None:
     from lowrank.files import whole_file
 
     with whole_file(out) as draft:
-        draft.write_text("".join("\t".join(f"{value:.8g}" for value in row) + "\n" for row in rows), encoding="utf-8")
+        draft.write_text("".join("\t".join(map(_cell, row)) + "\n" for row in rows), encoding="utf-8")
+
+
+def _cell(value: Any) -> str:
+    """Write a number as precisely in a pipe as in a file; classes of other programs may be words."""
+    return value if isinstance(value, str) else f"{value:.8g}"
 
 
 def _tell_skipped(skipped: int) -> None:

@@ -18,6 +18,9 @@ def best_arcs(
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     r"""Give the projective trees of highest score, :math:`\sum_m S_{h_m m}`, best first.
 
+    A cost that is a sum over words is decoded with, if it is added to the scores of the arcs, and labels, if the score
+    of an arc is that of its best label. Threads may call this at the same time.
+
     Parameters
     ----------
     scores : array of shape (n + 1, n + 1)
@@ -49,13 +52,23 @@ def best_arcs(
     >>> heads, values = best_arcs([[0, 1, 5], [0, 0, 2], [0, 4, 0]], k=2)
     >>> heads.tolist(), values.tolist()
     ([[2, 0], [0, 1]], [9.0, 3.0])
+
+    With 7 for each wrong head, where the right ones are 2 and 0:
+
+    >>> cost = np.full((3, 3), 7.0)
+    >>> cost[[2, 0], [1, 2]] = 0
+    >>> heads, values = best_arcs(np.add([[0, 1, 5], [0, 0, 2], [0, 4, 0]], cost))
+    >>> heads.tolist(), values.tolist()
+    ([[0, 1]], [17.0])
     """
-    table = frozen(np.asarray(scores, np.float64))
+    table = np.array(scores, np.float64)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
         raise ValueError(f"scores must be square, of the root and at least one word; got shape {table.shape}")
+    np.fill_diagonal(table, -np.inf)
+    table[:, 0] = -np.inf
     if np.isnan(table).any() or (table == np.inf).any():
         raise ValueError("scores must be numbers below infinity")
-    if k < 1:
-        raise ValueError(f"k must be at least 1; got {k}")
-    heads, values = eisner.eisner_kbest(table, k, single_root)
+    if k < 1 or k != int(k):
+        raise ValueError(f"k must be a whole number of at least 1; got {k}")
+    heads, values = eisner.eisner_kbest(frozen(table), int(k), bool(single_root))
     return heads, values

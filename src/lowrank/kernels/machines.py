@@ -54,6 +54,12 @@ class FeatureTable:
         """In how many rows each feature stands."""
         return np.bincount(self.rows[1], minlength=self.shape[1])
 
+    @cached_property
+    def sizes(self) -> Array:
+        """Root mean squares of the values of each feature; zero where it has none."""
+        squares = np.bincount(self.rows[1], self.rows[2] ** 2, self.shape[1])
+        return np.asarray(np.sqrt(squares / np.maximum(self.counts, 1)))
+
     def times(self, rows: NDArray[Any]) -> NDArray[np.int64]:
         """Count features in these rows, which may come more than once."""
         often = np.bincount(_inside(rows, self.shape[0]), minlength=self.shape[0])

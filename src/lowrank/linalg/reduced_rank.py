@@ -69,6 +69,7 @@ def spectrum_of(X: Any, Y: Array) -> Spectrum:
     """
     n, d = X.shape
     check_memory(24.0 * min(n, d) ** 2, f"a decomposition of {min(n, d):,} directions", "use fewer rows or features")
+    check_memory(24.0 * Y.shape[1] ** 2, f"a decomposition of {Y.shape[1]:,} targets", "use fewer")
     x, y = np.asarray(X.mean(axis=0)).ravel(), Y.mean(axis=0)
     shift = np.zeros(d)
     if issparse(X):

@@ -142,7 +142,7 @@ def match_brackets(gold: Bracketing, found: Bracketing) -> Matched:
     Raises
     ------
     InputError
-        If they are not of the same words.
+        If they are not of the same words, or a bracket lies beyond them.
 
     Examples
     --------
@@ -156,6 +156,9 @@ def match_brackets(gold: Bracketing, found: Bracketing) -> Matched:
     for place, (one, other) in enumerate(zip(gold.words, found.words, strict=True), 1):
         if one != other:
             raise InputError(f"trees of one sentence are compared; word {place} is {one!r} and {other!r}")
+    for label, start, end in (*gold.spans, *found.spans):
+        if not 0 <= start < end <= len(gold.words):
+            raise InputError(f"a bracket must span words of the sentence; got {label} from {start} to {end}")
     return match_counted(counted(gold.spans, gold.tags), gold.tags, found)
 
 

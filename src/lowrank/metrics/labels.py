@@ -46,7 +46,7 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
     """
     from sklearn.metrics import average_precision_score, f1_score
 
-    truth = np.asarray(truth, bool)
+    truth, scores = np.asarray(truth, bool), np.asarray(scores)
     if truth.shape != np.shape(scores) or truth.ndim != 2 or not truth.any():
         raise InputError(
             f"truth of shape {truth.shape} and scores of shape {np.shape(scores)} need a label that occurs"
@@ -69,16 +69,25 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
 def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
     """Give the threshold of the largest micro-F1, of scores above it, and that F1; arrays of one shape.
 
+    Raises
+    ------
+    InputError
+        If shapes differ, or there is no score.
+
     Examples
     --------
     >>> threshold, f1 = best_threshold(np.array([[1, 0, 1, 0]]), np.array([[4.0, 3.0, 2.0, 1.0]]))
     >>> threshold < 2, round(f1, 3)
     (True, 0.8)
     """
-    flat = np.asarray(scores, float).ravel()
+    flat = np.asarray(scores).ravel()
+    if np.shape(truth) != np.shape(scores) or not flat.size:
+        raise InputError(f"truth of shape {np.shape(truth)} does not fit scores of shape {np.shape(scores)}")
+    if flat.dtype.kind != "f":  # else the threshold is to lie below the score in its own precision
+        flat = flat.astype(float)
     order = np.argsort(-flat, kind="stable")
     hits = np.cumsum(np.asarray(truth).ravel()[order])
     last = np.r_[flat[order][1:] != flat[order][:-1], True]  # of equal scores all are told or none
     f = np.where(last, 2 * hits / (np.arange(1, len(order) + 1) + hits[-1]), 0.0)
     best = int(f.argmax())
-    return float(np.nextafter(flat[order[best]], -np.inf)), float(f[best])
+    return float(np.nextafter(flat[order[best]], flat.dtype.type(-np.inf))), float(f[best])

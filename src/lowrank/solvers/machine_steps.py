@@ -1,10 +1,11 @@
 r"""Stochastic gradient descent of factorization machines, over batches of rows or of pairs of rows.
 
-A feature's penalty is spread over the rows that it stands in, :math:`\tfrac12 n_j^{\gamma - 1} \sum_f \lambda_f
-v_{jf}^2` for each. Epoch :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`. In a plain step each feature goes by
-the mean gradient of the rows of the batch that it stands in: rare ones move as far as if rows came one by one, frequent
-ones no farther; then it is shrunk. By Adagrad it goes by their sum over the root of the sum of squared
-gradients of the parameter so far.
+A feature's penalty is spread over the rows that it stands in, :math:`\tfrac12 (n_j^\gamma / N_j) \sum_f \lambda_f
+v_{jf}^2` for each of these :math:`N_j`; :math:`n_j` is their number too, or the sum of their weights.
+
+Epoch :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`. In a plain step each feature goes by the mean gradient of
+the rows of the batch that it stands in: rare ones move as far as if rows came one by one, frequent ones no farther;
+then it is shrunk. By Adagrad it goes by their sum over the root of the sum of squared gradients of the parameter so far.
 
 References
 ----------
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lowrank.kernels import Moves, anova_scores
-from lowrank.solvers.machines import TINY, Machine
 from lowrank.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from lowrank.kernels import FeatureTable
     from lowrank.losses import Loss
-    from lowrank.solvers.machines import Observed, Ridge
+    from lowrank.solvers.machines import Machine, Observed, Ridge
     from lowrank.solvers.sgd import Steps
 
     Array = NDArray[np.float64]
@@ -79,8 +79,8 @@ class Stepper:
     ----------
     bias, V
         Where it is.
-    counts : ndarray of shape (features,)
-        Rows that each feature stands in; the caller keeps it up.
+    counts, rows : ndarray of shape (features,)
+        :math:`n_j` and :math:`N_j`; the caller keeps them up.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Stepper:
         squares: tuple[float, Array] | None = None,
     ) -> None:
         self.bias, self.V = start.bias, np.ascontiguousarray(start.V, float).copy()
-        self.counts = np.zeros(len(self.V))
+        self.counts, self.rows = np.zeros(len(self.V)), np.zeros(len(self.V))
         self.epochs = 0
         self._orders, self._ridge, self._steps, self._batch, self._adagrad = orders, ridge, steps, batch, adagrad
         self._bias_squares, before = squares or (0.0, None)
@@ -132,7 +132,7 @@ class Stepper:
 
     def _batches(self, order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         # what a feature's penalty is in each of its rows; constant through an epoch
-        self._shares = self._ridge.features(self.counts) / np.maximum(self.counts, TINY)
+        self._shares = self._ridge.features(self.counts) / np.maximum(self.rows, 1)
         return (order[k : k + self._batch] for k in range(0, len(order), self._batch))
 
     def _step(self, table: FeatureTable, rows: NDArray[np.int64], slopes: Callable[[Array], Array]) -> None:
@@ -170,7 +170,7 @@ def descend_rows(
     Sweep
         Of factors ``[bias, V]``; first the start, then the end of each epoch.
     """
-    stepper.counts = data.counts
+    stepper.counts, stepper.rows = data.counts, data.table.counts
     while True:
         bias, V = stepper.bias, stepper.V.copy()
         m = bias + anova_scores(data.table, V, orders=orders)
@@ -205,7 +205,8 @@ def descend_row_pairs(
     """
     first = drawn(rng)
     at = np.concatenate([first.better, first.worse])
-    stepper.counts = np.asarray(first.table.times(at), float)
+    # a feature that none of these pairs has may be in others
+    stepper.counts = stepper.rows = np.maximum(first.table.times(at), 1)
     while True:
         V = stepper.V.copy()
         yield Sweep([V], first.loss(V, orders) + ridge.value(V, stepper.counts))

@@ -28,6 +28,7 @@ import numpy as np
 
 from lowrank.kernels import FeatureTable, anova_scores, anova_sweep
 from lowrank.losses import Squared
+from lowrank.resources import check_memory
 from lowrank.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 
 TINY = 1e-12
 """Instead of no row, so that a feature without one is held at zero."""
+COPIES = 4
+"""Of the parameters that a fit holds at once: where it is, the best so far, and what a step needs."""
 
 
 class Machine(NamedTuple):
@@ -119,11 +122,23 @@ def orders_of(rank: tuple[int, ...], *, linear: bool = True) -> NDArray[np.int64
     return np.repeat(np.arange(1, len(rank) + 2), [int(linear), *rank])
 
 
-def started(features: int, orders: NDArray[np.int64], scale: float, rng: np.random.Generator) -> Array:
-    """Draw parameters to start from: linear weights of zero, normal factors of standard deviation ``scale``."""
-    V = scale * rng.standard_normal((features, len(orders)))
+def started(table: FeatureTable, orders: NDArray[np.int64], scale: float, rng: np.random.Generator) -> Array:
+    """Draw parameters to start from: linear weights of zero, normal factors of standard deviation ``scale``.
+
+    Those of a feature of a size beyond 1, its root mean square, are smaller by it: otherwise scores would begin far
+    from the data, and a fit would seem to settle once it is back from there.
+
+    Raises
+    ------
+    InputError
+        If memory does not suffice.
+    """
+    features, K = table.shape[1], len(orders)
+    remedy = "lower the rank, or leave no gaps between the numbers of features"
+    check_memory(COPIES * 8.0 * features * K, f"a machine of {features:,} features", remedy)
+    V = scale * rng.standard_normal((features, K)) / np.maximum(table.sizes, 1)[:, None]
     V[:, orders == 1] = 0
-    return V
+    return np.asarray(V)
 
 
 def descend_features(

@@ -34,6 +34,7 @@ Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures, f
 from __future__ import annotations
 
 import math
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -55,7 +56,7 @@ Cap = Literal["scaled", "plain", "none"]
 FINENESS = 64
 """Moments in a doubling of the lists, at which factors count for the mean."""
 REMEMBERED = 1 << 22
-"""Numbers that are remembered before they are added up."""
+"""Numbers of factors, and of their products, that are held before they are added up."""
 AFRESH = 1024
 """Lists after which squared norms, which steps keep up to date, are computed anew."""
 
@@ -78,7 +79,7 @@ def passive_aggressive(
     Parameters
     ----------
     blocks : iterable of Groups
-        Gone through once in each epoch; only one is held at a time.
+        Gone through once in each epoch; only one is held at a time. One of them must have a list.
     learner : Learner
     rng : numpy.random.Generator, optional
         Of the order of the lists in a block; as they are without one.
@@ -89,7 +90,7 @@ def passive_aggressive(
         After each epoch, weights and what they are made of, and the mean cost of what was chosen before each step; at
         the start the mean cost of the first block.
     """
-    first = next(iter(blocks))
+    first = next(block for block in blocks if len(block))
     reached = learner.reached()
     yield Sweep(reached, first.cost(first.choice(first.features @ reached[0][: first.features.shape[1]])))
     while True:
@@ -179,6 +180,7 @@ class Multilinear:
         self.cells = feature_cells(place, self.sizes)
         self.edges = np.cumsum(self.sizes)[:-1]
         self.norms = self._norms()
+        self.room = self.F.shape[1] * max(len(self.F), math.prod(self.sizes[len(self.sizes) // 2 :]))
         self.C, self.scaled = math.inf if cap == "none" else C, cap == "scaled"
         self.updates, self.augmented, self.averaged, self.rng = updates, augmented, averaged, rng
         self.before, self.moment = 0, 0
@@ -237,7 +239,7 @@ class Multilinear:
         if self.averaged and self.before == self.moment + spacing(self.moment):
             self.moments.append((self.before - self.moment, self.F.copy()))
             self.moment = self.before
-            if len(self.moments) * self.F.size >= REMEMBERED:
+            if len(self.moments) * self.room >= REMEMBERED:
                 self._add_up()
 
     def _add_up(self) -> None:
@@ -275,7 +277,9 @@ def tensor_cells(factors: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
     >>> tensor_cells([np.array([[1.0], [2.0]]), np.array([[3.0], [5.0]])]).tolist()
     [3.0, 6.0, 5.0, 10.0]
     """
-    across = np.asarray(factors[-1])
-    for w in reversed(factors[1:-1]):
-        across = (across[:, None] * w).reshape(-1, w.shape[1])
-    return np.asarray((across @ factors[0].T).ravel() if len(factors) > 1 else across.sum(axis=1))
+    half, H = len(factors) // 2, factors[0].shape[1]
+    fast, slow = (
+        reduce(lambda rows, w: (w[:, None] * rows).reshape(-1, H), modes, np.ones((1, H)))
+        for modes in (factors[:half], factors[half:])
+    )
+    return np.asarray((slow @ fast.T).ravel())

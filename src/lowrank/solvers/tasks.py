@@ -3,7 +3,7 @@ r"""Many tasks over the same features, through few directions: the objective, it
 .. math:: f(U, V, b) = \sum_{(i, k)\ \mathrm{known}} \ell(y_{ik}, x_i^\top U v_k + b_k)
           + \tfrac\lambda2 (\|U\|_F^2 + \|V\|_F^2)
 
-with :math:`U \in \mathbb R^{d \times R}`, :math:`V \in \mathbb R^{K \times R}`. The least :math:`\tfrac12 (\|U\|_F^2 +
+with unknown targets left out, and targets of the squared or Huber loss less the mean of all; :math:`U \in \mathbb R^{d \times R}`, :math:`V \in \mathbb R^{K \times R}`. The least :math:`\tfrac12 (\|U\|_F^2 +
 \|V\|_F^2)` over all :math:`U V^\top = \Theta` is the trace norm of :math:`\Theta`, so with a rank that does not bind
 this is the convex problem with the penalty :math:`\lambda \|\Theta\|_*`.
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 RIDGE = 0.01
-"""Of offsets, which keeps that of a label which nothing has finite."""
+"""Of offsets, which keeps that of a label which nothing has finite, and gives a task without targets the mean."""
 SCALES = 2.0 ** np.arange(-20, 11)
 """Of the start that are tried."""
 
@@ -54,6 +54,11 @@ class Tasks:
     loss : Convex
     ridge : float
         :math:`\lambda`.
+
+    Attributes
+    ----------
+    centre : float
+        What was taken from all targets, so that a shift of them changes nothing else; 0 for the logistic loss.
     """
 
     def __init__(
@@ -67,7 +72,8 @@ class Tasks:
         loss: Convex,
         ridge: float,
     ) -> None:
-        self.X, self.rows, self.columns, self.y, self.loss = X, rows, columns, y, loss
+        self.centre = 0.0 if isinstance(loss, Logistic) else float(y.mean())
+        self.X, self.rows, self.columns, self.y, self.loss = X, rows, columns, y - self.centre, loss
         self.shape = (X.shape[0], tasks)
         self.penalties = (L2(ridge), L2(ridge), L2(RIDGE))
 

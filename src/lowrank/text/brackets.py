@@ -23,6 +23,9 @@ TOP = "TOP"
 """Label of what lies around a sentence: in the files its brackets bear none."""
 TRACE = "-NONE-"
 """Tag of what is not pronounced."""
+WRAPPERS = {TOP, "ROOT", "S1"}
+"""What other programs write around a sentence."""
+PIECES = re.compile(r"[()]|[^\s()]+", re.ASCII)  # a space that does not break is part of a word
 
 
 class Phrase(NamedTuple):
@@ -144,7 +147,7 @@ def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
     open_brackets: list[tuple[int, list[str | Phrase]]] = []
     fresh = False  # whether a bracket was opened just now, so that a label may follow
     for number, line in enumerate(text, 1):
-        for piece in re.findall(r"[()]|[^\s()]+", line):
+        for piece in PIECES.findall(line):
             where = f"{name}, line {number}"
             if piece == "(":
                 if fresh and len(open_brackets[-1][1]) == 0:
@@ -202,17 +205,17 @@ def category(label: str) -> str:
 
     Examples
     --------
-    >>> [category(label) for label in ("NP-SBJ-1", "NP=2", "ADVP|PRT", "PRP$", "-LRB-", "-NONE-")]
-    ['NP', 'NP', 'ADVP', 'PRP$', '-LRB-', '-NONE-']
+    >>> [category(label) for label in ("NP-SBJ-1", "NP=2", "ADVP|PRT", "PRP$", "-LRB-", "-NONE-", "=")]
+    ['NP', 'NP', 'ADVP', 'PRP$', '-LRB-', '-NONE-', '=']
     """
-    return label if label.startswith("-") else re.split(r"[-=|]", label, maxsplit=1)[0]
+    return label if label.startswith("-") else re.split(r"(?<!^)[-=|]", label, maxsplit=1)[0]
 
 
 def clean(tree: Phrase) -> Phrase | None:
     """Give a tree as parsers are trained on and evaluated with, or None if all of it was traces.
 
-    Traces go, and phrases with nothing else below them; labels are cut to their :func:`category`; wrappers without a
-    label go where they hold one phrase, so that the outermost label is that of the sentence.
+    Traces go, and phrases with nothing else below them; labels are cut to their :func:`category`; :data:`WRAPPERS`
+    go where they hold one phrase, so that the outermost label is that of the sentence.
 
     Examples
     --------
@@ -224,6 +227,6 @@ def clean(tree: Phrase) -> Phrase | None:
     below = tuple(kept for child in tree.below if (kept := clean(child)) is not None)
     if not below:
         return None
-    if tree.label == TOP and len(below) == 1:
+    if tree.label in WRAPPERS and len(below) == 1:
         return below[0]
     return Phrase(category(tree.label), below)

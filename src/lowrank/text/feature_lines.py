@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from codecs import BOM_UTF8
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -67,7 +68,10 @@ def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = N
     >>> X.toarray().tolist(), y.tolist(), groups.tolist()
     ([[0.0, 2.0, 0.5], [0.0, 1.0, 0.0]], [1.0, 0.0], [3, 3])
     """
-    found = _joined([*feature_blocks(path)])
+    parts = [*feature_blocks(path)]
+    if not parts:
+        raise InputError(f"{path} has no line but comments and empty ones")
+    found = _joined(parts)
     if features is not None and found.features.shape[1] < check_int("features", features, low=1):
         found.features.resize((len(found.labels), features))
     return found
@@ -88,7 +92,7 @@ def feature_blocks(path: str | os.PathLike[str], *, size: int = BLOCK) -> Iterat
         with Path(path).open("rb") as file:
             while piece := file.read(size):
                 piece += file.readline()
-                found = _parsed(piece, f"{path}", line)
+                found = _parsed(piece.removeprefix(BOM_UTF8) if line == 1 else piece, f"{path}", line)
                 line += piece.count(b"\n")
                 found = found if held is None else _joined([held, found])
                 at = _complete(found.groups) if file.peek(1) else len(found.labels)
@@ -131,6 +135,8 @@ def _parsed(piece: bytes, path: str, line: int) -> FeatureLines:
     try:
         X, y, groups = load_svmlight_file(BytesIO(piece), query_id=True, zero_based=True)
     except (ValueError, OverflowError):
+        return _slowly(piece, path, line)
+    if len(groups) and groups.min() < 0:
         return _slowly(piece, path, line)
     if not len(groups):
         groups = np.full(len(y), -1)

@@ -68,7 +68,7 @@ class NBestLists:
     unknown : {"ignore", "error"}
         What to do with other features, where names are given.
     costs : bool
-        Whether each candidate must have a cost; otherwise those without cost nothing.
+        Whether each candidate must have a cost; otherwise costs are not looked at, and are 0.
     size : int
         Numbers of a block, more or less.
 
@@ -170,6 +170,8 @@ def read_nbest(path: str | os.PathLike[str], *, costs: bool = True) -> Iterator[
             where = f"{name_of(str(path))}, line {line}"
             try:
                 yield _list(written, where, number, costs=costs)
+            except UnicodeEncodeError:
+                raise InputError(f"{where}: a text has half of a surrogate pair, which is no character") from None
             except (ValueError, RecursionError) as fault:
                 raise InputError(f"{where}: {fault}") from None
     if number < 0:
@@ -196,10 +198,12 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
         said = json.loads(written)
     except ValueError as fault:
         raise ValueError(f"this is no JSON: {fault}") from None
+    if b"\\ud" in written.lower():  # names and texts must be fit to be written again
+        json.dumps(said, ensure_ascii=False).encode()
     candidates = said.get("candidates") if isinstance(said, dict) else None
     if not isinstance(candidates, list) or not candidates or not all(isinstance(one, dict) for one in candidates):
         raise ValueError('expected {"candidates": [{...}, ...]} with at least one candidate')
-    paid = [_number("cost", one.get("cost", None if costs else 0.0)) for one in candidates]
+    paid = [_number("cost", one.get("cost")) if costs else 0.0 for one in candidates]
     if min(paid) < 0:
         raise ValueError(f"a cost must not be negative; got {min(paid):g}")
     features = [_features(one.get("features", {})) for one in candidates]
@@ -207,8 +211,11 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
     if scored:
         if len(scored) < len(candidates):
             raise ValueError("some candidates have a score, others have none")
-        highest = max(_number("score", score) for score in scored)
-        for named, score in zip(features, scored, strict=True):
+        scores = [_number("score", score) for score in scored]
+        highest = max(scores)
+        for named, score in zip(features, scores, strict=True):
+            if SCORE in named:
+                raise ValueError(f"a candidate has a score, and the feature {SCORE!r}, which is made of it")
             named[SCORE] = score - highest
     return NBest(where, said.get("id", number), [one.get("text") for one in candidates], paid, features)
 
@@ -224,7 +231,16 @@ def _features(said: Any) -> dict[str, float]:
 
 
 def _number(what: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        said = "is missing" if value is None else f"must be a finite number; got {value!r:.40}"
-        raise ValueError(f"{what} {said}")
-    return float(value)
+    if value is None:
+        raise ValueError(f"{what} is missing")
+    number = _float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{what} must be a finite number; got {value!r:.40}")
+    return number
+
+
+def _float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # JSON has whole numbers of any length
+        return math.inf

@@ -12,6 +12,7 @@ import typer
 
 from lowrank.cli.faults import say
 from lowrank.cli.rerank.lists import As, Lists, Model, Unknown, opened_for
+from lowrank.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Out = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
 ]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Replace the file if it is there.")]
 Scores = Annotated[bool, typer.Option("--scores", help="Add the scores of all candidates (JSON lines).")]
 
 
@@ -30,6 +32,7 @@ def apply(
     scores: Scores = False,
     unknown: Unknown = "ignore",
     form: As = "auto",
+    force: Force = False,
 ) -> None:
     """Choose from lists. Of JSON lines, a line for each list; of SVMrank lines, the score of each candidate.
 
@@ -38,8 +41,10 @@ def apply(
     from lowrank.files import whole_file
     from lowrank.models.predictors.reranker_storage import load_reranker
 
+    if out is not None and (out.is_dir() or (out.exists() and not force)):
+        raise InputError(f"{out} exists already; choose another name" + ("" if out.is_dir() else " or --force"))
     found = load_reranker(model)
-    blocks = opened_for(found, lists, form, unknown=unknown, costs=False)
+    blocks = opened_for(found.names_, lists, form, unknown=unknown, costs=False)
     lines = _chosen(found, blocks, scores=scores) if hasattr(blocks, "blocks") else _scored(found, blocks, unknown)
     with contextlib.ExitStack() as stack:
         file: Any = sys.stdout

@@ -23,7 +23,7 @@ def evaluate(
     from lowrank.models.predictors.reranker_storage import load_reranker
 
     found = load_reranker(model)
-    blocks = opened_for(found, lists, form, unknown=unknown)
+    blocks = opened_for(found.names_, lists, form, unknown=unknown)
     costs = reranking((groups, found.decision_function(groups, unknown=unknown)) for groups in blocks)
     told: dict[str, Any] = {"lists": costs.lists, "candidates": costs.candidates, "first": costs.first}
     told |= {"reranked": costs.reranked, "oracle": costs.oracle, "random": costs.random, "gained": costs.gained}

@@ -1,5 +1,6 @@
 """Arguments of the verbs of ``lowrank rerank``, and the lists that they open."""
 
+import codecs
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -30,7 +31,10 @@ def kind_of(path: Path, said: Format) -> str:
     if said != "auto":
         return said
     with open_bytes(str(path)) as file:
-        return "jsonl" if file.read(4096).lstrip().startswith(b"{") else "svmrank"
+        begin = file.read(4096).removeprefix(codecs.BOM_UTF8).lstrip()
+    if not begin:
+        raise InputError(f"{path} has no lists")
+    return "jsonl" if begin.startswith(b"{") else "svmrank"
 
 
 def opened(path: Path, said: Format, options: dict[str, Any]) -> Any:
@@ -38,12 +42,16 @@ def opened(path: Path, said: Format, options: dict[str, Any]) -> Any:
     from lowrank.text.nbest import NBestLists
     from lowrank.text.rank_lines import RankLines
 
+    if str(path) == "-" or path.is_fifo():  # what has been looked at is gone
+        if "names" not in options:
+            raise InputError("lists to learn from are read more than once; write them to a file")
+        if said != "jsonl":
+            raise InputError("only JSON lines are read from a pipe; say --format jsonl if they are")
     return NBestLists(path, **options) if kind_of(path, said) == "jsonl" else RankLines(path)
 
 
-def opened_for(model: Any, path: Path, said: Format, *, unknown: str, costs: bool = True) -> Any:
-    """Open lists for a model, which knows features by name or by number."""
-    names = model.names_
+def opened_for(names: list[str] | None, path: Path, said: Format, *, unknown: str, costs: bool = True) -> Any:
+    """Open lists for a model, which knows features by name, or by number if it has no names."""
     found = opened(path, said, {"names": names or (), "unknown": unknown, "costs": costs})
     if (names is None) == hasattr(found, "names"):
         how = "number, as SVMrank lines have them" if names is None else "name, as JSON lines have them"

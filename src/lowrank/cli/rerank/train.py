@@ -54,7 +54,7 @@ def train(
     as_json: o.AsJson = False,
 ) -> None:
     """Learn to choose from lists; of those in the file, one block is held at a time."""
-    _belonging(
+    o.belonging(
         model,
         {
             "--rank": (rank, TENSOR),
@@ -64,6 +64,7 @@ def train(
             "--mapping": (mapping, TENSOR),
             "--updates": (updates, TENSOR),
         },
+        flag="--model",
     )
     chosen = {"rank": rank, "order": order, "C": c, "best": best, "mapping": mapping, "updates": updates}
     chosen |= {"max_iter": epochs, "averaged": False if last else None}
@@ -78,14 +79,6 @@ def train(
     show.wrote(out, {"model": model, **told}, as_json=as_json, hint=hint)
     if fitted.interrupted_:
         raise interrupted(kept=[f"what was reached, in {out}"])
-
-
-def _belonging(model: str, options: dict[str, tuple[Any, tuple[str, ...]]]) -> None:
-    from lowrank.errors import InputError
-
-    for name, (value, models) in options.items():
-        if value is not None and model not in models:
-            raise InputError(f"{name} is an option of --model {' or '.join(models)}; leave it out for {model}")
 
 
 def _fitted(
@@ -111,8 +104,8 @@ def _fitted(
         seed=seed, **options
     )
     lists = opened(path, form, {"min_count": min_count})
-    model.names_ = getattr(lists, "names", None)
-    held = None if validation is None else opened_for(model, validation, "auto", unknown="ignore")
+    names = getattr(lists, "names", None)
+    held = None if validation is None else opened_for(names, validation, form, unknown="ignore")
     model.fit(lists, validation=held)
     told: dict[str, Any] = {"features": len(model.weights_), "parameters": len(model.weights_)}
     if method == "tensor-mira":

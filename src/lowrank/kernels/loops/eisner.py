@@ -74,8 +74,8 @@ def eisner_kbest(scores, k, single_root):
     ``single_root``, one word depends on the root.
     """
     size = len(scores)
-    values = np.full((3, size, size, k), -np.inf)
-    back = np.zeros((3, size, size, k, 3), np.int32)
+    values = np.empty((3, size, size, k))  # of a span its first counts are read
+    back = np.empty((3, size, size, k, 3), np.int32)
     counts = np.zeros((3, size, size), np.int32)
     pool, ranks = np.empty(size + 2 * k + 2), np.empty((size + 2 * k + 2, 3), np.int32)
     for i in range(size):

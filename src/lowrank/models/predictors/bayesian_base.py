@@ -37,7 +37,7 @@ class DrawnMachine(MachineBase):
             check_int(name, getattr(self, name), low=low)
         rng, orders, threads = np.random.default_rng(self.seed), self._orders, self._threads
         which = checked_groups(groups, data.table.shape[1])
-        V = started(data.table.shape[1], orders, check_number("scale", self.scale), rng)
+        V = started(data.table, orders, check_number("scale", self.scale), rng)
 
         def begin(draw: Draw) -> Any:
             how = {"orders": orders, "groups": which, "priors": PRIORS, "rng": rng, "threads": threads}

@@ -78,10 +78,14 @@ class FieldEncoder(BaseEstimator):  # type: ignore[misc]
             If lengths differ, there is no field, or a float is not finite.
         """
         del y
-        _rows(columns)
-        self._restore({name: None if _is_float(c) else sorted(set(_written(c)[0])) for name, c in columns.items()})
+        if not _rows(columns):
+            raise InputError("fields must have a row at least, to learn their values from")
+        values: dict[str, list[str] | None] = {}
         for name, column in columns.items():
-            _numbers(name, column)
+            if _is_float(column):
+                _numbers(name, column)
+            values[name] = None if _is_float(column) else sorted(set(_written(column)[0]))
+        self._restore(values)
         return self
 
     def transform(self, columns: Columns) -> csr_array:
@@ -143,7 +147,7 @@ class FieldEncoder(BaseEstimator):  # type: ignore[misc]
     def _block(self, name: str, column: Sequence[Any], n: int) -> csr_array:
         known = self.values_[name]
         if known is None:
-            return csr_array(_numbers(name, np.asarray(column, float))[:, None])
+            return csr_array(_numbers(name, column)[:, None])
         words, at, lengths = _written(column)
         places = {word: place for place, word in enumerate(known)}
         found = np.array([places.get(word, -1) for word in words], np.int64)[at]
@@ -166,13 +170,17 @@ def _rows(columns: Columns) -> int:
 
 
 def _is_float(column: Sequence[Any]) -> bool:
-    return np.asarray(column[:1]).dtype.kind == "f" and not isinstance(column[0], LISTS)
+    return isinstance(next(iter(column), None), float | np.floating)
 
 
 def _numbers(name: str, column: Any) -> NDArray[Any]:
-    if _is_float(column) and not np.isfinite(numbers := np.asarray(column, float)).all():
+    try:
+        numbers = np.asarray(column, float)  # None becomes NaN
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers, as it did where it was learned: {error}") from None
+    if not np.isfinite(numbers).all():
         raise InputError(f"row {int(np.argmin(np.isfinite(numbers)))}: {name} is not finite")
-    return np.asarray(column) if _is_float(column) else np.zeros(0)
+    return numbers
 
 
 def _written(column: Sequence[Any]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:

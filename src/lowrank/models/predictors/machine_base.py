@@ -37,6 +37,10 @@ class MachineBase(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         return tags
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Say whether there is a whole fit; the number of features is known before."""
+        return hasattr(self, "_V") or hasattr(self, "draws_")
+
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the fitted model into a folder, whole or not at all; :func:`lowrank.load_machine` reads it.
 
@@ -70,10 +74,17 @@ class MachineBase(BaseEstimator):  # type: ignore[misc]
         )
 
     def _table_and_targets(self, X: Any, y: ArrayLike, *, reset: bool, numeric: bool) -> tuple[FeatureTable, Any]:
+        if reset:
+            self._forget()
         X, found = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, y_numeric=numeric, order="C"
         )
         return FeatureTable(canonical(X)), found.astype(float) if numeric else found
+
+    def _forget(self) -> None:
+        """Drop an earlier fit, so that one that fails does not leave half of each."""
+        for name in ("_V", "draws_"):
+            vars(self).pop(name, None)
 
 
 class TwoClasses(ClassifierMixin):  # type: ignore[misc]
@@ -114,11 +125,12 @@ class TwoClasses(ClassifierMixin):  # type: ignore[misc]
 
 
 def canonical(X: Any) -> csr_array:
-    """Give a sparse array in rows, whose columns rise, of what may be dense."""
+    """Give a sparse array in rows, whose columns rise and which lists no zero, of what may be dense."""
     table = csr_array(X)
-    if not table.has_canonical_format:
+    if not table.has_canonical_format or not table.data.all():
         table = table.copy()
         table.sum_duplicates()
+        table.eliminate_zeros()
     return table
 
 

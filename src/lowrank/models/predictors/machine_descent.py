@@ -62,68 +62,72 @@ class DescendingMachine(Fitted, MachineBase):
 
     def _fit(self, data: Observed, held_out: Observed | None) -> Self:
         """Fit to rows; with others held out, keep the sweep of the lowest loss there."""
+        check_choice("solver", self.solver, get_args(Solver))
         rng = np.random.default_rng(self.seed)
         start = self._started(data, rng)
-        if hasattr(self, "_stepper"):
-            del self._stepper
-        solver = self._sweeps(data, start, rng)
+        stepper = None if self.solver == "als" else self._stepper(start, data.table.shape[0])
+        solver = self._sweeps(data, start, stepper, rng)
         measure = None if held_out is None else lambda F: self._measured(held_out, F)
         result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch, measure=measure)
         bias, self._V = self._keep(result)
-        self.bias_ = float(bias[0])
-        self._counts, self._seen = data.counts, result.best
-        if hasattr(self, "_stepper"):  # what goes on, goes on from here
-            self._stepper.bias, self._stepper.V, self._stepper.epochs = self.bias_, self._V.copy(), self._seen
+        self.bias_, self._seen = float(bias[0]), result.best
+        self._counts, self._rows = data.counts, data.table.counts
+        self._squares = stepper.squares if self.solver == "adagrad" and not result.diverged and stepper else None
         return self
 
-    def _sweeps(self, data: Observed, start: Machine, rng: np.random.Generator) -> Iterator[Sweep]:
+    def _sweeps(
+        self, data: Observed, start: Machine, stepper: Stepper | None, rng: np.random.Generator
+    ) -> Iterator[Sweep]:
         loss, ridge = self._loss, self._ridge
-        if check_choice("solver", self.solver, get_args(Solver)) == "als":
-            if not isinstance(loss, Squared | Huber | Logistic):
-                raise InputError(f"solver='als' needs a loss of bounded curvature; loss={self.loss!r} has none")
-            return descend_features(data, start, orders=self._orders, loss=loss, ridge=ridge, threads=self._threads)
-        self._stepper = self._steps(start, data.table.shape[0])
-        return descend_rows(self._stepper, data, loss=loss, orders=self._orders, ridge=ridge, rng=rng)
+        if stepper is not None:
+            return descend_rows(stepper, data, loss=loss, orders=self._orders, ridge=ridge, rng=rng)
+        if not isinstance(loss, Squared | Huber | Logistic):
+            raise InputError(f"solver='als' needs a loss of bounded curvature; loss={self.loss!r} has none")
+        return descend_features(data, start, orders=self._orders, loss=loss, ridge=ridge, threads=self._threads)
 
     def _partial(self, data: Observed) -> Self:
         """Go once through these rows, in their order, from where the model is."""
         check_choice("solver", self.solver, get_args(Solver))
-        if not hasattr(self, "_V"):
+        first, n = not hasattr(self, "_V"), data.table.counts
+        counts, rows, epochs, squares = np.zeros(len(n)), np.zeros(len(n), np.int64), 0, None
+        if not first:
+            counts, rows, epochs, squares = self._counts, self._rows, self._seen, self._squares
+        new = (rows == 0) & (n > 0)
+        if first or new.any():
             start = self._started(data, np.random.default_rng(self.seed))
-            self._stepper, self._counts, self._seen = (
-                self._steps(start, data.table.shape[0]),
-                np.zeros(data.table.shape[1]),
-                0,
-            )
-        elif not hasattr(self, "_stepper"):
-            self._stepper = self._steps(Machine(self.bias_, self._V), data.table.shape[0])
-            self._stepper.epochs = self._seen
-        self._counts = self._counts + data.counts
-        self._stepper.counts = self._counts
-        self._stepper.epoch(data, self._loss, np.arange(data.table.shape[0]))
-        self.bias_, self._V, self._seen = self._stepper.bias, self._stepper.V.copy(), self._stepper.epochs
+        if not first:
+            start = Machine(self.bias_, np.where(new[:, None], start.V, self._V) if new.any() else self._V)
+        stepper = self._stepper(start, data.table.shape[0], squares=squares)
+        stepper.counts, stepper.rows, stepper.epochs = counts + data.counts, rows + n, epochs
+        stepper.epoch(data, self._loss, np.arange(data.table.shape[0]))
+        if not (np.isfinite(stepper.bias) and np.isfinite(stepper.V).all()):
+            raise InputError("the parameters became infinite or NaN and are as before; take shorter steps")
+        self.bias_, self._V, self._seen = stepper.bias, stepper.V, stepper.epochs
+        self._counts, self._rows = stepper.counts, stepper.rows
+        self._squares = stepper.squares if self.solver == "adagrad" else None
         return self
 
     def _remembered(self) -> dict[str, NDArray[Any]]:
         """Give all that predictions and further steps are made of."""
-        found = {"V": self._V, "counts": self._counts, "epochs": np.array([self._seen])}
-        if hasattr(self, "_stepper"):
-            of_bias, squares = self._stepper.squares
-            found |= {"squares": squares, "bias_squares": np.array([of_bias])}
+        found = {"V": self._V, "counts": self._counts, "rows": self._rows, "epochs": np.array([self._seen])}
+        if self._squares is not None:
+            found |= {"bias_squares": np.array([self._squares[0]]), "squares": self._squares[1]}
         return found
 
     def _recall(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self._V, self._counts, self._seen = arrays["V"], arrays["counts"], int(arrays["epochs"][0])
-        if self._counts.shape != self._V.shape[:1]:
+        self._V, self._counts, self._rows, self._seen = (
+            *(arrays[k] for k in ("V", "counts", "rows")),
+            int(arrays["epochs"].item()),
+        )
+        if not self._counts.shape == self._rows.shape == self._V.shape[:1]:
             raise ValueError(f"counts of shape {self._counts.shape} do not fit parameters of shape {self._V.shape}")
+        self._squares = None
         if "squares" in arrays:
             if arrays["squares"].shape != self._V.shape:
                 raise ValueError(f"squares must have the shape of the parameters, {self._V.shape}")
-            squares = float(arrays["bias_squares"][0]), arrays["squares"]
-            self._stepper = self._steps(Machine(self.bias_, self._V), BATCH * STEPS, squares=squares)
-            self._stepper.epochs = self._seen
+            self._squares = float(arrays["bias_squares"].item()), arrays["squares"]
 
-    def _steps(self, start: Machine, rows: int, *, squares: tuple[float, Any] | None = None) -> Stepper:
+    def _stepper(self, start: Machine, rows: int, *, squares: tuple[float, Any] | None = None) -> Stepper:
         adagrad = self.solver == "adagrad"
         batch = max(1, min(BATCH, rows // STEPS)) if self.batch is None else check_int("batch", self.batch, low=1)
         step = (0.3 if adagrad else 0.02) if self.step is None else check_number("step", self.step, above=True)
@@ -138,8 +142,9 @@ class DescendingMachine(Fitted, MachineBase):
         )
 
     def _started(self, data: Observed, rng: np.random.Generator) -> Machine:
-        """Begin with the constant that fits best, and small factors."""
-        V = started(data.table.shape[1], self._orders, check_number("scale", self.scale), rng)
+        """Begin with the constant that fits best, and small factors; zeros where no row has a feature."""
+        V = started(data.table, self._orders, check_number("scale", self.scale), rng)
+        V[data.table.counts == 0] = 0
         mean = float(np.average(data.y, weights=data.weights))
         if isinstance(self._loss, LogPoisson):
             mean = float(np.log(max(mean, 1e-10)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from scipy.sparse import hstack, vstack
+from scipy.sparse import block_diag, hstack, vstack
 from sklearn.utils.validation import check_is_fitted
 
 from lowrank.errors import InputError, check_int, check_number
@@ -135,7 +135,7 @@ class FactorizationMachineRanker(Fitted, MachineBase):
             worse = start[better] + (rng.random(len(better)) * below[better]).astype(np.int64)
             return Pairs(table, order[better], order[worse])
 
-        return self._fit(drawn, table.shape[1])
+        return self._fit(drawn, table)
 
     def fit_choices(self, contexts: Any, items: Any, chosen: Any) -> Self:
         """Fit to items chosen in contexts, against drawn items that were not; rows are ``[context, item]``.
@@ -153,8 +153,7 @@ class FactorizationMachineRanker(Fitted, MachineBase):
             If shapes do not fit, nothing is chosen, or everything.
         """
         A, B, N = canonical(contexts), canonical(items), canonical(chosen)
-        N.eliminate_zeros()
-        if N.shape != (A.shape[0], B.shape[0]):
+        if not A.ndim == B.ndim == N.ndim == 2 or N.shape != (A.shape[0], B.shape[0]):
             raise InputError(f"chosen must be of shape ({A.shape[0]}, {B.shape[0]}); got {N.shape}")
         if not all(np.isfinite(part.data).all() for part in (A, B, N)):
             raise InputError("a value is not finite")
@@ -170,22 +169,25 @@ class FactorizationMachineRanker(Fitted, MachineBase):
             n = np.arange(len(at))
             return Pairs(FeatureTable(canonical(vstack(parts, format="csr"))), n, n + len(at))
 
+        self._forget()
         self.n_features_in_ = A.shape[1] + B.shape[1]
-        return self._fit(drawn, self.n_features_in_)
+        return self._fit(drawn, FeatureTable(canonical(block_diag([A[np.unique(rows[free])], B], format="csr"))))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Give the score of each row; scores of a group compare."""
         check_is_fitted(self)
         return anova_scores(self._table(X), self._V, orders=self._orders, threads=self._threads)
 
-    def _fit(self, drawn: Callable[[np.random.Generator], Pairs], features: int) -> Self:
+    def _fit(self, drawn: Callable[[np.random.Generator], Pairs], table: FeatureTable) -> Self:
+        """Fit to drawn pairs; the table has the features that they may have."""
         rng, orders = np.random.default_rng(self.seed), self._orders
         own = [check_number(name, getattr(self, name)) for name in ("linear_ridge", "ridge")]
         ridge = Ridge(np.where(orders == 1, *own), check_number("count_power", self.count_power))
-        start = Machine(0.0, started(features, orders, check_number("scale", self.scale), rng))
+        V = started(table, orders, check_number("scale", self.scale), rng)
+        V[table.counts == 0] = 0
         steps = Steps(check_number("step", self.step, above=True), check_number("decay", self.decay))
         batch = check_int("batch", self.batch, low=1)
-        stepper = Stepper(start, orders=orders, ridge=ridge, steps=steps, batch=batch, adagrad=True)
+        stepper = Stepper(Machine(0.0, V), orders=orders, ridge=ridge, steps=steps, batch=batch, adagrad=True)
         solver = descend_row_pairs(stepper, drawn, orders=orders, ridge=ridge, rng=rng)
         (self._V,) = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
         return self

@@ -14,6 +14,7 @@ from lowrank.models.predictors.bayesian_machines import (
     BayesianFactorizationMachine,
     BayesianFactorizationMachineClassifier,
 )
+from lowrank.models.predictors.machine_base import TwoClasses
 from lowrank.models.predictors.machine_classifier import FactorizationMachineClassifier
 from lowrank.models.predictors.machine_ranking import FactorizationMachineRanker
 from lowrank.models.predictors.machines import FactorizationMachine
@@ -23,19 +24,16 @@ if TYPE_CHECKING:
 
     from lowrank.models.predictors.machine_base import MachineBase
 
-KIND, VERSION = "factorization-machine", 1
-MODELS: dict[str, type[Any]] = {
-    model.__name__: model
-    for model in (
-        FactorizationMachine,
-        FactorizationMachineClassifier,
-        FactorizationMachineRanker,
-        BayesianFactorizationMachine,
-        BayesianFactorizationMachineClassifier,
-    )
+KIND, VERSION = "factorization-machine", 2
+SCALARS: dict[type[Any], tuple[str, ...]] = {
+    FactorizationMachine: ("bias_", "n_iter_", "interrupted_"),
+    FactorizationMachineClassifier: ("bias_", "n_iter_", "interrupted_"),
+    FactorizationMachineRanker: ("n_iter_", "interrupted_"),
+    BayesianFactorizationMachine: ("n_draws_", "interrupted_", "mean_", "scale_", "noise_", "range_"),
+    BayesianFactorizationMachineClassifier: ("n_draws_", "interrupted_"),
 }
-SCALARS = ("mean_", "scale_", "range_", "noise_", "n_draws_", "bias_", "n_iter_", "interrupted_")
-"""What a fitted model may have besides arrays."""
+"""What each model has besides arrays and classes: numbers, of ``range_`` two."""
+MODELS = {model.__name__: model for model in SCALARS}
 
 
 def save_machine(model: MachineBase, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -50,9 +48,10 @@ def save_machine(model: MachineBase, path: str | os.PathLike[str], *, overwrite:
 
     settings = {name: value for name, value in model.get_params().items() if name != "watch"}
     settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
-    fitted = {name: getattr(model, name) for name in SCALARS if hasattr(model, name)}
+    # a model that only had partial fits did not count sweeps
+    fitted = {name: getattr(model, name, 0) for name in SCALARS[type(model)]}
     fitted["features"] = model.n_features_in_
-    if hasattr(model, "classes_"):
+    if isinstance(model, TwoClasses):
         fitted["classes"] = model.classes_.tolist()
     if isinstance(model, DrawnMachine):
         arrays = {"biases": np.array([bias for bias, _ in model.draws_]), "V": np.stack([V for _, V in model.draws_])}
@@ -90,12 +89,12 @@ def load_machine(path: str | os.PathLike[str]) -> Any:
         if meta["model"] not in MODELS:
             raise InputError(f"{folder} holds a {meta['model']!r:.60}, which this lowrank does not know")
         model = MODELS[meta["model"]](**settings)
-        _restore(model, dict(meta["fitted"]), read_arrays(folder))
+        _restore(model, meta["fitted"], read_arrays(folder))
     return model
 
 
 def _restore(model: Any, fitted: dict[str, Any], arrays: dict[str, Any]) -> None:
-    n, columns = fitted.pop("features"), len(model._orders)  # noqa: SLF001 its own affair
+    n, columns = fitted["features"], len(model._orders)  # noqa: SLF001 its own affair
     V = arrays["V"]
     drawn = isinstance(model, DrawnMachine)
     if (
@@ -107,15 +106,18 @@ def _restore(model: Any, fitted: dict[str, Any], arrays: dict[str, Any]) -> None
             f"parameters are of shape {V.shape}, or not finite; {n} features and {columns} columns are due"
         )
     model.n_features_in_ = n
-    if "classes" in fitted:
-        model.classes_ = np.array(fitted.pop("classes"))
-    for name, value in fitted.items():
-        if name not in SCALARS:
-            raise ValueError(f"{name} is no attribute of a machine")
+    if isinstance(model, TwoClasses):
+        model.classes_ = np.array(fitted["classes"])
+        if model.classes_.shape != (2,):
+            raise ValueError(f"classes must be two; got {model.classes_.tolist()}")
+    for name in SCALARS[type(model)]:
+        value = fitted[name]
+        if np.shape(value) != ((2,) if name == "range_" else ()) or not np.isfinite(np.asarray(value, float)).all():
+            raise ValueError(f"{name} is {value!r:.60}")
         setattr(model, name, tuple(value) if isinstance(value, list) else value)
     if drawn:
-        if len(arrays["biases"]) != len(V) or not len(V):
-            raise ValueError(f"{len(arrays['biases'])} biases do not fit {len(V)} draws")
+        if arrays["biases"].shape != V.shape[:1] or not len(V):
+            raise ValueError(f"biases of shape {arrays['biases'].shape} do not fit {len(V)} draws")
         model.draws_ = [(float(b), v) for b, v in zip(arrays["biases"], V, strict=True)]
         model.penalties_ = arrays["penalties"]
     else:

@@ -77,7 +77,7 @@ class ReducedRankRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc
 
     def predict(self, X: Any) -> Array:
         """Give the targets of rows of features."""
-        check_is_fitted(self)
+        check_is_fitted(self, "U_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         Y = np.asarray((X @ self.U_) @ self.V_.T) + self.intercept_
         return Y[:, 0] if self._flat else Y

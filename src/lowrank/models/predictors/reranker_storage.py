@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowrank.errors import InputError
 from lowrank.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
 from lowrank.models.predictors.linear_rerankers import MIRA, RankingPerceptron
 from lowrank.models.predictors.tensor_mira import TensorMIRA
@@ -29,7 +30,7 @@ def save_reranker(model: Reranker, path: str | os.PathLike[str], *, overwrite: b
     Raises
     ------
     InputError
-        If something else is there.
+        If something else is there, or classes are neither texts nor numbers.
     """
     from safetensors.numpy import save
     from sklearn.utils.validation import check_is_fitted
@@ -39,7 +40,9 @@ def save_reranker(model: Reranker, path: str | os.PathLike[str], *, overwrite: b
     if isinstance(model, TensorMIRA):
         arrays |= {"place": model.place_} | {f"factor_{d}": w for d, w in enumerate(model.factors_)}
     settings = {name: value for name, value in model.get_params().items() if name != "watch"}
-    classes = getattr(model, "classes_", None)
+    classes = _plain(getattr(model, "classes_", None))
+    if classes is not None and not all(isinstance(label, str | int | float) for label in classes):
+        raise InputError(f"classes of type {type(classes[0]).__name__} cannot be saved; use texts or numbers")
     fitted = {"history": model.history_, "interrupted": model.interrupted_, "converged": model.converged_}
     with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
         contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -47,7 +50,7 @@ def save_reranker(model: Reranker, path: str | os.PathLike[str], *, overwrite: b
         if model.names_ is not None:
             (draft / "names.json").write_text(json.dumps(list(model.names_), ensure_ascii=False), encoding="utf-8")
         told = {"settings": _plain(settings), "fitted": fitted, "named": model.names_ is not None}
-        write_meta(draft, KIND, VERSION, model=type(model).__name__, classes=_plain(classes), **told)
+        write_meta(draft, KIND, VERSION, model=type(model).__name__, classes=classes, **told)
 
 
 def load_reranker(path: str | os.PathLike[str]) -> Any:
@@ -84,7 +87,7 @@ def _check(model: Any) -> None:
         raise ValueError("weights are not finite")
     if model.names_ is not None and len(model.names_) != V:
         raise ValueError(f"{len(model.names_)} names do not fit {V} weights")
-    if hasattr(model, "classes_") and V % len(model.classes_):
+    if hasattr(model, "classes_") and (len(model.classes_) < 2 or V % len(model.classes_)):
         raise ValueError(f"{V} weights do not fit {len(model.classes_)} classes")
     if not isinstance(model, TensorMIRA):
         return

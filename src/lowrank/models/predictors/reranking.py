@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from lowrank.errors import InputError, check_choice, check_int
 from lowrank.groups import Groups
 from lowrank.models.predictors.class_groups import ClassGroups, as_rows
+from lowrank.models.predictors.held_out import Unknown, as_blocks, candidate_scores, check_block, held_out_cost
 from lowrank.solvers.passive_aggressive import passive_aggressive
 from lowrank.solvers.run import Fitted, run
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from lowrank.forms import Factors
     from lowrank.solvers.passive_aggressive import Learner
     from lowrank.solvers.run import Result
-
-Unknown = Literal["ignore", "error"]
 
 
 class Reranker(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
@@ -70,19 +69,22 @@ class Reranker(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
             If there is nothing to learn from, or a parameter is out of range.
         """
         check_int("max_iter", self.max_iter, low=1)
-        self.__dict__.pop("classes_", None)
         rng = np.random.default_rng(self.seed)
-        blocks = self._blocks(X, y, rng)
-        V = max(map(_width, blocks), default=0)
-        if not V:
-            raise InputError("there are no features to learn from")
+        blocks, classes = self._blocks(X, y, rng)
+        sizes = [(check_block(block).features.shape[1], len(block)) for block in blocks]
+        V, count = max((width for width, _ in sizes), default=0), sum(count for _, count in sizes)
+        if not V or not count:
+            raise InputError(f"there are no {'lists' if V else 'features'} to learn from")
         learner = self._learner(blocks, V, rng.spawn(1)[0])  # the order of lists does not depend on the model
         solver = passive_aggressive(blocks, learner, rng=rng if self.shuffle else None)
-        measure = None if validation is None else self._measure(validation)
+        measure = None if validation is None else held_out_cost(validation, classes, V)
         result = run(solver, max_iter=self.max_iter, watch=self.watch, measure=measure)
-        self.weights_, *parts = self._keep(result)
-        self._place(parts)
-        self.names_ = getattr(X, "names", None)
+        self.weights_, *parts = self._keep(result)  # nothing of an earlier fit has changed until here
+        self._keep_parts(learner, parts)
+        self.names_ = None if y is not None else getattr(X, "names", None)
+        self.__dict__.pop("classes_", None)
+        if classes is not None:
+            self.classes_ = classes
         return self
 
     def decision_function(self, X: Any, *, unknown: Unknown = "ignore") -> NDArray[np.float64]:
@@ -102,7 +104,7 @@ class Reranker(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         check_is_fitted(self)
         check_choice("unknown", unknown, get_args(Unknown))
         if isinstance(X, Groups):
-            return self._scores(X, self.weights_, unknown)
+            return candidate_scores(X, self.weights_, unknown)
         W = self._class_weights()
         rows = as_rows(X)
         if rows.shape[1] != W.shape[1]:
@@ -144,56 +146,21 @@ class Reranker(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         """Check options; give what learns."""
         raise NotImplementedError
 
-    def _place(self, parts: Factors) -> None:
+    def _keep_parts(self, learner: Any, parts: Factors) -> None:
         """Keep what weights are made of."""
 
-    def _blocks(self, X: Any, y: ArrayLike | None, rng: np.random.Generator) -> Iterable[Groups]:
-        if y is not None:
-            self.classes_, labels = np.unique(np.asarray(y), return_inverse=True)
-            if len(self.classes_) < 2:
-                raise InputError("labels must be of two classes at least")
-            return ClassGroups(as_rows(X), labels, len(self.classes_), rng=rng if self.shuffle else None)
-        if isinstance(X, Groups):
-            return [X]
-        if not hasattr(X, "__iter__") or isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
-            raise InputError("give Groups, blocks of Groups, or rows with labels y")
-        if iter(X) is X:
-            raise InputError("give blocks that can be gone through again, such as a list; this iterator ends")
-        blocks: Iterable[Groups] = X
-        return blocks
-
-    def _measure(self, validation: Any) -> Callable[[Factors], float]:
-        """Give the mean cost of choices by weights."""
-        if hasattr(self, "classes_"):
-            rows, labels = validation
-            which = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
-            which = np.where(self.classes_[which] == np.asarray(labels), which, -1)
-            validation = ClassGroups(as_rows(rows), which, len(self.classes_))
-        blocks = [validation] if isinstance(validation, Groups) else validation
-
-        def measure(factors: Factors) -> float:
-            paid = [(block.cost(block.choice(self._scores(block, factors[0]))), len(block)) for block in blocks]
-            if not paid:
-                raise InputError("validation has no groups")
-            return float(np.average([cost for cost, _ in paid], weights=[count for _, count in paid]))
-
-        return measure
-
-    def _scores(self, groups: Groups, weights: NDArray[np.float64], unknown: Unknown = "ignore") -> Any:
-        X, V = groups.features, len(weights)
-        if X.shape[1] > V:
-            if unknown == "error" and (X.indices >= V).any():
-                raise InputError(f"feature {X.indices.max()} was not learned; there are {V:,}, from 0")
-            X = X[:, :V]
-        return np.asarray(X @ weights[: X.shape[1]])
+    def _blocks(
+        self, X: Any, y: ArrayLike | None, rng: np.random.Generator
+    ) -> tuple[Iterable[Groups], NDArray[Any] | None]:
+        """Give lists to learn from, and the classes if they are made of labels."""
+        if y is None:
+            return as_blocks(X), None
+        classes, labels = np.unique(np.asarray(y), return_inverse=True)
+        if len(classes) < 2:
+            raise InputError("labels must be of two classes at least")
+        return ClassGroups(as_rows(X), labels, len(classes), rng=rng if self.shuffle else None), classes
 
     def _class_weights(self) -> NDArray[np.float64]:
         if not hasattr(self, "classes_"):
             raise InputError("the model was fitted to groups; give Groups")
         return self.weights_.reshape(len(self.classes_), -1)
-
-
-def _width(block: object) -> int:
-    if not isinstance(block, Groups):
-        raise InputError(f"blocks must be Groups; got {type(block).__name__}")
-    return int(block.features.shape[1])

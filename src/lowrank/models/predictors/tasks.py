@@ -104,12 +104,13 @@ class LowRankTasks(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn 
         start = tasks.start(check_int("rank", self.rank, low=1))
         result = run(quasi_newton(tasks, start), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
         self._keep(result)
-        self.U_, self.V_, self.intercept_ = result.factors
+        self.U_, self.V_, b = result.factors
+        self.intercept_ = b + tasks.centre
         return self
 
     def decision_function(self, X: Any) -> Array:
         """Give what the loss is of: targets, or log-odds; of shape (n, tasks)."""
-        check_is_fitted(self)
+        check_is_fitted(self, "U_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray((X @ self.U_) @ self.V_.T + self.intercept_)
 
@@ -141,7 +142,7 @@ class LowRankTasks(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn 
             If there is no such task, or not one for each row.
         """
         at = np.asarray(tasks)
-        check_is_fitted(self)
+        check_is_fitted(self, "U_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         if (
             at.shape != (X.shape[0],)

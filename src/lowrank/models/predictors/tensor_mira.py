@@ -46,7 +46,7 @@ class TensorMIRA(Reranker):
     mapping : {"guided", "sequential", "random", "hashed"}
         Where features stand; "guided" by the weights of a perceptron that learns first.
     surrogate : int
-        Epochs of that perceptron; the paper has one.
+        Epochs of that perceptron, averaged as the model is; the paper has one.
     sizes : sequence of int, optional
         Of the modes; by default :func:`~lowrank.models.predictors.mapping.mode_sizes`.
     init : {"components", "signs"}
@@ -126,28 +126,28 @@ class TensorMIRA(Reranker):
         check_choice("cap", self.cap, get_args(Cap))
         check_choice("init", self.init, get_args(Init))
         check_choice("mapping", self.mapping, get_args(Mapping))
-        sizes = mode_sizes(V, D) if self.sizes is None else tuple(self.sizes)
+        sizes = mode_sizes(V, D) if self.sizes is None else tuple(np.atleast_1d(self.sizes).tolist())
         if len(sizes) != D:
             raise InputError(f"sizes must be one for each of {D} modes; got {sizes}")
         how: dict[str, Any] = {"C": check_number("C", self.C, above=True), "updates": self.updates, "cap": self.cap}
         v = self._surrogate(blocks, V) if self.mapping == "guided" or self.init == "components" else None
-        self.place_ = places(self.mapping, V, sizes, v=v, seed=self.seed)
+        place = places(self.mapping, V, sizes, v=v, seed=self.seed)
         if D == 1:
             start = [np.zeros((sizes[0], H))]
         elif v is not None and self.init == "components":
-            start = by_components(mapped(v, self.place_, sizes), H, rng)
+            start = by_components(mapped(v, place, sizes), H, rng)
         else:
             start = by_signs(sizes, H, rng)
-        return Multilinear(start, self.place_, augmented=self.augmented, averaged=self.averaged, rng=rng, **how)
+        return Multilinear(start, place, augmented=self.augmented, averaged=self.averaged, rng=rng, **how)
 
     def _surrogate(self, blocks: Iterable[Groups], V: int) -> NDArray[np.float64]:
         """Give the weights of a perceptron."""
         check_int("surrogate", self.surrogate, low=1)
         rng = np.random.default_rng(self.seed) if self.shuffle else None
-        found = run(passive_aggressive(blocks, Linear(V), rng=rng), max_iter=self.surrogate)
+        found = run(passive_aggressive(blocks, Linear(V, averaged=self.averaged), rng=rng), max_iter=self.surrogate)
         if found.interrupted:
             raise KeyboardInterrupt
         return np.asarray(found.factors[0])
 
-    def _place(self, parts: Factors) -> None:
-        self.factors_ = list(parts)
+    def _keep_parts(self, learner: Multilinear, parts: Factors) -> None:
+        self.place_, self.factors_ = learner.place, list(parts)

@@ -21,7 +21,7 @@ from lowrank.progress import tracked
 from lowrank.solvers.run import Fitted, Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -84,28 +84,33 @@ class ArcFactored(Fitted):
         self.seed = seed
         self.watch = watch
 
-    def fit(self, trees: Sequence[Tree]) -> ArcFactored:
+    def fit(self, trees: Iterable[Tree]) -> ArcFactored:
         """Learn from sentences, of which words, treebank tags and heads count.
 
         Parameters
         ----------
-        trees : sequence of Tree
+        trees : iterable of Tree
 
         Raises
         ------
         InputError
-            If there are no sentences, or a parameter is out of range.
+            If there are no sentences, none of their words has a tag, or a parameter is out of range.
         """
         check_int("bits", self.bits, low=8, high=30)
-        if not trees:
+        held = list(trees)
+        if not held:
             raise InputError("a parser needs at least one sentence")
-        counts = Counter(word for tree in trees for word in tree.forms)
-        words = [word for word, count in counts.items() if count > 1]
-        tags = dict.fromkeys(tag for tree in trees for tag in tree.xpos)
-        self._words = {word: at for at, word in enumerate(words, UNKNOWN + 1)}
-        self._tags = {tag: at for at, tag in enumerate(tags, UNKNOWN + 1)}
-        sentences = [(*self._coded(tree.forms, tree.xpos), tree.heads) for tree in trees]
-        [self.weights_] = self._keep(run(self._epochs(sentences), max_iter=self.max_iter, watch=self.watch))
+        counts = Counter(word for tree in held for word in tree.forms)
+        often = [word for word, count in counts.items() if count > 1]
+        tags = dict.fromkeys(tag for tree in held for tag in tree.xpos)
+        if set(tags) == {"_"}:
+            raise InputError(
+                "no word has a tag in column 5 (xpos); put those of column 4 there: replace(tree, xpos=tree.upos)"
+            )
+        known = [{name: at for at, name in enumerate(names, UNKNOWN + 1)} for names in (often, tags)]
+        sentences = [(_coded(tree.forms, known[0]), _coded(tree.xpos, known[1]), tree.heads) for tree in held]
+        [weights] = self._keep(run(self._epochs(sentences), max_iter=self.max_iter, watch=self.watch))
+        (self._words, self._tags), self.weights_ = known, weights
         return self
 
     def _epochs(self, sentences: Sequence[Coded]) -> Iterator[Sweep]:
@@ -113,7 +118,7 @@ class ArcFactored(Fitted):
         rng = np.random.default_rng(self.seed)
         weights, sums = np.zeros(1 << self.bits, np.float32), np.zeros(1 << self.bits)
         total = sum(len(heads) for *_, heads in sentences)
-        yield Sweep([weights], 1.0)
+        yield Sweep([weights.copy()], 1.0)
         time = 0
         while True:
             wrong = 0
@@ -127,13 +132,6 @@ class ArcFactored(Fitted):
                         step_arcs(words, tags, tree, step=step, time=time, weights=weights, sums=sums)
             yield Sweep([(weights - sums / (time + 1)).astype(np.float32)], wrong / total)
 
-    def _coded(self, words: Sequence[str], tags: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        rows = [
-            [ROOT, *(known.get(name, UNKNOWN) for name in names), END]
-            for known, names in ((self._words, words), (self._tags, tags))
-        ]
-        return np.array(rows[0]), np.array(rows[1])
-
     def scores(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.float64]:
         """Give the score of each arc, from each word (row) and the root (row 0) to each word (column).
 
@@ -144,11 +142,13 @@ class ArcFactored(Fitted):
         Raises
         ------
         InputError
-            If there are no words, or not as many tags.
+            If there are no words, or a text in their place, or not as many tags.
         """
+        if isinstance(words, str):
+            raise InputError("words must be a list; split the text as the treebank does")
         if not words or len(words) != len(tags):
             raise InputError(f"a sentence needs words, and as many tags; got {len(words)} and {len(tags)}")
-        return score_arcs(*self._coded(words, tags), self.weights_)
+        return score_arcs(_coded(words, self._words), _coded(tags, self._tags), self.weights_)
 
     def k_best(
         self, words: Sequence[str], tags: Sequence[str], *, k: int = 50
@@ -176,3 +176,7 @@ class ArcFactored(Fitted):
         words, tags : sequence of str
         """
         return self.k_best(words, tags, k=1)[0][0]
+
+
+def _coded(names: Sequence[str], known: dict[str, int]) -> NDArray[np.int64]:
+    return np.array([ROOT, *(known.get(name, UNKNOWN) for name in names), END])

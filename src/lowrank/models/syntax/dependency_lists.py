@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lowrank.models.syntax.dependency import ArcFactored
-from lowrank.models.syntax.lists import folded
+from lowrank.models.syntax.lists import folded, parsed
 from lowrank.text.dependency_features import KINDS, ROOT, Head, tree_heads
 from lowrank.text.rerank_features import SCORE
 
@@ -71,7 +71,9 @@ class DependencyCandidates(NamedTuple):
         return found, [{SCORE: score} for score in self.scores.tolist()]
 
 
-def propose_dependencies(parser: ArcFactored, trees: Sequence[Tree], *, k: int = 50) -> list[DependencyCandidates]:
+def propose_dependencies(
+    parser: ArcFactored, trees: Sequence[Tree], *, k: int = 50, threads: int = 1
+) -> list[DependencyCandidates]:
     """Parse words with the treebank's tags.
 
     Parameters
@@ -81,8 +83,14 @@ def propose_dependencies(parser: ArcFactored, trees: Sequence[Tree], *, k: int =
     trees : sequence of Tree
     k : int
         Candidates of each sentence, at most.
+    threads : int
+        Sentences parsed at the same time.
     """
-    return [DependencyCandidates(tree, *parser.k_best(tree.forms, tree.xpos, k=k)) for tree in trees]
+
+    def one(tree: Tree) -> DependencyCandidates:
+        return DependencyCandidates(tree, *parser.k_best(tree.forms, tree.xpos, k=k))
+
+    return parsed(one, trees, threads=threads)
 
 
 def jackknife_dependencies(
@@ -90,6 +98,7 @@ def jackknife_dependencies(
     *,
     folds: int = 5,
     k: int = 50,
+    threads: int = 1,
     parser: Callable[[], ArcFactored] = ArcFactored,
 ) -> list[DependencyCandidates]:
     """Give lists of training sentences, each from a parser that has learned from the other folds.
@@ -99,11 +108,20 @@ def jackknife_dependencies(
     trees : sequence of Tree
     folds : int
         See :func:`~lowrank.models.syntax.lists.folded`.
-    k : int
+    k, threads : int
+        As for :func:`propose_dependencies`.
     parser : callable
         Makes a parser that is not fitted.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If Ctrl-C ended the fit of a parser: its lists would be unlike those of the other folds.
     """
     found: list[DependencyCandidates] = []
     for rest, fold in folded(trees, folds):
-        found += propose_dependencies(parser().fit(rest), fold, k=k)
+        fitted = parser().fit(rest)
+        if fitted.interrupted_:
+            raise KeyboardInterrupt
+        found += propose_dependencies(fitted, fold, k=k, threads=threads)
     return found

@@ -110,6 +110,7 @@ class Lexicon:
             if self.words[word] <= rare:
                 self._of_signature[signature(word, first=first)][plain] += 1
                 self._of_rare[plain] += 1
+        self._of_rare = self._of_rare or self._plain  # where no word is rare, all tell of what a new one may be
 
     def plain(self, word: str, *, first: bool = False) -> Mapping[str, float]:
         """Give the probability of each plain tag, given the word.
@@ -130,8 +131,9 @@ class Lexicon:
         rare_total, seen_total = self._of_rare.total(), seen.total()
         probabilities = {}
         for tag in self._of_rare | known:
-            prior = self._of_rare[tag] / rare_total if rare_total else 0.0
-            by_class = (seen[tag] + self.kappa_signature * prior) / (seen_total + self.kappa_signature)
+            by_class = (seen[tag] + self.kappa_signature * self._of_rare[tag] / rare_total) / (
+                seen_total + self.kappa_signature
+            )
             probabilities[tag] = (known[tag] + self.kappa * by_class) / (count + self.kappa)
         return probabilities
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
 import os
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,21 @@ def read_lists(path: Path) -> Iterator[Candidates]:
             try:
                 row = json.loads(line)
                 known: dict[tuple[str, tuple[int | str, ...]], Phrase] = {}
+                gold = parse_phrase(row["gold"])
                 parses = [Parse(shared(parse_phrase(tree), known), float(value)) for tree, value in row["parses"]]
-                yield judged(parse_phrase(row["gold"]), parses)
-            except (ValueError, TypeError, KeyError) as error:
+                _check(gold, parses)
+                found = judged(gold, parses)
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise InputError(f"{path}, line {number} holds no list of parses: {error}") from None
+            yield found
+
+
+def _check(gold: Phrase, parses: Sequence[Parse]) -> None:
+    words = gold.words()
+    if not parses:
+        raise InputError("there is no candidate")
+    for place, (tree, value) in enumerate(parses, 1):
+        if tree.words() != words:
+            raise InputError(f"candidate {place} has other words than the tree of the treebank")
+        if not math.isfinite(value):
+            raise InputError(f"candidate {place} has a log-probability of {value}")

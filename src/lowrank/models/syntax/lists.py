@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 
 class Candidates(NamedTuple):
@@ -99,16 +100,21 @@ def propose(parser: PCFG, trees: Sequence[Phrase], *, k: int = 50, threads: int 
     threads : int
         Sentences parsed at the same time.
     """
-    check_int("threads", threads, low=1)
 
     def one(gold: Phrase) -> Candidates:
         return judged(gold, parser.k_best(gold.words(), k=k))
 
+    return parsed(one, trees, threads=threads)
+
+
+def parsed(parse: Callable[[Item], Found], sentences: Sequence[Item], *, threads: int) -> list[Found]:
+    """Parse sentences, some at the same time, and give what was found in their order."""
+    check_int("threads", threads, low=1)
     found = []
-    with bar("parsing", len(trees), unit="sentences") as advance, ThreadPoolExecutor(threads) as pool:
+    with bar("parsing", len(sentences), unit="sentences") as advance, ThreadPoolExecutor(threads) as pool:
         try:
-            for candidates in pool.map(one, trees) if threads > 1 else map(one, trees):
-                found.append(candidates)
+            for one in pool.map(parse, sentences) if threads > 1 else map(parse, sentences):
+                found.append(one)
                 advance()
         finally:
             pool.shutdown(cancel_futures=True)  # after Ctrl-C nothing that has not begun is parsed

@@ -21,13 +21,15 @@ from lowrank.models.syntax.derivations import Parse, Ready, best_trees, plain_sc
 from lowrank.models.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
 from lowrank.models.syntax.lexicon import Lexicon
 from lowrank.text.binarising import annotate, binarise, without_loops
-from lowrank.text.brackets import TOP, Phrase
+from lowrank.text.brackets import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
+ROOT = "()"
+"""Symbol around each tree; no label of a treebank can be it, so no phrase of the coarse grammar is taken for it."""
 SCALE = 13.0
 """Weight of the likeliest tag of a word in the first pass, about what its rules take away: sums stay in range."""
 
@@ -98,7 +100,7 @@ class PCFG:
 
     def _prepared(self, tree: Phrase) -> Phrase:
         annotated = annotate(without_loops(tree), splits=self.splits)
-        return binarise(Phrase(TOP, (annotated,)), horizontal=self.horizontal)
+        return binarise(Phrase(ROOT, (annotated,)), horizontal=self.horizontal)
 
     def k_best(self, words: Sequence[str], *, k: int = 50, tags: Sequence[str] | None = None) -> list[Parse]:
         """Give the ``k`` likeliest trees, best first, all different; fewer if the grammar knows no more.
@@ -117,9 +119,11 @@ class PCFG:
         Raises
         ------
         InputError
-            If there are no words, or tags are not as many.
+            If there are no words, or a text in their place, or tags are not as many.
         """
         check_int("k", k, low=1)
+        if isinstance(words, str):
+            raise InputError("words must be a list; split the text as the treebank does")
         if not words or (tags is not None and len(tags) != len(words)):
             raise InputError(f"a sentence needs words, and as many tags; got {len(words)} and {len(tags or words)}")
         given: Sequence[str | None] = tags or [None] * len(words)
@@ -130,7 +134,7 @@ class PCFG:
         tries = [(self._fine, scores, allowed), (self._fine, scores, None), (self._plain, plain, None)]
         for ready, found, cells in tries[allowed is None :]:
             filled = inside(ready.rules, *word_rows(found, ready.number), summed=False, allowed=cells)
-            root = ready.number[TOP]
+            root = ready.number[ROOT]
             if value_of(ready.rules, filled, root) > -np.inf:
                 return best_trees(ready, filled, words, root=root, k=k)
         best = [max(found, key=lambda tag, found=found: found[tag]) for found in plain]  # type: ignore[misc]
@@ -161,7 +165,7 @@ class PCFG:
         best = np.array([max(found.values()) for found in plain])
         weights = SCALE * np.exp(np.array(values) - best[places])
         filled = inside(self._sums, places, symbols, weights, summed=True)
-        root = self._plain.number[TOP]
+        root = self._plain.number[ROOT]
         total = value_of(self._sums, filled, root)
         if not 0 < total < np.inf:
             return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lowrank.errors import check_int
+from lowrank.errors import InputError, check_int
 from lowrank.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
 from lowrank.groups import Groups
 
@@ -121,8 +121,12 @@ def load_ranked(path: str | os.PathLike[str]) -> tuple[Ranked, list[Feature]]:
     meta = read_meta(folder, KIND, VERSION)
     with damage_told(folder):
         held = read_arrays(folder)
-        lines = (folder / "features.jsonl").read_text(encoding="utf-8").splitlines()
-        names: list[Feature] = [tuple(json.loads(line)) for line in lines]
-        shape = len(held["indptr"]) - 1, int(meta["features"])
+        text = (folder / "features.jsonl").read_text(encoding="utf-8")  # a word may hold what splitlines cuts at
+        names: list[Feature] = [tuple(json.loads(line)) for line in text.removesuffix("\n").split("\n")]
+        shape = len(held["indptr"]) - 1, len(names)
         features: csr_array = csr_array((held["data"], held["indices"], held["indptr"]), shape=shape)
-        return Ranked(Groups(features, held["costs"], held["starts"]), held["counts"]), names
+        features.check_format(full_check=True)  # products would read beyond the arrays
+        counts = held["counts"]
+        if len(names) != meta["features"] or counts.dtype != np.int64 or len(counts) != shape[0]:
+            raise InputError("names, counts and features do not fit")
+        return Ranked(Groups(features, held["costs"], held["starts"]), counts), names

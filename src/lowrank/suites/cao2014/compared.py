@@ -32,7 +32,7 @@ PUBLISHED: dict[str, Any] = {
     "augmented": False,
     "averaged": False,
 }
-"""T-MIRA as in the paper; the others have the defaults of this library."""
+"""T-MIRA as in the paper, with the last weights; the others have the defaults of this library."""
 SPECTRUM = 40
 """Singular values that are kept."""
 
@@ -59,6 +59,9 @@ def methods(
                 how: dict[str, Any] = {"order": order, "mapping": mapping, **common}
                 models = [TensorMIRA(rank, C=C, **how) for C in STEPS]
                 found.append(Method(f"T-MIRA {order} {rank} {mapping}", models))
+    plain: dict[str, Any] = {**common, "averaged": False}
+    found.append(Method("perceptron published", [RankingPerceptron(**plain)]))
+    found.append(Method("MIRA published", [MIRA(C=C, augmented=False, **plain) for C in STEPS]))
     for rank in ranks:
         models = [TensorMIRA(rank, C=C, **PUBLISHED, **common) for C in STEPS]
         found.append(Method(f"T-MIRA 2 {rank} published", models))

@@ -55,7 +55,7 @@ def _by_share(rows: list[Facts], settings: Facts) -> dict[str, list[list[float]]
 
 
 def _last(rows: list[Facts]) -> list[Facts]:
-    """Give the fits of the first seed to the largest share: linear ones, and tensors of order 2, guided."""
+    """Give the fits of the first seed to the largest share: linear ones, and the first tensors that are guided."""
     share, seed = max(row["share"] for row in rows), min(row["seed"] for row in rows)
     here = [row for row in rows if (row["share"], row["seed"]) == (share, seed)]
     return [row for row in here if "T-MIRA" not in row["name"] or row["name"].endswith("guided")][:5]

@@ -126,6 +126,8 @@ def _task(store: Store, task: str, settings: Settings, root: Path | None) -> Fac
 
     def make(target: Path | None) -> Facts:
         lists, facts = TASKS[task](k=settings.k, seed=settings.seed, root=root)
+        for label in where.parent.glob("*.json"):  # what was learned from other lists is learned anew
+            label.unlink()
         making.save_lists(target or where, lists)
         return facts
 
@@ -162,7 +164,7 @@ def _portion(store: Store, task: str, whole: Lists, share: float, seed: int, set
     for method in methods(
         orders=settings.orders, ranks=settings.ranks, mappings=settings.mappings, epochs=settings.epochs, seed=seed
     ):
-        made_of = {"k": settings.k, "epochs": settings.epochs}
+        made_of = {"k": settings.k, "epochs": settings.epochs}  # and of the lists: see _task
         facts = store.keep(f"{task}/{share:g} {seed} {method.name}", made_of, partial(make, method))
         test, dev = share_of(facts["test"]), share_of(facts["dev"])
         rows.append({**facts, "share": share, "seed": seed, "figure": test, "held_out_figure": dev})
@@ -185,12 +187,17 @@ def _differences(lists: Lists, rows: list[Facts], settings: Settings) -> list[Fa
             "published": tensor(_like(-1, "published")),
             **{f"order {D}": tensor(_like(1, D)) for D in settings.orders},
             **{f"rank {H}": tensor(_like(2, H)) for H in settings.ranks},
-            "MIRA": choices["MIRA"],
+            **{name: choices[name] for name in ("MIRA", "MIRA published")},
             "perceptron": choices["perceptron"],
             "one best": [[0] * len(lists.test.groups)] * settings.seeds,
         }
         pairs = [("T-MIRA", name) for name in ("MIRA", "perceptron", "one best")]
-        pairs += [("MIRA", "one best"), ("published", "MIRA"), ("guided", "sequential"), ("guided", "published")]
+        pairs += [
+            ("MIRA", "one best"),
+            ("published", "MIRA published"),
+            ("guided", "sequential"),
+            ("guided", "published"),
+        ]
         pairs += [(f"order {settings.orders[0]}", f"order {D}") for D in settings.orders[1:]]
         pairs += [(f"rank {settings.ranks[0]}", f"rank {H}") for H in settings.ranks[1:]]
         for one, other in pairs:
@@ -202,8 +209,12 @@ def _differences(lists: Lists, rows: list[Facts], settings: Settings) -> list[Fa
 
 
 def _like(place: int, wanted: object) -> Callable[[str], bool]:
-    """Tell names of T-MIRA with this order, rank or mapping."""
-    return lambda name: name.startswith("T-MIRA") and name.split()[place] == str(wanted)
+    """Tell names of T-MIRA with this order, rank or mapping; what is published has but one order and one mapping."""
+    return lambda name: (
+        name.startswith("T-MIRA")
+        and name.split()[place] == str(wanted)
+        and ("published" not in name or wanted in {"published", "T-MIRA"})
+    )
 
 
 def _chosen(rows: list[Facts], fits: Callable[[str], bool]) -> list[list[int]]:

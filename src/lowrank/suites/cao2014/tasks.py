@@ -9,6 +9,7 @@ from lowrank.models.syntax.dependency import ArcFactored
 from lowrank.models.syntax.dependency_lists import jackknife_dependencies, propose_dependencies
 from lowrank.models.syntax.reranking import feature_groups
 from lowrank.suites.cao2014.lists import Lists, describe, featured, parse_parts, penn_parts
+from lowrank.suites.store import whole
 
 if TYPE_CHECKING:
     import os
@@ -61,7 +62,7 @@ def ewt(*, k: int, seed: int, root: Root = None) -> tuple[Lists, Facts]:
         return ArcFactored(seed=seed)
 
     train, dev, test = (web_treebank(part, root=root)[::EVERY] for part in ("train", "dev", "test"))
-    fitted = parser().fit(train)
+    fitted = whole(parser().fit(train))
     parts = [jackknife_dependencies(train, k=k, parser=parser)]
     parts += [propose_dependencies(fitted, trees, k=k) for trees in (dev, test)]
     groups, names = feature_groups(*parts)

@@ -1,0 +1,130 @@
+"""What a low-rank parser learns first: numbers of features, the pairs of a sparse parser, and where a tensor starts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lowrank.errors import InputError
+from lowrank.kernels.arc_tensor import DISTANCES, ArcParts, Pairs, tensor_cells
+from lowrank.linalg.unfolded import unfolded_start
+from lowrank.progress import tracked
+from lowrank.solvers.arc_tensor import ArcLearner
+from lowrank.text.token_features import (
+    BIAS,
+    LEFT_TAGS,
+    LEMMA,
+    LEMMA_POS,
+    POS,
+    RIGHT_TAGS,
+    TAG,
+    WORD,
+    WORD_TAG,
+    token_features,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from lowrank.solvers.arc_tensor import Decoder
+    from lowrank.text.trees import Tree
+
+_PAIRS = (
+    *((end, BIAS) for end in (WORD_TAG, WORD, TAG)),
+    *((BIAS, end) for end in (WORD_TAG, WORD, TAG)),
+    *((WORD_TAG, WORD_TAG), (TAG, WORD_TAG), (WORD, WORD_TAG), (WORD_TAG, TAG), (WORD_TAG, WORD), (WORD, WORD)),
+    *((TAG, TAG), (POS, POS), (LEMMA, LEMMA), (LEMMA, POS), (POS, LEMMA), (LEMMA_POS, LEMMA_POS)),
+    *((RIGHT_TAGS, LEFT_TAGS), (LEFT_TAGS, LEFT_TAGS), (RIGHT_TAGS, RIGHT_TAGS), (LEFT_TAGS, RIGHT_TAGS)),
+    *((RIGHT_TAGS, TAG), (LEFT_TAGS, TAG), (TAG, LEFT_TAGS), (TAG, RIGHT_TAGS)),
+)
+PAIRS = Pairs(np.array(_PAIRS), TAG)
+"""Features of the head and of the word that are paired (McDonald et al. 2005); tags between them come in too."""
+
+
+class Sentence(NamedTuple):
+    """A sentence to learn from: features of the root and the words, and their heads."""
+
+    table: NDArray[np.int32]
+    heads: NDArray[np.int32]
+
+
+def check_trees(trees: Sequence[Tree]) -> None:
+    """Refuse a treebank without sentences, sentences without words, and heads that are no tree.
+
+    Raises
+    ------
+    InputError
+    """
+    if not trees:
+        raise InputError("a parser needs at least one sentence")
+    for at, tree in enumerate(trees, 1):
+        if not len(tree):
+            raise InputError(f"sentence {at} has no words")
+        if len(tree.heads) != len(tree) or not 0 <= tree.heads.min() <= tree.heads.max() <= len(tree):
+            raise InputError(f"sentence {at}: each word needs a head from 0 to {len(tree)}; got {tree.heads.tolist()}")
+        above = np.concatenate([[0], tree.heads])
+        for _ in range(len(tree).bit_length()):  # each time twice as far up
+            above = above[above]
+        if above.any():
+            raise InputError(f"sentence {at}: word {int(np.flatnonzero(above)[0])} does not come up to the root")
+
+
+def known_features(trees: Iterable[Tree], *, least: int) -> dict[str, int]:
+    """Number the features that words of some sentences have at least so many times."""
+    counts = Counter(feature for tree in trees for row in rows_of(tree) for feature in row if feature)
+    return {feature: at for at, feature in enumerate(f for f, count in counts.items() if count >= least)}
+
+
+def rows_of(tree: Tree) -> list[list[str]]:
+    """Give the features of the root and the words of a sentence."""
+    return token_features(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)
+
+
+def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.int32]:
+    """Give the numbers of features; minus one for those that are not known, and where a row is shorter."""
+    width = max(map(len, rows))
+    return np.array([[known.get(f, -1) for f in row] + [-1] * (width - len(row)) for row in rows], np.int32)
+
+
+def random_parts(features: int, rank: int, *, bits: int, rng: np.random.Generator) -> ArcParts:
+    """Give weights of zero and small random factors."""
+    draw = [rng.normal(scale=0.1, size=(rows, rank)).astype(np.float32) for rows in (features, features, DISTANCES)]
+    return ArcParts(np.zeros(1 << bits, np.float32), *draw)
+
+
+def surrogate_parts(
+    sentences: Sequence[Sentence], parts: ArcParts, *, C: float, decode: Decoder, rng: np.random.Generator
+) -> ArcParts:
+    """Learn pairs alone for one epoch and put their weights into a tensor of low rank; theta is zero again.
+
+    Parameters
+    ----------
+    sentences : sequence of Sentence
+    parts : ArcParts
+        Of the sizes wanted.
+    C : float
+    decode : callable
+        Gives the heads of the best tree for the scores of arcs.
+    rng : numpy.random.Generator
+        Of the order of the sentences.
+    """
+    theta = np.zeros_like(parts.theta)
+    learner = ArcLearner(parts._replace(theta=theta), PAIRS, gamma=1.0, C=C, decode=decode)
+    used = []
+    for at in tracked(rng.permutation(len(sentences)).tolist(), "learning pairs"):
+        found, loss = learner.learn(*sentences[at])
+        if loss:
+            used += [(at, sentences[at].heads), (at, found)]
+    weights = learner.mean().theta
+    found_cells = [tensor_cells(sentences[at].table, weights, PAIRS, heads=heads) for at, heads in used]
+    F, rank = parts.U.shape
+    cells = np.concatenate([np.zeros((0, 3), np.int64), *(cells for cells, _ in found_cells)])
+    values = np.concatenate([np.zeros(0), *(values for _, values in found_cells)])
+    _, first = np.unique((cells[:, 0] * F + cells[:, 1]) * DISTANCES + cells[:, 2], return_index=True)
+    first = first[values[first] != 0]
+    factors = unfolded_start(cells[first], values[first], (F, F, DISTANCES), rank=rank)
+    return ArcParts(np.zeros_like(theta), *(factor.astype(np.float32) for factor in factors))

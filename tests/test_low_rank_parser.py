@@ -1,0 +1,415 @@
+"""Parsing with a tensor of low rank: scores, steps, where it starts, what it learns, and what is kept."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowrank import InputError
+from lowrank.datasets.treebanks import web_treebank
+from lowrank.kernels.arc_labels import score_arc_labels, step_arc_labels
+from lowrank.kernels.arc_tensor import (
+    DISTANCES,
+    ArcParts,
+    Pairs,
+    Scratch,
+    score_tensor_arcs,
+    step_tensor_arcs,
+    tensor_cells,
+)
+from lowrank.linalg.unfolded import unfolded_start
+from lowrank.metrics.dependencies import dependency_score, match_trees
+from lowrank.models.syntax.arc_parts import PAIRS, coded, known_features, rows_of
+from lowrank.models.syntax.low_rank_parser import LowRankParser
+from lowrank.models.syntax.parser_storage import load_parser, save_parser
+from lowrank.solvers.arc_tensor import ArcLearner
+from lowrank.text.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
+from lowrank.text.trees import Tree
+
+# The loops behind the doors: feature_sums, tensor_arc_scores, tensor_arc_step, arc_pairs, arc_label_scores,
+# arc_label_steps.
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def case(n, seed, *, bits=14, rank=3, features=20):
+    """A table of features, some missing, and parts in which nothing is zero."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(-1, features, (n + 1, 6)).astype(np.int32)
+    shapes = ((1 << bits,), (features, rank), (features, rank), (DISTANCES, rank))
+    parts = ArcParts(*(rng.normal(size=shape).astype(np.float32) for shape in shapes))
+    return table, parts, Pairs(np.array([[0, 1], [2, 2], [1, 3], [4, 0]]), 5), rng
+
+
+def tree_of(n, rng):
+    """Heads of a random tree: each word below one that was placed before it."""
+    order, heads = rng.permutation(n) + 1, np.zeros(n, np.int32)
+    for at, word in enumerate(order[1:], 1):
+        heads[word - 1] = order[rng.integers(at)]
+    return heads
+
+
+def two_trees(n, rng):
+    """Two trees that differ."""
+    while True:
+        one, other = tree_of(n, rng), tree_of(n, rng)
+        if (one != other).any():
+            return one, other
+
+
+def score_of(scores, heads):
+    return scores[heads, np.arange(1, len(scores))].sum()
+
+
+def bin_of(h, m):
+    away = abs(h - m)
+    return (away if away <= 5 else 6 if away <= 10 else 7) + (7 if h < m else 0)
+
+
+def moved(parts, sums=None):
+    return ArcParts(*(part.copy() for part in parts)), ArcParts(*(np.zeros(part.shape) for part in parts))
+
+
+def step(table, parts, pairs, **how):
+    """A step on copies; gives alpha, the new parts and their sums."""
+    new, sums = moved(parts)
+    scored = score_tensor_arcs(table, parts, pairs, gamma=how["gamma"])
+    scratch = Scratch.of(parts)
+    alpha = step_tensor_arcs(table, new, pairs, scored=scored, sums=sums, scratch=scratch, **how)
+    assert not scratch.delta.any()
+    assert (scratch.place == -1).all()
+    return alpha, new, sums
+
+
+@given(st.integers(1, 14), SEEDS)
+def test_the_tensor_scores_all_combinations(n, seed):
+    """With gamma 0 the score is the tensor, written out, summed over all features of both ends, any and this distance."""
+    table, parts, pairs, _ = case(n, seed)
+    T = np.einsum("ir,jr,dr->ijd", *(part.astype(float) for part in parts[1:]))
+    S = score_tensor_arcs(table, parts, pairs, gamma=0.0).scores
+    for h, m in itertools.product(range(n + 1), range(1, n + 1)):
+        if h != m:
+            block = T[np.ix_(table[h][table[h] >= 0], table[m][table[m] >= 0])]
+            assert S[h, m] == pytest.approx(block[..., [0, bin_of(h, m)]].sum(), rel=1e-4, abs=1e-3)
+
+
+@given(st.integers(1, 14), SEEDS)
+def test_the_sparse_part_scores_pairs(n, seed):
+    """With gamma 1 and no tags between, the score of an arc is the sum of the weights of the cells it is said to have."""
+    table, parts, pairs, rng = case(n, seed)
+    table[:, pairs.tag] = -1
+    S = score_tensor_arcs(table, parts, pairs, gamma=1.0).scores
+    heads = tree_of(n, rng)
+    cells, values = tensor_cells(table, parts.theta, pairs, heads=heads)
+    assert values.sum() == pytest.approx(score_of(S, heads), rel=1e-4, abs=1e-3)
+    for a, b, d in cells.tolist():
+        assert any(
+            a in table[h] and b in table[m] and d in (0, bin_of(h, m)) for m, h in enumerate(heads.tolist(), 1)
+        )
+
+
+@given(st.integers(1, 12), SEEDS, st.floats(0, 1))
+def test_parts_are_weighed(n, seed, gamma):
+    """The score is gamma times that of pairs and 1 - gamma times that of the tensor."""
+    table, parts, pairs, _ = case(n, seed)
+    pure = [score_tensor_arcs(table, parts, pairs, gamma=g).scores for g in (0.0, 1.0)]
+    mixed = score_tensor_arcs(table, parts, pairs, gamma=gamma).scores
+    np.testing.assert_allclose(mixed, (1 - gamma) * pure[0] + gamma * pure[1], rtol=1e-4, atol=1e-2)
+
+
+@settings(deadline=None)
+@given(st.integers(2, 8), SEEDS, st.sampled_from([0.0, 0.3, 1.0]))
+def test_a_step_is_along_the_gradient(n, seed, gamma):
+    """What a step adds is alpha times the derivative of the difference of scores, by central differences."""
+    table, parts, pairs, rng = case(n, seed, features=8, bits=10)
+    heads, found = two_trees(n, rng)
+    alpha, new, _ = step(table, parts, pairs, heads=heads, found=found, loss=1.0, gamma=gamma, C=1e-3, clock=1)
+    assert 0 < alpha <= 1e-3
+
+    def gain(which, at, by):
+        shifted, _ = moved(parts)
+        shifted[which][at] += by
+        S = score_tensor_arcs(table, shifted, pairs, gamma=gamma).scores
+        return score_of(S, heads) - score_of(S, found)
+
+    for which, part in enumerate(parts):
+        change = (new[which] - part).astype(float) / alpha
+        places = [tuple(int(rng.integers(size)) for size in part.shape) for _ in range(4)]
+        places.append(tuple(np.unravel_index(np.abs(change).argmax(), part.shape)))
+        for at in places:
+            slope = (gain(which, at, 0.25) - gain(which, at, -0.25)) / 0.5  # the score is linear in each part
+            assert change[at] == pytest.approx(slope, rel=2e-2, abs=0.3)
+
+
+@given(st.integers(1, 10), SEEDS, st.floats(0.1, 5))
+def test_a_step_takes_the_loss_away(n, seed, loss):
+    """Without a tensor the difference of scores grows by the loss exactly; a small C caps the step."""
+    table, parts, pairs, rng = case(n, seed)
+    if n == 1:
+        return
+    heads, found = two_trees(n, rng)
+    how = {"heads": heads, "found": found, "loss": loss, "gamma": 1.0, "clock": 3}
+    alpha, new, sums = step(table, parts, pairs, C=1e9, **how)
+    gains = []
+    for each in (parts, new):
+        S = score_tensor_arcs(table, each, pairs, gamma=1.0).scores
+        gains.append(score_of(S, heads) - score_of(S, found))
+    if alpha:  # pairs of which no feature is known make no difference
+        assert gains[1] - gains[0] == pytest.approx(loss, rel=1e-3, abs=1e-3)
+    capped, _, _ = step(table, parts, pairs, C=alpha / 2 or 1.0, **how)
+    assert capped == pytest.approx(alpha / 2)
+    np.testing.assert_allclose(sums.theta, 3.0 * (new.theta - parts.theta), atol=1e-5)
+
+
+@given(st.integers(2, 8), SEEDS)
+def test_a_small_loss_is_taken_away_by_all_at_once(n, seed):
+    """To first order the tensor too gains what was lost: of a small loss nearly all, by theta, U, V and W together."""
+    table, parts, pairs, rng = case(n, seed)
+    heads, found = two_trees(n, rng)
+    how = {"heads": heads, "found": found, "gamma": 0.3, "C": 1e9, "clock": 2}
+    alpha, new, sums = step(table, parts, pairs, loss=0.05, **how)
+    exact = [ArcParts(*(part.astype(float) for part in each)) for each in (parts, new)]
+    difference = sum(float((a - b).ravel() @ (a - b).ravel()) for a, b in zip(*exact, strict=True))
+    # alpha times the squared norm is the loss, and alpha squared times it the squared length of the step
+    assert difference == pytest.approx(alpha * 0.05, rel=2e-2)
+    for part, old, total in zip(new, parts, sums, strict=True):
+        np.testing.assert_allclose(total, 2.0 * (part - old), atol=1e-5)
+
+
+def test_means_are_those_of_all_moments():
+    """The mean kept lazily is that of the parts at the start and after each sentence."""
+    rng = np.random.default_rng(0)
+    trees = made(6, 0)
+    known = known_features(trees, least=1)
+    shapes = ((1 << 10,), (len(known), 3), (len(known), 3), (DISTANCES, 3))
+    parts = ArcParts(*(rng.normal(scale=0.1, size=shape).astype(np.float32) for shape in shapes))
+    total = [part.astype(float) for part in parts]
+    learner = ArcLearner(parts, PAIRS, gamma=0.3, C=0.5, decode=LowRankParser()._decode)
+    losses = []
+    for tree in trees:
+        losses.append(learner.learn(coded(rows_of(tree), known), tree.heads)[1])
+        total = [one + part for one, part in zip(total, learner.parts, strict=True)]
+    assert max(losses) > 0
+    for mean, one in zip(learner.mean(), total, strict=True):
+        np.testing.assert_allclose(mean, one / (len(trees) + 1), atol=1e-5)
+
+
+@given(SEEDS, st.integers(1, 4))
+def test_a_planted_tensor_is_found(seed, rank):
+    """Of a tensor of that rank, one side orthogonal with falling lengths, the start is the tensor, whatever its order."""
+    rng = np.random.default_rng(seed)
+    U = np.linalg.qr(rng.normal(size=(9, rank)))[0]
+    V, W = (x / np.linalg.norm(x, axis=0) for x in (rng.normal(size=(7, rank)), rng.normal(size=(5, rank))))
+    T = np.einsum("ir,jr,kr,r->ijk", U, V, W, 3.0 ** -np.arange(rank))
+    cells = np.argwhere(T)
+    found = unfolded_start(cells, T[tuple(cells.T)], T.shape, rank=rank)
+    # Orthogonal on one side only, singular vectors of the unfolding mix components, unless there is one.
+    rest = np.linalg.norm(np.einsum("ir,jr,kr->ijk", *found) - T) / np.linalg.norm(T)
+    assert rest < (1e-6 if rank == 1 else 0.9)
+    Q = np.linalg.qr(rng.normal(size=(7, rank)))[0]
+    T = np.einsum("ir,jr,kr,r->ijk", U, Q, W, 3.0 ** -np.arange(rank))
+    found = unfolded_start(cells, T[tuple(cells.T)], T.shape, rank=rank)
+    np.testing.assert_allclose(np.einsum("ir,jr,kr->ijk", *found), T, atol=1e-6)
+
+
+def test_a_start_from_nothing():
+    """No cells, or a rank beyond the unfolding: zeros."""
+    U, V, W = unfolded_start(np.zeros((0, 3), np.int64), np.zeros(0), (4, 4, 3), rank=2)
+    assert not U.any()
+    assert not V.any()
+    assert not W.any()
+    U, V, W = unfolded_start(np.array([[1, 2, 0]]), np.array([5.0]), (4, 4, 3), rank=3)
+    assert np.einsum("ir,jr,kr->ijk", U, V, W)[1, 2, 0] == pytest.approx(5)
+    assert not W[:, 1:].any()
+
+
+@given(st.integers(1, 10), SEEDS)
+def test_relations_are_learned(n, seed):
+    """Scores are sums of rows; repeated steps make the right relation of each word that has features the best."""
+    table, _, pairs, rng = case(n, seed)
+    table[:, 0] = np.arange(n + 1)  # words that can be told apart
+    table[:, 1] = np.arange(n + 1)
+    heads, labels = tree_of(n, rng), rng.integers(0, 4, n)
+    weights, sums = np.zeros((1 << 12, 4), np.float32), np.zeros((1 << 12, 4))
+    how = {"pairs": pairs.columns, "C": 1e9, "weights": weights, "sums": sums}
+    first = step_arc_labels(table, heads, labels, clock=0, **how)
+    assert first >= int(n > 0)
+    wrong = [step_arc_labels(table, heads, labels, clock=0, **how) for _ in range(60)]
+    assert wrong[-1] == 0
+    assert (score_arc_labels(table, heads, weights, pairs=pairs.columns).argmax(axis=1) == labels).all()
+    assert not sums.any()
+    np.testing.assert_allclose(weights.sum(axis=1), 0, atol=1e-4)
+
+
+def test_features_of_words_by_hand():
+    """Neighbours, tags around, morphology; what is not said is empty."""
+    rows = token_features(["Dogs", "bark"], ["NNS", "VBP"], pos=["NOUN", "VERB"], features=["Number=Plur|X=Y", "_"])
+    assert rows[0][WORD] == f"w={ROOT}"
+    assert rows[1][FIXED:] == ["f=Number=Plur", "f=X=Y"]
+    assert {f"w-={ROOT}", "w+=bark", "t+=VBP", f"tt={ROOT} NNS VBP", "p=NOUN", "p+=VERB", "l"} & set(rows[1]) == {
+        f"w-={ROOT}",
+        "w+=bark",
+        "t+=VBP",
+        f"tt={ROOT} NNS VBP",
+        "p=NOUN",
+        "p+=VERB",
+    }
+    assert rows[2][TAG] == "t=VBP"
+    assert f"w+={EDGE}" in rows[2]
+    assert not any(feature.startswith(("l=", "l+", "l-")) for row in rows for feature in row)
+    assert all(len(row) >= FIXED for row in rows)
+
+
+def sentence(words, tags, heads, relations):
+    none = ("_",) * len(words)
+    return Tree(tuple(words), none, none, tuple(tags), none, np.array(heads, np.int32), tuple(relations), none, none)
+
+
+def made(count, seed):
+    """Sentences of a small language: determiners before nouns, verbs with a subject and sometimes an object."""
+    rng, trees = np.random.default_rng(seed), []
+    for _ in range(count):
+        words, tags, heads, relations = ["d", "n", "v"], ["D", "N", "V"], [2, 3, 0], ["det", "subj", "root"]
+        if rng.random() < 0.5:
+            words, tags, heads = [*words, "d", "n"], [*tags, "D", "N"], [*heads, 5, 3]
+            relations = [*relations, "det", "obj"]
+        if rng.random() < 0.5:
+            words, tags, heads, relations = [*words, "."], [*tags, "."], [*heads, 3], [*relations, "punct"]
+        trees.append(sentence([f"{w}{rng.integers(5)}" for w in words], tags, heads, relations))
+    return trees
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("init", ["svd", "random"])
+@pytest.mark.parametrize("decoding", ["projective", "any"])
+def test_a_small_language_is_learned(gamma, init, decoding):
+    """Planted rules are found with and without the tensor; relations too; the loss falls."""
+    options = {"gamma": gamma, "init": init, "decoding": decoding, "C": 0.1, "bits": 14, "seed": 0}
+    parser = LowRankParser(5, max_iter=6, **options).fit(made(60, 0))
+    new = made(20, 1)
+    score = dependency_score([match_trees(*pair) for pair in zip(new, parser.annotate(new), strict=True)])
+    assert score.las == 1
+    assert parser.history_[-1] < parser.history_[0] / 5
+    assert parser.n_iter_ == 6
+
+
+def fitted(**options):
+    return LowRankParser(4, **{"max_iter": 2, "bits": 12, "seed": 3, **options}).fit(made(30, 0))
+
+
+def test_the_same_seed_gives_the_same_parser():
+    """Parts are equal bit by bit; another seed gives others; averages are not the last parts."""
+    one, other = fitted(), fitted()
+    for a, b in zip(one.parts_, other.parts_, strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(one.relation_weights_, other.relation_weights_)
+    assert (fitted(seed=4).parts_.U != one.parts_.U).any()
+    assert (fitted(averaged=False).parts_.U != one.parts_.U).any()
+
+
+def test_the_best_tree_is_the_best():
+    """No tree of four words scores more than the parse; where arcs may cross it is over more trees."""
+    tree = made(1, 5)[0]
+    n = len(tree)
+    values = {}
+    for decoding in ("projective", "any"):
+        parser = fitted(decoding=decoding, max_iter=1)
+        S = parser.scores(tree.forms, tree.xpos)
+        values[decoding] = score_of(S, parser.parse(tree.forms, tree.xpos).heads)
+    best = max(
+        score_of(S, np.array(heads))
+        for heads in itertools.product(range(n + 1), repeat=n)
+        if heads.count(0) == 1 and rooted(heads)
+    )
+    assert values["any"] == pytest.approx(best)
+
+
+def rooted(heads):
+    above = np.array([0, *heads])
+    for _ in heads:
+        above = above[above]
+    return not above.any()
+
+
+def test_what_is_written_is_read(tmp_path):
+    """A parser from a folder gives the same parses; a folder that is no parser, or is damaged, is told."""
+    parser, new = fitted(), made(10, 2)
+    save_parser(parser, tmp_path / "model")
+    again = load_parser(tmp_path / "model")
+    for one, other in zip(parser.annotate(new), again.annotate(new), strict=True):
+        assert one.heads.tolist() == other.heads.tolist()
+        assert one.relations == other.relations
+    with pytest.raises(InputError, match="exists"):
+        save_parser(parser, tmp_path / "model")
+    save_parser(parser, tmp_path / "model", overwrite=True)
+    (tmp_path / "model" / "arrays.safetensors").write_bytes(b"no")
+    with pytest.raises(InputError, match="damaged"):
+        load_parser(tmp_path / "model")
+    with pytest.raises(InputError, match="not a low-rank-parser folder"):
+        load_parser(tmp_path / "none")
+
+
+def test_without_relations():
+    """Heads alone: relations of parses say nothing."""
+    parser = fitted(labels=False)
+    assert parser.parse(["d1", "n1"], ["D", "N"]).relations == ("_", "_")
+    assert parser.relation_weights_.size == 0
+
+
+def test_faults_are_named():
+    """No sentences, gold heads that are no tree, parameters, and columns that do not fit."""
+    cycle = dataclasses.replace(made(1, 0)[0])
+    object.__setattr__(cycle, "heads", np.array([2, 1, *cycle.heads[2:]], np.int32))
+    outside = dataclasses.replace(made(1, 0)[0])
+    object.__setattr__(outside, "heads", np.full(len(outside), 99, np.int32))
+    for trees, options, fault in (
+        ([], {}, "at least one sentence"),
+        ([cycle], {}, "word 1 does not come up to the root"),
+        ([outside], {}, "a head from 0 to"),
+        (made(1, 0), {"gamma": 1.5}, "gamma must be at most 1"),
+        (made(1, 0), {"C": 0}, "C must be"),
+        (made(1, 0), {"init": "magic"}, "init must be"),
+        (made(1, 0), {"decoding": "magic"}, "decoding must be"),
+    ):
+        with pytest.raises(InputError, match=fault):
+            LowRankParser(2, bits=10, **options).fit(trees)
+    parser = fitted()
+    for words, tags in ((["a"], []), ([], [])):
+        with pytest.raises(InputError, match="as many of all else"):
+            parser.parse(words, tags)
+
+
+def test_doors_refuse_what_does_not_fit():
+    """A loop would read beyond an array."""
+    table, parts, pairs, _ = case(3, 0)
+    for wrong, fault in (
+        ((table.astype(np.int64), parts, pairs), "int32"),
+        ((table + np.int32(99), parts, pairs), "features must be"),
+        ((table, parts._replace(theta=parts.theta[:20]), pairs), "power of two"),
+        ((table, parts._replace(W=parts.W[:3]), pairs), "do not fit"),
+        ((table, parts, Pairs(np.array([[0, 6]]), 5)), "columns of the table"),
+        ((table, parts, pairs._replace(tag=6)), "tag must be"),
+    ):
+        with pytest.raises(ValueError, match=fault):
+            score_tensor_arcs(*wrong, gamma=0.5)
+    with pytest.raises(ValueError, match="each word needs a head"):
+        step(
+            table, parts, pairs, heads=np.array([0, 1]), found=np.array([0, 1]), loss=1.0, gamma=0.5, C=1.0, clock=1
+        )
+    with pytest.raises(ValueError, match="power of two"):
+        score_arc_labels(table, np.array([0, 1, 1]), np.zeros((9, 2), np.float32), pairs=pairs.columns)
+
+
+@pytest.mark.realdata
+def test_the_tensor_helps_where_sentences_are_few(realdata):
+    """After 400 sentences of the web treebank, heads are better with the tensor than without, and relations follow."""
+    train, dev = web_treebank("train", root=realdata)[:400], web_treebank("dev", root=realdata)[:300]
+    scores = {}
+    for gamma in (0.3, 1.0):
+        parser = LowRankParser(20, gamma=gamma, max_iter=4, bits=18, labels=gamma < 1, seed=0).fit(train)
+        scores[gamma] = dependency_score([match_trees(*two) for two in zip(dev, parser.annotate(dev), strict=True)])
+    assert scores[0.3].uas > scores[1.0].uas + 0.01
+    assert 0.65 < scores[0.3].las < scores[0.3].uas < 0.9

@@ -1,0 +1,94 @@
+"""The best dependency tree whose arcs may cross, against all trees of few words."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowrank.kernels.eisner import best_arcs
+from lowrank.kernels.spanning import best_spanning_tree
+
+# The loop behind the door: spanning_tree.
+
+
+@functools.cache
+def trees(n, *, single_root):
+    """All assignments of heads in which every word comes up to the root; by Cayley's formula (n + 1)^(n - 1)."""
+    found = []
+    for heads in itertools.product(range(n + 1), repeat=n):
+        reached = np.array([0, *heads])
+        for _ in range(n):
+            reached = reached[reached]
+        if not reached.any() and (not single_root or heads.count(0) == 1):
+            found.append(heads)
+    return found
+
+
+def value_of(S, heads):
+    return sum(S[h, m] for m, h in enumerate(heads, 1))
+
+
+def test_the_twin_counts_trees():
+    """The slow twin knows as many trees as there are: 6^4 over five words and the root, 5 * 5^3 with a single root."""
+    assert len(trees(5, single_root=False)) == 6**4
+    assert len(trees(5, single_root=True)) == 5**4
+
+
+@given(st.integers(1, 5), st.booleans(), st.data())
+def test_no_tree_is_better(n, single_root, data):
+    """The tree is one of all, its value is the highest, and forbidden arcs are used only by nobody."""
+    score = st.integers(-40, 40).map(lambda x: x / 8) | st.just(-np.inf)
+    S = np.array(data.draw(st.lists(score, min_size=(n + 1) ** 2, max_size=(n + 1) ** 2))).reshape(n + 1, n + 1)
+    heads, value = best_spanning_tree(S, single_root=single_root)
+    every = {one: value_of(S, one) for one in trees(n, single_root=single_root)}
+    assert value == pytest.approx(max(every.values()))
+    if value > -np.inf:
+        assert every[tuple(heads.tolist())] == pytest.approx(value)
+    else:
+        assert (heads == -1).all()
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_cycles_within_cycles(single_root):
+    """Of five words many random tables have nested cycles; each is solved as by trying all trees."""
+    rng, every = np.random.default_rng(0), np.array(trees(5, single_root=single_root))
+    for _ in range(200):
+        S = rng.normal(size=(6, 6)) + np.eye(6, k=1) * rng.integers(0, 6) + np.eye(6, k=-1) * rng.integers(0, 6)
+        heads, value = best_spanning_tree(S, single_root=single_root)
+        values = S[every, np.arange(1, 6)].sum(axis=1)
+        assert value == pytest.approx(values.max())
+        assert heads.tolist() == every[values.argmax()].tolist()
+
+
+@given(st.integers(1, 30), st.integers(0, 2**32 - 1))
+def test_long_sentences(n, seed):
+    """The result is a tree with one root, at least as good as the best projective one; the table is left as it was."""
+    S = np.random.default_rng(seed).normal(size=(n + 1, n + 1))
+    before = S.copy()
+    heads, value = best_spanning_tree(S)
+    np.testing.assert_array_equal(S, before)
+    reached = np.concatenate([[0], heads])
+    for _ in range(6):
+        reached = reached[reached]
+    assert not reached.any()
+    assert (heads == 0).sum() == 1
+    assert value >= best_arcs(S)[1][0] - 1e-9
+
+
+@given(st.integers(2, 6), st.integers(0, 2**32 - 1), st.floats(-50, 50))
+def test_a_constant_for_a_word_changes_nothing(n, seed, shift):
+    """Each word has one head, so what is added to a column is added to every tree."""
+    S = np.random.default_rng(seed).normal(size=(n + 1, n + 1))
+    moved = S.copy()
+    moved[:, 1] += shift
+    assert best_spanning_tree(moved)[0].tolist() == best_spanning_tree(S)[0].tolist()
+
+
+def test_faults_are_named():
+    """Shapes and numbers that do not fit are refused."""
+    for scores, fault in (([[0.0]], "square"), (np.zeros((2, 3)), "square"), (np.full((2, 2), np.nan), "below")):
+        with pytest.raises(ValueError, match=fault):
+            best_spanning_tree(scores)
