@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import load_machine
+from lowrank import FactorizationMachineClassifier, load_machine
 from lowrank.cli import app
+from lowrank.cli.machine import _in_order
 from lowrank.text.feature_lines import read_feature_lines
 
 pytestmark = pytest.mark.filterwarnings("ignore::lowrank.solvers.run.NotConvergedWarning")
@@ -68,6 +69,7 @@ def test_what_is_trained_predicts_and_is_evaluated(files, tmp_path, task, solver
     assert shown[0] == ("prediction" if task == "regression" else "class\tP(1)")
     assert len(shown) == 101
     assert run("predict", tmp_path / "m", test, "--out", tmp_path / "p.txt").exit_code == 0
+    assert (tmp_path / "p.txt").read_text().splitlines() == shown[1:]  # a pipe has no fewer digits
     X, _, _ = read_feature_lines(test)
     found = np.loadtxt(tmp_path / "p.txt", ndmin=2)
     np.testing.assert_allclose(found[:, 0], load_machine(tmp_path / "m").predict(X), rtol=1e-6)
@@ -81,6 +83,9 @@ def test_grades_are_ranked_within_their_groups(files, tmp_path):
     done = run("train", train, "--out", tmp_path / "m", "--task", "ranking", "--rank", 2)
     assert done.exit_code == 0, done.output
     assert json.loads(run("evaluate", tmp_path / "m", test, "--json").stdout)["pairs_in_order"] > 0.85
+    done = run("evaluate", tmp_path / "m", files["regression"][1])
+    assert done.exit_code == 1
+    assert "these have none" in done.stderr
     done = run("train", files["regression"][0], "--out", tmp_path / "n", "--task", "ranking")
     assert done.exit_code == 1
     assert "has no qid:" in done.stderr
@@ -91,14 +96,34 @@ def test_features_beyond_those_trained_are_counted_or_refused(files, tmp_path):
     train, _ = files["regression"]
     assert run("train", train, "--out", tmp_path / "m", "--draws", 3).exit_code == 0
     few, more = tmp_path / "few.txt", tmp_path / "more.txt"
-    few.write_text("0 1:1\n0 2:1\n")
-    more.write_text("0 1:1\n0 2:1 77:5 99:1\n")
+    more.write_text("0 1:1\n0 2:1 77:5\n0 99:1\n")
+    few.write_text("0 1:1\n0 2:1\n0\n")
     done = run("predict", tmp_path / "m", more)
     assert done.stdout == run("predict", tmp_path / "m", few).stdout
     assert "left out 2 values" in done.stderr
     done = run("predict", tmp_path / "m", more, "--unknown", "error")
     assert done.exit_code == 1
-    assert "row 2: a feature is 99" in done.stderr
+    assert "row 2: a feature is 77" in done.stderr
+
+
+def test_pairs_in_order_are_those_of_counting():
+    """Of equal scores half, of equal grades none; only within groups."""
+    rng = np.random.default_rng(0)
+    scores, grades, groups = rng.integers(0, 5, 60), rng.integers(0, 4, 60), rng.integers(0, 4, 60)
+    pairs = [(i, j) for i in range(60) for j in range(60) if groups[i] == groups[j] and grades[i] > grades[j]]
+    right = np.mean([(np.sign(scores[i] - scores[j]) + 1) / 2 for i, j in pairs])
+    assert _in_order(scores, grades, groups) == pytest.approx(right)
+
+
+def test_classes_that_are_words(files, tmp_path):
+    """A model that was fitted in a program may have them; it predicts lines all the same."""
+    X, y, _ = read_feature_lines(files["classification"][0])
+    FactorizationMachineClassifier(2, seed=0).fit(X, np.where(y > 0, "yes", "no")).save(tmp_path / "m")
+    lines = run("predict", tmp_path / "m", files["classification"][1]).stdout.splitlines()
+    assert lines[0] == "class\tP(yes)"
+    assert {line.split("\t")[0] for line in lines[1:]} == {"yes", "no"}
+    assert run("predict", tmp_path / "m", files["classification"][1], "--out", tmp_path / "p").exit_code == 0
+    assert (tmp_path / "p").read_text().splitlines() == lines[1:]
 
 
 def test_groups_of_features_have_penalties_of_their_own(files, tmp_path):

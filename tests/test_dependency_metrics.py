@@ -42,7 +42,7 @@ def pairs(draw):
 
 
 def test_by_hand():
-    """"The dog barks ." with the dog below itself: two heads of four are right, and one relation of these."""
+    """ "The dog barks ." with the dog below itself: two heads of four are right, and one relation of these."""
     gold = sentence([2, 3, 0, 3], ["det", "nsubj", "root", "punct"], ["DET", "NOUN", "VERB", "PUNCT"])
     found = sentence([3, 3, 0, 2], ["det", "obj", "root", "punct"])
     counts = match_trees(gold, found)
@@ -63,7 +63,7 @@ def test_by_hand():
 
 @given(st.lists(pairs(), min_size=1, max_size=6))
 def test_laws(corpus):
-    """LAS is at most UAS; without subtypes it is no lower; a parse is right about itself; tables add up to the figures."""
+    """LAS is at most UAS, and no lower without subtypes; a parse is right about itself; tables add up to figures."""
     golds, founds = zip(*corpus, strict=True)
     counts = [match_trees(*pair) for pair in corpus]
     score = dependency_score(counts)

@@ -58,6 +58,7 @@ def test_what_is_written_is_read(tmp_path_factory, lines, grouped, size):
         ("yes 1:1\n", "line 1: 'yes' is no finite number"),
         ("1 qid:1 1:1\n0 1:1\n", "line 2: some lines have qid:"),
         ("1 qid:x 1:1\n", "line 1: 'x' is no whole number"),
+        ("1 qid:-1 1:1\n", "line 1: '-1' is no whole number"),
         ("", "is empty"),
     ],
 )
@@ -77,3 +78,14 @@ def test_no_file(path):
     """A file that is not there, or has no line, is refused."""
     with pytest.raises(InputError, match="cannot be read"):
         read_feature_lines(path)
+    path.write_text("# a heading\n\n")
+    with pytest.raises(InputError, match="no line but comments"):
+        read_feature_lines(path)
+
+
+def test_marks_of_windows(path):
+    """A mark of the encoding and its line ends are no part of what is said."""
+    path.write_bytes(b"\xef\xbb\xbf1 1:2\r\n0 2:3\r\n")
+    found = read_feature_lines(path)
+    assert found.features.toarray().tolist() == [[0, 2, 0], [0, 0, 3]]
+    assert found.labels.tolist() == [1, 0]

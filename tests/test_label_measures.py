@@ -23,6 +23,14 @@ def test_best_threshold(truth, scores):
         assert f1_score(truth, scores > other, average="micro", zero_division=0) <= f1 + 1e-12
 
 
+def test_a_threshold_of_single_precision_lets_its_score_pass():
+    """It is below the score also where scores are float32."""
+    truth, scores = np.array([[1, 0, 1, 0]]), np.array([[0.4, 0.3, 0.2, 0.1]], np.float32)
+    threshold, f1 = best_threshold(truth, scores)
+    assert label_measures(truth, scores, threshold)["micro_f1"] == pytest.approx(f1)
+    assert (scores > threshold).tolist() == [[True, True, True, False]]
+
+
 def test_worked_example():
     """Two texts and three labels, of which the last does not occur: it counts in micro-F1 and not in macro-F1."""
     truth, scores = np.array([[1, 0, 0], [1, 1, 0]]), np.array([[3.0, 1.0, 2.0], [0.5, 2.5, 0.1]])
@@ -41,3 +49,6 @@ def test_faults():
     for truth in (np.zeros((2, 2)), np.ones((2, 3))):
         with pytest.raises(InputError, match="a label that occurs"):
             label_measures(truth, np.zeros((2, 2)))
+    for truth in (np.ones((2, 3)), np.ones(0)):
+        with pytest.raises(InputError, match="does not fit"):
+            best_threshold(truth, np.zeros((2, 2)) if truth.size else np.zeros(0))

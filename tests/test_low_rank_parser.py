@@ -86,7 +86,7 @@ def step(table, parts, pairs, **how):
 
 @given(st.integers(1, 14), SEEDS)
 def test_the_tensor_scores_all_combinations(n, seed):
-    """With gamma 0 the score is the tensor, written out, summed over all features of both ends, any and this distance."""
+    """With gamma 0 the score is the tensor, written out, summed over features of both ends, any and this distance."""
     table, parts, pairs, _ = case(n, seed)
     T = np.einsum("ir,jr,dr->ijd", *(part.astype(float) for part in parts[1:]))
     S = score_tensor_arcs(table, parts, pairs, gamma=0.0).scores
@@ -98,7 +98,7 @@ def test_the_tensor_scores_all_combinations(n, seed):
 
 @given(st.integers(1, 14), SEEDS)
 def test_the_sparse_part_scores_pairs(n, seed):
-    """With gamma 1 and no tags between, the score of an arc is the sum of the weights of the cells it is said to have."""
+    """With gamma 1 and no tags between, the score of an arc is the sum of the weights of the cells that it has."""
     table, parts, pairs, rng = case(n, seed)
     table[:, pairs.tag] = -1
     S = score_tensor_arcs(table, parts, pairs, gamma=1.0).scores
@@ -106,9 +106,7 @@ def test_the_sparse_part_scores_pairs(n, seed):
     cells, values = tensor_cells(table, parts.theta, pairs, heads=heads)
     assert values.sum() == pytest.approx(score_of(S, heads), rel=1e-4, abs=1e-3)
     for a, b, d in cells.tolist():
-        assert any(
-            a in table[h] and b in table[m] and d in (0, bin_of(h, m)) for m, h in enumerate(heads.tolist(), 1)
-        )
+        assert any(a in table[h] and b in table[m] and d in (0, bin_of(h, m)) for m, h in enumerate(heads.tolist(), 1))
 
 
 @given(st.integers(1, 12), SEEDS, st.floats(0, 1))
@@ -199,7 +197,7 @@ def test_means_are_those_of_all_moments():
 
 @given(SEEDS, st.integers(1, 4))
 def test_a_planted_tensor_is_found(seed, rank):
-    """Of a tensor of that rank, one side orthogonal with falling lengths, the start is the tensor, whatever its order."""
+    """Of a tensor of that rank, two sides orthogonal and its lengths falling, the start is the tensor."""
     rng = np.random.default_rng(seed)
     U = np.linalg.qr(rng.normal(size=(9, rank)))[0]
     V, W = (x / np.linalg.norm(x, axis=0) for x in (rng.normal(size=(7, rank)), rng.normal(size=(5, rank))))
@@ -396,9 +394,7 @@ def test_doors_refuse_what_does_not_fit():
         with pytest.raises(ValueError, match=fault):
             score_tensor_arcs(*wrong, gamma=0.5)
     with pytest.raises(ValueError, match="each word needs a head"):
-        step(
-            table, parts, pairs, heads=np.array([0, 1]), found=np.array([0, 1]), loss=1.0, gamma=0.5, C=1.0, clock=1
-        )
+        step(table, parts, pairs, heads=np.array([0, 1]), found=np.array([0, 1]), loss=1.0, gamma=0.5, C=1.0, clock=1)
     with pytest.raises(ValueError, match="power of two"):
         score_arc_labels(table, np.array([0, 1, 1]), np.zeros((9, 2), np.float32), pairs=pairs.columns)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import json
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, sparse, stats
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from lowrank import (
     BayesianFactorizationMachine,
@@ -39,11 +41,12 @@ def features(rng, rows=12, size=7, density=0.5):
     return sparse.csr_array(X)
 
 
-def explicit(x, V, orders):
-    """Sum over sets of features, one by one."""
-    total = 0.0
+def explicit(X, V, orders):
+    """Sum over sets of features, one by one, for all rows."""
+    total = np.zeros(len(X))
     for v, d in zip(V.T, orders, strict=True):
-        total += sum(np.prod([v[j] * x[j] for j in chosen]) for chosen in itertools.combinations(range(len(x)), int(d)))
+        for chosen in itertools.combinations(range(X.shape[1]), int(d)):
+            total += np.prod((v * X)[:, chosen], axis=1)
     return total
 
 
@@ -61,7 +64,7 @@ def test_scores_are_the_explicit_sums_over_pairs_triples_and_so_on(seed, order, 
     X, orders = features(rng, density=density), orders_of((2,) * (order - 1))
     V, table = rng.standard_normal((7, len(orders))), FeatureTable(X)
     found = anova_scores(table, V, orders=orders)
-    np.testing.assert_allclose(found, [explicit(x, V, orders) for x in X.toarray()], atol=1e-9)
+    np.testing.assert_allclose(found, explicit(X.toarray(), V, orders), atol=1e-9)
     rows = np.array([3, 3, 0])
     np.testing.assert_array_equal(anova_scores(table, V, orders=orders, rows=rows), found[rows])
 
@@ -136,16 +139,16 @@ def test_exact_steps_never_raise_the_objective(loss, weighted):
     y = (rng.random(60) < 0.5).astype(float) if isinstance(loss, Logistic) else rng.standard_normal(60)
     w = rng.random(60) if weighted else None
     data, ridge = Observed(FeatureTable(X), y, w), Ridge(np.array([0.1, 0.5, 0.5, 0.7]), 0.5)
-    start = Machine(0.3, started(7, orders, 0.5, rng))
+    start = Machine(0.3, started(data.table, orders, 0.5, rng))
     solver = descend_features(data, start, orders=orders, loss=loss, ridge=ridge)
     history = [next(solver) for _ in range(400)]
     values = np.array([sweep.objective for sweep in history])
     assert (np.diff(values) <= 1e-9 * values[0]).all()
-    counts = (X.toarray() != 0).T @ (np.ones(60) if w is None else w)
+    dense, counts = X.toarray(), (X.toarray() != 0).T @ (np.ones(60) if w is None else w)
 
     def objective(flat):
         V = flat[1:].reshape(7, 4)
-        m = flat[0] + np.array([explicit(x, V, orders) for x in X.toarray()])
+        m = flat[0] + explicit(dense, V, orders)
         parts = loss.value(y, m)
         return float((parts if w is None else w * parts).sum() + 0.5 * counts**0.5 @ (V**2 @ ridge.columns))
 
@@ -174,7 +177,7 @@ def test_a_plain_step_of_one_row_is_that_of_the_textbook():
     data = Observed(FeatureTable(sparse.csr_array(x)), y)
     steps, ridge = Steps(0.1, 0.0), Ridge(np.array([0.0, 2.0]), 0.0)
     stepper = Stepper(Machine(0.1, V), orders=orders_of((1,)), ridge=ridge, steps=steps, batch=1, adagrad=False)
-    stepper.counts = np.array([1.0, 4.0])
+    stepper.counts = stepper.rows = np.array([1.0, 4.0])
     stepper.epoch(data, Squared(), np.array([0]))
     slope = 0.1 + 0.5 + 0.6 + 1.0 * -2.0 * 3.0 - 1.0
     assert stepper.bias == pytest.approx(0.1 - 0.1 * slope)
@@ -192,6 +195,54 @@ def test_adagrad_divides_by_the_root_of_squares_so_far():
         moves.adagrad(V, shares=np.zeros(2), ridges=np.zeros(1), step=0.1, eps=0.0)
     np.testing.assert_allclose(V, [[-0.1 * (4 / 4 + 3 / 5)], [0.0]])  # squares are 16, then 16 + 9
     assert moves.squares.tolist() == [[25.0], [0.0]]
+
+
+@pytest.mark.parametrize(("solver", "step"), [("sgd", 0.005), ("adagrad", 0.1)])
+def test_a_weight_stands_for_as_many_rows(solver, step):
+    """Also in the penalty: rows of weight 5 have the optimum of rows that come five times."""
+    rng = np.random.default_rng(18)
+    X, y = features(rng, rows=40), rng.standard_normal(40)
+    how = {"ridge": 5.0, "linear_ridge": 5.0, "tol": 0, "seed": 0}
+    stochastic = FactorizationMachine(2, solver=solver, step=step, decay=0.1, batch=4, max_iter=150, **how)
+    weighted = stochastic.fit(X, y, np.full(40, 5.0))
+    exact = FactorizationMachine(2, max_iter=100, **how).fit(sparse.vstack([X] * 5, format="csr"), np.tile(y, 5))
+    gained = exact.history_[0] - exact.history_[-1]
+    assert weighted.history_[-1] == pytest.approx(exact.history_[-1], abs=0.01 * gained)
+
+
+@pytest.mark.parametrize("solver", ["als", "adagrad", "sgd"])
+def test_features_of_no_row_predict_nothing(solver):
+    """They have no random share in predictions; a partial fit that first meets them learns factors for them."""
+    X, y, _ = ratings(np.random.default_rng(19))
+    known = X[:, [0]].toarray()[:, 0] == 0
+    model = FactorizationMachine(3, solver=solver, max_iter=10, seed=0).fit(X[known], y[known])
+    stranger, nobody = X[~known], X[~known].tolil()
+    nobody[:, 0] = 0
+    np.testing.assert_array_equal(model.predict(stranger), model.predict(nobody.tocsr()))
+    if solver != "als":
+        model.partial_fit(stranger, y[~known])
+        assert model.factors_[0][0].all()
+
+
+def test_zeros_that_are_listed_are_no_values():
+    """Dense rows, and sparse ones that list all their zeros, make one machine; and the caller's arrays stay."""
+    rng = np.random.default_rng(20)
+    D, y = features(rng, rows=40).toarray(), rng.standard_normal(40)
+    listed = sparse.csr_array((D.ravel(), np.tile(np.arange(7), 40), np.arange(0, 281, 7)), shape=D.shape)
+    model = FactorizationMachine(2, max_iter=20, tol=0, seed=0)
+    np.testing.assert_array_equal(model.fit(listed, y).predict(D), clone(model).fit(D, y).predict(D))
+    FactorizationMachineRanker(max_iter=1).fit_choices(np.eye(40), np.eye(7), listed)
+    assert listed.nnz == 280
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6])
+def test_large_features_are_fitted_as_well(size):
+    """Prices or years do not throw a fit so far off that it seems to settle on its way back."""
+    rng = np.random.default_rng(21)
+    X = rng.standard_normal((200, 4))
+    y = 1 + X[:, 0] + 2 * X[:, 1] * X[:, 2]
+    for model in (FactorizationMachine(2, seed=0), BayesianFactorizationMachine(2, draws=40, seed=0)):
+        assert model.fit(size * X, y).score(size * X, y) > 0.99
 
 
 @pytest.mark.parametrize("order", [2, 3])
@@ -269,7 +320,7 @@ def test_partial_fits_go_on_and_so_they_do_after_a_file(tmp_path):
     X = features(rng, rows=200)
     y = X.sum(axis=1) + 0.1 * rng.standard_normal(200)
     for solver in ("sgd", "adagrad"):
-        model = FactorizationMachine(2, solver=solver, batch=10, seed=0)
+        model = FactorizationMachine(2, solver=solver, seed=0)
         model.partial_fit(X[:100], y[:100])
         model.save(tmp_path / solver)
         again = load_machine(tmp_path / solver)
@@ -280,6 +331,47 @@ def test_partial_fits_go_on_and_so_they_do_after_a_file(tmp_path):
             model.partial_fit(X, y)
         assert rmse(model.predict(X), y) < 0.5 * y.std()
     assert not hasattr(FactorizationMachine(), "partial_fit")
+
+
+def test_settings_of_a_partial_fit_are_those_of_now():
+    """A step or a solver that was changed between two is heeded."""
+    rng = np.random.default_rng(22)
+    X, y = features(rng, rows=50), rng.standard_normal(50)
+    first = FactorizationMachine(2, solver="adagrad", step=0.01, seed=0).partial_fit(X, y)
+    moved = []
+    for change in ({}, {"step": 0.2}, {"solver": "sgd"}):
+        model = copy.deepcopy(first).set_params(**change).partial_fit(X, y)
+        moved.append(np.abs(model.weights_ - first.weights_).max())
+    assert moved[1] > 5 * moved[0]
+    assert moved[2] != moved[0]
+
+
+def test_a_partial_fit_that_diverges_leaves_the_model_as_it_was():
+    """It is told, and nothing becomes NaN."""
+    rng = np.random.default_rng(23)
+    X, y = features(rng, rows=50), rng.standard_normal(50)
+    model = FactorizationMachine(2, solver="sgd", seed=0).partial_fit(X, y)
+    before = model.predict(X)
+    with pytest.raises(InputError, match="take shorter steps"):
+        model.partial_fit(X, 1e9 * y)
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_a_fit_that_fails_leaves_no_half_of_one():
+    """Neither with new classes on old parameters nor with a width alone is a model fitted."""
+    X, y = np.eye(4), ["a", "b", "a", "b"]
+    model = FactorizationMachineClassifier(2, max_iter=2, seed=0).fit(X, y)
+    with pytest.raises(InputError, match="ridge must be"):
+        model.set_params(ridge=-1.0).fit(X, ["c", "d", "c", "d"])
+    bayesian = BayesianFactorizationMachine(2, draws=0)
+    with pytest.raises(InputError, match="draws must be"):
+        bayesian.fit(X, [1.0, 2.0, 3.0, 4.0])
+    ranker = FactorizationMachineRanker(2, step=0.0)
+    with pytest.raises(InputError, match="step must be"):
+        ranker.fit_choices(X, X, X)
+    for one in (model, bayesian, ranker):
+        with pytest.raises(NotFittedError):
+            one.predict(X)
 
 
 # ---- draws
@@ -458,6 +550,12 @@ def test_fields_become_features_and_unknown_values_are_counted_or_refused(tmp_pa
     assert again.skipped_ == {"user": 1, "tags": 1}
     with pytest.raises(InputError, match="row 0: user '7' was not seen"):
         again.set_params(unknown="error").transform(new)
+    for faulty, message in (({"age": ["a", "b"]}, "age must hold numbers"), ({"age": [1.0, np.inf]}, "row 1: age is")):
+        with pytest.raises(InputError, match=message):
+            encoder.transform({"user": [1, 1], "tags": [[], []]} | faulty)
+    assert encoder.transform({"user": [], "tags": [], "age": []}).shape == (0, 5)
+    with pytest.raises(InputError, match="a row at least"):
+        encoder.fit({"user": []})
     with pytest.raises(InputError, match="age is not finite"):
         encoder.fit(table | {"age": [1.0, np.nan, 2.0]})
     with pytest.raises(InputError, match="all of one length"):
@@ -467,6 +565,13 @@ def test_fields_become_features_and_unknown_values_are_counted_or_refused(tmp_pa
     (tmp_path / "fields.json").write_text("[]")
     with pytest.raises(InputError, match="holds no fields"):
         FieldEncoder.load(tmp_path / "fields.json")
+
+
+def test_columns_without_a_first_place():
+    """What is taken from the middle of a data frame keeps its labels, of which 0 may be none."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"user": ["a", "b", "c"], "age": [1.0, 2.0, 3.0]})
+    assert FieldEncoder().fit_transform(table[1:]).toarray().tolist() == [[1, 0, 2], [0, 1, 3]]
 
 
 # ---- files, bad input
@@ -508,6 +613,7 @@ def test_damage_is_told(tmp_path):
             {"V": arrays["V"][..., :-1].copy()},
             {"V": np.full_like(arrays["V"], np.nan)},
             {"V": arrays["V"][..., :-1, :].copy()},
+            *({name: np.zeros((3, 1, 2))} for name in arrays if name != "penalties"),
         ):
             save_file(arrays | spoilt, folder / "arrays.safetensors")
             with pytest.raises(InputError, match="is damaged"):
@@ -515,6 +621,14 @@ def test_damage_is_told(tmp_path):
         save_file({}, folder / "arrays.safetensors")
         with pytest.raises(InputError, match="is damaged"):
             load_machine(folder)
+        save_file(arrays, folder / "arrays.safetensors")
+        for name in meta["fitted"]:
+            for fault in ({}, {name: "none"}):
+                rest = {key: value for key, value in meta["fitted"].items() if key != name}
+                (folder / "meta.json").write_text(json.dumps(meta | {"fitted": rest | fault}))
+                with pytest.raises(InputError, match="is damaged"):
+                    load_machine(folder)
+        (folder / "meta.json").write_text(json.dumps(meta))
         (folder / "arrays.safetensors").write_bytes(b"x" * 100)
         with pytest.raises(InputError, match="is damaged"):
             load_machine(folder)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 from scipy.sparse import csr_array
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -165,7 +166,7 @@ def test_enough_rank_is_the_trace_norm():
     theta, b = cvxpy.Variable((5, 4)), cvxpy.Variable((1, 4))
     known = ~np.isnan(Y)
     R = cvxpy.multiply(known, X @ theta + np.ones((20, 1)) @ b - np.nan_to_num(Y))
-    cost = cvxpy.sum_squares(R) / 2 + 8.0 * cvxpy.normNuc(theta) + RIDGE / 2 * cvxpy.sum_squares(b)
+    cost = cvxpy.sum_squares(R) / 2 + 8.0 * cvxpy.normNuc(theta) + RIDGE / 2 * cvxpy.sum_squares(b - np.nanmean(Y))
     best = cvxpy.Problem(cvxpy.Minimize(cost)).solve()
     assert model.history_[-1] == pytest.approx(best, rel=1e-4)
     np.testing.assert_allclose(model.U_ @ model.V_.T, theta.value, atol=0.02)
@@ -200,6 +201,26 @@ def test_tasks_share_what_they_have():
     assert np.corrcoef(apart, truth)[0, 1] < 0.9
     search = GridSearchCV(LowRankTasks(ridge=0.1), {"rank": [1, 2, 10]}, cv=3).fit(X, Y)
     assert search.best_params_["rank"] > 1
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_shifted_targets_shift_predictions(loss):
+    """By no less, however far; a task of which nothing is known has the mean of all."""
+    X, Y = problem(60, 4, 3)
+    Y[:, 1] = np.nan
+    model = LowRankTasks(2, loss=loss, tol=1e-8)
+    expected = model.fit(X, Y).predict(X)
+    np.testing.assert_allclose(model.fit(X, Y + 1e4).predict(X) - 1e4, expected, atol=1e-3)
+    np.testing.assert_allclose(model.predict(X)[:, 1], np.nanmean(Y) + 1e4)
+
+
+@pytest.mark.parametrize("model", [ReducedRankRegression(0), LowRankTasks(0)])
+def test_a_fit_that_fails_is_none(model):
+    """The width alone makes no model."""
+    with pytest.raises(InputError, match="rank must be"):
+        model.fit(*problem())
+    with pytest.raises(NotFittedError):
+        model.predict(problem()[0])
 
 
 def test_a_label_that_nothing_has():

@@ -1,4 +1,4 @@
-"""The best dependency tree whose arcs may cross, against all trees of few words."""
+"""The best dependency tree, projective or among all, against all trees of few words."""
 
 import functools
 import itertools
@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowrank.kernels.eisner import best_arcs
-from lowrank.kernels.spanning import best_spanning_tree
+from lowrank.kernels.spanning import best_projective_tree, best_spanning_tree
 
-# The loop behind the door: spanning_tree.
+# The loops behind the doors: spanning_tree, projective_tree.
 
 
 @functools.cache
@@ -49,6 +49,33 @@ def test_no_tree_is_better(n, single_root, data):
         assert every[tuple(heads.tolist())] == pytest.approx(value)
     else:
         assert (heads == -1).all()
+
+
+def projective(heads):
+    """Whether no two arcs cross, the root at the left of all words."""
+    arcs = [(min(h, m), max(h, m)) for m, h in enumerate(heads, 1)]
+    return not any(a < c < b < d for (a, b), (c, d) in itertools.permutations(arcs, 2))
+
+
+@given(st.integers(1, 5), st.booleans(), st.data())
+def test_no_projective_tree_is_better(n, single_root, data):
+    """The tree is one of those whose arcs do not cross, and its value is the highest of these."""
+    score = st.integers(-40, 40).map(lambda x: x / 8) | st.just(-np.inf)
+    S = np.array(data.draw(st.lists(score, min_size=(n + 1) ** 2, max_size=(n + 1) ** 2))).reshape(n + 1, n + 1)
+    heads, value = best_projective_tree(S, single_root=single_root)
+    every = {one: value_of(S, one) for one in trees(n, single_root=single_root) if projective(one)}
+    assert value == max(every.values())
+    assert every[tuple(heads.tolist())] == value if value > -np.inf else (heads == -1).all()
+
+
+@given(st.integers(1, 40), st.booleans(), st.integers(0, 2**32 - 1))
+def test_one_tree_of_many(n, single_root, seed):
+    """The best projective tree is the first of the k best."""
+    S = np.random.default_rng(seed).normal(size=(n + 1, n + 1))
+    heads, value = best_projective_tree(S, single_root=single_root)
+    several, values = best_arcs(S, 2, single_root=single_root)
+    assert heads.tolist() == several[0].tolist()
+    assert value == pytest.approx(values[0])
 
 
 @pytest.mark.parametrize("single_root", [False, True])
@@ -92,3 +119,5 @@ def test_faults_are_named():
     for scores, fault in (([[0.0]], "square"), (np.zeros((2, 3)), "square"), (np.full((2, 2), np.nan), "below")):
         with pytest.raises(ValueError, match=fault):
             best_spanning_tree(scores)
+        with pytest.raises(ValueError, match=fault):
+            best_projective_tree(scores)

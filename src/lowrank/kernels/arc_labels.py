@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def score_arc_labels(
     table: NDArray[np.int32], heads: NDArray[Any], weights: NDArray[np.float32], *, pairs: NDArray[np.int64]
-) -> NDArray[np.float64]:
+) -> NDArray[np.float32]:
     """Give the score of each relation between each word and its head.
 
     Parameters
@@ -32,7 +32,7 @@ def score_arc_labels(
     ndarray of shape (n, relations)
     """
     _check(table, heads, weights, pairs)
-    scores = np.zeros((len(heads), weights.shape[1]))
+    scores = np.zeros((len(heads), weights.shape[1]), np.float32)
     arc_labels.arc_label_scores(table, pairs, frozen(heads, np.int64), weights, scores)
     return scores
 

@@ -139,7 +139,16 @@ def step_tensor_arcs(
     products = (scored.P, scored.Q)
     return float(
         arc_tensor.tensor_arc_step(
-            table, pairs.columns, pairs.tag, trees, float(loss), how, tuple(parts), tuple(sums), products, tuple(scratch)
+            table,
+            pairs.columns,
+            pairs.tag,
+            trees,
+            float(loss),
+            how,
+            tuple(parts),
+            tuple(sums),
+            products,
+            tuple(scratch),
         )
     )
 

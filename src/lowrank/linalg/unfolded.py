@@ -50,7 +50,7 @@ def unfolded_start(
     """
     from scipy.sparse import csr_array
 
-    factors = tuple(np.zeros((size, rank)) for size in shape)
+    U, V, W = (np.zeros((size, rank)) for size in shape)
     rows, row_at = np.unique(cells[:, 0], return_inverse=True)
     columns, column_at = np.unique(cells[:, 1] * shape[2] + cells[:, 2], return_inverse=True)
     unfolded = csr_array((values, (row_at, column_at)), shape=(len(rows), len(columns)))
@@ -61,7 +61,7 @@ def unfolded_start(
         left, s, right = np.linalg.svd(unfolded.toarray(), full_matrices=False)
         u, x = left, right.T
     else:
-        return factors
+        return U, V, W
     for r in range(min(rank, len(s))):
         matrix = np.zeros((shape[1], shape[2]))
         matrix[columns // shape[2], columns % shape[2]] = x[:, r]
@@ -70,6 +70,5 @@ def unfolded_start(
         v = matrix @ w  # its length is the singular value
         length = float(np.linalg.norm(v))
         if length > 0:
-            factors[0][rows, r], factors[1][:, r] = u[:, r], v / length
-            factors[2][:, r] = s[r] * length * w
-    return factors
+            U[rows, r], V[:, r], W[:, r] = u[:, r], v / length, s[r] * length * w
+    return U, V, W

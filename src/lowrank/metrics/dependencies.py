@@ -16,6 +16,7 @@ task: multilingual parsing from raw text to universal dependencies.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -101,7 +102,7 @@ class DependencyScore(NamedTuple):
 
     def as_dict(self) -> dict[str, Any]:
         """Give the figures for JSON; what is undefined is None."""
-        return {name: None if value != value else value for name, value in self._asdict().items()}
+        return {name: None if math.isnan(value) else value for name, value in self._asdict().items()}
 
 
 class Row(NamedTuple):
@@ -164,7 +165,9 @@ def match_trees(gold: Annotated, found: Parsed, *, subtypes: bool = True) -> Att
     _check_lengths(gold, found)
     heads = np.asarray(gold.heads) == np.asarray(found.heads)
     pairs = zip(gold.relations, found.relations, strict=True)
-    both = heads & np.fromiter((_named(a, subtypes) == _named(b, subtypes) for a, b in pairs), bool, len(heads))
+    both = heads & np.fromiter(
+        (_named(a, subtypes=subtypes) == _named(b, subtypes=subtypes) for a, b in pairs), bool, len(heads)
+    )
     plain = np.fromiter((tag != PUNCTUATION for tag in gold.upos), bool, len(heads))
     counts = [len(heads), heads.sum(), both.sum(), plain.sum(), (heads & plain).sum(), (both & plain).sum()]
     return Attached(*map(int, counts))
@@ -189,9 +192,9 @@ def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
     """
     rows = _rows(sentences)
     words, heads, both, plain_words, plain_heads, plain_both = rows.sum(axis=0).tolist()
-    shares = [plain / plain_words if plain_words else float("nan") for plain in (plain_heads, plain_both)]
-    exact = [float((rows[:, column] == rows[:, 0]).mean()) for column in (1, 2)]
-    return DependencyScore(heads / words, both / words, *shares, *exact, words, len(rows))
+    plain_uas, plain_las = ((n / plain_words if plain_words else math.nan) for n in (plain_heads, plain_both))
+    exact, labelled = (float((rows[:, column] == rows[:, 0]).mean()) for column in (1, 2))
+    return DependencyScore(heads / words, both / words, plain_uas, plain_las, exact, labelled, words, len(rows))
 
 
 def dependency_figures(sentences: Iterable[Attached]) -> list[Figure]:
@@ -244,7 +247,7 @@ def by_relation(gold: Sequence[Annotated], found: Sequence[Parsed], *, subtypes:
     >>> by_relation([gold], [found])[0]
     Row(name='nsubj', gold=1, found=0, matched=0)
     """
-    return _table(gold, found, lambda _, __, relation: _named(relation, subtypes), labelled=True)
+    return _table(gold, found, lambda _, __, relation: _named(relation, subtypes=subtypes), labelled=True)
 
 
 def by_distance(gold: Sequence[Annotated], found: Sequence[Parsed]) -> list[Row]:
@@ -287,7 +290,7 @@ def _length(word: int, head: int) -> str:
     return next((_bin_name((low, high)) for low, high in BINS if low <= away <= high), _LONGER)
 
 
-def _named(relation: str, subtypes: bool) -> str:
+def _named(relation: str, *, subtypes: bool) -> str:
     return relation if subtypes else relation.partition(":")[0]
 
 

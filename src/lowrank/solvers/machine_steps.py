@@ -3,9 +3,10 @@ r"""Stochastic gradient descent of factorization machines, over batches of rows 
 A feature's penalty is spread over the rows that it stands in, :math:`\tfrac12 (n_j^\gamma / N_j) \sum_f \lambda_f
 v_{jf}^2` for each of these :math:`N_j`; :math:`n_j` is their number too, or the sum of their weights.
 
-Epoch :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`. In a plain step each feature goes by the mean gradient of
-the rows of the batch that it stands in: rare ones move as far as if rows came one by one, frequent ones no farther;
-then it is shrunk. By Adagrad it goes by their sum over the root of the sum of squared gradients of the parameter so far.
+Epoch :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`. In a plain step each feature goes by the mean gradient
+of the rows of the batch that it stands in: rare ones move as far as if rows came one by one, frequent ones no farther;
+then it is shrunk. By Adagrad it goes by their sum over the root of the sum of squared gradients of the parameter so
+far.
 
 References
 ----------
@@ -16,7 +17,7 @@ Bayesian personalized ranking from implicit feedback, for pairs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -95,7 +96,8 @@ class Stepper:
         squares: tuple[float, Array] | None = None,
     ) -> None:
         self.bias, self.V = start.bias, np.ascontiguousarray(start.V, float).copy()
-        self.counts, self.rows = np.zeros(len(self.V)), np.zeros(len(self.V))
+        self.counts: NDArray[Any] = np.zeros(len(self.V))
+        self.rows: NDArray[Any] = self.counts
         self.epochs = 0
         self._orders, self._ridge, self._steps, self._batch, self._adagrad = orders, ridge, steps, batch, adagrad
         self._bias_squares, before = squares or (0.0, None)

@@ -3,9 +3,10 @@ r"""Many tasks over the same features, through few directions: the objective, it
 .. math:: f(U, V, b) = \sum_{(i, k)\ \mathrm{known}} \ell(y_{ik}, x_i^\top U v_k + b_k)
           + \tfrac\lambda2 (\|U\|_F^2 + \|V\|_F^2)
 
-with unknown targets left out, and targets of the squared or Huber loss less the mean of all; :math:`U \in \mathbb R^{d \times R}`, :math:`V \in \mathbb R^{K \times R}`. The least :math:`\tfrac12 (\|U\|_F^2 +
-\|V\|_F^2)` over all :math:`U V^\top = \Theta` is the trace norm of :math:`\Theta`, so with a rank that does not bind
-this is the convex problem with the penalty :math:`\lambda \|\Theta\|_*`.
+with :math:`U \in \mathbb R^{d \times R}`, :math:`V \in \mathbb R^{K \times R}`, and targets of the squared and Huber
+loss less the mean of all. The least :math:`\tfrac12 (\|U\|_F^2 + \|V\|_F^2)` over all :math:`U V^\top = \Theta` is the
+trace norm of :math:`\Theta`, so with a rank that does not bind this is the convex problem with the penalty
+:math:`\lambda \|\Theta\|_*`.
 
 References
 ----------

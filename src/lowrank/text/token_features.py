@@ -51,40 +51,43 @@ def token_features(
     >>> rows[1][WORD], rows[1][LEFT_TAGS], rows[1][FIXED:], rows[2][FIXED:]
     ('w=Dogs', 'tl=<root> NNS', ['f=Number=Plur'], [])
     """
-    none = ("_",) * len(forms)
-    w = [ROOT, *forms, EDGE]
-    t = [ROOT, *tags, EDGE]
-    p = [ROOT, *(pos or none), EDGE]
-    s = ["_", *(lemmas or none), "_"]
-    more = ["_", *(features or none)]
-    rows = []
-    for i, morphology in enumerate(more):
-        before, after = (i - 1, i + 1) if i else (-1, 1)
-        row = [
-            "*",
-            f"w={w[i]}",
-            _said("l", s[i]),
-            f"t={t[i]}",
-            _said("p", p[i]),
-            f"wt={w[i]} {t[i]}",
-            f"tl={t[before]} {t[i]}",
-            f"tr={t[i]} {t[after]}",
-            f"lp={s[i]} {p[i]}" if s[i] != "_" else "",
-            f"w-={w[before]}",
-            f"w+={w[after]}",
-            _said("l-", s[before]),
-            _said("l+", s[after]),
-            f"t-={t[before]}",
-            f"t+={t[after]}",
-            f"tt={t[before]} {t[i]} {t[after]}",
-            _said("p-", p[before]),
-            _said("p+", p[after]),
-        ]
-        if morphology != "_":
+    w, t = [ROOT, *forms], [ROOT, *tags]
+    p = [ROOT if pos else "", *_said(pos, len(forms))]
+    s = ["", *_said(lemmas, len(forms))]
+    columns = [
+        ["*"] * len(w),
+        [f"w={x}" for x in w],
+        [x and f"l={x}" for x in s],
+        [f"t={x}" for x in t],
+        [x and f"p={x}" for x in p],
+        [f"wt={x} {y}" for x, y in zip(w, t, strict=True)],
+        [f"tl={x} {y}" for x, y in zip(_before(t), t, strict=True)],
+        [f"tr={x} {y}" for x, y in zip(t, _after(t), strict=True)],
+        [x and f"lp={x} {y}" for x, y in zip(s, p, strict=True)],
+        [f"w-={x}" for x in _before(w)],
+        [f"w+={x}" for x in _after(w)],
+        [x and f"l-={x}" for x in ["", *s[:-1]]],
+        [x and f"l+={x}" for x in [*s[1:], ""]],
+        [f"t-={x}" for x in _before(t)],
+        [f"t+={x}" for x in _after(t)],
+        [f"tt={x} {y} {z}" for x, y, z in zip(_before(t), t, _after(t), strict=True)],
+        [x and f"p-={x}" for x in ["", *p[:-1]]],
+        [x and f"p+={x}" for x in [*p[1:], ""]],
+    ]
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    for row, morphology in zip(rows[1:], _said(features, len(forms)), strict=True):
+        if morphology:
             row += [f"f={feature}" for feature in morphology.split("|")]
-        rows.append(row)
     return rows
 
 
-def _said(kind: str, value: str) -> str:
-    return "" if value == "_" else f"{kind}={value}"
+def _said(column: Sequence[str] | None, n: int) -> list[str]:
+    return ["" if x == "_" else x for x in column] if column else [""] * n
+
+
+def _before(column: list[str]) -> list[str]:
+    return [EDGE, *column[:-1]]
+
+
+def _after(column: list[str]) -> list[str]:
+    return [*column[1:], EDGE]

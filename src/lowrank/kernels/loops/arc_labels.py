@@ -43,7 +43,7 @@ def arc_label_steps(table, pairs, heads, labels, C, clock, weights, sums):
     The step takes the loss away, and is at most ``C``.
     """
     rows = np.empty(2 * len(pairs), np.int64)
-    scores = np.empty(weights.shape[1])
+    scores = np.empty(weights.shape[1], np.float32)
     wrong = 0
     for m in range(1, len(table)):
         count = _rows(table, pairs, heads[m - 1], m, np.uint64(len(weights) - 1), rows)

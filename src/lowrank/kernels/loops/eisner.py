@@ -42,21 +42,23 @@ def _merge(kind, i, j, low, high, k, scores, values, counts, back, pool, ranks):
             first, last = ranks[best, 0], ranks[best, 0] + 1
         for m in range(first, last):
             if kind == ARC:
-                one, two, arc = (RIGHT, i, m), (LEFT, m + 1, j), 0.0
+                one, two, n, arc = RIGHT, LEFT, m + 1, 0.0
             elif kind == RIGHT:
-                one, two, arc = (ARC, i, m), (RIGHT, m, j), scores[i, m]
+                one, two, n, arc = ARC, RIGHT, m, scores[i, m]
             else:
-                one, two, arc = (LEFT, i, m), (ARC, m, j), scores[j, m]
-            left, right = values[one], values[two]
+                one, two, n, arc = LEFT, ARC, m, scores[j, m]
+            lefts, rights = counts[one, i, m], counts[two, n, j]
             if phase == 0:
-                if counts[one] and counts[two] and arc > -np.inf:
-                    count = _add(pool, ranks, count, m, 0, 0, left[0] + right[0] + arc)
+                if lefts and rights and arc > -np.inf:
+                    count = _add(pool, ranks, count, m, 0, 0, values[one, i, m, 0] + values[two, n, j, 0] + arc)
             else:
                 a, b = ranks[best, 1], ranks[best, 2]
-                if b + 1 < counts[two]:
-                    count = _add(pool, ranks, count, m, a, b + 1, left[a] + right[b + 1] + arc)
-                if b == 0 and a + 1 < counts[one]:
-                    count = _add(pool, ranks, count, m, a + 1, 0, left[a + 1] + right[0] + arc)
+                if b + 1 < rights:
+                    value = values[one, i, m, a] + values[two, n, j, b + 1] + arc
+                    count = _add(pool, ranks, count, m, a, b + 1, value)
+                if b == 0 and a + 1 < lefts:
+                    value = values[one, i, m, a + 1] + values[two, n, j, 0] + arc
+                    count = _add(pool, ranks, count, m, a + 1, 0, value)
 
 
 @njit(cache=True, nogil=True)

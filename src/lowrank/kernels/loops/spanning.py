@@ -74,7 +74,10 @@ def _contract(values, active, above, inside, kept, ends):
 
 @njit(cache=True, nogil=True)
 def spanning_tree(values, heads):
-    """Write the head of each word but the root 0 in the tree of highest sum; ``values[h, m]``, finite, is overwritten."""
+    """Write the head of each word but the root 0 in the tree of highest sum.
+
+    ``values[h, m]``, finite, is of the arc from ``h`` to ``m``, and is overwritten.
+    """
     size = len(values)
     active = np.ones(size, np.bool_)
     above, inside = np.zeros(size, np.int64), np.zeros(size, np.bool_)

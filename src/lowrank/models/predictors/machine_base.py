@@ -84,7 +84,8 @@ class MachineBase(BaseEstimator):  # type: ignore[misc]
     def _forget(self) -> None:
         """Drop an earlier fit, so that one that fails does not leave half of each."""
         for name in ("_V", "draws_"):
-            vars(self).pop(name, None)
+            if name in vars(self):
+                delattr(self, name)
 
 
 class TwoClasses(ClassifierMixin):  # type: ignore[misc]

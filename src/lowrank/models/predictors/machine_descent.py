@@ -89,9 +89,9 @@ class DescendingMachine(Fitted, MachineBase):
         """Go once through these rows, in their order, from where the model is."""
         check_choice("solver", self.solver, get_args(Solver))
         first, n = not hasattr(self, "_V"), data.table.counts
-        counts, rows, epochs, squares = np.zeros(len(n)), np.zeros(len(n), np.int64), 0, None
-        if not first:
-            counts, rows, epochs, squares = self._counts, self._rows, self._seen, self._squares
+        nothing = np.zeros(len(n), np.int64)
+        known = (nothing, nothing, 0, None) if first else (self._counts, self._rows, self._seen, self._squares)
+        counts, rows, epochs, squares = known
         new = (rows == 0) & (n > 0)
         if first or new.any():
             start = self._started(data, np.random.default_rng(self.seed))

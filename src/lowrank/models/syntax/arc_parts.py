@@ -74,7 +74,7 @@ def check_trees(trees: Sequence[Tree]) -> None:
 
 
 def known_features(trees: Iterable[Tree], *, least: int) -> dict[str, int]:
-    """Number the features that words of some sentences have at least so many times."""
+    """Give numbers to the features that words of some sentences have at least so many times."""
     counts = Counter(feature for tree in trees for row in rows_of(tree) for feature in row if feature)
     return {feature: at for at, feature in enumerate(f for f, count in counts.items() if count >= least)}
 

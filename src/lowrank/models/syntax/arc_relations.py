@@ -56,8 +56,9 @@ class RelationLearner:
     def learn(self, table: NDArray[np.int32], heads: NDArray[np.int32], labels: NDArray[np.int64]) -> int:
         """Take a step for each word of a sentence; gives how many relations were wrong."""
         self.clock += 1
-        how = {"weights": self.weights, "sums": self._sums}
-        return step_arc_labels(table, heads, labels, pairs=PAIRS, C=self.C, clock=self.clock, **how)
+        return step_arc_labels(
+            table, heads, labels, pairs=PAIRS, C=self.C, clock=self.clock, weights=self.weights, sums=self._sums
+        )
 
     def mean(self) -> NDArray[np.float32]:
         """Give the mean of the weights at the start and after each sentence."""

@@ -171,6 +171,6 @@ class LowRankParser(TensorParses, Fitted):
             for at in tracked(rng.permutation(len(sentences)).tolist(), "learning trees"):
                 total += learner.learn(*sentences[at])[1]
                 if labels:
-                    relating.learn(*sentences[at], labels[at])
+                    relating.learn(sentences[at].table, trees[at].heads, labels[at])
             kept = learner.mean() if self.averaged else learner.parts
             yield Sweep([*(part.copy() for part in kept), relating.mean()], total / len(sentences))

@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import numpy as np
-
 from lowrank.errors import InputError
 from lowrank.kernels.arc_tensor import score_tensor_arcs
-from lowrank.kernels.eisner import best_arcs
-from lowrank.kernels.spanning import best_spanning_tree
+from lowrank.kernels.spanning import best_projective_tree, best_spanning_tree
 from lowrank.models.syntax.arc_parts import PAIRS, coded, rows_of
 from lowrank.models.syntax.arc_relations import best_relations
 from lowrank.text.token_features import token_features
@@ -18,6 +15,7 @@ from lowrank.text.token_features import token_features
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from lowrank.kernels.arc_tensor import ArcParts
@@ -128,4 +126,4 @@ class TensorParses:
 
     def _decode(self, scores: NDArray[np.float64]) -> NDArray[np.int32]:
         """Give the heads of the best tree."""
-        return best_spanning_tree(scores)[0] if self.decoding == "any" else best_arcs(scores)[0][0]
+        return (best_spanning_tree if self.decoding == "any" else best_projective_tree)(scores)[0]
