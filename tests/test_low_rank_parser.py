@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import json
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ from lowrank.models.syntax.low_rank_parser import LowRankParser
 from lowrank.models.syntax.parser_storage import load_parser, save_parser
 from lowrank.solvers.arc_tensor import ArcLearner
 from lowrank.text.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
-from lowrank.text.trees import Tree
+from lowrank.text.trees import Tree, read_trees
 
 # The loops behind the doors: feature_sums, tensor_arc_scores, tensor_arc_step, arc_pairs, arc_label_scores,
 # arc_label_steps.
@@ -409,3 +410,35 @@ def test_the_tensor_helps_where_sentences_are_few(realdata):
         scores[gamma] = dependency_score([match_trees(*two) for two in zip(dev, parser.annotate(dev), strict=True)])
     assert scores[0.3].uas > scores[1.0].uas + 0.01
     assert 0.65 < scores[0.3].las < scores[0.3].uas < 0.9
+
+
+def test_the_command_line(tmp_path):
+    """Train, parse what has no heads yet, and evaluate; the parses are those of the library."""
+    from typer.testing import CliRunner
+
+    from lowrank.cli import app
+
+    def call(*words):
+        result = CliRunner().invoke(app, ["parse", *map(str, words)])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    train, bare, out = tmp_path / "train.conllu", tmp_path / "bare.conllu", tmp_path / "out.conllu"
+    train.write_text("".join(tree.conllu() for tree in made(40, 0)))
+    new = made(10, 1)
+    rows = [line.split("\t") for tree in new for line in tree.conllu().split("\n")[:-1]]
+    bare.write_text("\n".join("\t".join([*row[:6], "_", "_", *row[8:]]) if len(row) > 1 else "" for row in rows) + "\n")
+    told = json.loads(call("train", train, "--out", tmp_path / "model", "--rank", 4, "--C", 0.1, "--json"))
+    assert (told["sentences"], told["relations"], told["epochs"]) == (40, 5, 5)
+    call("apply", tmp_path / "model", bare, "--out", out)
+    model = load_parser(tmp_path / "model")
+    for one, other in zip(read_trees(out), model.annotate(new), strict=True):
+        assert one.heads.tolist() == other.heads.tolist()
+        assert one.relations == other.relations
+    assert call("apply", tmp_path / "model", bare) == out.read_text()
+    gold = tmp_path / "gold.conllu"
+    gold.write_text("".join(tree.conllu() for tree in new))
+    found = json.loads(call("evaluate", tmp_path / "model", gold, "--tables", "--json"))
+    assert found["uas"] == found["las"] == 1
+    assert {row["name"] for row in found["relation"]} >= {"det", "subj", "root"}
+    assert "UAS" in call("evaluate", tmp_path / "model", gold)

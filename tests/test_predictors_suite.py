@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from scipy.io import savemat
 from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 from typer.testing import CliRunner
@@ -94,9 +95,13 @@ def test_a_damaged_file_of_pupils(tmp_path):
     (tmp_path / "multilabel").mkdir()
     with pytest.raises(InputError, match=r"school\.mat cannot be read"):
         school(root=tmp_path)
-    (tmp_path / "multilabel" / "school.mat").write_text("no array")
-    with pytest.raises(InputError, match=r"school\.mat cannot be read"):
-        school(root=tmp_path)
+    path = tmp_path / "multilabel" / "school.mat"
+    savemat(path, {"X": np.zeros((50, 50))}, do_compression=True)
+    whole, newer = path.read_bytes(), b"MATLAB 7.3".ljust(124) + b"\x00\x02IM" + bytes(100)
+    for content in (b"no array", bytes(100), whole, whole[:150], whole[:140] + bytes(8) + whole[148:], newer):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"school\.mat cannot be read"):
+            school(root=tmp_path)
 
 
 def test_the_command(tmp_path, monkeypatch):

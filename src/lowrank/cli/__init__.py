@@ -18,6 +18,7 @@ from lowrank.cli.evaluate import evaluate
 from lowrank.cli.faults import Verbs
 from lowrank.cli.machine import app as machine
 from lowrank.cli.neighbours import neighbours
+from lowrank.cli.parse import app as parse
 from lowrank.cli.phrase import phrase
 from lowrank.cli.relations import app as relations
 from lowrank.cli.reproduce import app as reproduce
@@ -60,6 +61,7 @@ app.add_typer(database, name="database")
 app.add_typer(relations, name="relations")
 app.add_typer(machine, name="machine")
 app.add_typer(rerank, name="rerank")
+app.add_typer(parse, name="parse")
 app.add_typer(reproduce, name="reproduce")
 app.command("neighbors", hidden=True)(neighbours)
 

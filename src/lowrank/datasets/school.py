@@ -51,6 +51,8 @@ def school(*, root: str | os.PathLike[str] | None = None) -> School:
     ----------
     Argyriou, Evgeniou, Pontil (2008), Convex multi-task feature learning, section 6.2.
     """
+    import zlib
+
     from scipy.io import loadmat
     from scipy.io.matlab import MatReadError
 
@@ -60,7 +62,7 @@ def school(*, root: str | os.PathLike[str] | None = None) -> School:
         X, Y = ([np.asarray(part, float) for part in found[name].ravel()] for name in ("X", "Y"))
         sizes = [len(part) for part in X]
         features, scores = np.vstack(X), np.concatenate([part.ravel() for part in Y])
-    except (OSError, ValueError, KeyError, TypeError, MatReadError) as error:
+    except (OSError, ValueError, LookupError, TypeError, NotImplementedError, MatReadError, zlib.error) as error:
         raise InputError(f"{path} cannot be read as a MATLAB file with lists X and Y: {error}") from None
     check_count(path, len(sizes), SCHOOLS, "schools")
     check_count(path, len(scores), PUPILS, "pupils")

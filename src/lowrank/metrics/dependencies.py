@@ -40,17 +40,20 @@ class Parsed(Protocol):
     """A sentence whose words have heads, from 1 and 0 for a root, and relations to them."""
 
     @property
-    def heads(self) -> NDArray[np.int32]: ...  # noqa: D102
+    def heads(self) -> NDArray[np.int32]:
+        """Number of the word above each."""
 
     @property
-    def relations(self) -> Sequence[str]: ...  # noqa: D102
+    def relations(self) -> Sequence[str]:
+        """How each word depends on its head."""
 
 
 class Annotated(Parsed, Protocol):
     """A sentence of the treebank, whose words have parts of speech too."""
 
     @property
-    def upos(self) -> Sequence[str]: ...  # noqa: D102
+    def upos(self) -> Sequence[str]:
+        """Universal part of speech of each word."""
 
 
 class Attached(NamedTuple):

@@ -9,9 +9,10 @@ if TYPE_CHECKING:
 
 ROOT, EDGE = "<root>", "<edge>"
 
-BIAS, WORD, LEMMA, TAG, POS, WORD_TAG, LEFT_TAGS, RIGHT_TAGS, LEMMA_POS = range(9)
-"""Places of the first features in each row; the next are neighbours, and morphology comes last."""
-FIXED = 18
+BIAS, WORD, LEMMA, TAG, POS, WORD_TAG, LEFT_TAGS, RIGHT_TAGS, LEMMA_POS, LEFT_WORD, RIGHT_WORD = range(11)
+"""Places of the first features in each row; morphology comes last."""
+RIGHT_TAG, THREE_TAGS = 14, 17
+FIXED = 20
 """Features of each word before those of its morphology."""
 
 
@@ -70,6 +71,8 @@ def token_features(
         [x and f"l+={x}" for x in [*s[1:], ""]],
         [f"t-={x}" for x in _before(t)],
         [f"t+={x}" for x in _after(t)],
+        [f"t--={x}" for x in _before(_before(t))],
+        [f"t++={x}" for x in _after(_after(t))],
         [f"tt={x} {y} {z}" for x, y, z in zip(_before(t), t, _after(t), strict=True)],
         [x and f"p-={x}" for x in ["", *p[:-1]]],
         [x and f"p+={x}" for x in [*p[1:], ""]],

@@ -79,13 +79,15 @@ class Tree:
         return "\n".join([*self.comments, *words, "", ""])
 
 
-def read_trees(path: Path) -> Iterator[Tree]:
+def read_trees(path: Path, *, heads: bool = True) -> Iterator[Tree]:
     r"""Read the sentences of a CoNLL-U file, or one in the older CoNLL-X format.
 
     Parameters
     ----------
     path : path
         In UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
+    heads : bool
+        Whether to read heads. If not, the column is not looked at, and may be empty: all heads are 0.
 
     Raises
     ------
@@ -122,10 +124,10 @@ def read_trees(path: Path) -> Iterator[Tree]:
                 raise InputError(f"{path}, line {at} should be word {len(words) + 1}; it says {fields[0]!r}")
         if words:
             _, forms, lemmas, upos, xpos, features, above, *rest = map(tuple, zip(*words, strict=True))
-            heads = _heads(above, f"{path}, sentence from line {start}")
+            tops = _heads(above if heads else ("0",) * len(words), f"{path}, sentence from line {start}")
             relations, enhanced, misc = rest
             yield Tree(
-                forms, lemmas, upos, xpos, features, heads, relations, enhanced, misc, tuple(comments), tuple(skipped)
+                forms, lemmas, upos, xpos, features, tops, relations, enhanced, misc, tuple(comments), tuple(skipped)
             )
 
 

@@ -185,7 +185,7 @@ def _numbers(name: str, column: Any) -> NDArray[Any]:
 
 def _written(column: Sequence[Any]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
     """Give the values of a column as they are written, the place of each among them, and how many each row has."""
-    if not any(value is None or isinstance(value, LISTS) for value in column):
+    if not any(issubclass(kind, (*LISTS, type(None))) for kind in set(map(type, column))):
         values, at = np.unique(np.asarray(column), return_inverse=True)
         return [*map(str, values.tolist())], at, np.ones(len(at), np.int64)
     lists = [() if value is None else value if isinstance(value, LISTS) else (value,) for value in column]

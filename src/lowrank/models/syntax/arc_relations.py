@@ -10,11 +10,15 @@ from lowrank.kernels.arc_labels import score_arc_labels, step_arc_labels
 from lowrank.text.token_features import (
     BIAS,
     LEFT_TAGS,
+    LEFT_WORD,
     LEMMA,
     LEMMA_POS,
     POS,
+    RIGHT_TAG,
     RIGHT_TAGS,
+    RIGHT_WORD,
     TAG,
+    THREE_TAGS,
     WORD,
     WORD_TAG,
 )
@@ -29,6 +33,8 @@ _PAIRS = (
     *((BIAS, end) for end in (WORD_TAG, WORD, TAG, POS, LEMMA_POS, LEFT_TAGS, RIGHT_TAGS)),
     *((TAG, TAG), (POS, POS), (LEMMA_POS, TAG), (LEMMA_POS, POS), (TAG, WORD), (POS, LEMMA), (LEMMA, LEMMA)),
     *((TAG, LEFT_TAGS), (TAG, RIGHT_TAGS), (LEFT_TAGS, TAG), (RIGHT_TAGS, TAG), (LEMMA, WORD)),
+    *((TAG, LEFT_WORD), (LEMMA, LEFT_WORD), (TAG, RIGHT_WORD), (TAG, THREE_TAGS), (RIGHT_TAG, TAG)),
+    *((TAG, LEMMA_POS), (LEMMA_POS, LEMMA_POS), (LEMMA, LEFT_TAGS), (LEMMA, RIGHT_TAGS)),
 )
 PAIRS = np.array(_PAIRS)
 """Features of the head and of the word that are paired."""

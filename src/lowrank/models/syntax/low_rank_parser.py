@@ -33,13 +33,14 @@ from lowrank.solvers.arc_tensor import ArcLearner
 from lowrank.solvers.run import Fitted, Sweep, run
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Iterator, Sequence
 
     from lowrank.solvers.run import Result
     from lowrank.text.trees import Tree
 
 Init = Literal["svd", "random"]
-RELATION_BITS = 18
+RELATION_BITS = 19
 """There are at most as many rows of weights of relations as two to the power of it."""
 
 
@@ -103,7 +104,7 @@ class LowRankParser(TensorParses, Fitted):
         *,
         gamma: float = 0.3,
         C: float = 0.01,
-        max_iter: int = 10,
+        max_iter: int = 5,
         labels: bool = True,
         init: Init = "svd",
         decoding: Decoding = "projective",
@@ -174,3 +175,9 @@ class LowRankParser(TensorParses, Fitted):
                     relating.learn(sentences[at].table, trees[at].heads, labels[at])
             kept = learner.mean() if self.averaged else learner.parts
             yield Sweep([*(part.copy() for part in kept), relating.mean()], total / len(sentences))
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the parser: see :func:`~lowrank.models.syntax.parser_storage.save_parser`."""
+        from lowrank.models.syntax.parser_storage import save_parser
+
+        save_parser(self, path, overwrite=overwrite)

@@ -103,13 +103,15 @@ class TensorParses:
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
         """Give sentences with the heads and relations of their best trees; those they had are not looked at.
 
+        Enhanced dependencies, which would be those of another tree, become ``"_"``.
+
         Parameters
         ----------
         trees : iterable of Tree
         """
         for tree in trees:
             found = self._parsed(coded(rows_of(tree), self.features_))
-            yield replace(tree, heads=found.heads, relations=found.relations)
+            yield replace(tree, heads=found.heads, relations=found.relations, enhanced=("_",) * len(tree))
 
     def _parsed(self, table: NDArray[np.int32]) -> Parse:
         heads = self._decode(score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma).scores)

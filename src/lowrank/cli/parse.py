@@ -1,0 +1,134 @@
+"""``lowrank parse``: dependency trees of tagged sentences, by a tensor of low rank."""
+
+import contextlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from lowrank.cli import options as o
+from lowrank.cli import show
+from lowrank.cli.faults import interrupted
+
+app = typer.Typer(no_args_is_help=True, help="Parse tagged sentences into dependency trees.")
+
+Trees = Annotated[Path, typer.Argument(metavar="TREES", help="Sentences in CoNLL-U, `-` for standard input.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `lowrank parse train`.")]
+Rank = Annotated[int, typer.Option(min=1, help="Of the tensor.")]
+Gamma = Annotated[float, typer.Option(min=0, max=1, help="Share of pairs of features; 1 is no tensor.")]
+Cap = Annotated[float, typer.Option("--C", min=0, help="Length of a step at most.")]
+Epochs = Annotated[int, typer.Option(min=1, help="Passes over the sentences.")]
+Heads = Annotated[bool, typer.Option("--heads", help="Learn heads alone, no relations.")]
+Decoding = Annotated[Literal["projective", "any"], typer.Option(help="Whether arcs may cross.")]
+File = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
+]
+Universal = Annotated[
+    bool, typer.Option("--universal", help="Look at relations without subtypes: nsubj:pass is nsubj.")
+]
+Tables = Annotated[bool, typer.Option("--tables", help="Also by relation, and by the length of arcs.")]
+
+
+def train(
+    trees: Trees,
+    *,
+    out: o.Out,
+    rank: Rank = 50,
+    gamma: Gamma = 0.3,
+    cap: Cap = 0.01,
+    epochs: Epochs = 5,
+    heads: Heads = False,
+    decoding: Decoding = "projective",
+    seed: o.Seed = 0,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Learn from the sentences of a treebank: words, lemmas, parts of speech and morphology, if they are there."""
+    from lowrank.files import check_replaceable
+    from lowrank.models.syntax.low_rank_parser import LowRankParser
+    from lowrank.models.syntax.parser_storage import KIND, save_parser
+    from lowrank.text.trees import read_trees
+
+    check_replaceable(out, KIND, overwrite=force)
+    sentences = list(read_trees(trees))
+    options: dict[str, Any] = {"gamma": gamma, "C": cap, "max_iter": epochs, "labels": not heads}
+    model = LowRankParser(rank, decoding=decoding, seed=seed, **options).fit(sentences)
+    if model.interrupted_ and not model.n_iter_:
+        raise interrupted()  # where it starts is no model; what --force would replace stays
+    told: dict[str, Any] = {
+        "sentences": len(sentences),
+        "words": sum(map(len, sentences)),
+        "features": len(model.features_),
+    }
+    told |= {"relations": len(model.relations_), "epochs": model.n_iter_}
+    told |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
+    if not as_json:
+        show.table([*told], [tuple(told.values())])
+    save_parser(model, out, overwrite=force)
+    show.wrote(out, told, as_json=as_json, hint=f"lowrank parse apply {out} TREES")
+    if model.interrupted_:
+        raise interrupted(kept=[f"what was reached, in {out}"])
+
+
+def apply(model: Model, trees: Trees, *, out: File = None) -> None:
+    """Write sentences with the heads and relations of their best trees; those that they have are not looked at.
+
+    Enhanced dependencies are left empty: they would be those of another tree.
+    """
+    from lowrank.files import whole_file
+    from lowrank.models.syntax.parser_storage import load_parser
+    from lowrank.text.trees import read_trees
+
+    found = load_parser(model).annotate(read_trees(trees, heads=False))
+    with contextlib.ExitStack() as stack:
+        file: Any = sys.stdout
+        if out is not None:
+            draft = stack.enter_context(whole_file(out))
+            file = stack.enter_context(draft.open("w", encoding="utf-8"))
+        file.writelines(tree.conllu() for tree in found)
+
+
+def evaluate(
+    model: Model,
+    trees: Trees,
+    *,
+    universal: Universal = False,
+    tables: Tables = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Tell attachment scores on the sentences of a treebank, with intervals, with and without punctuation."""
+    from lowrank.metrics import dependencies as d
+    from lowrank.models.syntax.parser_storage import load_parser
+    from lowrank.text.trees import read_trees
+
+    gold = list(read_trees(trees))
+    found = list(load_parser(model).annotate(gold))
+    counts = [d.match_trees(one, other, subtypes=not universal) for one, other in zip(gold, found, strict=True)]
+    score, figures = d.dependency_score(counts), d.dependency_figures(counts)
+    kinds: dict[str, Any] = {}
+    if tables:
+        kinds = {"relation": d.by_relation(gold, found, subtypes=not universal), "length": d.by_distance(gold, found)}
+    if as_json:
+        rows = {
+            kind: [{**r._asdict(), "precision": r.precision, "recall": r.recall} for r in table]
+            for kind, table in kinds.items()
+        }
+        show.in_json({**score.as_dict(), "figures": [figure.as_dict() for figure in figures], **rows})
+        return
+    show.table(["figure", "value", "interval", "words"], [(f.name, f.value, f.interval(), f.used) for f in figures])
+    show.table(
+        ["sentences", "all heads right", "and relations"], [(score.sentences, score.exact, score.exact_labelled)]
+    )
+    for kind, rows in kinds.items():
+        show.table([kind, "gold", "found", "precision", "recall"], [(*r[:3], r.precision, r.recall) for r in rows])
+
+
+EXAMPLES: dict[Callable[..., None], str] = {
+    train: "lowrank parse train en_ewt-ud-train.conllu --out parser",
+    apply: "lowrank parse apply parser tagged.conllu --out parsed.conllu",
+    evaluate: "lowrank parse evaluate parser en_ewt-ud-dev.conllu --tables",
+}
+for verb, example in EXAMPLES.items():
+    app.command(epilog=f"Example:\n\n{example}")(verb)
