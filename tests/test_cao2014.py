@@ -89,12 +89,12 @@ def test_the_command(tmp_path, monkeypatch):
     assert "T-MIRA - MIRA" in text
     facts = json.loads((out / "report.json").read_text())
     rows = facts["penn"]["rows"]
-    assert len(rows) == 2 * 2 * 7
-    gap = next(one for one in facts["penn"]["differences"] if (one["share"], one["other"]) == (1, "MIRA"))
-    mira = np.mean([row["figure"] for row in rows if (row["name"], row["share"]) == ("MIRA", 1)])
+    assert len(rows) == (2 + 1) * 7
+    gap = next(one for one in facts["penn"]["differences"] if (one["share"], one["other"]) == (0.5, "MIRA"))
+    mira = np.mean([row["figure"] for row in rows if (row["name"], row["share"]) == ("MIRA", 0.5)])
     best = [
         max(
-            (row for row in rows if (row["seed"], row["share"]) == (seed, 1) and "T-MIRA" in row["name"]),
+            (row for row in rows if (row["seed"], row["share"]) == (seed, 0.5) and "T-MIRA" in row["name"]),
             key=lambda row: row["held_out_figure"],
         )["figure"]
         for seed in (0, 1)

@@ -14,7 +14,7 @@ Orders = Annotated[str, typer.Option(metavar="NUMBER,...", help="Of tensors.")]
 Ranks = Annotated[str, typer.Option(metavar="NUMBER,...", help="Of tensors.")]
 Mappings = Annotated[str, typer.Option(metavar="NAME,...", help="Of guided, sequential, random, hashed.")]
 Epochs = Annotated[int, typer.Option(min=1, help="At most; the best on lists held out counts.")]
-Seeds = Annotated[int, typer.Option(min=1, help="Training sets of each share.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Training sets of each share below 1.")]
 K = Annotated[int, typer.Option(min=2, help="Candidates of a sentence.")]
 
 

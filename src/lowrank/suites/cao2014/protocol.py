@@ -49,7 +49,7 @@ class Settings:
     epochs : int
         At most; the best on the lists held out counts.
     seeds : int
-        Training sets of each share.
+        Training sets of each share below 1; of all lists there is one.
     k : int
         Candidates of a sentence.
     seed : int
@@ -136,7 +136,7 @@ def _task(store: Store, task: str, settings: Settings, root: Path | None) -> Fac
     rows = [
         row
         for share in settings.shares
-        for seed in range(settings.seed, settings.seed + settings.seeds)
+        for seed in range(settings.seed, settings.seed + (settings.seeds if share < 1 else 1))
         for row in _portion(store, task, whole, share, seed, settings)
     ]
     drawn = store.keep(
@@ -189,7 +189,7 @@ def _differences(lists: Lists, rows: list[Facts], settings: Settings) -> list[Fa
             **{f"rank {H}": tensor(_like(2, H)) for H in settings.ranks},
             **{name: choices[name] for name in ("MIRA", "MIRA published")},
             "perceptron": choices["perceptron"],
-            "one best": [[0] * len(lists.test.groups)] * settings.seeds,
+            "one best": [[0] * len(lists.test.groups)],
         }
         pairs = [("T-MIRA", name) for name in ("MIRA", "perceptron", "one best")]
         pairs += [
