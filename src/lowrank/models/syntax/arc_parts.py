@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -87,7 +88,8 @@ def rows_of(tree: Tree) -> list[list[str]]:
 def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.int32]:
     """Give the numbers of features; minus one for those that are not known, and where a row is shorter."""
     width = max(map(len, rows))
-    return np.array([[known.get(f, -1) for f in row] + [-1] * (width - len(row)) for row in rows], np.int32)
+    padded = chain.from_iterable([*row, *[""] * (width - len(row))] for row in rows)
+    return np.fromiter(map(known.get, padded, repeat(-1)), np.int32, len(rows) * width).reshape(-1, width)
 
 
 def random_parts(features: int, rank: int, *, bits: int, rng: np.random.Generator) -> ArcParts:
