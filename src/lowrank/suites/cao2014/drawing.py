@@ -45,9 +45,11 @@ def draw(facts: Facts, out: Path) -> None:
 
 
 def _by_share(rows: list[Facts], settings: Facts) -> dict[str, list[list[float]]]:
-    """Give mean, least and largest figure over seeds of each method, by share."""
+    """Give mean, least and largest figure over seeds, by share: of linear methods, and of the largest matrix."""
     found: dict[str, list[list[float]]] = {}
-    for name in dict.fromkeys(row["name"] for row in rows):
+    largest = f"T-MIRA {min(settings['orders'])} {max(settings['ranks'])} "
+    names = [row["name"] for row in rows if "T-MIRA" not in row["name"] or row["name"].startswith(largest)]
+    for name in dict.fromkeys(names):
         for share in settings["shares"]:
             values = [row["figure"] for row in rows if row["name"] == name and row["share"] == share]
             found.setdefault(name, []).append([float(np.mean(values)), min(values), max(values)])
