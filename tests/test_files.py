@@ -55,6 +55,13 @@ def test_whole_file(tmp_path):
         assert content(tmp_path) == {"a.txt": text.encode()}
 
 
+def test_no_file_takes_the_place_of_a_folder(tmp_path):
+    """It is refused before any work is done."""
+    with pytest.raises(InputError, match="is a folder; name a file"):
+        whole_file(tmp_path).__enter__()
+    assert content(tmp_path) == {}
+
+
 @pytest.mark.parametrize("error", FAILURES, ids=repr)
 def test_whole_file_fails(error, tmp_path):
     """If writing fails the old file, or no file, is what is there."""

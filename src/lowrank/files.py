@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside ``path``; on success it takes the name, on failure it vanishes.
 
+    Raises
+    ------
+    InputError
+        If that is a folder, or would lie in none.
+
     Examples
     --------
     >>> import tempfile, pathlib
@@ -31,6 +36,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     'done'
     """
     target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; name a file")
     _need_parent(target)
     handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
     os.close(handle)
