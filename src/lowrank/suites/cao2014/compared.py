@@ -152,8 +152,8 @@ def fraction(counts: Any) -> tuple[Any, Any]:
 
     Examples
     --------
-    >>> fraction(np.array([3, 4, 5, 9, 10])), fraction(np.array([7, 9]))
-    ((np.int64(6), np.int64(9)), (np.int64(7), np.int64(9)))
+    >>> [int(part) for counts in ([3, 4, 5, 9, 10], [7, 9]) for part in fraction(counts)]
+    [6, 9, 7, 9]
     """
     c = np.asarray(counts)
     return (2 * c[..., 0], c[..., 1] + c[..., 2]) if c.shape[-1] > 2 else (c[..., 0], c[..., 1])
