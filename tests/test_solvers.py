@@ -228,7 +228,8 @@ def test_ends_where_nothing_improves(penalty):
     assert optimality(objective, result.factors) < 1e-4 * optimality(objective, start)
     again = run(quasi_newton(objective, result.factors), max_iter=20)
     assert again.factors[0] == pytest.approx(result.factors[0], abs=1e-4)
-    assert again.history[-1] == pytest.approx(result.history[-1], rel=1e-9)
+    # fresh curvature finds what is left within rounding, which differs from processor to processor
+    assert again.history[-1] == pytest.approx(result.history[-1], rel=1e-7)
 
 
 def test_optimum_is_a_fixed_point():
