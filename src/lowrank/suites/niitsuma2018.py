@@ -24,13 +24,13 @@ import numpy as np
 from lowrank import datasets
 from lowrank.embedding import Embedding
 from lowrank.errors import InputError, check_int
-from lowrank.files import whole_file, whole_folder
+from lowrank.files import whole_folder
 from lowrank.metrics.similarity import similarity
 from lowrank.models.tables.vectors import CorrespondenceVectors
 from lowrank.models.words.neural import Word2Vec
 from lowrank.models.words.pairwise import PPMISVD
 from lowrank.suites.numbers import share
-from lowrank.suites.store import Store, described, digest, stamp, write_json
+from lowrank.suites.store import Store, digest, stamp, write_report
 from lowrank.text.contexts import contexts
 from lowrank.text.corpus import Corpus
 from lowrank.text.counts import count
@@ -194,11 +194,7 @@ def run(
             weight = getattr(model, row.kernel) if row.kernel else None
             lines.append({**_line(name, side, facts, sets, row.published.get(side)), "weight": weight})
     sizes = {"tokens": len(corpus), "words": len(words), "digest": corpus.digest}
-    facts = described({"corpus": sizes, "settings": vars(settings), "rows": lines})
-    write_json(out / "report.json", facts)
-    with whole_file(out / "report.md") as draft:
-        draft.write_text(_report(facts), encoding="utf-8")
-    return dict(facts)
+    return write_report(out, {"corpus": sizes, "settings": vars(settings), "rows": lines}, _report)
 
 
 def _corpus(source: str, store: Store, settings: Settings) -> Corpus:

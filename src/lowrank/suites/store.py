@@ -140,6 +140,23 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
         draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+def write_report(out: Path, facts: Mapping[str, Any], report: Callable[[Facts], str]) -> Facts:
+    """Write what a run found into its folder, as ``report.json`` and, in words, ``report.md``; give what was written.
+
+    Parameters
+    ----------
+    out : Path
+    facts : mapping
+    report : callable
+        Makes Markdown of the facts, in JSON's types.
+    """
+    told: Facts = described(dict(facts))
+    write_json(out / "report.json", told)
+    with whole_file(out / "report.md") as draft:
+        draft.write_text(report(told), encoding="utf-8")
+    return told
+
+
 def described(value: Any) -> Any:
     """Make JSON's types of settings, without anything that changes from run to run, such as an address.
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from lowrank import datasets
 from lowrank.errors import InputError, check_int
-from lowrank.files import whole_file
 from lowrank.suites.bouchard2015 import databases, demonstrations, labels, ratings, topics
 from lowrank.suites.bouchard2015.report import draw, report
-from lowrank.suites.store import Store, described, write_json
+from lowrank.suites.store import Store, write_report
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,12 +105,9 @@ def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None
         "medical": _labels,
     }
     found = {part: makers[part](store, part, settings, root) for part in PARTS if part in settings.parts}
-    facts = described({"settings": asdict(settings), **found})
-    write_json(out / "report.json", facts)
-    with whole_file(out / "report.md") as draft:
-        draft.write_text(report(facts), encoding="utf-8")
+    facts = write_report(out, {"settings": asdict(settings), **found}, report)
     draw(facts, out)
-    return dict(facts)
+    return facts
 
 
 def _demonstrations(store: Store, part: str, settings: Settings, root: Path | None) -> Facts:  # noqa: ARG001

@@ -12,7 +12,6 @@ from functools import partial
 from typing import TYPE_CHECKING, get_args
 
 from lowrank.errors import InputError, check_int
-from lowrank.files import whole_file
 from lowrank.metrics.figures import difference
 from lowrank.models.predictors.mapping import Mapping
 from lowrank.suites.cao2014 import lists as making
@@ -20,7 +19,7 @@ from lowrank.suites.cao2014.compared import Method, baselines, figure, measured,
 from lowrank.suites.cao2014.drawing import draw
 from lowrank.suites.cao2014.report import report
 from lowrank.suites.cao2014.tasks import TASKS
-from lowrank.suites.store import Store, described, write_json
+from lowrank.suites.store import Store, write_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,12 +110,9 @@ def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None
     """
     store = Store(out, steps=steps, force=force)
     found = {task: _task(store, task, settings, root) for task in settings.tasks}
-    facts = described({"settings": asdict(settings), **found})
-    write_json(out / "report.json", facts)
-    with whole_file(out / "report.md") as draft:
-        draft.write_text(report(facts), encoding="utf-8")
+    facts = write_report(out, {"settings": asdict(settings), **found}, report)
     draw(facts, out)
-    return dict(facts)
+    return facts
 
 
 def _task(store: Store, task: str, settings: Settings, root: Path | None) -> Facts:

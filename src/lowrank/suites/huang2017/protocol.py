@@ -19,14 +19,13 @@ import numpy as np
 
 from lowrank import datasets
 from lowrank.errors import InputError, check_int
-from lowrank.files import whole_file
 from lowrank.models.sentences.base import EmptySentencesWarning
 from lowrank.suites.huang2017 import labelled, paired, synthetic
 from lowrank.suites.huang2017.choosing import CLASSES, SCORES
 from lowrank.suites.huang2017.encoders import Grid
 from lowrank.suites.huang2017.report import draw, report
 from lowrank.suites.huang2017.tables import figures
-from lowrank.suites.store import Store, described, digest, write_json
+from lowrank.suites.store import Store, digest, write_report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -124,12 +123,11 @@ def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None
         # the report says that sentences without a known word are zero
         warnings.simplefilter("ignore", EmptySentencesWarning)
         found = _found(Store(out, steps=steps, force=force), settings, root)
-    facts = described({"settings": asdict(settings), **{key: figures(key, part) for key, part in found.items()}})
-    write_json(out / "report.json", facts)
-    with whole_file(out / "report.md") as draft:
-        draft.write_text(report(facts), encoding="utf-8")
+    facts = write_report(
+        out, {"settings": asdict(settings), **{key: figures(key, part) for key, part in found.items()}}, report
+    )
     draw(facts, out)
-    return dict(facts)
+    return facts
 
 
 def _found(store: Store, settings: Settings, root: Path | None) -> Facts:

@@ -7,10 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lowrank.errors import InputError, check_int
-from lowrank.files import whole_file
 from lowrank.suites.predictors import labels, machines, schools
 from lowrank.suites.predictors.report import report
-from lowrank.suites.store import Store, described, write_json
+from lowrank.suites.store import Store, write_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,11 +80,7 @@ def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None
     store = Store(out, steps=steps, force=force)
     makers: dict[str, Callable[..., Any]] = {"machines": _machines, "labels": _labels, "schools": _schools}
     found = {part: makers[part](store, settings, root) for part in PARTS if part in settings.parts}
-    facts = described({"settings": asdict(settings), **found})
-    write_json(out / "report.json", facts)
-    with whole_file(out / "report.md") as draft:
-        draft.write_text(report(facts), encoding="utf-8")
-    return dict(facts)
+    return write_report(out, {"settings": asdict(settings), **found}, report)
 
 
 def _machines(store: Store, settings: Settings, root: Path | None) -> list[Facts]:

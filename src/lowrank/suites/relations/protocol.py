@@ -13,11 +13,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lowrank.errors import InputError, check_int
-from lowrank.files import whole_file
 from lowrank.models.relations.asking import FORMS
 from lowrank.suites.relations import knowledge, logic, typed, universal
 from lowrank.suites.relations.report import report
-from lowrank.suites.store import Store, described, write_json
+from lowrank.suites.store import Store, write_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,11 +117,9 @@ def run(
         "attachment": partial(_attachment, text=text),
     }
     found = {part: makers[part](store, part, settings, root) for part in PARTS if part in settings.parts}
-    facts = described({"settings": asdict(settings), **{part: one for part, one in found.items() if one}})
-    write_json(out / "report.json", facts)
-    with whole_file(out / "report.md") as draft:
-        draft.write_text(report(facts), encoding="utf-8")
-    return dict(facts)
+    return write_report(
+        out, {"settings": asdict(settings), **{part: one for part, one in found.items() if one}}, report
+    )
 
 
 def _small(store: Store, part: str, settings: Settings, root: Path | None) -> Facts:
