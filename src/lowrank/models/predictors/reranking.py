@@ -48,6 +48,8 @@ class Reranker(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     shuffle: bool
     seed: int | None
     watch: Callable[[Result], None] | None
+    _learner: Callable[[Iterable[Groups], int, np.random.Generator], Learner]
+    """Check options; give what learns from blocks of so many features. A method of each model."""
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, validation: Any = None) -> Self:
         """Learn from lists, or to classify.
@@ -141,10 +143,6 @@ class Reranker(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         from lowrank.models.predictors.reranker_storage import save_reranker
 
         save_reranker(self, path, overwrite=overwrite)
-
-    def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Learner:
-        """Check options; give what learns."""
-        raise NotImplementedError
 
     def _keep_parts(self, learner: Any, parts: Factors) -> None:
         """Keep what weights are made of."""
