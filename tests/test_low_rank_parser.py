@@ -412,6 +412,26 @@ def test_the_tensor_helps_where_sentences_are_few(realdata):
     assert 0.65 < scores[0.3].las < scores[0.3].uas < 0.9
 
 
+def test_what_fails_leaves_the_parser_as_it_was():
+    """A refit that is refused or interrupted changes nothing; trees may come from a generator; words are no string."""
+    train, new = made(30, 0), made(5, 1)
+    parser = LowRankParser(3, max_iter=2, bits=10, C=0.1).fit(iter(train))
+    before = [(tree.heads.tolist(), tree.relations) for tree in parser.annotate(new)]
+
+    def interrupt(_):
+        raise RuntimeError("no further")
+
+    parser.watch = interrupt
+    words = dataclasses.replace(train[0], forms=tuple(word.upper() for word in train[0].forms))
+    with pytest.raises(RuntimeError, match="no further"):
+        parser.fit([words])
+    with pytest.raises(InputError, match="at least one sentence"):
+        parser.fit([])
+    assert [(tree.heads.tolist(), tree.relations) for tree in parser.annotate(new)] == before
+    with pytest.raises(InputError, match="lists of strings"):
+        parser.parse("ab", "NN")
+
+
 def test_the_command_line(tmp_path):
     """Train, parse what has no heads yet, and evaluate; the parses are those of the library."""
     from typer.testing import CliRunner
@@ -442,3 +462,8 @@ def test_the_command_line(tmp_path):
     assert found["uas"] == found["las"] == 1
     assert {row["name"] for row in found["relation"]} >= {"det", "subj", "root"}
     assert "UAS" in call("evaluate", tmp_path / "model", gold)
+    gold.write_text("")
+    refused = CliRunner().invoke(app, ["parse", "train", str(gold), "--out", str(tmp_path / "other")])
+    assert refused.exit_code == 1
+    assert f"{gold} has no sentences" in "".join(refused.stderr.splitlines())
+    assert not (tmp_path / "other").exists()

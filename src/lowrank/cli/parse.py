@@ -11,6 +11,7 @@ import typer
 from lowrank.cli import options as o
 from lowrank.cli import show
 from lowrank.cli.faults import interrupted
+from lowrank.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Parse tagged sentences into dependency trees.")
 
@@ -52,7 +53,8 @@ def train(
     from lowrank.text.trees import read_trees
 
     check_replaceable(out, KIND, overwrite=force)
-    sentences = list(read_trees(trees))
+    if not (sentences := list(read_trees(trees))):
+        raise InputError(f"{trees} has no sentences")
     options: dict[str, Any] = {"gamma": gamma, "C": cap, "max_iter": epochs, "labels": not heads}
     model = LowRankParser(rank, decoding=decoding, seed=seed, **options).fit(sentences)
     if model.interrupted_ and not model.n_iter_:

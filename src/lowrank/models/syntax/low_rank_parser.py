@@ -34,7 +34,7 @@ from lowrank.solvers.run import Fitted, Sweep, run
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from lowrank.solvers.run import Result
     from lowrank.text.trees import Tree
@@ -127,12 +127,12 @@ class LowRankParser(TensorParses, Fitted):
         self.seed = seed
         self.watch = watch
 
-    def fit(self, trees: Sequence[Tree]) -> LowRankParser:
+    def fit(self, trees: Iterable[Tree]) -> LowRankParser:
         """Learn from sentences.
 
         Parameters
         ----------
-        trees : sequence of Tree
+        trees : iterable of Tree
 
         Raises
         ------
@@ -147,21 +147,23 @@ class LowRankParser(TensorParses, Fitted):
         check_int("least", self.least, low=1)
         check_choice("init", self.init, get_args(Init))
         check_choice("decoding", self.decoding, get_args(Decoding))
-        check_trees(trees)
-        self.features_ = known_features(trees, least=self.least)
-        self.relations_ = sorted({name for tree in trees for name in tree.relations}) if self.labels else []
-        *parts, self.relation_weights_ = self._keep(run(self._epochs(trees), max_iter=self.max_iter, watch=self.watch))
-        self.parts_ = ArcParts(*parts)
+        held = list(trees)
+        check_trees(held)
+        known = known_features(held, least=self.least)
+        relations = sorted({name for tree in held for name in tree.relations}) if self.labels else []
+        result = run(self._epochs(held, known, relations), max_iter=self.max_iter, watch=self.watch)
+        *parts, self.relation_weights_ = self._keep(result)
+        self.features_, self.relations_, self.parts_ = known, relations, ArcParts(*parts)
         return self
 
-    def _epochs(self, trees: Sequence[Tree]) -> Iterator[Sweep]:
+    def _epochs(self, trees: list[Tree], known: dict[str, int], relations: list[str]) -> Iterator[Sweep]:
         """Yield the parts after each pass, and the mean loss in it."""
         rng = np.random.default_rng(self.seed)
-        number = {name: at for at, name in enumerate(self.relations_)}
-        sentences = [Sentence(coded(rows_of(tree), self.features_), tree.heads) for tree in trees]
+        number = {name: at for at, name in enumerate(relations)}
+        sentences = [Sentence(coded(rows_of(tree), known), tree.heads) for tree in trees]
         labels = [np.array([number[name] for name in tree.relations]) for tree in trees] if number else []
         rank = self.rank if self.gamma < 1 else 1
-        parts = random_parts(len(self.features_), rank, bits=self.bits, rng=rng)
+        parts = random_parts(len(known), rank, bits=self.bits, rng=rng)
         if self.init == "svd" and self.gamma < 1:
             parts = surrogate_parts(sentences, parts, C=self.C, decode=self._decode, rng=rng)
         learner = ArcLearner(parts, PAIRS, gamma=self.gamma, C=self.C, decode=self._decode)
@@ -173,8 +175,8 @@ class LowRankParser(TensorParses, Fitted):
                 total += learner.learn(*sentences[at])[1]
                 if labels:
                     relating.learn(sentences[at].table, trees[at].heads, labels[at])
-            kept = learner.mean() if self.averaged else learner.parts
-            yield Sweep([*(part.copy() for part in kept), relating.mean()], total / len(sentences))
+            kept = learner.mean() if self.averaged else [part.copy() for part in learner.parts]
+            yield Sweep([*kept, relating.mean()], total / len(sentences))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the parser: see :func:`~lowrank.models.syntax.parser_storage.save_parser`."""

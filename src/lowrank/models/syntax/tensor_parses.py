@@ -121,6 +121,8 @@ class TensorParses:
 
     def _table(self, forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> NDArray[np.int32]:
         """Give the numbers of features of a sentence."""
+        if isinstance(forms, str) or isinstance(tags, str):
+            raise InputError("give words and tags as lists of strings, not as one string")
         lengths = {len(column) for column in (forms, tags, *columns.values()) if column is not None}
         if lengths != {len(forms)} or not forms:
             raise InputError(f"a sentence needs words, and as many of all else; got {sorted(lengths)}")
