@@ -13,7 +13,7 @@ from lowrank import InputError
 from lowrank.cli import app
 from lowrank.datasets.multilabel import Labelling
 from lowrank.datasets.school import FEATURES, PUPILS, SCHOOLS, School, school
-from lowrank.suites.predictors import labels, protocol, schools
+from lowrank.suites.predictors import labels, schools
 
 
 def texts(seed=0):
@@ -122,4 +122,3 @@ def test_the_command(tmp_path, monkeypatch):
     wrong = CliRunner().invoke(app, [*arguments[:4], "--parts", "label"])
     assert wrong.exit_code == 1
     assert "parts are machines, labels, schools; got label" in " ".join(wrong.stderr.split())
-    assert protocol.Settings().parts == protocol.PARTS
