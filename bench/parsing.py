@@ -2,9 +2,9 @@
 
 ``python bench/parsing.py spacy --sentences 1000 --tags`` trains spaCy's transition parser on its own convolutional
 embedding, without pretrained vectors, until the development part has not gained for five passes or ``--minutes`` are
-over; with ``--tags`` the treebank's tags, lemmas and morphology are embedded too, as ours are given them. ``python
-bench/parsing.py lowrank`` does the same with ours. Both print seconds of processor time, and attachment scores by the same metric. Needs
-LOWRANK_DATA; spaCy 3.8.
+over; with ``--tags`` the treebank's tags, lemmas and morphology are embedded too, as ours are given them.
+``python bench/parsing.py lowrank`` does the same with ours. Both print seconds of processor time, and attachment scores
+by the same metric. Needs LOWRANK_DATA; spaCy 3.8.
 """
 
 from __future__ import annotations
