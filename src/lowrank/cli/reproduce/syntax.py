@@ -1,0 +1,42 @@
+"""``lowrank reproduce syntax``: parsers, taggers and roles of low rank, on free treebanks."""
+
+from typing import Annotated
+
+import typer
+
+from lowrank.cli import faults, show, suite
+from lowrank.cli import options as o
+from lowrank.cli.reproduce.bailey2017 import Force
+
+Parts = Annotated[str, typer.Option(metavar="NAME,...", help="Of parsing.", show_default="all")]
+Sizes = Annotated[str, typer.Option(metavar="N,...", help="Sentences to learn from.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Draws of sentences, each learned from anew.")]
+
+
+def syntax(
+    *,
+    out: o.Out,
+    parts: Parts = "",
+    sizes: Sizes = "250,1000,4000,12544",
+    seeds: Seeds = 2,
+    data: suite.Data = None,
+    force: Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Parse with and without a tensor of low rank, from few sentences to all of a treebank.
+
+    Finished stages stay in DIR, and the same command goes on from there.
+    """
+    from lowrank.files import made_folder
+    from lowrank.suites.syntax import protocol
+
+    settings = protocol.Settings(
+        parts=o.names(parts) or protocol.PARTS, sizes=o.numbers("--sizes", sizes, int), seeds=seeds
+    )
+    steps = show.Steps(silent=as_json)
+    with faults.keeping(faults.stages_in(out)), made_folder(out):
+        report = protocol.run(out, settings=settings, steps=steps, root=data, force=force)
+    if as_json:
+        show.in_json(report)
+    else:
+        typer.echo(f"wrote {out / 'report.md'}, {out / 'report.json'}")
