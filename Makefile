@@ -21,7 +21,7 @@ demo: $(VENV)/.installed-demo
 	$(BIN)/lowrank demo --out demo
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
