@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lowrank import InputError
-from lowrank.text.trees import read_tagged_trees, read_trees
+from lowrank.text.trees import InvalidTreesWarning, read_tagged_trees, read_trees
 
 SENTENCE = """\
 # text = Don't go
@@ -81,6 +81,8 @@ def test_trees_and_only_trees_are_taken(tmp_path_factory, heads):
         (words([0, 1]).replace("2\tw2", "-2\tw2"), "line 2 should be word 2; it says '-2'"),
         (words([0, 1]).replace("2\tw2", "2.\tw2"), "line 2 should be word 2; it says '2.'"),
         (words(["_"]), "got '_'"),
+        (words([0]).rstrip("\n") + "\n# late\n" + words([0, 1]).split("\n")[1], "line 2 is a comment; comments come"),
+        (words([0, 1]) + "# last", "line 3 is a comment; comments come"),
         (words([0, -1]), "got '-1'"),
         (words([0, 3, 2]), "word 2 is below itself"),
     ],
@@ -89,6 +91,63 @@ def test_faults_are_told_with_their_line(tmp_path, text, message):
     """A malformed file is refused with the line and the fault."""
     with pytest.raises(InputError, match=message):
         list(read_trees(written(tmp_path, text)))
+
+
+OLDER = """\
+1\tHij\thij\tPron\tPron\tper|3|ev\t2\tsu\t2\tsu
+2\tslaapt\tslaap\tV\tV\tintrans|ott\t0\tROOT\t0\tROOT
+3\t#\t#\tPunc\tPunc\tpunt\t0\tpunct\t2\tpunct
+
+"""
+
+
+def test_the_older_format(tmp_path):
+    """CoNLL-X is read and written as it stands, several roots too; PHEAD and PDEPREL go with their tree."""
+    [tree] = read_trees(written(tmp_path, OLDER))
+    assert (tree.upos, tree.xpos, tree.features[0]) == (("Pron", "V", "Punc"), ("Pron", "V", "Punc"), "per|3|ev")
+    assert (tree.heads.tolist(), tree.enhanced, tree.misc) == ([2, 0, 0], ("2", "0", "2"), ("su", "ROOT", "punct"))
+    assert tree.conllu() == OLDER
+    other = tree.with_heads(np.array([2, 0, 2], np.int32), ["su", "ROOT", "punct"])
+    assert other.conllu().split("\n")[2] == "3\t#\t#\tPunc\tPunc\tpunt\t2\tpunct\t_\t_"
+    blind = "".join("\t".join([*row.split("\t")[:6], *"____"]) + "\n" for row in OLDER.split("\n")[:-2]) + "\n"
+    [bare] = read_trees(written(tmp_path, blind), heads=False)
+    assert bare.with_heads(tree.heads, tree.relations).relations == tree.relations
+    with pytest.raises(InputError, match="sentence from line 1: a head must be a number from 0 to 3; got '_'"):
+        list(read_trees(written(tmp_path, blind)))
+
+
+def test_another_tree(tmp_path):
+    """Enhanced dependencies and empty nodes belong to the old tree; other columns, comments and multiwords stay."""
+    [tree] = read_trees(written(tmp_path, SENTENCE))
+    changed = tree.with_heads(np.array([0, 1, 1], np.int32), ["root", "advmod", "x"])
+    want = SENTENCE.replace("\t3\taux\t3:aux", "\t0\troot\t_").replace("\t3\tadvmod\t3:advmod", "\t1\tadvmod\t_")
+    want = want.replace("\t0\troot\t0:root\tSpace", "\t1\tx\t_\tSpace")
+    assert changed.conllu() == "".join(line for line in want.splitlines(keepends=True) if not line.startswith("3.1"))
+    assert tree.conllu() == SENTENCE
+
+
+@pytest.mark.parametrize("head", ["\ufeff", "\n \n", "# alone\n\n", ""])
+@pytest.mark.parametrize("ends", ["\r\n", "\n"])
+@pytest.mark.parametrize("last", ["", "\n", "\n\n", "\n\n\n"])
+def test_what_is_not_kept(tmp_path, head, ends, last):
+    """Ends of lines, marks, empty lines and comments alone come out as the format wants them."""
+    text = (head + SENTENCE + SENTENCE.rstrip("\n") + last).replace("\n", ends)
+    path = tmp_path / "trees.conllu"
+    path.write_bytes(text.encode())
+    assert "".join(tree.conllu() for tree in read_trees(path)) == SENTENCE + SENTENCE
+
+
+def test_sentences_that_are_no_tree_may_be_left_out(tmp_path):
+    """They are counted, the first is named; what is no sentence at all is refused as ever."""
+    path = written(tmp_path, "\n".join([words([0, 1]), words([2, 1]), words([0]), words(["_"]), words([0, 0])]))
+    with pytest.warns(InvalidTreesWarning, match="left out: 2; first, .*sentence from line 4: word 1 is below itself"):
+        trees = list(read_trees(path, invalid="skip"))
+    assert [tree.heads.tolist() for tree in trees] == [[0, 1], [0], [0, 0]]
+    assert [len(tree) for tree in read_trees(path, heads=False)] == [2, 2, 1, 1, 2]
+    with pytest.raises(InputError, match="invalid must be one of"):
+        next(read_trees(path, invalid="drop"))
+    with pytest.raises(InputError, match="10 columns"):
+        list(read_trees(written(tmp_path, words([1]) + "\n1\tw\n"), invalid="skip"))
 
 
 def test_tagged_trees(tmp_path):

@@ -1,17 +1,23 @@
-"""Sentences with their dependency trees: CoNLL-U files, read and written without loss."""
+"""Sentences with their dependency trees: files in CoNLL-U and in the older CoNLL-X, read and written without loss.
+
+What is written is what was read, byte by byte, if the file is as both formats want it: lines end in a line feed, and
+one empty line follows each sentence. Other ends of lines, a byte order mark, more empty lines or none at the end, and
+comments with no words below them are read, and not written again.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING
+import warnings
+from dataclasses import dataclass, replace
+from itertools import chain, takewhile
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from lowrank.errors import InputError
-from lowrank.text.streams import blocks, lines, open_bytes
+from lowrank.errors import InputError, check_choice
+from lowrank.text.streams import blocks, lines, name_of, open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,8 +26,20 @@ if TYPE_CHECKING:
 
     Path = str | os.PathLike[str]
 
+Invalid = Literal["raise", "skip"]
 COLUMNS = 10
-"""Of CoNLL-U: number, form, lemma, upos, xpos, features, head, relation, enhanced, misc."""
+"""Of CoNLL-U: number, form, lemma, upos, xpos, features, head, relation, enhanced, misc.
+
+CoNLL-X has a coarse and a fine part of speech in the places of upos and xpos, and ends in PHEAD and PDEPREL.
+"""
+
+
+class InvalidTreesWarning(UserWarning):
+    """Sentences were left out, since their heads are no tree."""
+
+
+class NoTreeError(InputError):
+    """The heads of a sentence are no tree."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +58,7 @@ class Tree:
     relations : tuple of str
         How each word depends on its head: ``"nsubj:pass"``.
     enhanced, misc : tuple of str
+        In CoNLL-X, PHEAD and PDEPREL.
     comments : tuple of str
         Lines before the sentence, which begin with ``#``.
     skipped : tuple of (int, str)
@@ -68,6 +87,27 @@ class Tree:
             below[head - 1].append(word)
         return below
 
+    def with_heads(self, heads: NDArray[np.int32], relations: Sequence[str]) -> Tree:
+        """Give the sentence with another tree, without what belongs to the one that it had.
+
+        That is: enhanced dependencies, and the empty nodes that only these reach; in CoNLL-X, PHEAD and PDEPREL.
+
+        Parameters
+        ----------
+        heads : ndarray of int32 of shape (n,)
+        relations : sequence of str
+        """
+        none = ("_",) * len(self)
+        projective = any(map(str.isdecimal, self.enhanced))  # PHEAD is a number, enhanced dependencies are never
+        return replace(
+            self,
+            heads=heads,
+            relations=tuple(relations),
+            enhanced=none,
+            misc=none if projective else self.misc,
+            skipped=tuple(line for line in self.skipped if "." not in line[1].partition("\t")[0]),
+        )
+
     def conllu(self) -> str:
         """Give the lines of the sentence as they stood, and the empty one after it."""
         heads = map(str, self.heads.tolist())
@@ -79,8 +119,10 @@ class Tree:
         return "\n".join([*self.comments, *words, "", ""])
 
 
-def read_trees(path: Path, *, heads: bool = True) -> Iterator[Tree]:
+def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:
     r"""Read the sentences of a CoNLL-U file, or one in the older CoNLL-X format.
+
+    Several words of a sentence may be roots.
 
     Parameters
     ----------
@@ -88,6 +130,9 @@ def read_trees(path: Path, *, heads: bool = True) -> Iterator[Tree]:
         In UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
     heads : bool
         Whether to read heads. If not, the column is not looked at, and may be empty: all heads are 0.
+    invalid : {"raise", "skip"}
+        What becomes of a sentence whose heads are no tree, since there is a cycle, a number beyond the sentence, or
+        none. One that is left out is counted in an :class:`InvalidTreesWarning`.
 
     Raises
     ------
@@ -96,7 +141,8 @@ def read_trees(path: Path, *, heads: bool = True) -> Iterator[Tree]:
 
     References
     ----------
-    Universal Dependencies, CoNLL-U format, https://universaldependencies.org/format.html
+    Universal Dependencies, CoNLL-U format, https://universaldependencies.org/format.html. Buchholz, Marsi (2006),
+    CoNLL-X shared task on multilingual dependency parsing
 
     Examples
     --------
@@ -108,27 +154,61 @@ def read_trees(path: Path, *, heads: bool = True) -> Iterator[Tree]:
     >>> tree.lemmas, tree.heads.tolist(), tree.relations
     (('dog', 'bark'), [2, 0], ('nsubj', 'root'))
     """
-    for start, sentence in _sentences(path):
-        comments = [line for line in sentence if line.startswith("#")]
-        words: list[list[str]] = []
-        skipped = []
-        for at, line in enumerate(sentence[len(comments) :], start + len(comments)):
-            fields = line.split("\t")
-            if len(fields) != COLUMNS:
-                raise InputError(f"{path}, line {at} must have {COLUMNS} columns between tabs; got {len(fields)}")
-            if fields[0] == str(len(words) + 1):
-                words.append(fields)
-            elif re.fullmatch(r"[0-9]+[-.][0-9]+", fields[0]):
-                skipped.append((len(words), line))
-            else:
-                raise InputError(f"{path}, line {at} should be word {len(words) + 1}; it says {fields[0]!r}")
-        if words:
-            _, forms, lemmas, upos, xpos, features, above, *rest = map(tuple, zip(*words, strict=True))
-            tops = _heads(above if heads else ("0",) * len(words), f"{path}, sentence from line {start}")
-            relations, enhanced, misc = rest
-            yield Tree(
-                forms, lemmas, upos, xpos, features, tops, relations, enhanced, misc, tuple(comments), tuple(skipped)
-            )
+    check_choice("invalid", invalid, get_args(Invalid))
+    name, faults = name_of(os.fspath(path)), []
+    for start, sentence in numbered_sentences(path):
+        try:
+            tree = tree_of(sentence, start, name, heads=heads)
+        except NoTreeError as fault:
+            if invalid == "raise":
+                raise
+            faults.append(str(fault))
+            continue
+        if tree is not None:
+            yield tree
+    if faults:
+        warnings.warn(f"sentences left out: {len(faults)}; first, {faults[0]}", InvalidTreesWarning, stacklevel=2)
+
+
+def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = True) -> Tree | None:
+    """Read the lines of one sentence; comments alone are none.
+
+    Parameters
+    ----------
+    sentence : sequence of str
+    start : int
+        Number of the first line.
+    path : path
+        What messages name.
+    heads : bool
+        As in :func:`read_trees`.
+
+    Raises
+    ------
+    InputError
+        As in :func:`read_trees`.
+    """
+    comments = list(takewhile(lambda line: line.startswith("#"), sentence))
+    words: list[list[str]] = []
+    skipped = []
+    for at, line in enumerate(sentence[len(comments) :], start + len(comments)):
+        fields = line.split("\t")
+        if line.startswith("#"):
+            raise InputError(f"{path}, line {at} is a comment; comments come before the words of a sentence")
+        if len(fields) != COLUMNS:
+            raise InputError(f"{path}, line {at} must have {COLUMNS} columns between tabs; got {len(fields)}")
+        if fields[0] == str(len(words) + 1):
+            words.append(fields)
+        elif re.fullmatch(r"[0-9]+[-.][0-9]+", fields[0]):
+            skipped.append((len(words), line))
+        else:
+            raise InputError(f"{path}, line {at} should be word {len(words) + 1}; it says {fields[0]!r}")
+    if not words:
+        return None
+    _, forms, lemmas, upos, xpos, features, above, *rest = map(tuple, zip(*words, strict=True))
+    tops = _heads(above if heads else ("0",) * len(words), f"{path}, sentence from line {start}")
+    relations, enhanced, misc = rest
+    return Tree(forms, lemmas, upos, xpos, features, tops, relations, enhanced, misc, tuple(comments), tuple(skipped))
 
 
 def read_tagged_trees(path: Path) -> Iterator[Tree]:
@@ -144,7 +224,7 @@ def read_tagged_trees(path: Path) -> Iterator[Tree]:
     InputError
         As in :func:`read_trees`.
     """
-    for start, sentence in _sentences(path):
+    for start, sentence in numbered_sentences(path):
         rows = [line.split("\t") for line in sentence]
         for at, row in enumerate(rows, start):
             if len(row) != len(rows[0]) or len(row) not in {3, 4}:
@@ -155,7 +235,7 @@ def read_tagged_trees(path: Path) -> Iterator[Tree]:
         yield Tree(forms, none, none, tags, none, heads, rest[0] if rest else none, none, none)
 
 
-def _sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
+def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Give the lines of each sentence, and the number of the first of them."""
     name = os.fspath(path)
     held: list[str] = []
@@ -174,11 +254,11 @@ def _heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
     n = len(above)
     odd = next((h for h in above if not (h.isdecimal() and int(h) <= n)), None)
     if odd is not None:
-        raise InputError(f"{where}: a head must be a number from 0 to {n}; got {odd!r}")
+        raise NoTreeError(f"{where}: a head must be a number from 0 to {n}; got {odd!r}")
     heads = np.array([int(h) for h in above], np.int32)
     reached = np.concatenate([np.zeros(1, np.int32), heads])
     for _ in range(n.bit_length()):  # each time twice as far up
         reached = reached[reached]
     if reached.any():
-        raise InputError(f"{where}: word {int(np.flatnonzero(reached)[0])} is below itself; heads must form a tree")
+        raise NoTreeError(f"{where}: word {int(np.flatnonzero(reached)[0])} is below itself; heads must form a tree")
     return heads

@@ -1,0 +1,110 @@
+"""Which words are predicates, and in which sense: a logistic regression on words, and the sense seen most often."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lowrank.errors import InputError
+from lowrank.models.syntax.arc_parts import coded
+from lowrank.text.role_features import word_features
+from lowrank.text.token_features import BIAS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from lowrank.text.propositions import Sentence
+    from lowrank.text.trees import Tree
+
+
+class PredicateFinder:
+    """Tells predicates from other words.
+
+    Parameters
+    ----------
+    C : float
+        Of the regression: the larger, the less its weights are held back.
+
+    Attributes
+    ----------
+    features_ : dict of str to int
+    weights_ : ndarray of shape (features,)
+        A word is a predicate if those of its features sum to more than 0.
+    senses_ : dict of str to str
+        The sense seen most often of each lemma and part of speech; of others it is the lemma with ``.01``.
+    """
+
+    features_: dict[str, int]
+    weights_: NDArray[np.float32]
+    senses_: dict[str, str]
+
+    def __init__(self, C: float = 1.0) -> None:
+        self.C = C
+
+    def fit(self, sentences: Sequence[Sentence]) -> PredicateFinder:
+        """Learn from sentences that say which words are predicates; others are left out.
+
+        Parameters
+        ----------
+        sentences : sequence of Sentence
+
+        Raises
+        ------
+        InputError
+            If no word, or each, is a predicate.
+        """
+        from scipy.sparse import csr_array
+        from sklearn.linear_model import LogisticRegression
+
+        told = [one for one in sentences if one.told]
+        rows = [row for one in told for row in word_features(one.tree)]
+        places = [{one.place for one in sentence.propositions} for sentence in told]
+        wanted = np.array(
+            [at in known for one, known in zip(told, places, strict=True) for at in range(1, len(one) + 1)]
+        )
+        if not wanted.any() or wanted.all():
+            raise InputError("to find predicates, some words must be predicates and others not")
+        counts = Counter(feature for row in rows for feature in row if feature)
+        names = (name for name, count in counts.items() if count > 1)
+        self.features_ = {name: at for at, name in enumerate(names)}
+        table = coded(rows, self.features_)
+        line, column = np.nonzero(table >= 0)
+        ones = np.ones(len(line), np.float32)
+        X = csr_array((ones, (line, table[line, column])), shape=(len(rows), len(self.features_)))
+        # The bias is a feature of each word and the intercept goes into it.
+        fitted = LogisticRegression(C=self.C, max_iter=200, tol=1e-3).fit(X, wanted)
+        self.weights_ = fitted.coef_[0].astype(np.float32)
+        self.weights_[self.features_[rows[0][BIAS]]] += np.float32(fitted.intercept_[0])
+        self.senses_ = _frequent_senses(told)
+        return self
+
+    def find(self, tree: Tree) -> list[tuple[int, str]]:
+        """Give the number, from 1, and the sense of each predicate.
+
+        Parameters
+        ----------
+        tree : Tree
+            With heads and relations.
+        """
+        table = coded(word_features(tree), self.features_)
+        scores = np.where(table >= 0, self.weights_[table], 0).sum(axis=1)
+        return [(int(at) + 1, self._sense(tree, int(at))) for at in np.flatnonzero(scores > 0)]
+
+    def _sense(self, tree: Tree, at: int) -> str:
+        lemma = tree.forms[at].lower() if tree.lemmas[at] == "_" else tree.lemmas[at]
+        return self.senses_.get(f"{lemma} {tree.upos[at]}", f"{lemma}.01")
+
+
+def _frequent_senses(sentences: Sequence[Sentence]) -> dict[str, str]:
+    """Give the most frequent sense of each lemma and part of speech, the first by name of several."""
+    seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for sentence in sentences:
+        tree = sentence.tree
+        for one in sentence.propositions:
+            at = one.place - 1
+            seen[f"{tree.lemmas[at]} {tree.upos[at]}"][one.sense] += 1
+    return {name: min(counts, key=lambda sense: (-counts[sense], sense)) for name, counts in seen.items()}
