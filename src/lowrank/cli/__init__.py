@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from lowrank import __version__
+from lowrank.cli.automaton import app as automaton
 from lowrank.cli.compare import compare
 from lowrank.cli.complete import app as complete
 from lowrank.cli.components import components
@@ -16,6 +17,7 @@ from lowrank.cli.database import app as database
 from lowrank.cli.demo import demo
 from lowrank.cli.evaluate import evaluate
 from lowrank.cli.faults import Verbs
+from lowrank.cli.hmm import app as hmm
 from lowrank.cli.machine import app as machine
 from lowrank.cli.neighbours import neighbours
 from lowrank.cli.parse import app as parse
@@ -23,8 +25,10 @@ from lowrank.cli.phrase import phrase
 from lowrank.cli.relations import app as relations
 from lowrank.cli.reproduce import app as reproduce
 from lowrank.cli.rerank import app as rerank
+from lowrank.cli.roles import app as roles
 from lowrank.cli.senses import senses
 from lowrank.cli.sentences import app as sentences
+from lowrank.cli.tag import app as tag
 from lowrank.cli.topics import app as topics
 from lowrank.cli.train import train
 
@@ -62,6 +66,10 @@ app.add_typer(relations, name="relations")
 app.add_typer(machine, name="machine")
 app.add_typer(rerank, name="rerank")
 app.add_typer(parse, name="parse")
+app.add_typer(tag, name="tag")
+app.add_typer(roles, name="roles")
+app.add_typer(automaton, name="automaton")
+app.add_typer(hmm, name="hmm")
 app.add_typer(reproduce, name="reproduce")
 app.command("neighbors", hidden=True)(neighbours)
 

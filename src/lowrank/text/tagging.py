@@ -21,6 +21,7 @@ import numpy as np
 
 from lowrank import kernels
 from lowrank.errors import InputError
+from lowrank.text.lemmas import LONGEST_ENDING, Lemmas
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from lowrank.text.trees import Tree
 
-LONGEST_ENDING = 6
 RARE = 10
 """A word seen up to so often is one of those that unknown words are like, as in TnT."""
 TRUST = 1.0
@@ -77,19 +77,19 @@ class Tagger:
             If there are no tags.
         """
         words: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        lemmas: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+        lemmas: list[tuple[str, str, str]] = []
         moves: Counter[tuple[str, str]] = Counter()
         for tree in trees:
             moves.update(pairwise(("", *tree.xpos)))
             for form, tag, lemma in zip(tree.forms, tree.xpos, tree.lemmas, strict=True):
                 words[form][tag] += 1
                 if lemma != "_" or form == "_":
-                    lemmas[form.lower(), tag][lemma.lower()] += 1
+                    lemmas.append((form, tag, lemma.lower()))
         self.tags_ = sorted({tag for tags in words.values() for tag in tags})
         if self.tags_ in ([], ["_"]):
             raise InputError("trees must have parts of speech in the column xpos; got none")
         self._learn_tags(words, moves)
-        self._learn_lemmas(lemmas)
+        self._lemmas = Lemmas.counted(lemmas)
         return self
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -115,15 +115,7 @@ class Tagger:
 
     def lemma(self, form: str, tag: str) -> str:
         """Give the lemma of a word, in lower case: as seen, else as that of words with the longest equal ending."""
-        word = form.lower()
-        known = self._lemmas.get((word, tag))
-        if known is not None:
-            return known
-        for length in range(min(LONGEST_ENDING, len(word) - 1), -1, -1):
-            edit = self._edits.get((word[len(word) - length :], tag))
-            if edit is not None and edit[0] < len(word):
-                return word[: len(word) - edit[0]] + edit[1]
-        return word
+        return self._lemmas.lemma(form, tag)
 
     def _learn_tags(self, words: dict[str, Counter[str]], moves: Counter[tuple[str, str]]) -> None:
         place = {tag: number for number, tag in enumerate(self.tags_)}
@@ -155,16 +147,6 @@ class Tagger:
                 p = (seen + TRUST * p) / (seen.sum() + TRUST)
         with np.errstate(divide="ignore"):
             return np.log(np.where(p < LEAST * p.max(), 0, p)).astype(np.float32) - self._log_shares.astype(np.float32)
-
-    def _learn_lemmas(self, lemmas: dict[tuple[str, str], Counter[str]]) -> None:
-        self._lemmas = {key: max(found, key=found.__getitem__) for key, found in lemmas.items()}
-        edits: defaultdict[tuple[str, str], Counter[tuple[int, str]]] = defaultdict(Counter)
-        for (word, tag), lemma in self._lemmas.items():
-            shared = next((k for k, (a, b) in enumerate(zip(word, lemma, strict=False)) if a != b), None)
-            shared = min(len(word), len(lemma)) if shared is None else shared
-            for length in range(min(LONGEST_ENDING, len(word)) + 1):
-                edits[word[len(word) - length :], tag][len(word) - shared, lemma[shared:]] += 1
-        self._edits = {key: max(found, key=found.__getitem__) for key, found in edits.items()}
 
 
 def _endings(form: str) -> list[str]:

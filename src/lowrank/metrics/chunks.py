@@ -1,0 +1,149 @@
+r"""Tagging: how many tokens have the right tag, and how many spans that tags spell are those of the treebank.
+
+``B-NP`` begins a span of the kind NP, ``I-NP`` goes on with it, ``O`` is outside. With m spans that agree in kind,
+first and last word, f found and g in the treebank, summed over sentences:
+
+.. math:: \text{precision} = m / f, \qquad \text{recall} = m / g, \qquad F_1 = 2 m / (f + g)
+
+As in ``conlleval``, the program of the shared tasks, an ``I-NP`` that follows no span of its kind begins one.
+
+References
+----------
+Tjong Kim Sang, Buchholz (2000), Introduction to the CoNLL-2000 shared task: chunking
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lowrank.errors import InputError
+from lowrank.metrics.dependencies import Row
+from lowrank.metrics.figures import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Tags = Sequence[str]
+
+
+class Span(NamedTuple):
+    """Words of one kind, from ``first`` to the one before ``end``, from 0."""
+
+    kind: str
+    first: int
+    end: int
+
+
+def spell_spans(tags: Iterable[str]) -> bool:
+    """Tell whether tags are of spans: ``O``, or begin with ``B-`` or ``I-``."""
+    return all(tag == "O" or tag[:2] in {"B-", "I-"} for tag in tags)
+
+
+def spans(tags: Tags) -> list[Span]:
+    """Give the spans that tags spell.
+
+    Raises
+    ------
+    InputError
+        If a tag is not ``O`` and does not begin with ``B-`` or ``I-``.
+
+    Examples
+    --------
+    >>> spans(["B-NP", "I-NP", "B-NP", "O", "I-VP", "I-NP"])[1:]
+    [Span(kind='NP', first=2, end=3), Span(kind='VP', first=4, end=5), Span(kind='NP', first=5, end=6)]
+    """
+    if not spell_spans(tags):
+        raise InputError(f"tags of spans are O, or begin with B- or I-; got {' '.join(tags)!r}")
+    found, kind, first = [], "", 0
+    for at, tag in enumerate([*tags, "O"]):
+        if kind and tag != f"I-{kind}":
+            found.append(Span(kind, first, at))
+            kind = ""
+        if tag != "O" and not kind:
+            kind, first = tag[2:], at
+    return found
+
+
+def span_figures(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Figure]:
+    """Give F1, precision and recall of spans as figures whose units are sentences; NaN where there are no spans.
+
+    Parameters
+    ----------
+    gold, found : sequences of sequences of str
+        Tags of each sentence.
+
+    Raises
+    ------
+    InputError
+        If they are not as many, or a tag is none of spans.
+
+    Examples
+    --------
+    >>> [f.value for f in span_figures([["B-NP", "I-NP", "O", "B-NP"]], [["B-NP", "I-NP", "B-VP", "O"]])]
+    [0.5, 0.5, 0.5]
+    """
+    rows = []
+    for one, other in _paired(gold, found):
+        a, b = set(spans(one)), set(spans(other))
+        rows.append((len(a & b), len(b), len(a)))
+    m, f, g = np.array(rows, float).reshape(-1, 3).T
+    ratios = {"F1": (2 * m, f + g), "precision": (m, f), "recall": (m, g)}
+    return [_figure(name, *pair, used=int(g.sum())) for name, pair in ratios.items()]
+
+
+def by_kind(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Row]:
+    """Give a row for each kind of span, the most frequent first.
+
+    Raises
+    ------
+    InputError
+        As in :func:`span_figures`.
+
+    Examples
+    --------
+    >>> by_kind([["B-NP", "O"]], [["B-NP", "B-VP"]])[0]
+    Row(name='NP', gold=1, found=1, matched=1)
+    """
+    counts: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
+    for one, other in _paired(gold, found):
+        a, b = set(spans(one)), set(spans(other))
+        for count, held in zip(counts, (a, b, a & b), strict=True):
+            count.update(span.kind for span in held)
+    kinds = sorted(counts[0].keys() | counts[1].keys(), key=lambda kind: (-counts[0][kind], kind))
+    return [Row(kind, *(count[kind] for count in counts)) for kind in kinds]
+
+
+def tag_accuracy(gold: Sequence[Tags], found: Sequence[Tags], *, name: str = "accuracy") -> Figure:
+    """Give the share of tokens whose tag is right, as a figure whose units are sentences.
+
+    Raises
+    ------
+    InputError
+        If they are not as many.
+
+    Examples
+    --------
+    >>> tag_accuracy([["D", "N"], ["V"]], [["D", "V"], ["V"]]).value
+    0.6666666666666666
+    """
+    pairs = [(sum(map(str.__eq__, one, other)), len(one)) for one, other in _paired(gold, found)]
+    right, tokens = np.array(pairs, float).reshape(-1, 2).T
+    return _figure(name, right, tokens, used=int(tokens.sum()))
+
+
+def _figure(name: str, part: NDArray[np.float64], whole: NDArray[np.float64], *, used: int) -> Figure:
+    return Figure(name, np.stack([part, whole], axis=1), used=used, total=used)
+
+
+def _paired(gold: Sequence[Tags], found: Sequence[Tags]) -> Iterator[tuple[Tags, Tags]]:
+    if len(gold) != len(found):
+        raise InputError(f"each sentence needs two rows of tags; got {len(gold)} and {len(found)} sentences")
+    for at, (one, other) in enumerate(zip(gold, found, strict=True), 1):
+        if len(one) != len(other):
+            raise InputError(f"sentence {at}: each of its {len(one)} tokens needs a tag; got {len(other)}")
+        yield one, other

@@ -1,0 +1,517 @@
+"""Chains of tags: best paths, sums over paths, gradients, steps, what is learned, and what is kept."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lowrank import InputError, SequenceTagger, load_tagger
+from lowrank.kernels.loops.tagging import tag_gradient, tag_sums
+from lowrank.kernels.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
+from lowrank.models.sequences.coded import coded, learned_features, spans_only
+from lowrank.solvers.tagging import TagLearner, TagSteps, of_rank
+
+SEEDS = st.integers(0, 2**32 - 1)
+LOSSES = ["likelihood", "hinge", "perceptron"]
+
+
+def path_score(scores, T, path):
+    """The score of a path, term by term."""
+    end = scores.shape[1]
+    moves = itertools.pairwise([end, *path, end])
+    return sum(scores[i, t] for i, t in enumerate(path)) + sum(T[s, t] for s, t in moves)
+
+
+def paths_of(scores, T):
+    """All paths and their scores."""
+    n, size = scores.shape
+    return [(path, path_score(scores, T, path)) for path in itertools.product(range(size), repeat=n)]
+
+
+def logsumexp(values):
+    top = max(values)
+    return top + np.log(sum(np.exp(value - top) for value in values)) if top > -np.inf else top
+
+
+def chain(n, size, seed, *, scale=1.0, forbidden=0.0):
+    """Scores and moves, some of which cannot be; the path of first tags always can."""
+    rng = np.random.default_rng(seed)
+    T = scale * rng.normal(size=(size + 1, size + 1))
+    gone = rng.random(T.shape) < forbidden
+    gone[0, [0, -1]] = gone[-1, 0] = False
+    T[gone] = -np.inf
+    return scale * rng.normal(size=(n, size)), T, rng
+
+
+def case(seed, *, rank=None, features=12, size=4, lengths=(3, 1, 0, 4, 2)):
+    """Coded sentences, gold tags and weights."""
+    rng = np.random.default_rng(seed)
+    tokens = sum(lengths)
+    sizes = rng.integers(0, 5, tokens)
+    sentences = CodedSentences(
+        rng.integers(0, features, sizes.sum()).astype(np.int32),
+        np.concatenate([[0], np.cumsum(sizes)]),
+        np.concatenate([[0], np.cumsum(lengths)]),
+    )
+    shapes = [(features, rank or size), (size if rank else 0, rank or size), (size + 1, size + 1)]
+    parts = TagParts(*(rng.normal(size=shape).astype(np.float32) for shape in shapes))
+    return sentences, rng.integers(0, size, tokens).astype(np.int32), parts, rng
+
+
+def scores_of(sentences, parts):
+    """Scores of each token, plainly."""
+    U, V, _ = (part.astype(float) for part in parts)
+    rows = [U[sentences.columns[a:b]].sum(axis=0) for a, b in itertools.pairwise(sentences.starts)]
+    Z = np.array(rows).reshape(-1, U.shape[1])
+    return Z @ V.T if len(V) else Z
+
+
+@given(SEEDS, st.integers(1, 4), st.integers(1, 3), st.sampled_from([None, 1, 2]), st.booleans())
+@settings(max_examples=60)
+def test_paths_are_the_best_of_all(seed, n, size, rank, bound):
+    """No path of the same length has a higher score, whatever cannot be."""
+    sentences, _, parts, _ = case(seed, rank=rank, size=size, lengths=(n, 0, 1))
+    if bound:
+        parts = parts._replace(T=chain(1, size, seed, forbidden=0.4)[1].astype(np.float32))
+    found = tag_paths(sentences, parts)
+    scores = scores_of(sentences, parts)
+    for a, b in ((0, n), (n, n + 1)):
+        best = max(score for _, score in paths_of(scores[a:b], parts.T.astype(float)))
+        assert path_score(scores[a:b], parts.T.astype(float), found[a:b]) == pytest.approx(best, abs=1e-4)
+
+
+@given(SEEDS, st.integers(1, 4), st.integers(1, 3), st.sampled_from([1.0, 30.0, 2000.0, 1e5]), st.booleans())
+@settings(max_examples=80)
+def test_sums_over_all_paths(seed, n, size, scale, bound):
+    """The partition, marginals and expected moves are sums over all paths, also where scores are thousands apart."""
+    scores, T, _ = chain(n, size, seed, scale=scale, forbidden=0.4 if bound else 0.0)
+    alpha, beta, expected = np.empty((n, size)), np.empty((n, size)), np.zeros_like(T)
+    total = tag_sums(scores, n, T, alpha, beta, expected)
+    every = paths_of(scores, T)
+    assert total == pytest.approx(logsumexp([score for _, score in every]), rel=1e-12, abs=1e-9)
+    shares, moves = np.zeros((n, size)), np.zeros_like(T)
+    for path, score in every:
+        p = np.exp(score - total)
+        shares[range(n), path] += p
+        for s, t in itertools.pairwise([size, *path, size]):
+            moves[s, t] += p
+    np.testing.assert_allclose(np.exp(alpha + beta - total), shares, atol=1e-8)
+    np.testing.assert_allclose(expected, moves, atol=1e-8)
+
+
+def test_marginals_by_the_door():
+    """Shares of each token sum to one and are those of all paths."""
+    sentences, _, parts, _ = case(3, rank=2)
+    shares = tag_marginals(sentences, parts)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    scores, T = scores_of(sentences, parts), parts.T.astype(float)
+    every = paths_of(scores[:3], T)
+    total = logsumexp([score for _, score in every])
+    first = sum(np.exp(score - total) for path, score in every if path[1] == 2)
+    assert shares[1, 2] == pytest.approx(first, abs=1e-6)
+
+
+@given(SEEDS, st.integers(1, 4), st.integers(1, 3))
+@settings(max_examples=30)
+def test_gradient_of_the_likelihood(seed, n, size):
+    """Differences of the loss at nearby scores and moves."""
+    scores, T, rng = chain(n, size, seed)
+    gold = rng.integers(0, size, n).astype(np.int32)
+
+    def loss(scores, T, D=None, G=None):
+        D, G = np.empty((n, size)) if D is None else D, np.empty_like(T) if G is None else G
+        return tag_gradient(scores, gold, T, True, 0.0, D, G)
+
+    D, G, h = np.empty((n, size)), np.empty_like(T), 1e-6
+    loss(scores, T, D, G)
+    for at in np.ndindex(scores.shape):
+        e = np.zeros_like(scores)
+        e[at] = h
+        assert (loss(scores + e, T) - loss(scores - e, T)) / (2 * h) == pytest.approx(D[at], abs=1e-7)
+    for at in np.ndindex(T.shape):
+        e = np.zeros_like(T)
+        e[at] = h
+        assert (loss(scores, T + e) - loss(scores, T - e)) / (2 * h) == pytest.approx(G[at], abs=1e-7)
+
+
+@given(SEEDS, st.integers(1, 4), st.integers(1, 3), st.sampled_from([0.0, 1.0]))
+@settings(max_examples=60)
+def test_structured_losses_are_maxima_over_all_paths(seed, n, size, cost):
+    """The loss is the best score with a cost for each wrong tag, minus that of the right one; D and G tell it."""
+    scores, T, rng = chain(n, size, seed)
+    gold = rng.integers(0, size, n).astype(np.int32)
+    D, G = np.empty((n, size)), np.empty_like(T)
+    loss = tag_gradient(scores.copy(), gold, T, False, cost, D, G)
+    right = path_score(scores, T, gold)
+    every = {
+        path: score + cost * sum(a != b for a, b in zip(path, gold, strict=True)) for path, score in paths_of(scores, T)
+    }
+    path = max(every, key=every.get)
+    assert loss == pytest.approx(every[path] - right, abs=1e-9)
+    wanted, moves = np.zeros_like(D), np.zeros_like(G)
+    for chosen, sign in ((path, 1), (gold, -1)):
+        wanted[range(n), list(chosen)] += sign
+        for s, t in itertools.pairwise([size, *chosen, size]):
+            moves[s, t] += sign
+    np.testing.assert_array_equal(D, wanted)
+    np.testing.assert_array_equal(G, moves)
+
+
+def slow_epoch(sentences, gold, parts, importance, *, loss, step, ridge):
+    """The steps of one pass in order, plainly, and the mean of the weights at the start and after each sentence."""
+    U, V, T = (part.astype(float).copy() for part in parts)
+    squares = [np.ones_like(part) for part in (U, V, T)]
+    seen, total = [[U.copy(), V.copy(), T.copy()]], 0.0
+
+    def move(weight, square, gradient):
+        square += gradient**2
+        weight -= step * gradient / np.sqrt(square)
+
+    for a, b in itertools.pairwise(sentences.edges):
+        if b > a:
+            rows = [sentences.columns[sentences.starts[i] : sentences.starts[i + 1]] for i in range(a, b)]
+            Z = np.array([U[row].sum(axis=0) for row in rows])
+            D, G = np.empty((b - a, len(T) - 1)), np.empty_like(T)
+            scores = Z @ V.T if len(V) else Z.copy()
+            total += tag_gradient(scores, gold[a:b], T, loss == "likelihood", float(loss == "hinge"), D, G)
+            dZ = D @ V if len(V) else D
+            for row, dz in zip(rows, dZ, strict=True):
+                for f in row:
+                    move(U[f], squares[0][f], dz + ridge * importance[f] * U[f])
+            if len(V):
+                move(V, squares[1], D.T @ Z + ridge * V)
+            move(T, squares[2], G + ridge * T)
+        seen.append([U.copy(), V.copy(), T.copy()])
+    return total, [U, V, T], [np.mean(layer, axis=0) for layer in zip(*seen, strict=True)]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("rank", [None, 2])
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_epoch_is_its_slow_twin(loss, rank, ridge):
+    """Weights, their mean and the loss after a pass, in pieces or at once."""
+    sentences, gold, parts, rng = case(7, rank=rank)
+    importance = rng.random(len(parts.U)).astype(np.float32)
+    tables, total = TagTables.of(parts), 0.0
+    how = {"soft": loss == "likelihood", "cost": float(loss == "hinge"), "step": 0.3, "ridge": ridge}
+    for seen, order in ((0, np.arange(2)), (2, np.arange(2, 5))):
+        total += tag_epoch(sentences, gold, tables, order=order, importance=importance, seen=seen, **how)
+    expected, weights, means = slow_epoch(sentences, gold, parts, importance, loss=loss, step=0.3, ridge=ridge)
+    assert total == pytest.approx(expected, rel=1e-4)
+    for got, wanted in zip(tables.weights(), weights, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-5)
+    for got, wanted in zip(tables.means(5), means, strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-3, atol=1e-5)
+
+
+def test_penalty_of_a_pass_is_that_of_all_weights():
+    """The decays of a feature in a pass sum to that of n sentences, however often it occurs."""
+    sentences, gold, parts, _ = case(1)
+    learner = TagLearner(sentences, gold, parts, TagSteps("hinge", 0.1, 0.1))
+    times = np.bincount(sentences.columns, minlength=len(parts.U))
+    np.testing.assert_allclose((times * learner._importance)[times > 0], len(sentences.edges) - 1)
+
+
+def test_full_rank_is_no_rank():
+    """A factor that is the identity, and the nearest weights of all rank, score as the weights themselves."""
+    sentences, _, parts, _ = case(5)
+    identity = parts._replace(V=np.eye(4, dtype=np.float32))
+    np.testing.assert_array_equal(tag_paths(sentences, parts), tag_paths(sentences, identity))
+    np.testing.assert_allclose(tag_marginals(sentences, parts), tag_marginals(sentences, of_rank(parts, 4)), atol=1e-5)
+    U, V, _ = of_rank(parts, 2)
+    s = np.linalg.svd(parts.U, compute_uv=False)
+    assert np.linalg.norm(parts.U - U @ V.T) == pytest.approx(np.linalg.norm(s[2:]), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"columns": np.array([12], np.int32)}, "columns must be rows"),
+        ({"edges": np.array([0, 3, 2, 10])}, "edges must rise"),
+        ({"starts": np.array([0, 5])}, "starts must rise"),
+    ],
+)
+def test_doors_refuse_what_does_not_fit(change, message):
+    """A loop would read beyond."""
+    sentences, _, parts, _ = case(2)
+    sentences = sentences._replace(**change)
+    if "columns" in change:
+        sentences = CodedSentences(sentences.columns, np.array([0, 1]), np.array([0, 1]))
+    with pytest.raises(ValueError, match=message):
+        tag_paths(sentences, parts)
+    with pytest.raises(ValueError, match="do not fit"):
+        tag_paths(case(2)[0], parts._replace(T=np.zeros((3, 3), np.float32)))
+
+
+# Learning
+
+
+def planted(sentences=60, *, size=5, words=40, seed=0):
+    """Sentences whose tags follow from words, but for a word at the end whose tag follows from the one before."""
+    rng = np.random.default_rng(seed)
+    kinds = rng.integers(0, size, words)
+    kinds[:size] = range(size)
+    X, y = [], []
+    for length in rng.integers(1, 12, sentences):
+        row = rng.integers(0, words, length)
+        same = np.arange(length) == max(1, length - rng.integers(0, 2))
+        tags = []
+        for word, follows in zip(row, same, strict=True):
+            tags.append((tags[-1] + 1) % size if follows else kinds[word])
+        X.append([["*", "w=same" if follows else f"w={word}"] for word, follows in zip(row, same, strict=True)])
+        y.append([f"t{tag}" for tag in tags])
+    return X, y
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("rank", [None, 4])
+def test_planted_tags_are_learned(loss, rank):
+    """Words and moves decide, and both are found; on sentences not seen too."""
+    X, y = planted(200)
+    model = SequenceTagger(rank, loss=loss, max_iter=15).fit(X[:150], y[:150])
+    assert model.score(X[:150], y[:150]) == 1
+    assert model.score(X[150:], y[150:]) > 0.98
+    assert model.parts_.V.shape == (5 if rank else 0, rank or 5)
+
+
+def test_random_start_learns_too():
+    """A start at random does not stay where it is."""
+    X, y = planted(100)
+    assert SequenceTagger(4, init="random", max_iter=25).fit(X, y).score(X, y) > 0.99
+
+
+def test_more_columns_than_tags_are_as_many():
+    """A rank above the number of tags is that number."""
+    X, y = planted(20)
+    a, b = (SequenceTagger(rank, max_iter=2).fit(X, y) for rank in (5, 50))
+    np.testing.assert_array_equal(a.parts_.U, b.parts_.U)
+
+
+def test_same_seed_gives_the_same_bits():
+    """And another seed others."""
+    X, y = planted(30)
+    a, b, c = (SequenceTagger(3, seed=seed, max_iter=3).fit(X, y) for seed in (4, 4, 5))
+    for one, other in zip(a.parts_, b.parts_, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (a.parts_.U != c.parts_.U).any()
+
+
+def test_penalty_makes_weights_small():
+    """The stronger, the smaller."""
+    X, y = planted(60)
+    norms = [np.linalg.norm(SequenceTagger(l2=l2).fit(X, y).parts_.U) for l2 in (0.0, 0.01, 0.1, 1.0)]
+    assert norms == sorted(norms, reverse=True)
+    assert norms[-1] < norms[0] / 4
+
+
+def test_objective_falls_to_where_the_gradient_is_zero():
+    """With a penalty the likelihood comes near the minimum that a general optimiser finds."""
+    from scipy.optimize import minimize
+
+    X, y = planted(25, size=3, words=5)
+    sentences, known = learned_features(X)
+    gold = np.array([int(tag[1:]) for tags in y for tag in tags], np.int32)
+    F, Y, ridge = len(known), 3, 0.1
+
+    def objective(theta):
+        U, T = theta[: F * Y].reshape(F, Y), theta[F * Y :].reshape(Y + 1, Y + 1)
+        parts = TagParts(U, np.zeros((0, Y)), T)
+        scores, total, dU, dT = scores_of(sentences, parts), 0.0, np.zeros_like(U), np.zeros_like(T)
+        for a, b in itertools.pairwise(sentences.edges):
+            D, G = np.empty((b - a, Y)), np.empty_like(T)
+            total += tag_gradient(scores[a:b].copy(), gold[a:b], T, True, 0.0, D, G)
+            dT += G
+            for i, d in zip(range(a, b), D, strict=True):
+                np.add.at(dU, sentences.columns[sentences.starts[i] : sentences.starts[i + 1]], d)
+        gradient = np.concatenate([dU.ravel(), dT.ravel()]) / len(X) + ridge * theta
+        return total / len(X) + ridge / 2 * theta @ theta, gradient
+
+    best = minimize(objective, np.zeros(F * Y + (Y + 1) ** 2), jac=True).fun
+    model = SequenceTagger(l2=ridge, max_iter=60, step=0.1).fit(X, y)
+    theta = np.concatenate([model.parts_.U.ravel(), model.parts_.T.ravel()]).astype(float)
+    assert best <= objective(theta)[0] < best * 1.02
+
+
+def test_unknown_features_say_nothing():
+    """A token of unknown features alone has the tags of its neighbours to go by; none at all as well."""
+    X, y = planted(60)
+    model = SequenceTagger().fit(X, y)
+    assert model.predict([[*X[0], ["no", "such"]]]) == model.predict([[*X[0], []]])
+    assert model.predict([]) == []
+    assert model.predict([[], X[0], []]) == [[], *model.predict([X[0]]), []]
+    assert [len(p) for p in model.predict_proba([[], X[0]])] == [0, len(X[0])]
+    assert model.predict_proba([]) == []
+
+
+def test_long_sentences_and_one_tag():
+    """500 words, and a single tag."""
+    X, y = planted(60)
+    model = SequenceTagger().fit([*X, []], [*y, []])
+    long = [token for sentence in X for token in sentence] * 5
+    assert len(long) > 500
+    [shares] = model.predict_proba([long])
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert len(model.predict([long])[0]) == len(long)
+    for loss, rank in itertools.product(LOSSES, (None, 1)):
+        only = SequenceTagger(rank, loss=loss, max_iter=2).fit([[["a"], ["b"]]], [["x", "x"]])
+        assert only.predict([[["a"]] * 3]) == [["x"] * 3]
+
+
+def test_probabilities_go_with_the_best_tags():
+    """In a chain without moves the likeliest tags are the best path; other losses have none."""
+    X, y = planted(60)
+    model = SequenceTagger().fit(X, y)
+    model.parts_ = model.parts_._replace(T=np.zeros_like(model.parts_.T))
+    shares = np.concatenate(model.predict_proba(X))
+    assert [model.tags_[t] for t in shares.argmax(axis=1)] == [tag for tags in model.predict(X) for tag in tags]
+    with pytest.raises(InputError, match="'likelihood'; this tagger has learned by 'hinge'"):
+        SequenceTagger(loss="hinge", max_iter=1).fit(X, y).predict_proba(X)
+
+
+def test_spans_go_on_only_from_their_kind():
+    """With ``bio`` no I-X begins a span, and the best path of those allowed is found."""
+    rng = np.random.default_rng(0)
+    tags = ["B-A", "B-B", "I-A", "I-B", "O"]
+    X = [[[f"w={rng.integers(6)}"] for _ in range(4)] for _ in range(30)]
+    y = [[tags[t] for t in rng.integers(0, 5, 4)] for _ in X]
+    free, bound = (SequenceTagger(bio=bio, max_iter=3).fit(X, y) for bio in (False, True))
+    np.testing.assert_array_equal(free.parts_.T, bound.parts_.T)
+
+    def broken(path):
+        pairs = itertools.pairwise(["", *path])
+        return any(b[:2] == "I-" and a not in {f"B-{b[2:]}", b} for a, b in pairs)
+
+    assert any(map(broken, free.predict(X)))
+    assert not any(map(broken, bound.predict(X)))
+    sentences = coded(X[:1], bound.features_)
+    scores, T = scores_of(sentences, bound.parts_), bound.parts_.T.astype(float)
+    allowed = [(s, p) for p, s in paths_of(scores, T) if not broken([tags[t] for t in p])]
+    assert bound.predict(X[:1]) == [[tags[t] for t in max(allowed)[1]]]
+    assert np.isneginf(spans_only(tags)[-1]).tolist() == [False, False, True, True, False, False]
+    first = np.array([shares[0] for shares in bound.predict_proba(X)])
+    assert (first[:, 2:4] == 0).all()
+
+
+def test_rare_features_are_left_out():
+    """Those seen less often than ``least`` are not known."""
+    X = [[["a", "b"], ["a"]]]
+    assert list(SequenceTagger(least=2, max_iter=1).fit(X, [["x", "y"]]).features_) == ["a"]
+    with pytest.raises(InputError, match="no feature is there 3 times or more; lower least"):
+        SequenceTagger(least=3).fit(X, [["x", "y"]])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rank": 0}, "rank must be a whole number of at least 1; got 0"),
+        ({"loss": "log"}, "loss must be one of 'perceptron', 'hinge', 'likelihood'; got 'log'"),
+        ({"step": 0}, "step must be a finite number greater than 0; got 0"),
+        ({"l2": -1}, "l2 must be a finite number of at least 0; got -1"),
+        ({"init": "zero"}, "init must be one of"),
+        ({"max_iter": 0}, "max_iter must be a whole number of at least 1; got 0"),
+        ({"least": 0}, "least must be"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(options, message):
+    """In one sentence."""
+    with pytest.raises(InputError, match=message):
+        SequenceTagger(**options).fit([[["a"]]], [["x"]])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([[["a"]]], [], "each sentence needs its tags; got 1 sentences and tags of 0"),
+        ([[["a"]], [["a"], ["b"]]], [["x"], ["x"]], "sentence 2: each of its 2 tokens needs a tag; got 1"),
+        ([[["a"]]], ["x"], "sentence 1: tags must be a list of strings; got 'x'"),
+        ([["a"]], [["x"]], "features of a token must be a list of strings; got 'a'"),
+        ([], [], "at least one token"),
+        ([[]], [[]], "at least one token"),
+    ],
+)
+def test_bad_input_is_told(X, y, message):
+    """In one sentence."""
+    with pytest.raises(InputError, match=message):
+        SequenceTagger().fit(X, y)
+
+
+def test_failed_refit_leaves_the_old_fit():
+    """Whatever fails, what was learned stays."""
+    X, y = planted(20)
+    model = SequenceTagger(max_iter=2).fit(X, y)
+    before, history = model.predict(X), list(model.history_)
+    with pytest.raises(InputError):
+        model.fit(X[:2], [["z"]])
+    model.step = -1.0
+    with pytest.raises(InputError):
+        model.fit(X, y)
+    assert (model.predict(X), model.history_) == (before, history)
+
+
+def test_interrupted_fit_keeps_whole_passes():
+    """Ctrl-C after two passes leaves what they have learned."""
+    X, y = planted(20)
+
+    def watch(result):
+        if result.n_iter == 2:
+            raise KeyboardInterrupt
+
+    model = SequenceTagger(watch=watch).fit(X, y)
+    assert (model.interrupted_, model.n_iter_) == (True, 2)
+    np.testing.assert_array_equal(model.parts_.U, SequenceTagger(max_iter=2).fit(X, y).parts_.U)
+
+
+# Folders
+
+
+@pytest.mark.parametrize("rank", [None, 3])
+def test_saved_taggers_predict_the_same_bits(tmp_path, rank):
+    """Settings, names and weights come back."""
+    X, y = planted(30)
+    model = SequenceTagger(rank, max_iter=3, bio=True, least=2, seed=np.int64(3)).fit(X, y)
+    model.save(tmp_path / "tagger")
+    read = load_tagger(tmp_path / "tagger")
+    assert (read.rank, read.bio, read.least, read.seed, read.tags_) == (rank, True, 2, 3, model.tags_)
+    assert read.features_ == model.features_
+    for one, other in zip(model.predict_proba(X), read.predict_proba(X), strict=True):
+        np.testing.assert_array_equal(one, other)
+    with pytest.raises(InputError, match="exists already"):
+        model.save(tmp_path / "tagger")
+    model.save(tmp_path / "tagger", overwrite=True)
+
+
+def test_damaged_folders_are_refused(tmp_path):
+    """In one sentence that names the folder."""
+    from safetensors.numpy import load_file, save_file
+
+    X, y = planted(20)
+    SequenceTagger(2, max_iter=1).fit(X, y).save(tmp_path / "a")
+    path, meta = tmp_path / "a" / "arrays.safetensors", tmp_path / "a" / "meta.json"
+    arrays, told = load_file(path), json.loads(meta.read_text())
+    faults = [
+        (arrays | {"U": arrays["U"][1:]}, told, "weights have the shapes"),
+        (arrays | {"V": arrays["V"] * np.float32(np.nan)}, told, "not finite"),
+        (arrays | {"rows": arrays["rows"][::-1].copy()}, told, "rows do not rise"),
+        ({name: arrays[name] for name in ("U", "V", "rows")}, told, "'T' is missing"),
+        (arrays, told | {"tags": [*told["tags"], "more"]}, "weights have the shapes"),
+        (arrays, told | {"tags": told["tags"][:1] * 5}, "tags are not different strings"),
+        (
+            arrays,
+            told | {"features": told["features"][:-1] + told["features"][:1]},
+            "features are not different strings",
+        ),
+        (arrays, told | {"settings": {"ranks": 1}}, "unexpected keyword"),
+        (arrays, told | {"settings": told["settings"] | {"loss": "none"}}, "loss must be one of"),
+    ]
+    for changed, names, message in faults:
+        save_file(changed, path)
+        meta.write_text(json.dumps(names))
+        with pytest.raises(InputError, match=f"damaged.*{message}"):
+            load_tagger(tmp_path / "a")
+    path.write_bytes(b"short")
+    meta.write_text(json.dumps(told))
+    with pytest.raises(InputError, match="is damaged"):
+        load_tagger(tmp_path / "a")
