@@ -1,0 +1,103 @@
+"""The folder of a spectral automaton: settings and symbols in ``meta.json``, weights and counts beside it."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lowrank.errors import InputError
+from lowrank.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
+from lowrank.models.sequences.automata import WeightedAutomaton
+from lowrank.models.sequences.automaton_smoothing import SmoothedAutomaton
+from lowrank.models.sequences.ngrams import NGrams
+from lowrank.models.sequences.spectral_automaton import SpectralAutomaton
+from lowrank.models.sequences.substrings import Substrings
+
+if TYPE_CHECKING:
+    import os
+
+KIND, VERSION = "automaton", 1
+NOT_KEPT = ("watch", "alphabet")
+"""Parameters that are not written: the symbols are."""
+
+
+def save_automaton(model: SpectralAutomaton, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a fitted model, whole or not at all.
+
+    Parameters
+    ----------
+    model : SpectralAutomaton
+    path : path
+        The folder to make.
+    overwrite : bool
+        Whether a model that is there is replaced.
+
+    Raises
+    ------
+    InputError
+        If something else is there, or symbols are neither all strings nor all whole numbers.
+    """
+    from safetensors.numpy import save
+
+    symbols = [symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in model.symbols_]
+    if {type(symbol) for symbol in symbols} not in ({str}, {int}):
+        raise InputError("a model can be written whose symbols are all strings or all whole numbers")
+    smooth, tree = model.model_, model.model_.ngrams.tree_
+    parts = {"alpha0": smooth.automaton.alpha0, "A": smooth.automaton.A, "alpha_inf": smooth.automaton.alpha_inf}
+    counts = {"keys": tree.keys, "counts": tree.counts, "lengths": tree.lengths}
+    with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
+        arrays = {name: np.ascontiguousarray(part) for name, part in (parts | counts).items()}
+        (draft / "arrays.safetensors").write_bytes(save(arrays))
+        write_meta(
+            draft,
+            KIND,
+            VERSION,
+            settings=_settings(model),
+            symbols=symbols,
+            share=smooth.share,
+            ngrams={"order": smooth.ngrams.order, "discount": smooth.ngrams.discount, "strings": tree.strings},
+            tried=[[rank, value if np.isfinite(value) else None] for rank, value in model.tried_.items()],
+            history=model.history_,
+        )
+
+
+def _settings(model: SpectralAutomaton) -> dict[str, Any]:
+    names = [name for name in inspect.signature(SpectralAutomaton).parameters if name not in NOT_KEPT]
+    settings = {name: getattr(model, name) for name in names}
+    settings["rank"] = np.asarray(model.rank).tolist()
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+
+
+def load_automaton(path: str | os.PathLike[str]) -> SpectralAutomaton:
+    """Read what :func:`save_automaton` wrote.
+
+    Parameters
+    ----------
+    path : path
+
+    Raises
+    ------
+    InputError
+        If the folder holds something else, or is damaged.
+    """
+    folder = Path(path)
+    meta = read_meta(folder, KIND, VERSION)
+    with damage_told(folder):
+        arrays, told = read_arrays(folder), meta["ngrams"]
+        model = SpectralAutomaton(**meta["settings"], alphabet=meta["symbols"])
+        automaton = WeightedAutomaton(*(arrays[name] for name in ("alpha0", "A", "alpha_inf")))
+        if automaton.size != len(meta["symbols"]) or not 0 <= meta["share"] <= 1:
+            raise ValueError(f"{len(meta['symbols'])} symbols and share {meta['share']} do not fit {automaton.size}")
+        keys, counts, lengths = (arrays[name] for name in ("keys", "counts", "lengths"))
+        if counts.shape != (len(keys), 4) or lengths.shape != keys.shape or (np.diff(keys) <= 0).any() or keys[0] != -1:
+            raise ValueError("counts of substrings do not fit their keys")
+        ngrams = NGrams(told["order"], discount=told["discount"])
+        ngrams.tree_ = Substrings(keys, counts, lengths, automaton.size, told["strings"])
+        model.model_ = SmoothedAutomaton(automaton, ngrams, meta["share"])
+        model.automaton_, model.rank_, model.symbols_ = automaton, automaton.rank, meta["symbols"]
+        model.tried_ = {rank: float("nan") if value is None else value for rank, value in meta["tried"]}
+        model.history_, model.interrupted_ = meta["history"], False
+    return model

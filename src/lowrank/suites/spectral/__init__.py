@@ -1,0 +1,1 @@
+"""Spectral learning: what moments find, on planted models and on text."""
