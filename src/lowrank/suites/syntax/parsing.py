@@ -7,6 +7,7 @@ were chosen on the development part; the one without (gamma = 1) learns for as m
 from __future__ import annotations
 
 import time
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from lowrank.datasets.treebanks import web_treebank
 from lowrank.metrics.dependencies import dependency_figures, dependency_score, match_trees
 from lowrank.metrics.figures import difference
+from lowrank.models.sequences.text_tagger import TextTagger
 from lowrank.models.syntax.low_rank_parser import LowRankParser
 from lowrank.suites.store import whole
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 GAMMA = 0.3
 PASSES = (5, 8)
+FOLDS = 5
 
 
 def curve(sizes: Sequence[int], *, seed: int, root: Root = None) -> list[Facts]:
@@ -83,6 +86,37 @@ def compared(train: list[Tree], *, dev: list[Tree], test: list[Tree], seed: int)
     return row
 
 
+def tagged(*, seed: int, root: Root = None) -> Facts:
+    """Parse with parts of speech, lemmas and morphology that are found too; all models learn from all sentences.
+
+    Parameters
+    ----------
+    seed : int
+    root : path, optional
+
+    Returns
+    -------
+    dict
+        Attachment scores on the test part, with the treebank's own columns (``"gold"``), with found ones by a parser
+        that learned from the treebank's (``"found"``), and by one that learned from columns found for each fold of the
+        training part by a tagger of the others (``"folds"``).
+    """
+    train, test = (web_treebank(part, root=root) for part in ("train", "test"))
+    cut = [train[fold::FOLDS] for fold in range(FOLDS)]
+    found = list(whole(TextTagger(seed=seed).fit(train)).annotate(test))
+    folds = [
+        tree
+        for fold, part in enumerate(cut)
+        for tree in whole(TextTagger(seed=seed).fit(chain(*cut[:fold], *cut[fold + 1 :]))).annotate(part)
+    ]
+    own, learned = (_learned(trees, seed=seed)[0] for trees in (train, folds))
+    sides = {"gold": (own, test), "found": (own, found), "folds": (learned, found)}
+    return {"seed": seed} | {
+        name: [figure.as_dict() for figure in dependency_figures(_matched(parser, trees, gold=test))]
+        for name, (parser, trees) in sides.items()
+    }
+
+
 def _learned(
     train: list[Tree], *, seed: int, gamma: float = GAMMA, max_iter: int = PASSES[0]
 ) -> tuple[LowRankParser, float]:
@@ -92,6 +126,6 @@ def _learned(
     return parser, time.process_time() - start
 
 
-def _matched(parser: LowRankParser, trees: Sequence[Tree]) -> list[Attached]:
+def _matched(parser: LowRankParser, trees: Sequence[Tree], *, gold: Sequence[Tree] = ()) -> list[Attached]:
     """Compare what a parser finds with the treebank, sentence by sentence."""
-    return [match_trees(gold, found) for gold, found in zip(trees, parser.annotate(trees), strict=True)]
+    return [match_trees(*pair) for pair in zip(gold or trees, parser.annotate(trees), strict=True)]

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from lowrank.errors import InputError, check_int
 from lowrank.suites.store import Store, write_report
-from lowrank.suites.syntax import parsing
+from lowrank.suites.syntax import higher_order, parsing, roles, tagging
 from lowrank.suites.syntax.report import draw, report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from lowrank.suites.store import Facts, Steps
 
-PARTS = ("parsing",)
+    Stage = tuple[str, Callable[[], list[Facts]]]
+
+PARTS = ("parsing", "orders", "text", "tagging", "roles")
 SIZES = (250, 1000, 4000, 12_544)
 """Sentences of the English Web Treebank to learn from; the last is all."""
+FEW = (1000, 4000)
+SHARES = (0.25, 1.0)
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,11 @@ class Settings:
     parts : tuple of str
         Of :data:`PARTS`.
     sizes : tuple of int
-        Sentences to learn from.
+        Sentences to learn from, of parsers of first order.
+    few : tuple of int
+        Sentences to learn from, of parsers of each order.
+    shares : tuple of float
+        Of the sentences with semantic roles.
     seeds : int
         Draws of sentences, from seed 0.
 
@@ -42,15 +51,19 @@ class Settings:
 
     parts: tuple[str, ...] = PARTS
     sizes: tuple[int, ...] = SIZES
+    few: tuple[int, ...] = FEW
+    shares: tuple[float, ...] = SHARES
     seeds: int = 2
 
     def __post_init__(self) -> None:
         if not self.parts or not {*self.parts} <= {*PARTS}:
             raise InputError(f"parts are {', '.join(PARTS)}; got {', '.join(self.parts) or 'none'}")
-        if not self.sizes:
-            raise InputError("give at least one number of sentences to learn from")
-        for size in self.sizes:
+        if not (self.sizes and self.few and self.shares):
+            raise InputError("give at least one number of sentences to learn from, and one share")
+        for size in (*self.sizes, *self.few):
             check_int("sizes", size, low=1)
+        if not all(0 < share <= 1 for share in self.shares):
+            raise InputError(f"shares must be above 0 and at most 1; got {self.shares}")
         check_int("seeds", self.seeds, low=1)
 
 
@@ -80,21 +93,59 @@ def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None
         If a test set cannot be read, or stages in the folder were made with other settings.
     """
     store = Store(out, steps=steps, force=force)
-    makers: dict[str, Callable[..., Any]] = {"parsing": _parsing}
-    found = {part: makers[part](store, settings, root) for part in PARTS if part in settings.parts}
+    found: Facts = {}
+    for part in PARTS:
+        if part in settings.parts:
+            (out / part).mkdir(parents=True, exist_ok=True)
+            found[part] = [row for name, make in STAGES[part](settings, root) for row in _kept(store, name, make)]
     told = write_report(out, {"settings": asdict(settings), **found}, report)
     draw(told, out)
     return told
 
 
-def _parsing(store: Store, settings: Settings, root: Path | None) -> list[Facts]:
-    rows = []
+def _kept(store: Store, name: str, make: Callable[[], list[Facts]]) -> list[Facts]:
+    """Keep the rows of a table as a stage, whose name says what they are made of."""
+    rows: list[Facts] = store.keep(name, {"stage": name}, lambda _: {"rows": make()})["rows"]
+    return rows
+
+
+def _parsing(settings: Settings, root: Path | None) -> Iterator[Stage]:
     for seed in range(settings.seeds):
         for size in settings.sizes:
-            made_of = {"size": size, "seed": seed}
-            name = f"parsing/{size} {seed}"
-            (store.folder / name).parent.mkdir(parents=True, exist_ok=True)
-            rows += store.keep(
-                name, made_of, lambda _, size=size, seed=seed: {"rows": parsing.curve([size], seed=seed, root=root)}
-            )["rows"]
-    return rows
+            yield f"parsing/{size} {seed}", partial(parsing.curve, [size], seed=seed, root=root)
+
+
+def _orders(settings: Settings, root: Path | None) -> Iterator[Stage]:
+    for seed in range(settings.seeds):
+        for size in settings.few:
+            make = partial(higher_order.higher_orders, size, seed=seed, part="test", root=root)
+            yield f"orders/{size} {seed}", partial(_row, make)
+
+
+def _text(settings: Settings, root: Path | None) -> Iterator[Stage]:
+    for seed in range(settings.seeds):
+        yield f"text/{seed}", partial(_row, partial(parsing.tagged, seed=seed, root=root))
+
+
+def _tagging(settings: Settings, root: Path | None) -> Iterator[Stage]:
+    del settings
+    yield "tagging/0", partial(_row, partial(tagging.tagging, root=root))
+
+
+def _roles(settings: Settings, root: Path | None) -> Iterator[Stage]:
+    for seed in range(settings.seeds):
+        for share in settings.shares:
+            yield f"roles/{share:g} {seed}", partial(roles.curve, [share], seeds=[seed], root=root)
+
+
+def _row(make: Callable[[], Facts]) -> list[Facts]:
+    return [make()]
+
+
+STAGES: dict[str, Callable[[Settings, Path | None], Iterator[Stage]]] = {
+    "parsing": _parsing,
+    "orders": _orders,
+    "text": _text,
+    "tagging": _tagging,
+    "roles": _roles,
+}
