@@ -11,6 +11,7 @@ from lowrank.cli.reproduce.huang2017 import huang2017
 from lowrank.cli.reproduce.niitsuma2018 import niitsuma2018
 from lowrank.cli.reproduce.predictors import predictors
 from lowrank.cli.reproduce.relations import relations
+from lowrank.cli.reproduce.spectral import spectral
 from lowrank.cli.reproduce.syntax import syntax
 
 app = typer.Typer(no_args_is_help=True, help="Repeat a published comparison on a text, from the text to its tables.")
@@ -23,6 +24,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     niitsuma2018: "lowrank reproduce niitsuma2018 wiki.txt.xz --out results",
     predictors: "lowrank reproduce predictors --out results",
     relations: "lowrank reproduce relations wiki.txt.xz --out results",
+    spectral: "lowrank reproduce spectral --out results",
     syntax: "lowrank reproduce syntax --out results",
 }
 

@@ -1,0 +1,190 @@
+"""Models of sequences and topics learned from moments, each beside what it is to be compared with."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lowrank.datasets.pautomac import pautomac_problem
+from lowrank.datasets.treebanks import web_treebank
+from lowrank.errors import InputError, check_int
+from lowrank.suites.spectral import automata, hidden, topics
+from lowrank.suites.spectral.report import report
+from lowrank.suites.store import Store, write_report
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from lowrank.suites.store import Facts, Steps
+
+    Stage = tuple[str, Callable[[], Facts]]
+
+PARTS = ("pautomac", "completion", "tags", "hidden", "topics")
+PROBLEMS = (1, 3, 7, 24, 29, 42)
+RANKS = (6, 10, 16, 25, 40, 60)
+CHOICES: tuple[dict[str, Any], ...] = (
+    {"rank": RANKS, "starts": 2},
+    {"rank": RANKS, "starts": 2, "scaling": 0.25, "basis": 150, "longest": 3},
+)
+"""Settings of automata that held-out strings choose among."""
+LARGE: dict[int, tuple[dict[str, Any], ...]] = {1: ({"rank": (20, 40)},), 3: ({"rank": (25, 40), "starts": 2},)}
+"""Those of problems whose automata have many states and take long."""
+STRINGS = (25, 50, 100, 200, 1000)
+PLANTED = 20
+PENALTIES = (0.003, 0.01, 0.03, 0.1)
+SIZES = (1000, 4000, 16_000, 64_000)
+COLUMNS: dict[str, dict[str, Any]] = {
+    "upos": {"states": (10, 14, 18), "seeds": 2},
+    "xpos": {"states": (24, 45), "seeds": 1},
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a run.
+
+    Attributes
+    ----------
+    parts : tuple of str
+        Of :data:`PARTS`.
+    problems : tuple of int
+        Of PAutomaC.
+    planted : int
+        Automata whose Hankel matrices are completed.
+    starts : int
+        Random starts of Baum-Welch beside a spectral one.
+    seed : int
+
+    Raises
+    ------
+    InputError
+        If one is out of range.
+    """
+
+    parts: tuple[str, ...] = PARTS
+    problems: tuple[int, ...] = PROBLEMS
+    planted: int = PLANTED
+    starts: int = 20
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.parts or not {*self.parts} <= {*PARTS}:
+            raise InputError(f"parts are {', '.join(PARTS)}; got {', '.join(self.parts) or 'none'}")
+        if not {*self.problems} <= {*PROBLEMS} or not self.problems:
+            raise InputError(f"problems are {', '.join(map(str, PROBLEMS))}; got {self.problems}")
+        check_int("planted", self.planted, low=1)
+        check_int("starts", self.starts, low=1)
+
+
+def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None, force: bool = False) -> Facts:
+    """Do all of it, and report.
+
+    Parameters
+    ----------
+    out : Path
+        The folder of the run. Finished stages in it are used again.
+    settings : Settings
+    steps : callable
+        Told of each stage.
+    root : Path, optional
+        Of the test sets: see :func:`lowrank.datasets.folder`.
+    force : bool
+        Whether stages made with other settings are replaced instead of refused.
+
+    Returns
+    -------
+    dict
+        The content of ``report.json``.
+
+    Raises
+    ------
+    InputError
+        If a test set cannot be read, or stages in the folder were made with other settings.
+    """
+    store = Store(out, steps=steps, force=force)
+    found: Facts = {}
+    for part in PARTS:
+        if part in settings.parts:
+            (out / part).mkdir(parents=True, exist_ok=True)
+            found[part] = {
+                name: store.keep(f"{part}/{name}", {"seed": settings.seed, **_sizes(settings, part)}, _made(make))
+                for name, make in STAGES[part](settings, root)
+            }
+    return write_report(out, {"settings": asdict(settings), **found}, report)
+
+
+def _made(make: Callable[[], Facts]) -> Callable[[Path | None], Facts]:
+    return lambda _: make()
+
+
+def _sizes(settings: Settings, part: str) -> Facts:
+    """Give what the stages of a part depend on beside the seed."""
+    return {"completion": {"planted": settings.planted}, "hidden": {"starts": settings.starts}}.get(part, {})
+
+
+def _pautomac(settings: Settings, root: Path | None) -> Iterator[Stage]:
+    for number in settings.problems:
+        choices = LARGE.get(number, CHOICES)
+        yield str(number), partial(_problem, number, choices, settings.seed, root)
+
+
+def _problem(number: int, choices: tuple[dict[str, Any], ...], seed: int, root: Path | None) -> Facts:
+    return automata.pautomac_figures(pautomac_problem(number, root=root), choices, seed=seed)
+
+
+def _completion(settings: Settings, root: Path | None) -> Iterator[Stage]:
+    del root
+    seeds = range(settings.seed, settings.seed + settings.planted)
+    for strings in STRINGS:
+        for least in (0, 1):
+            yield f"{strings} {least}", partial(_completed, strings, least, seeds)
+
+
+def _completed(strings: int, least: int, seeds: range) -> Facts:
+    rows = [automata.completion_figures(strings, penalties=PENALTIES, least=least, seed=seed) for seed in seeds]
+    return {"strings": strings, "least": least, "rows": rows}
+
+
+def _tags(settings: Settings, root: Path | None) -> Iterator[Stage]:
+    yield "automaton", partial(_next_tags, settings.seed, root)
+    for column, how in COLUMNS.items():
+        yield column, partial(hidden.next_tags, column, **how, root=root)
+
+
+def _next_tags(seed: int, root: Path | None) -> Facts:
+    train, test = ([tree.upos for tree in web_treebank(part, root=root)] for part in ("train", "test"))
+    return automata.next_tag_figures(train, test, seed=seed)
+
+
+def _hidden(settings: Settings, root: Path | None) -> Iterator[Stage]:
+    yield "recovery", partial(hidden.recovery, SIZES)
+    for states in (4, 8):
+        yield f"starts {states}", partial(_starts, states, settings.starts, settings.seed)
+    yield "starts upos", partial(_tag_starts, settings.starts, root)
+
+
+def _starts(states: int, seeds: int, seed: int) -> Facts:
+    chain = hidden.planted_chain(states, 5 * states, seed=seed)
+    data = hidden.drawn(chain, 5000, 10, seed=seed)
+    sequences = data.symbols.reshape(-1, 10).tolist()
+    return {"true": hidden.true_log_probability(chain, data), **hidden.starts(sequences, states, seeds=seeds)}
+
+
+def _tag_starts(seeds: int, root: Path | None) -> Facts:
+    return hidden.starts([tree.upos for tree in web_treebank("train", root=root)[:2000]], 8, seeds=seeds)
+
+
+def _topics(settings: Settings, root: Path | None) -> Iterator[Stage]:
+    yield "recovery", partial(topics.recovery, SIZES[:3], seed=settings.seed)
+    yield "news", partial(topics.news, seed=settings.seed, root=root)
+
+
+STAGES: dict[str, Callable[[Settings, Path | None], Iterator[Stage]]] = {
+    "pautomac": _pautomac,
+    "completion": _completion,
+    "tags": _tags,
+    "hidden": _hidden,
+    "topics": _topics,
+}
