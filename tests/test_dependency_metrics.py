@@ -61,6 +61,27 @@ def test_by_hand():
     assert [tuple(row) for row in by_distance([gold], [found])] == [("root", 1, 1, 1), ("1", 3, 1, 1), ("2", 0, 2, 0)]
 
 
+def test_tables_by_hand():
+    """Groups of lengths at their edges: 3, 4, 6, 7, 10 and 11 words away; precision, recall and F of a relation."""
+    heads = [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+    gold = sentence(heads, ["root", *"abababababa"])
+    found = sentence([0, 1, 2, *heads[3:]], ["root", *"aaaabbbbbbb"])
+    table = {row.name: tuple(row)[1:] for row in by_distance([gold], [found])}
+    assert table == {
+        "root": (1, 1, 1),
+        "1": (1, 2, 1),
+        "2": (1, 0, 0),  # the third word was put below the second
+        "3": (1, 1, 1),
+        "4 to 6": (3, 3, 3),
+        "7 to 10": (4, 4, 4),
+        "over 10": (1, 1, 1),
+    }
+    [a] = [row for row in by_relation([gold], [found]) if row.name == "a"]
+    # "a" at words 2, 4, 6, 8, 10, 12 of the treebank and at 2 to 5 of the parse: both at 2 and 4, heads right
+    assert tuple(a) == ("a", 6, 4, 2)
+    assert (a.precision, a.recall, a.f1) == (2 / 4, 2 / 6, 4 / 10)
+
+
 @given(st.lists(pairs(), min_size=1, max_size=6))
 def test_laws(corpus):
     """LAS is at most UAS, and no lower without subtypes; a parse is right about itself; tables add up to figures."""

@@ -15,6 +15,7 @@ from lowrank.kernels.arc_labels import score_arc_labels, step_arc_labels
 from lowrank.kernels.arc_tensor import (
     DISTANCES,
     ArcParts,
+    Moves,
     Pairs,
     Scratch,
     score_tensor_arcs,
@@ -28,7 +29,8 @@ from lowrank.models.syntax.low_rank_parser import LowRankParser
 from lowrank.models.syntax.parser_storage import load_parser, save_parser
 from lowrank.solvers.arc_tensor import ArcLearner
 from lowrank.text.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
-from lowrank.text.trees import Tree, read_trees
+from lowrank.text.trees import read_trees
+from small_language import made
 
 # The loops behind the doors: feature_sums, tensor_arc_scores, tensor_arc_step, arc_pairs, arc_label_scores,
 # arc_label_steps.
@@ -36,11 +38,11 @@ from lowrank.text.trees import Tree, read_trees
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def case(n, seed, *, bits=14, rank=3, features=20):
+def case(n, seed, *, bits=14, rank=3, features=20, values=0):
     """A table of features, some missing, and parts in which nothing is zero."""
     rng = np.random.default_rng(seed)
     table = rng.integers(-1, features, (n + 1, 6)).astype(np.int32)
-    shapes = ((1 << bits,), (features, rank), (features, rank), (DISTANCES, rank))
+    shapes = ((1 << bits,), (features + values, rank), (features + values, rank), (DISTANCES, rank))
     parts = ArcParts(*(rng.normal(size=shape).astype(np.float32) for shape in shapes))
     return table, parts, Pairs(np.array([[0, 1], [2, 2], [1, 3], [4, 0]]), 5), rng
 
@@ -74,12 +76,12 @@ def moved(parts, sums=None):
     return ArcParts(*(part.copy() for part in parts)), ArcParts(*(np.zeros(part.shape) for part in parts))
 
 
-def step(table, parts, pairs, **how):
+def step(table, parts, pairs, *, dense=None, **how):
     """A step on copies; gives alpha, the new parts and their sums."""
     new, sums = moved(parts)
-    scored = score_tensor_arcs(table, parts, pairs, gamma=how["gamma"])
+    scored = score_tensor_arcs(table, parts, pairs, gamma=how["gamma"], dense=dense)
     scratch = Scratch.of(parts)
-    alpha = step_tensor_arcs(table, new, pairs, scored=scored, sums=sums, scratch=scratch, **how)
+    alpha = step_tensor_arcs(table, new, pairs, scored=scored, sums=sums, scratch=scratch, dense=dense, **how)
     assert not scratch.delta.any()
     assert (scratch.place == -1).all()
     return alpha, new, sums
@@ -95,6 +97,23 @@ def test_the_tensor_scores_all_combinations(n, seed):
         if h != m:
             block = T[np.ix_(table[h][table[h] >= 0], table[m][table[m] >= 0])]
             assert S[h, m] == pytest.approx(block[..., [0, bin_of(h, m)]].sum(), rel=1e-4, abs=1e-3)
+
+
+@given(st.integers(1, 10), SEEDS)
+def test_dense_features_are_more_rows(n, seed):
+    """A value times a row of U: whole numbers score as that feature would so many times."""
+    table, parts, pairs, rng = case(n, seed, values=2)
+    dense = rng.integers(0, 3, (n + 1, 2)).astype(np.float32)
+    repeated = [np.where(np.arange(2)[None] < dense[:, [k]], 20 + k, -1) for k in range(2)]
+    wide = np.concatenate([table, *repeated], axis=1).astype(np.int32)
+    for gamma in (0.0, 0.4):
+        S = score_tensor_arcs(table, parts, pairs, gamma=gamma, dense=dense).scores
+        T = score_tensor_arcs(wide, parts, pairs, gamma=gamma).scores
+        np.testing.assert_allclose(S, T, rtol=1e-4, atol=1e-2)
+    with pytest.raises(ValueError, match="dense must be"):
+        score_tensor_arcs(table, parts, pairs, gamma=0.5, dense=dense[1:])
+    with pytest.raises(ValueError, match="features must be"):
+        score_tensor_arcs(np.full_like(table, 20), parts, pairs, gamma=0.5, dense=dense)
 
 
 @given(st.integers(1, 14), SEEDS)
@@ -120,18 +139,20 @@ def test_parts_are_weighed(n, seed, gamma):
 
 
 @settings(deadline=None)
-@given(st.integers(2, 8), SEEDS, st.sampled_from([0.0, 0.3, 1.0]))
-def test_a_step_is_along_the_gradient(n, seed, gamma):
+@given(st.integers(2, 8), SEEDS, st.sampled_from([0.0, 0.3, 1.0]), st.booleans())
+def test_a_step_is_along_the_gradient(n, seed, gamma, with_values):
     """What a step adds is alpha times the derivative of the difference of scores, by central differences."""
-    table, parts, pairs, rng = case(n, seed, features=8, bits=10)
+    table, parts, pairs, rng = case(n, seed, features=8, bits=10, values=2 * with_values)
+    dense = rng.normal(size=(n + 1, 2)).astype(np.float32) if with_values else None
     heads, found = two_trees(n, rng)
-    alpha, new, _ = step(table, parts, pairs, heads=heads, found=found, loss=1.0, gamma=gamma, C=1e-3, clock=1)
+    how = {"heads": heads, "found": found, "loss": 1.0, "gamma": gamma, "C": 1e-3, "clock": 1}
+    alpha, new, _ = step(table, parts, pairs, dense=dense, **how)
     assert 0 < alpha <= 1e-3
 
     def gain(which, at, by):
         shifted, _ = moved(parts)
         shifted[which][at] += by
-        S = score_tensor_arcs(table, shifted, pairs, gamma=gamma).scores
+        S = score_tensor_arcs(table, shifted, pairs, gamma=gamma, dense=dense).scores
         return score_of(S, heads) - score_of(S, found)
 
     for which, part in enumerate(parts):
@@ -176,6 +197,25 @@ def test_a_small_loss_is_taken_away_by_all_at_once(n, seed):
     assert difference == pytest.approx(alpha * 0.05, rel=2e-2)
     for part, old, total in zip(new, parts, sums, strict=True):
         np.testing.assert_allclose(total, 2.0 * (part - old), atol=1e-5)
+
+
+@settings(deadline=None)
+@given(st.integers(2, 8), SEEDS, st.integers(0, 2))
+def test_factors_may_move_in_turn(n, seed, turn):
+    """Only the factor whose turn it is moves, as far as the loss asks for with the others fixed: then exactly."""
+    table, parts, pairs, rng = case(n, seed, values=2)
+    dense = rng.normal(size=(n + 1, 2)).astype(np.float32)
+    heads, found = two_trees(n, rng)
+    moves = Moves(*(k == turn for k in range(3)))
+    how = {"heads": heads, "found": found, "loss": 0.5, "gamma": 0.3, "clock": 1}
+    alpha, new, _ = step(table, parts, pairs, dense=dense, moves=moves, C=1e9, **how)
+    assert [bool((a != b).any()) for a, b in zip(new[1:], parts[1:], strict=True)] == list(moves)
+    gains = []
+    for each in (parts, new):  # the score is linear in theta and one factor, so the whole loss is gone
+        S = score_tensor_arcs(table, each, pairs, gamma=0.3, dense=dense).scores
+        gains.append(score_of(S, heads) - score_of(S, found))
+    assert gains[1] - gains[0] == pytest.approx(0.5, rel=2e-2, abs=2e-2)
+    assert alpha > 0
 
 
 def test_means_are_those_of_all_moments():
@@ -260,25 +300,6 @@ def test_features_of_words_by_hand():
     assert f"w+={EDGE}" in rows[2]
     assert not any(feature.startswith(("l=", "l+", "l-")) for row in rows for feature in row)
     assert all(len(row) >= FIXED for row in rows)
-
-
-def sentence(words, tags, heads, relations):
-    none = ("_",) * len(words)
-    return Tree(tuple(words), none, none, tuple(tags), none, np.array(heads, np.int32), tuple(relations), none, none)
-
-
-def made(count, seed):
-    """Sentences of a small language: determiners before nouns, verbs with a subject and sometimes an object."""
-    rng, trees = np.random.default_rng(seed), []
-    for _ in range(count):
-        words, tags, heads, relations = ["d", "n", "v"], ["D", "N", "V"], [2, 3, 0], ["det", "subj", "root"]
-        if rng.random() < 0.5:
-            words, tags, heads = [*words, "d", "n"], [*tags, "D", "N"], [*heads, 5, 3]
-            relations = [*relations, "det", "obj"]
-        if rng.random() < 0.5:
-            words, tags, heads, relations = [*words, "."], [*tags, "."], [*heads, 3], [*relations, "punct"]
-        trees.append(sentence([f"{w}{rng.integers(5)}" for w in words], tags, heads, relations))
-    return trees
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
@@ -396,6 +417,8 @@ def test_doors_refuse_what_does_not_fit():
             score_tensor_arcs(*wrong, gamma=0.5)
     with pytest.raises(ValueError, match="each word needs a head"):
         step(table, parts, pairs, heads=np.array([0, 1]), found=np.array([0, 1]), loss=1.0, gamma=0.5, C=1.0, clock=1)
+    with pytest.raises(ValueError, match="each word needs a head"):
+        tensor_cells(table, parts.theta, pairs, heads=np.array([0, 1, 4]))
     with pytest.raises(ValueError, match="power of two"):
         score_arc_labels(table, np.array([0, 1, 1]), np.zeros((9, 2), np.float32), pairs=pairs.columns)
 
@@ -428,8 +451,10 @@ def test_what_fails_leaves_the_parser_as_it_was():
     with pytest.raises(InputError, match="at least one sentence"):
         parser.fit([])
     assert [(tree.heads.tolist(), tree.relations) for tree in parser.annotate(new)] == before
-    with pytest.raises(InputError, match="lists of strings"):
-        parser.parse("ab", "NN")
+    for more in ({"tags": "NN"}, {"tags": ["N", "N"], "pos": "NN"}, {"tags": ["N", "N"], "features": "__"}):
+        with pytest.raises(InputError, match="lists of strings"):
+            parser.parse(["a", "b"], **more)
+    assert parser.parse(np.array(["a", "b"]), np.array(["N", "V"])).heads.tolist() in ([2, 0], [0, 1])
 
 
 def test_the_command_line(tmp_path):

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from lowrank.kernels.eisner import best_arcs
 from lowrank.kernels.spanning import best_projective_tree, best_spanning_tree
 
+SEEDS = st.integers(0, 2**32 - 1)
 # The loops behind the doors: spanning_tree, projective_tree.
 
 
@@ -112,6 +113,21 @@ def test_a_constant_for_a_word_changes_nothing(n, seed, shift):
     moved = S.copy()
     moved[:, 1] += shift
     assert best_spanning_tree(moved)[0].tolist() == best_spanning_tree(S)[0].tolist()
+
+
+@given(st.integers(1, 8), SEEDS, st.sampled_from([np.nan, np.inf, -np.inf, 1e300]))
+def test_what_is_no_arc_is_not_looked_at(n, seed, junk):
+    """Column 0 and the diagonal may hold anything."""
+    S = np.random.default_rng(seed).normal(size=(n + 1, n + 1))
+    np.fill_diagonal(S, 0.0)
+    S[:, 0] = 0.0
+    other = S.copy()
+    np.fill_diagonal(other, junk)
+    other[:, 0] = junk
+    for best in (best_spanning_tree, best_projective_tree):
+        assert best(other)[0].tolist() == best(S)[0].tolist()
+        assert best(other)[1] == best(S)[1]
+    assert best_arcs(other)[0].tolist() == best_arcs(S)[0].tolist()
 
 
 def test_faults_are_named():

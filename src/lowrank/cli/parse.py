@@ -15,14 +15,26 @@ from lowrank.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Parse tagged sentences into dependency trees.")
 
-Trees = Annotated[Path, typer.Argument(metavar="TREES", help="Sentences in CoNLL-U, `-` for standard input.")]
+Trees = Annotated[Path, typer.Argument(metavar="TREES", help="Sentences in CoNLL-U or -X, `-` for standard input.")]
+Gold = Annotated[Path, typer.Argument(metavar="GOLD", help="Sentences of a treebank.")]
+Parses = Annotated[
+    list[Path], typer.Argument(metavar="A B...", help="The same sentences, parsed; the first is compared with.")
+]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `lowrank parse train`.")]
 Rank = Annotated[int, typer.Option(min=1, help="Of the tensor.")]
 Gamma = Annotated[float, typer.Option(min=0, max=1, help="Share of pairs of features; 1 is no tensor.")]
 Cap = Annotated[float, typer.Option("--C", min=0, help="Length of a step at most.")]
 Epochs = Annotated[int, typer.Option(min=1, help="Passes over the sentences.")]
+Order = Annotated[int, typer.Option(min=1, max=3, help="Arcs in a part of a tree that is scored, at most.")]
 Heads = Annotated[bool, typer.Option("--heads", help="Learn heads alone, no relations.")]
 Decoding = Annotated[Literal["projective", "any"], typer.Option(help="Whether arcs may cross.")]
+SeveralRoots = Annotated[bool, typer.Option("--several-roots", help="Let several words depend on the root.")]
+Updates = Annotated[Literal["all", "cyclic"], typer.Option(help="Whether a step moves all factors, or one in turn.")]
+Vectors = Annotated[
+    Path | None,
+    typer.Option(metavar="VECTORS", help="Word vectors to learn with, kept in the model.", show_default="none"),
+]
+Invalid = Annotated[Literal["raise", "skip"], typer.Option(help="What becomes of sentences whose heads are no tree.")]
 File = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
 ]
@@ -37,26 +49,36 @@ def train(
     *,
     out: o.Out,
     rank: Rank = 50,
+    order: Order = 1,
     gamma: Gamma = 0.3,
     cap: Cap = 0.01,
     epochs: Epochs = 5,
     heads: Heads = False,
     decoding: Decoding = "projective",
+    several_roots: SeveralRoots = False,
+    updates: Updates = "all",
+    vectors: Vectors = None,
+    invalid: Invalid = "raise",
     seed: o.Seed = 0,
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:
-    """Learn from the sentences of a treebank: words, lemmas, parts of speech and morphology, if they are there."""
+    """Learn from the sentences of a treebank: words, parts of speech, and lemmas and morphology if they are there."""
+    from lowrank.embedding import read_vectors
     from lowrank.files import check_replaceable
+    from lowrank.models.syntax.higher_order import HigherOrderParser
     from lowrank.models.syntax.low_rank_parser import LowRankParser
     from lowrank.models.syntax.parser_storage import KIND, save_parser
     from lowrank.text.trees import read_trees
 
     check_replaceable(out, KIND, overwrite=force)
-    if not (sentences := list(read_trees(trees))):
-        raise InputError(f"{trees} has no sentences")
-    options: dict[str, Any] = {"gamma": gamma, "C": cap, "max_iter": epochs, "labels": not heads}
-    model = LowRankParser(rank, decoding=decoding, seed=seed, **options).fit(sentences)
+    if not (sentences := list(read_trees(trees, invalid=invalid))):
+        raise InputError(f"{trees} has no sentences to learn from")
+    options: dict[str, Any] = {"gamma": gamma, "C": cap, "max_iter": epochs, "labels": not heads, "updates": updates}
+    options["vectors"] = None if vectors is None else read_vectors(vectors)
+    options |= {"decoding": decoding, "one_root": not several_roots, "seed": seed}
+    parser = LowRankParser(rank, **options) if order == 1 else HigherOrderParser(rank, order=order, **options)
+    model = parser.fit(sentences)
     if model.interrupted_ and not model.n_iter_:
         raise interrupted()  # where it starts is no model; what --force would replace stays
     told: dict[str, Any] = {
@@ -77,7 +99,7 @@ def train(
 def apply(model: Model, trees: Trees, *, out: File = None) -> None:
     """Write sentences with the heads and relations of their best trees; those that they have are not looked at.
 
-    Enhanced dependencies are left empty: they would be those of another tree.
+    Enhanced dependencies, and PHEAD and PDEPREL, are left empty: they would be those of another tree.
     """
     from lowrank.files import whole_file
     from lowrank.models.syntax.parser_storage import load_parser
@@ -85,11 +107,11 @@ def apply(model: Model, trees: Trees, *, out: File = None) -> None:
 
     found = load_parser(model).annotate(read_trees(trees, heads=False))
     with contextlib.ExitStack() as stack:
-        file: Any = sys.stdout
+        file: Any = sys.stdout.buffer  # the formats are UTF-8 with line feeds, whatever the terminal wants
         if out is not None:
             draft = stack.enter_context(whole_file(out))
-            file = stack.enter_context(draft.open("w", encoding="utf-8"))
-        file.writelines(tree.conllu() for tree in found)
+            file = stack.enter_context(draft.open("wb"))
+        file.writelines(tree.conllu().encode() for tree in found)
 
 
 def evaluate(
@@ -98,6 +120,7 @@ def evaluate(
     *,
     universal: Universal = False,
     tables: Tables = False,
+    invalid: Invalid = "raise",
     as_json: o.AsJson = False,
 ) -> None:
     """Tell attachment scores on the sentences of a treebank, with intervals, with and without punctuation."""
@@ -105,7 +128,7 @@ def evaluate(
     from lowrank.models.syntax.parser_storage import load_parser
     from lowrank.text.trees import read_trees
 
-    gold = list(read_trees(trees))
+    gold = list(read_trees(trees, invalid=invalid))
     found = list(load_parser(model).annotate(gold))
     counts = [d.match_trees(one, other, subtypes=not universal) for one, other in zip(gold, found, strict=True)]
     score, figures = d.dependency_score(counts), d.dependency_figures(counts)
@@ -127,10 +150,43 @@ def evaluate(
         show.table([kind, "gold", "found", "precision", "recall"], [(*r[:3], r.precision, r.recall) for r in rows])
 
 
+def compare(gold: Gold, parses: Parses, *, universal: Universal = False, as_json: o.AsJson = False) -> None:
+    """Compare parses of the same sentences, and tell which differ from the first (95 %, paired by sentences)."""
+    from lowrank.metrics import dependencies as d
+    from lowrank.metrics.figures import difference
+    from lowrank.text.trees import read_trees
+
+    if len(parses) < 2:
+        raise InputError(f"comparing needs at least two files of parses; got {len(parses)}")
+    trees, figures = list(read_trees(gold)), []
+    for path in parses:
+        counts = d.match_files(trees, list(read_trees(path)), subtypes=not universal, name=str(path))
+        figures.append(d.dependency_figures(counts))
+    differences = [[difference(b, a) for a, b in zip(figures[0], other, strict=True)] for other in figures[1:]]
+    if as_json:
+        rows = [
+            {"parses": str(path), "figures": [f.as_dict() for f in found]}
+            for path, found in zip(parses, figures, strict=True)
+        ]
+        for row, minus in zip(rows[1:], differences, strict=True):
+            row["minus first"] = [{**x._asdict(), "certain": x.certain} for x in minus]
+        show.in_json({"gold": str(gold), "sentences": len(trees), "parses": rows})
+        return
+    for path, found, minus in zip(parses[1:], figures[1:], differences, strict=True):
+        show.table(
+            ["figure", str(parses[0]), str(path), "difference", "interval", "certain"],
+            [
+                (a.name, a.value, b.value, x.value, (x.low, x.high), x.certain)
+                for a, b, x in zip(figures[0], found, minus, strict=True)
+            ],
+        )
+
+
 EXAMPLES: dict[Callable[..., None], str] = {
     train: "lowrank parse train en_ewt-ud-train.conllu --out parser",
     apply: "lowrank parse apply parser tagged.conllu --out parsed.conllu",
     evaluate: "lowrank parse evaluate parser en_ewt-ud-dev.conllu --tables",
+    compare: "lowrank parse compare en_ewt-ud-dev.conllu parsed.conllu other.conllu",
 }
 for verb, example in EXAMPLES.items():
     app.command(epilog=f"Example:\n\n{example}")(verb)

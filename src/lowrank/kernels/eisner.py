@@ -40,7 +40,8 @@ def best_arcs(
     Raises
     ------
     ValueError
-        If the shape does not fit, there are no words, a score is NaN or infinite, or ``k`` is not positive.
+        If the shape does not fit, there are no words, a score that is looked at is NaN or plus infinity, or ``k`` is
+        not a whole number of at least 1.
 
     References
     ----------

@@ -34,7 +34,7 @@ def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tupl
     Raises
     ------
     ValueError
-        If the shape does not fit, there are no words, or a score is NaN or infinite.
+        If the shape does not fit, there are no words, or a score that is looked at is NaN or plus infinity.
 
     References
     ----------
@@ -73,7 +73,7 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
     Raises
     ------
     ValueError
-        If the shape does not fit, there are no words, or a score is NaN or infinite.
+        If the shape does not fit, there are no words, or a score that is looked at is NaN or plus infinity.
 
     References
     ----------
@@ -86,10 +86,8 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
     >>> heads.tolist(), value
     ([2, 0], 9.0)
     """
-    table = _checked(scores).copy()
+    table = _checked(scores)
     n = len(table) - 1
-    np.fill_diagonal(table, 0.0)
-    table[:, 0] = 0.0
     allowed = table > -np.inf
     low, high = table[allowed].min(), table[allowed].max()
     values = table - low
@@ -108,9 +106,11 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
 
 
 def _checked(scores: ArrayLike) -> NDArray[np.float64]:
-    table = np.asarray(scores, np.float64)
+    table = np.array(scores, np.float64)
     if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
         raise ValueError(f"scores must be square, of the root and at least one word; got shape {table.shape}")
+    np.fill_diagonal(table, 0.0)
+    table[:, 0] = 0.0
     if not (table < np.inf).all():  # NaN is not below either
         raise ValueError("scores must be numbers below infinity")
     return table

@@ -56,6 +56,14 @@ class Annotated(Parsed, Protocol):
         """Universal part of speech of each word."""
 
 
+class Written(Annotated, Protocol):
+    """A sentence of a file, with its words."""
+
+    @property
+    def forms(self) -> Sequence[str]:
+        """Words."""
+
+
 class Attached(NamedTuple):
     """Words of a sentence; those with the right head; those with the right relation to it too.
 
@@ -174,6 +182,32 @@ def match_trees(gold: Annotated, found: Parsed, *, subtypes: bool = True) -> Att
     plain = np.fromiter((tag != PUNCTUATION for tag in gold.upos), bool, len(heads))
     counts = [len(heads), heads.sum(), both.sum(), plain.sum(), (heads & plain).sum(), (both & plain).sum()]
     return Attached(*map(int, counts))
+
+
+def match_files(
+    gold: Sequence[Written], found: Sequence[Written], *, subtypes: bool = True, name: str = "parses"
+) -> list[Attached]:
+    """Compare the sentences of two files, which must have the same words.
+
+    Parameters
+    ----------
+    gold, found : sequences of sentences
+        As :func:`match_trees` takes them, with ``forms``, such as a :class:`~lowrank.text.trees.Tree` is.
+    subtypes : bool
+    name : str
+        What messages call the second file.
+
+    Raises
+    ------
+    InputError
+        If they are not as many, or not of the same words.
+    """
+    if len(gold) != len(found):
+        raise InputError(f"{name} has {len(found):,} sentences, the treebank {len(gold):,}")
+    for at, (one, other) in enumerate(zip(gold, found, strict=True), 1):
+        if tuple(one.forms) != tuple(other.forms):
+            raise InputError(f"{name}: sentence {at} has other words than the treebank's")
+    return [match_trees(one, other, subtypes=subtypes) for one, other in zip(gold, found, strict=True)]
 
 
 def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:

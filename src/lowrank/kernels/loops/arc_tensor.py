@@ -192,6 +192,34 @@ def _rows_of_features(table, dP, place, features, rows):
 
 
 @njit(cache=True, nogil=True)
+def _rows_of_values(dense, dP, rows):
+    """Write the gradients of the rows that dense values multiply; gives squares."""
+    rows[:] = 0
+    squares = 0.0
+    for i in range(dense.shape[0]):
+        if np.any(dP[i]):
+            for k in range(dense.shape[1]):
+                if dense[i, k] != 0:
+                    for r in range(rows.shape[1]):
+                        rows[k, r] += dense[i, k] * dP[i, r]
+    for k in range(rows.shape[0]):
+        for r in range(rows.shape[1]):
+            squares += rows[k, r] * rows[k, r]
+    return squares
+
+
+@njit(cache=True, nogil=True)
+def _gradient_of_factor(table, dense, dP, place, features, rows):
+    """Write the rows of U or V that change and their gradients, those of dense values last; gives how many, squares."""
+    count, squares = _rows_of_features(table, dP, place, features, rows)
+    first, more = len(place) - dense.shape[1], dense.shape[1]
+    squares += _rows_of_values(dense, dP, rows[count : count + more])
+    for k in range(more):
+        features[count + k] = first + k
+    return count + more, squares
+
+
+@njit(cache=True, nogil=True)
 def _move_rows(features, rows, count, step, clock, U, sums):
     for k in range(count):
         for r in range(U.shape[1]):
@@ -200,35 +228,41 @@ def _move_rows(features, rows, count, step, clock, U, sums):
 
 
 @njit(cache=True, nogil=True)
-def tensor_arc_step(table, pairs, tag, trees, loss, how, parts, sums, products, scratch):
-    """Move all parts at once so far that the loss is gone to first order, at most ``C`` times; gives the step.
+def tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, sums, products, scratch):
+    """Move parts at once so far that the loss is gone to first order, at most ``C`` times; gives the step.
 
-    ``trees`` are the heads wanted and those found, ``how`` is (gamma, C, clock), ``parts`` and ``sums`` are theta, U,
-    V, W, ``products`` are P and Q, and ``scratch`` is ``delta`` and ``place``.
+    ``trees`` are the heads wanted and those found, ``how`` is (gamma, C, clock, more), ``more`` joining the squares,
+    ``moves`` says whether U, V and W move, ``parts`` and ``sums`` are theta, U, V, W, ``products`` are P and Q, and
+    ``scratch`` is ``delta`` and ``place``.
     """
     heads, found = trees
-    gamma, C, clock = how
+    gamma, C, clock, more = how
     theta, U, V, W = parts
     P, Q = products
     delta, place = scratch
     size, rank = P.shape
     cells = np.empty(2 * size * (2 * len(pairs) + size), np.int64)
     values = np.empty(len(cells), np.float32)
-    norm, cell_count = 0.0, 0
+    norm, cell_count = more, 0
     if gamma > 0:
         cell_count, squares = _sparse_difference(table, pairs, tag, heads, found, delta, cells, values)
         norm += gamma**2 * squares
     u_count, v_count = 0, 0
-    room = table.size if gamma < 1 else 0
+    room = table.size + dense.shape[1] if gamma < 1 else 0
     u_features, v_features = np.empty(room, np.int64), np.empty(room, np.int64)
     u_rows, v_rows = np.empty((room, rank), np.float32), np.empty((room, rank), np.float32)
     dW = np.zeros((BINS, rank), np.float32)
     if gamma < 1:
         dP, dQ = np.zeros((size, rank), np.float32), np.zeros((size, rank), np.float32)
         _factor_difference(heads, found, P, Q, W, dP, dQ, dW)
-        u_count, u_squares = _rows_of_features(table, dP, place, u_features, u_rows)
-        v_count, v_squares = _rows_of_features(table, dQ, place, v_features, v_rows)
-        norm += (1 - gamma) ** 2 * (u_squares + v_squares + (dW * dW).sum())
+        if moves[0]:
+            u_count, squares = _gradient_of_factor(table, dense, dP, place, u_features, u_rows)
+            norm += (1 - gamma) ** 2 * squares
+        if moves[1]:
+            v_count, squares = _gradient_of_factor(table, dense, dQ, place, v_features, v_rows)
+            norm += (1 - gamma) ** 2 * squares
+        if moves[2]:
+            norm += (1 - gamma) ** 2 * (dW * dW).sum()
     if norm <= 0 or loss <= 0:
         return 0.0
     alpha = min(C, loss / norm)
@@ -238,7 +272,7 @@ def tensor_arc_step(table, pairs, tag, trees, loss, how, parts, sums, products, 
     step = alpha * (1 - gamma)
     _move_rows(u_features, u_rows, u_count, step, clock, U, sums[1])
     _move_rows(v_features, v_rows, v_count, step, clock, V, sums[2])
-    if gamma < 1:
+    if gamma < 1 and moves[2]:
         for d in range(BINS):
             for r in range(rank):
                 W[d, r] += step * dW[d, r]
@@ -262,3 +296,10 @@ def arc_pairs(table, pairs, theta, heads, cells, values):
                     values[count] = theta[cell ^ np.uint64(away)]
                     count += 1
     return count
+
+
+@njit(cache=True, nogil=True)
+def hashed_cells(triples, mask, cells):
+    """Write the cell of each (feature of the head, of the word, bin)."""
+    for k in range(len(triples)):
+        cells[k] = (_mixed(triples[k, 0], triples[k, 1]) & mask) ^ np.uint64(triples[k, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,6 +12,7 @@ import numpy as np
 from lowrank.errors import InputError
 from lowrank.kernels.arc_tensor import DISTANCES, ArcParts, Pairs, tensor_cells
 from lowrank.linalg.unfolded import unfolded_start
+from lowrank.models.syntax.arc_vectors import vector_rows
 from lowrank.progress import tracked
 from lowrank.solvers.arc_tensor import ArcLearner
 from lowrank.text.token_features import (
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lowrank.embedding import Embedding
     from lowrank.solvers.arc_tensor import Decoder
+    from lowrank.text.token_features import TokenCoder
     from lowrank.text.trees import Tree
 
 _PAIRS = (
@@ -47,10 +51,16 @@ PAIRS = Pairs(np.array(_PAIRS), TAG)
 
 
 class Sentence(NamedTuple):
-    """A sentence to learn from: features of the root and the words, and their heads."""
+    """A sentence to learn from: features of the root and the words, heads, and features that are numbers."""
 
     table: NDArray[np.int32]
     heads: NDArray[np.int32]
+    dense: NDArray[np.float32] | None = None
+
+    @classmethod
+    def of(cls, tree: Tree, coder: TokenCoder, vectors: Embedding | None) -> Sentence:
+        """Look up what a parser knows of a sentence."""
+        return cls(coded_tree(tree, coder), tree.heads, vector_rows(tree.forms, vectors))
 
 
 def check_trees(trees: Sequence[Tree]) -> None:
@@ -74,6 +84,31 @@ def check_trees(trees: Sequence[Tree]) -> None:
             raise InputError(f"sentence {at}: word {int(np.flatnonzero(above)[0])} does not come up to the root")
 
 
+class SeveralRootsWarning(UserWarning):
+    """Sentences to learn from have several roots, which the parser does not give."""
+
+
+def check_tagged(trees: Sequence[Tree]) -> None:
+    """Refuse a treebank none of whose words has a part of speech.
+
+    Raises
+    ------
+    InputError
+    """
+    if all(tag == "_" for tree in trees for tag in (*tree.xpos, *tree.upos)):
+        raise InputError("no word has a part of speech, in column 4 or 5; a parser needs them: tag the words first")
+
+
+def tell_of_roots(trees: Sequence[Tree]) -> None:
+    """Warn of sentences of which several words are roots."""
+    if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):
+        warnings.warn(
+            f"sentences with several roots: {several:,} of {len(trees):,}; unless one_root is off, parses have one",
+            SeveralRootsWarning,
+            stacklevel=3,
+        )
+
+
 def known_features(trees: Iterable[Tree], *, least: int) -> dict[str, int]:
     """Give numbers to the features that words of some sentences have at least so many times."""
     counts = Counter(feature for tree in trees for row in rows_of(tree) for feature in row if feature)
@@ -85,6 +120,11 @@ def rows_of(tree: Tree) -> list[list[str]]:
     return token_features(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)
 
 
+def coded_tree(tree: Tree, coder: TokenCoder) -> NDArray[np.int32]:
+    """Give the numbers of features of the root and the words of a sentence."""
+    return coder(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)
+
+
 def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.int32]:
     """Give the numbers of features; minus one for those that are not known, and where a row is shorter."""
     width = max(map(len, rows))
@@ -93,7 +133,7 @@ def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.in
 
 
 def random_parts(features: int, rank: int, *, bits: int, rng: np.random.Generator) -> ArcParts:
-    """Give weights of zero and small random factors."""
+    """Give weights of zero and small random factors; dense values count as features."""
     draw = [rng.normal(scale=0.1, size=(rows, rank)).astype(np.float32) for rows in (features, features, DISTANCES)]
     return ArcParts(np.zeros(1 << bits, np.float32), *draw)
 
@@ -118,7 +158,7 @@ def surrogate_parts(
     learner = ArcLearner(parts._replace(theta=theta), PAIRS, gamma=1.0, C=C, decode=decode)
     used = []
     for at in tracked(rng.permutation(len(sentences)).tolist(), "learning pairs"):
-        found, loss = learner.learn(*sentences[at])
+        found, loss = learner.learn(sentences[at].table, sentences[at].heads)
         if loss:
             used += [(at, sentences[at].heads), (at, found)]
     weights = learner.mean().theta

@@ -17,6 +17,8 @@ import numpy as np
 from lowrank.errors import InputError, check_int
 from lowrank.kernels.arcs import score_arcs, step_arcs
 from lowrank.kernels.eisner import best_arcs
+from lowrank.kernels.spanning import best_projective_tree
+from lowrank.models.syntax.arc_parts import check_trees
 from lowrank.progress import tracked
 from lowrank.solvers.run import Fitted, Sweep, run
 
@@ -94,12 +96,11 @@ class ArcFactored(Fitted):
         Raises
         ------
         InputError
-            If there are no sentences, none of their words has a tag, or a parameter is out of range.
+            If there are no sentences, heads are no tree, no word has a tag, or a parameter is out of range.
         """
         check_int("bits", self.bits, low=8, high=30)
         held = list(trees)
-        if not held:
-            raise InputError("a parser needs at least one sentence")
+        check_trees(held)
         counts = Counter(word for tree in held for word in tree.forms)
         often = [word for word, count in counts.items() if count > 1]
         tags = dict.fromkeys(tag for tree in held for tag in tree.xpos)
@@ -124,7 +125,7 @@ class ArcFactored(Fitted):
             wrong = 0
             for at in tracked(rng.permutation(len(sentences)).tolist(), "learning arcs"):
                 words, tags, heads = sentences[at]
-                [found], _ = best_arcs(score_arcs(words, tags, weights))
+                found, _ = best_projective_tree(score_arcs(words, tags, weights))
                 time += 1
                 if missed := int((found != heads).sum()):
                     wrong += missed
@@ -168,6 +169,10 @@ class ArcFactored(Fitted):
         check_int("k", k, low=1)
         return best_arcs(self.scores(words, tags), k)
 
+    def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Give the best trees of a sentence of a treebank: :meth:`k_best` of its words and tags."""
+        return self.k_best(tree.forms, tree.xpos, k=k)
+
     def parse(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.int32]:
         """Give the head of each word in the best tree, from 1; 0 for the root.
 
@@ -175,7 +180,7 @@ class ArcFactored(Fitted):
         ----------
         words, tags : sequence of str
         """
-        return self.k_best(words, tags, k=1)[0][0]
+        return best_projective_tree(self.scores(words, tags))[0]
 
 
 def _coded(names: Sequence[str], known: dict[str, int]) -> NDArray[np.int64]:

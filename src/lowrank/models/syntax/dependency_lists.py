@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -12,12 +12,28 @@ from lowrank.text.dependency_features import KINDS, ROOT, Head, tree_heads
 from lowrank.text.rerank_features import SCORE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from lowrank.text.rerank_features import Feature
     from lowrank.text.trees import Tree
+
+
+class Proposes(Protocol):
+    """A fitted parser that lists trees: what is needed of it."""
+
+    interrupted_: bool
+
+    def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Give heads of the best trees of a sentence, best first, and their scores; its own heads are not looked at."""
+
+
+class Learns(Protocol):
+    """A parser that is not fitted."""
+
+    def fit(self, trees: Iterable[Tree]) -> Proposes:
+        """Learn from sentences."""
 
 
 class DependencyCandidates(NamedTuple):
@@ -72,14 +88,16 @@ class DependencyCandidates(NamedTuple):
 
 
 def propose_dependencies(
-    parser: ArcFactored, trees: Sequence[Tree], *, k: int = 50, threads: int = 1
+    parser: Proposes, trees: Sequence[Tree], *, k: int = 50, threads: int = 1
 ) -> list[DependencyCandidates]:
-    """Parse words with the treebank's tags.
+    """Parse words with the treebank's tags, and its lemmas and morphology if the parser looks at them.
 
     Parameters
     ----------
-    parser : ArcFactored
-        Fitted, on other sentences.
+    parser : Proposes
+        An :class:`~lowrank.models.syntax.dependency.ArcFactored`, a
+        :class:`~lowrank.models.syntax.low_rank_parser.LowRankParser` or a
+        :class:`~lowrank.models.syntax.higher_order.HigherOrderParser`, fitted, on other sentences.
     trees : sequence of Tree
     k : int
         Candidates of each sentence, at most.
@@ -88,7 +106,7 @@ def propose_dependencies(
     """
 
     def one(tree: Tree) -> DependencyCandidates:
-        return DependencyCandidates(tree, *parser.k_best(tree.forms, tree.xpos, k=k))
+        return DependencyCandidates(tree, *parser.candidates(tree, k=k))
 
     return parsed(one, trees, threads=threads)
 
@@ -99,7 +117,7 @@ def jackknife_dependencies(
     folds: int = 5,
     k: int = 50,
     threads: int = 1,
-    parser: Callable[[], ArcFactored] = ArcFactored,
+    parser: Callable[[], Learns] = ArcFactored,
 ) -> list[DependencyCandidates]:
     """Give lists of training sentences, each from a parser that has learned from the other folds.
 

@@ -10,36 +10,39 @@ particular to a pair.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowrank.errors import InputError, check_choice, check_int, check_number
 from lowrank.kernels.arc_tensor import ArcParts
 from lowrank.models.syntax.arc_parts import (
-    PAIRS,
     Sentence,
+    check_tagged,
     check_trees,
-    coded,
     known_features,
     random_parts,
-    rows_of,
     surrogate_parts,
+    tell_of_roots,
 )
 from lowrank.models.syntax.arc_relations import RelationLearner
-from lowrank.models.syntax.tensor_parses import Decoding, TensorParses
+from lowrank.models.syntax.arc_vectors import AROUND
+from lowrank.models.syntax.parser_settings import check_settings
+from lowrank.models.syntax.tensor_parses import TensorParses
 from lowrank.progress import tracked
-from lowrank.solvers.arc_tensor import ArcLearner
 from lowrank.solvers.run import Fitted, Sweep, run
+from lowrank.text.token_features import TokenCoder
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator
 
+    from lowrank.embedding import Embedding
+    from lowrank.models.syntax.parser_settings import Init
+    from lowrank.models.syntax.tensor_parses import Decoding
+    from lowrank.solvers.arc_tensor import Updates
     from lowrank.solvers.run import Result
     from lowrank.text.trees import Tree
 
-Init = Literal["svd", "random"]
 RELATION_BITS = 19
 """There are at most as many rows of weights of relations as two to the power of it."""
 
@@ -47,7 +50,8 @@ RELATION_BITS = 19
 class LowRankParser(TensorParses, Fitted):
     r"""First-order dependency parser with a tensor of low rank.
 
-    Parts of speech must be given; lemmas and morphology help where the sentences have them.
+    Parts of speech must be given: those of the treebank, or universal ones where there are no others. Lemmas and
+    morphology help where the sentences have them.
 
     Parameters
     ----------
@@ -66,12 +70,18 @@ class LowRankParser(TensorParses, Fitted):
         (:func:`~lowrank.linalg.unfolded.unfolded_start`), or at small random numbers.
     decoding : {"projective", "any"}
         Whether arcs may cross.
+    one_root : bool
+        Whether exactly one word depends on the root, as Universal Dependencies have it.
+    updates : {"all", "cyclic"}
+        Whether a step moves U, V and W, or one of them in turn (:mod:`~lowrank.solvers.arc_tensor`).
     averaged : bool
         Whether each of theta, U, V and W is the mean over the passes. It is a mean of factors, not of scores.
     least : int
         Times that a feature must be seen to be known.
     bits : int
         There are :math:`2^\text{bits}` weights of hashed pairs.
+    vectors : Embedding, optional
+        Of words, to be more of their features (:func:`~lowrank.models.syntax.arc_vectors.vector_rows`).
     seed : int, optional
         Of the order of the sentences, and of a random start.
     watch : callable, optional
@@ -108,9 +118,12 @@ class LowRankParser(TensorParses, Fitted):
         labels: bool = True,
         init: Init = "svd",
         decoding: Decoding = "projective",
+        one_root: bool = True,
+        updates: Updates = "all",
         averaged: bool = True,
         least: int = 1,
         bits: int = 22,
+        vectors: Embedding | None = None,
         seed: int | None = 0,
         watch: Callable[[Result], None] | None = None,
     ) -> None:
@@ -121,9 +134,12 @@ class LowRankParser(TensorParses, Fitted):
         self.labels = labels
         self.init = init
         self.decoding = decoding
+        self.one_root = one_root
+        self.updates = updates
         self.averaged = averaged
         self.least = least
         self.bits = bits
+        self.vectors = vectors
         self.seed = seed
         self.watch = watch
 
@@ -137,46 +153,42 @@ class LowRankParser(TensorParses, Fitted):
         Raises
         ------
         InputError
-            If there are no sentences, heads are no tree, or a parameter is out of range.
+            If there are no sentences, heads are no tree, no word is tagged, or a parameter is out of range.
         """
-        if check_number("gamma", self.gamma) > 1:
-            raise InputError(f"gamma must be at most 1; got {self.gamma}")
-        check_number("C", self.C, above=True)
-        check_int("rank", self.rank, low=1)
-        check_int("bits", self.bits, low=4, high=30)
-        check_int("least", self.least, low=1)
-        check_choice("init", self.init, get_args(Init))
-        check_choice("decoding", self.decoding, get_args(Decoding))
+        check_settings(self)
         held = list(trees)
         check_trees(held)
+        check_tagged(held)
+        if self.one_root:
+            tell_of_roots(held)
         known = known_features(held, least=self.least)
         relations = sorted({name for tree in held for name in tree.relations}) if self.labels else []
         result = run(self._epochs(held, known, relations), max_iter=self.max_iter, watch=self.watch)
         *parts, self.relation_weights_ = self._keep(result)
-        self.features_, self.relations_, self.parts_ = known, relations, ArcParts(*parts)
+        self.features_, self.relations_, self.parts_ = known, relations, ArcParts(*parts[:4])
         return self
 
     def _epochs(self, trees: list[Tree], known: dict[str, int], relations: list[str]) -> Iterator[Sweep]:
         """Yield the parts after each pass, and the mean loss in it."""
         rng = np.random.default_rng(self.seed)
         number = {name: at for at, name in enumerate(relations)}
-        sentences = [Sentence(coded(rows_of(tree), known), tree.heads) for tree in trees]
+        coder = TokenCoder(known)
+        sentences = [Sentence.of(tree, coder, self.vectors) for tree in trees]
         labels = [np.array([number[name] for name in tree.relations]) for tree in trees] if number else []
-        rank = self.rank if self.gamma < 1 else 1
-        parts = random_parts(len(known), rank, bits=self.bits, rng=rng)
+        rows = len(known) + (AROUND * self.vectors.rank if self.vectors else 0)
+        parts = random_parts(rows, self.rank if self.gamma < 1 else 1, bits=self.bits, rng=rng)
         if self.init == "svd" and self.gamma < 1:
             parts = surrogate_parts(sentences, parts, C=self.C, decode=self._decode, rng=rng)
-        learner = ArcLearner(parts, PAIRS, gamma=self.gamma, C=self.C, decode=self._decode)
+        learner = self._learner(parts, rng)
         relating = RelationLearner(len(number), C=1.0, bits=min(self.bits, RELATION_BITS))
-        yield Sweep([*learner.mean(), relating.mean()], sum(map(len, trees)) / len(trees))
+        yield Sweep([*learner.reached(averaged=True), relating.mean()], sum(map(len, trees)) / len(trees))
         while True:
             total = 0.0
             for at in tracked(rng.permutation(len(sentences)).tolist(), "learning trees"):
                 total += learner.learn(*sentences[at])[1]
                 if labels:
                     relating.learn(sentences[at].table, trees[at].heads, labels[at])
-            kept = learner.mean() if self.averaged else [part.copy() for part in learner.parts]
-            yield Sweep([*kept, relating.mean()], total / len(sentences))
+            yield Sweep([*learner.reached(averaged=self.averaged), relating.mean()], total / len(sentences))
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the parser: see :func:`~lowrank.models.syntax.parser_storage.save_parser`."""

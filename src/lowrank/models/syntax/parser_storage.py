@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lowrank.embedding import Embedding
 from lowrank.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
 from lowrank.kernels.arc_tensor import DISTANCES, ArcParts
-from lowrank.models.syntax.low_rank_parser import LowRankParser
+from lowrank.models.syntax.arc_vectors import AROUND
+from lowrank.models.syntax.higher_order import HigherOrderParser, check_order
+from lowrank.models.syntax.low_rank_parser import RELATION_BITS, LowRankParser
+from lowrank.models.syntax.parser_settings import check_settings
 
 if TYPE_CHECKING:
     import os
 
-KIND, VERSION = "low-rank-parser", 1
+KIND, VERSION = "low-rank-parser", 2
+OTHER = {"watch", "vectors"}
+"""What is no setting: it is not kept, or kept in a file of its own."""
 
 
 def save_parser(model: LowRankParser, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -36,15 +42,21 @@ def save_parser(model: LowRankParser, path: str | os.PathLike[str], *, overwrite
     """
     from safetensors.numpy import save
 
-    settings = {name: getattr(model, name) for name in inspect.signature(LowRankParser).parameters if name != "watch"}
+    options = inspect.signature(type(model)).parameters
+    settings = {name: getattr(model, name) for name in options if name not in OTHER}
     settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
     arrays = {name: np.ascontiguousarray(part) for name, part in model.parts_._asdict().items()}
     rows = np.flatnonzero(model.relation_weights_.any(axis=1))
     arrays |= {"relation_rows": rows, "relation_weights": model.relation_weights_[rows]}
+    if isinstance(model, HigherOrderParser):
+        arrays["tree_weights"] = model.tree_weights_
+    words = None
+    if model.vectors is not None:
+        words, arrays["vectors"] = model.vectors.words, np.ascontiguousarray(model.vectors.vectors)
     with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
         (draft / "arrays.safetensors").write_bytes(save(arrays))
-        names = {"features": list(model.features_), "relations": model.relations_}
-        write_meta(draft, KIND, VERSION, settings=settings, cells=len(model.relation_weights_), **names)
+        names = {"features": list(model.features_), "relations": model.relations_, "words": words}
+        write_meta(draft, KIND, VERSION, settings=settings, **names)
 
 
 def load_parser(path: str | os.PathLike[str]) -> LowRankParser:
@@ -62,18 +74,36 @@ def load_parser(path: str | os.PathLike[str]) -> LowRankParser:
     folder = Path(path)
     meta = read_meta(folder, KIND, VERSION)
     with damage_told(folder):
-        model = LowRankParser(**meta["settings"])
         arrays = read_arrays(folder)
+        words = meta["words"]
+        vectors = None if words is None else Embedding(words, arrays["vectors"])
+        settings = meta["settings"]
+        model = (HigherOrderParser if "order" in settings else LowRankParser)(**settings, vectors=vectors)
+        check_settings(model)
         model.features_ = {name: at for at, name in enumerate(meta["features"])}
-        model.relations_ = meta["relations"]
+        model.relations_ = list(meta["relations"])
         model.parts_ = ArcParts(*(arrays[name] for name in ArcParts._fields))
-        F, R = len(model.features_), model.rank if model.gamma < 1 else 1
+        F, R = len(model.features_) + (AROUND * vectors.rank if vectors else 0), model.rank if model.gamma < 1 else 1
         wanted = [(1 << model.bits,), (F, R), (F, R), (DISTANCES, R)]
         if [part.shape for part in model.parts_] != wanted:
             raise ValueError(f"parts have the shapes {[part.shape for part in model.parts_]}, not {wanted}")
-        if any(part.dtype != np.float32 or not np.isfinite(part).all() for part in model.parts_):
+        rows, values = arrays["relation_rows"], arrays["relation_weights"]
+        weights = np.zeros((1 << min(model.bits, RELATION_BITS), len(model.relations_)), np.float32)
+        if values.shape != (len(rows), weights.shape[1]) or (
+            len(rows) and not 0 <= rows.min() <= rows.max() < len(weights)
+        ):
+            raise ValueError(f"weights of relations have the shape {values.shape}, not {(len(rows), weights.shape[1])}")
+        weighed = [*model.parts_, values]
+        if isinstance(model, HigherOrderParser):
+            check_order(model)
+            model.tree_weights_ = arrays["tree_weights"]
+            weighed.append(model.tree_weights_)
+            if model.tree_weights_.shape != (1 << model.bits,):
+                raise ValueError(
+                    f"weights of parts have the shape {model.tree_weights_.shape}, not {(1 << model.bits,)}"
+                )
+        if any(part.dtype != np.float32 or not np.isfinite(part).all() for part in weighed):
             raise ValueError("parts are not finite numbers of float32")
-        weights = np.zeros((meta["cells"], len(model.relations_)), np.float32)
-        weights[arrays["relation_rows"]] = arrays["relation_weights"]
+        weights[rows] = values
         model.relation_weights_ = weights
     return model

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import warnings
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from lowrank.errors import InputError
+from lowrank.errors import InputError, check_int
 from lowrank.kernels.arc_tensor import score_tensor_arcs
+from lowrank.kernels.eisner import best_arcs
 from lowrank.kernels.spanning import best_projective_tree, best_spanning_tree
-from lowrank.models.syntax.arc_parts import PAIRS, coded, rows_of
+from lowrank.models.syntax.arc_parts import PAIRS, coded_tree
 from lowrank.models.syntax.arc_relations import best_relations
-from lowrank.text.token_features import token_features
+from lowrank.models.syntax.arc_vectors import vector_rows
+from lowrank.solvers.arc_tensor import ArcLearner
+from lowrank.text.token_features import TAG, TokenCoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,10 +21,16 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from lowrank.embedding import Embedding
     from lowrank.kernels.arc_tensor import ArcParts
+    from lowrank.solvers.arc_tensor import Updates
     from lowrank.text.trees import Tree
 
 Decoding = Literal["projective", "any"]
+
+
+class UnknownTagsWarning(UserWarning):
+    """Most words have parts of speech that a parser did not learn."""
 
 
 class Parse(NamedTuple):
@@ -49,7 +58,12 @@ class TensorParses:
     relations_: list[str]
     features_: dict[str, int]
     gamma: float
+    C: float
     decoding: Decoding
+    updates: Updates
+    one_root: bool
+    vectors: Embedding | None
+    _coding: tuple[dict[str, int], TokenCoder] | None = None
 
     def parse(
         self,
@@ -74,7 +88,7 @@ class TensorParses:
         InputError
             If there are no words, or another number of anything else.
         """
-        return self._parsed(self._table(forms, tags, pos=pos, lemmas=lemmas, features=features))
+        return self._parsed(forms, self._table(forms, tags, pos=pos, lemmas=lemmas, features=features))
 
     def scores(
         self,
@@ -98,36 +112,78 @@ class TensorParses:
             As in :meth:`parse`.
         """
         table = self._table(forms, tags, pos=pos, lemmas=lemmas, features=features)
-        return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma).scores
+        return self._scores(forms, table)
 
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
         """Give sentences with the heads and relations of their best trees; those they had are not looked at.
 
-        Enhanced dependencies, which would be those of another tree, become ``"_"``.
+        What belongs to the trees that they had is taken out: see :meth:`~lowrank.text.trees.Tree.with_heads`. At the
+        end, an :class:`UnknownTagsWarning` tells if the parser knew the parts of speech of less than half of the words.
 
         Parameters
         ----------
         trees : iterable of Tree
         """
+        words = unknown = 0
         for tree in trees:
-            found = self._parsed(coded(rows_of(tree), self.features_))
-            yield replace(tree, heads=found.heads, relations=found.relations, enhanced=("_",) * len(tree))
+            table = coded_tree(tree, self._coder())
+            words, unknown = words + len(tree), unknown + int((table[1:, TAG] < 0).sum())
+            yield tree.with_heads(*self._parsed(tree.forms, table))
+        if 2 * unknown > words:
+            said = "parts of speech that the parser does not know, without which it parses badly"
+            warnings.warn(f"{unknown:,} of {words:,} words have {said}", UnknownTagsWarning, stacklevel=2)
 
-    def _parsed(self, table: NDArray[np.int32]) -> Parse:
-        heads = self._decode(score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma).scores)
+    def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Give the best projective trees of a sentence, as far as there are so many, and their scores, best first.
+
+        Parameters
+        ----------
+        tree : Tree
+            Its heads are not looked at.
+        k : int
+
+        Returns
+        -------
+        heads : ndarray of int32 of shape (trees, n)
+        scores : ndarray of shape (trees,)
+        """
+        scores = self._scores(tree.forms, coded_tree(tree, self._coder()))
+        return best_arcs(scores, check_int("k", k, low=1), single_root=self.one_root)
+
+    def _scores(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.float64]:
+        dense = vector_rows(forms, self.vectors)
+        return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense).scores
+
+    def _best(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.int32]:
+        return self._decode(self._scores(forms, table))
+
+    def _parsed(self, forms: Sequence[str], table: NDArray[np.int32]) -> Parse:
+        heads = self._best(forms, table)
         if not self.relations_:
             return Parse(heads, ("_",) * len(heads))
         return Parse(heads, best_relations(table, heads, self.relation_weights_, self.relations_))
 
     def _table(self, forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> NDArray[np.int32]:
         """Give the numbers of features of a sentence."""
-        if isinstance(forms, str) or isinstance(tags, str):
+        given = [column for column in (forms, tags, *columns.values()) if column is not None]
+        if any(isinstance(column, str) for column in given):
             raise InputError("give words and tags as lists of strings, not as one string")
-        lengths = {len(column) for column in (forms, tags, *columns.values()) if column is not None}
-        if lengths != {len(forms)} or not forms:
+        lengths = {len(column) for column in given}
+        if len(lengths) > 1 or 0 in lengths:
             raise InputError(f"a sentence needs words, and as many of all else; got {sorted(lengths)}")
-        return coded(token_features(forms, tags, **columns), self.features_)
+        return self._coder()(forms, tags, **columns)
+
+    def _coder(self) -> TokenCoder:
+        """Give what numbers features; made anew after a fit."""
+        if self._coding is None or self._coding[0] is not self.features_:
+            self._coding = (self.features_, TokenCoder(self.features_))
+        return self._coding[1]
 
     def _decode(self, scores: NDArray[np.float64]) -> NDArray[np.int32]:
         """Give the heads of the best tree."""
-        return (best_spanning_tree if self.decoding == "any" else best_projective_tree)(scores)[0]
+        best = best_spanning_tree if self.decoding == "any" else best_projective_tree
+        return best(scores, single_root=self.one_root)[0]
+
+    def _learner(self, parts: ArcParts, _: np.random.Generator) -> ArcLearner:
+        """Give what learns to score, from some parts."""
+        return ArcLearner(parts, PAIRS, gamma=self.gamma, C=self.C, decode=self._decode, updates=self.updates)

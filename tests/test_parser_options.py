@@ -1,0 +1,339 @@
+"""What a low-rank parser can be told, what it says of poor input, and what its folder and command line do with it."""
+
+import dataclasses
+import json
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lowrank import ArcFactored, Embedding, InputError, LowRankParser
+from lowrank.kernels.arc_tensor import hashed_cells, tensor_cells
+from lowrank.models.syntax.arc_collisions import pair_collisions
+from lowrank.models.syntax.arc_parts import PAIRS, SeveralRootsWarning, coded, known_features, rows_of
+from lowrank.models.syntax.arc_vectors import vector_rows
+from lowrank.models.syntax.parser_storage import load_parser, save_parser
+from lowrank.models.syntax.tensor_parses import UnknownTagsWarning
+from lowrank.text.token_features import POS, TAG, WORD_TAG, TokenCoder, token_features
+from lowrank.text.trees import read_trees
+from small_language import made, sentence
+
+# A loop behind a door: hashed_cells.
+
+MORE = ("pos", "lemmas", "features")
+
+
+def replaced(trees, **columns):
+    return [dataclasses.replace(tree, **{name: ("_",) * len(tree) for name in columns}) for tree in trees]
+
+
+def two_rooted(count, seed):
+    """Sentences whose last word, a full stop, is a root as well."""
+    trees = []
+    for tree in made(count, seed):
+        heads = [*tree.heads.tolist(), 0] if tree.xpos[-1] != "." else [*tree.heads.tolist()[:-1], 0]
+        words, tags = (column if column[-1][0] == "." else (*column, ".") for column in (tree.forms, tree.xpos))
+        trees.append(sentence(words, tags, heads, ["x"] * len(words)))
+    return trees
+
+
+def fitted(trees=None, **options):
+    return LowRankParser(4, **{"max_iter": 3, "bits": 12, "C": 0.1, "seed": 3, **options}).fit(trees or made(30, 0))
+
+
+@pytest.mark.parametrize("decoding", ["projective", "any"])
+def test_several_roots_are_learned_if_they_are_allowed(decoding):
+    """With one_root off, both roots are found; else there is one, and a warning says what was lost."""
+    train, new = two_rooted(40, 0), two_rooted(10, 1)
+    parser = fitted(train, one_root=False, decoding=decoding)
+    for tree, found in zip(new, parser.annotate(new), strict=True):
+        assert found.heads.tolist() == tree.heads.tolist()
+    with pytest.warns(SeveralRootsWarning, match="several roots: 40 of 40"):
+        parser = fitted(train, decoding=decoding)
+    assert all((found.heads == 0).sum() == 1 for found in parser.annotate(new))
+
+
+@pytest.mark.parametrize("init", ["svd", "random"])
+def test_factors_in_turn_learn_a_small_language(init):
+    """Steps of one factor find the rules too, on another way."""
+    new = made(20, 1)
+    parser = fitted(made(60, 0), updates="cyclic", max_iter=6, gamma=0.0, init=init)
+    for tree, found in zip(new, parser.annotate(new), strict=True):
+        assert found.heads.tolist() == tree.heads.tolist()
+    assert (parser.parts_.V != fitted(made(60, 0), max_iter=6, gamma=0.0, init=init).parts_.V).any()
+
+
+def test_vectors_tell_of_words_that_were_not_seen():
+    """Words of two kinds and one tag, in any order: of new ones only the vectors know the kind."""
+    rng = np.random.default_rng(0)
+    kinds = rng.integers(0, 2, 200)
+    vectors = Embedding(
+        [f"w{k}" for k in range(200)], np.stack([kinds, 1 - kinds], axis=1) + rng.normal(0, 0.1, (200, 2))
+    )
+
+    def pairs(low, high):
+        for _ in range(150):
+            one, other = (
+                rng.choice(np.flatnonzero(kinds[low:high])) + low,
+                rng.choice(np.flatnonzero(1 - kinds[low:high])) + low,
+            )
+            words, heads = ([one, other], [0, 1]) if rng.random() < 0.5 else ([other, one], [2, 0])
+            yield sentence([f"W{k}" for k in words], ["X", "X"], heads, ["_", "_"])
+
+    train, new = list(pairs(0, 150)), list(pairs(150, 200))
+    right = {}
+    for name, given_ in (("with", vectors), ("without", None)):
+        parser = fitted(train, vectors=given_, max_iter=5)
+        right[name] = np.mean([(a.heads == b.heads).all() for a, b in zip(new, parser.annotate(new), strict=True)])
+    assert right["with"] > 0.95
+    assert right["without"] < 0.7
+    with pytest.raises(InputError, match="vectors must be an Embedding"):
+        fitted(train, vectors=vectors.vectors)
+
+
+def test_rows_of_vectors():
+    """Length 1; lower case where the word itself is not there; neighbours on both sides; zeros for unknown words."""
+    vectors = Embedding(["a", "B", "b"], [[3.0, 4.0], [0.0, 2.0], [1.0, 0.0]])
+    rows = vector_rows(["A", "B", "c", "b"], vectors)
+    own = [[0, 0], [0.6, 0.8], [0, 1], [0, 0], [1, 0]]
+    np.testing.assert_allclose(rows[:, :2], own, atol=1e-6)
+    np.testing.assert_allclose(rows[:, 2:4], [[0, 0], [0, 0], *own[1:4]], atol=1e-6)
+    np.testing.assert_allclose(rows[:, 4:], [[0, 0], *own[2:], [0, 0]], atol=1e-6)
+    assert vector_rows(["A"], None) is None
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(5, 12))
+def test_cells_are_those_that_are_scored(seed, bits):
+    """The cell of a pair is where its weight is read."""
+    trees = made(3, seed)
+    known = known_features(trees, least=1)
+    theta = np.random.default_rng(seed).normal(size=1 << bits).astype(np.float32)
+    for tree in trees:
+        triples, weights = tensor_cells(coded(rows_of(tree), known), theta, PAIRS, heads=tree.heads)
+        np.testing.assert_array_equal(theta[hashed_cells(triples, bits=bits)], weights.astype(np.float32))
+    with pytest.raises(ValueError, match="triples of int64"):
+        hashed_cells(triples[:, :2], bits=bits)
+
+
+@pytest.mark.parametrize("bits", [6, 9, 24])
+def test_collisions_are_counted(bits):
+    """As many pairs as a set of them has; a pair shares its cell if the list of cells has it more than once."""
+    trees = made(8, 0)
+    known = known_features(trees, least=1)
+    pairs = set()
+    for tree in trees:
+        triples, _ = tensor_cells(coded(rows_of(tree), known), np.zeros(16, np.float32), PAIRS, heads=tree.heads)
+        pairs |= set(map(tuple, triples.tolist()))
+    times = Counter(hashed_cells(np.array(sorted(pairs)), bits=bits).tolist())
+    found = pair_collisions(iter(trees), bits=bits)
+    assert (found.pairs, found.cells) == (len(pairs), len(times))
+    assert found.shared == pytest.approx(sum(n for n in times.values() if n > 1) / len(pairs))
+    assert (found.shared == 0) == (bits == 24)
+    with pytest.raises(InputError, match="at least one sentence"):
+        pair_collisions([])
+
+
+def test_universal_tags_take_the_place_of_others():
+    """Where the treebank has no tags of its own, universal ones are used; where there are none at all, that is said."""
+    rows = token_features(["a", "b"], ["_", "X"], pos=["NOUN", "VERB"])
+    assert [rows[1][at] for at in (TAG, POS, WORD_TAG)] == ["t=NOUN", "p=NOUN", "wt=a NOUN"]
+    assert rows[2][TAG] == "t=X"
+    trees = [dataclasses.replace(tree, upos=tree.xpos, xpos=("_",) * len(tree)) for tree in made(30, 0)]
+    new = made(5, 1)
+    parser = fitted(trees)
+    found = parser.annotate(dataclasses.replace(tree, upos=tree.xpos, xpos=("_",) * len(tree)) for tree in new)
+    assert [tree.heads.tolist() for tree in found] == [tree.heads.tolist() for tree in new]
+    bare = [dataclasses.replace(tree, xpos=("_",) * len(tree)) for tree in new]
+    with pytest.raises(InputError, match="no word has a part of speech, in column 4 or 5"):
+        fitted(bare)
+    with pytest.raises(InputError, match="no word has a tag in column 5"):
+        ArcFactored().fit(bare)
+    with pytest.warns(UnknownTagsWarning, match="of .* words have parts of speech that the parser does not know"):
+        assert len(list(parser.annotate(bare))) == 5
+    one = dataclasses.replace(new[0], xpos=("?", *new[0].xpos[1:]))  # a rare tag is no matter
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(fitted().annotate([one, *new]))) == 6
+
+
+WORD = st.text("ab|=_ ", min_size=1, max_size=3)
+
+
+@given(st.data(), st.integers(1, 5))
+def test_numbers_are_those_of_names(data, n):
+    """The fast way to number features gives what looking up each name gives, whatever words and tags look like."""
+    columns = [data.draw(st.lists(WORD, min_size=n, max_size=n)) for _ in range(5)]
+    words, tags, *rest = columns
+    more = {name: data.draw(st.sampled_from([None, column])) for name, column in zip(MORE, rest, strict=True)}
+    rows = token_features(words, tags, **more)
+    names = sorted({name for row in rows for name in row if name})
+    known = {name: at for at, name in enumerate(names) if data.draw(st.booleans())}
+    np.testing.assert_array_equal(TokenCoder(known)(words, tags, **more), coded(rows, known))
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("init", ["svd", "random"])
+def test_next_to_nothing_is_learned_from(gamma, init):
+    """One word in one sentence, one relation, one column, sixteen cells; the same sentence many times."""
+    word = sentence(["a"], ["X"], [0], ["root"])
+    parser = LowRankParser(1, gamma=gamma, init=init, bits=4, max_iter=1).fit([word])
+    assert parser.parse(["b"], ["Y"]) == ([0], ("root",))
+    pair = sentence(["a", "b"], ["X", "Y"], [2, 0], ["_", "_"])
+    parser = LowRankParser(7, gamma=gamma, init=init, bits=8, C=0.1).fit([pair] * 20)
+    assert parser.parse(["a", "b"], ["X", "Y"]).heads.tolist() == [2, 0]
+    assert all(np.isfinite(part).all() for part in parser.parts_)
+
+
+def test_a_long_sentence():
+    """Three hundred words become a tree with one root, in either way."""
+    for decoding in ("projective", "any"):
+        parser = fitted(max_iter=1, decoding=decoding)
+        heads = parser.parse(["d1", "n1", "v1"] * 100, ["D", "N", "V"] * 100).heads
+        reached = np.concatenate([[0], heads])
+        for _ in range(9):
+            reached = reached[reached]
+        assert not reached.any()
+        assert (heads == 0).sum() == 1
+
+
+def test_the_arc_factored_parser_refuses_what_is_no_tree():
+    """Heads beyond the sentence and cycles, as the other parser does; its parse is the first of its k best."""
+    cycle = dataclasses.replace(made(1, 0)[0])
+    object.__setattr__(cycle, "heads", np.array([2, 1, *cycle.heads[2:]], np.int32))
+    with pytest.raises(InputError, match="sentence 2: word 1 does not come up to the root"):
+        ArcFactored(bits=10).fit([made(1, 0)[0], cycle])
+    parser = ArcFactored(bits=12, max_iter=2, seed=0).fit(made(30, 0))
+    for tree in made(10, 1):
+        heads = parser.parse(tree.forms, tree.xpos)
+        assert heads.dtype == np.int32
+        assert heads.tolist() == parser.k_best(tree.forms, tree.xpos, k=2)[0][0].tolist() == tree.heads.tolist()
+
+
+def test_options_are_kept_with_the_model(tmp_path):
+    """Vectors, the number of roots, updates: scores of the parser from the folder are equal bit by bit."""
+    vectors = Embedding(["d0", "n1", "v2"], np.arange(1.0, 7.0, dtype=np.float32).reshape(3, 2))
+    parser = fitted(vectors=vectors, one_root=False, updates="cyclic", decoding="any")
+    parser.save(tmp_path / "model")
+    again = load_parser(tmp_path / "model")
+    assert (again.one_root, again.updates, again.decoding) == (False, "cyclic", "any")
+    assert again.vectors.words == vectors.words
+    for tree in [*made(5, 2), sentence(["d0", "new", "v2"], ["D", "N", "V"], [2, 3, 0], ["_"] * 3)]:
+        np.testing.assert_array_equal(again.scores(tree.forms, tree.xpos), parser.scores(tree.forms, tree.xpos))
+        assert again.parse(tree.forms, tree.xpos).relations == parser.parse(tree.forms, tree.xpos).relations
+
+
+def meta_with(**changes):
+    def change(folder):
+        meta = json.loads((folder / "meta.json").read_text())
+        for name, value in changes.items():
+            at = meta["settings"] if name in meta["settings"] else meta
+            at[name] = value
+        (folder / "meta.json").write_text(json.dumps(meta))
+
+    return change
+
+
+def arrays_with(name, value):
+    def change(folder):
+        from safetensors.numpy import load, save
+
+        held = load((folder / "arrays.safetensors").read_bytes())
+        held[name] = value(held[name])
+        (folder / "arrays.safetensors").write_bytes(save(held))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (meta_with(decoding="magic"), "decoding must be one of"),
+        (meta_with(gamma=2), "gamma must be at most 1"),
+        (meta_with(bits="many"), "bits must be"),
+        (meta_with(bits=13), "parts have the shapes"),
+        (meta_with(features=["w=a"]), "parts have the shapes"),
+        (meta_with(relations=["one"]), "weights of relations"),
+        (meta_with(relations=None), "damaged"),
+        (meta_with(words=["one"]), "vectors"),
+        (meta_with(settings=[]), "damaged"),
+        (arrays_with("U", lambda U: U[1:]), "parts have the shapes"),
+        (arrays_with("W", lambda W: W * np.float32(np.nan)), "not finite"),
+        (arrays_with("theta", lambda theta: theta.astype(np.float64)), "float32"),
+        (arrays_with("relation_weights", lambda x: x + np.float32(np.inf)), "not finite"),
+        (arrays_with("relation_rows", lambda x: x + (1 << 12)), "weights of relations"),
+        (arrays_with("relation_rows", lambda x: x - (1 << 12)), "weights of relations"),
+        (lambda folder: (folder / "arrays.safetensors").unlink(), "damaged"),
+        (lambda folder: (folder / "arrays.safetensors").write_bytes(b"\0" * 99), "damaged"),
+        (lambda folder: (folder / "meta.json").write_text("{"), "cannot be read"),
+    ],
+)
+def test_damage_is_told(tmp_path, change, told):
+    """One sentence with the folder in it, whatever is wrong with its files."""
+    save_parser(fitted(made(5, 0), max_iter=1), tmp_path / "model")
+    change(tmp_path / "model")
+    with pytest.raises(InputError, match=told) as fault:
+        load_parser(tmp_path / "model")
+    assert str(tmp_path) in str(fault.value)
+
+
+@pytest.mark.filterwarnings("default")
+def test_the_command_line_compares_and_skips(tmp_path):
+    """Parses are compared in pairs; sentences that are no tree are refused, or left out and counted."""
+    from typer.testing import CliRunner
+
+    from lowrank.cli import app
+
+    said = []
+
+    def call(*words, code=0):
+        result = CliRunner().invoke(app, ["parse", *map(str, words)])
+        assert result.exit_code == code, result.output
+        said.append(" ".join(result.stderr.split()))
+        return result.stdout if not code else said[-1]
+
+    def write(name, trees):
+        (tmp_path / name).write_text("".join(tree.conllu() for tree in trees))
+        return tmp_path / name
+
+    gold = [dataclasses.replace(tree, upos=tree.xpos) for tree in made(30, 0)]
+    wrong = [tree.with_heads(np.where(np.arange(len(tree)) == 0, 3, tree.heads), tree.relations) for tree in gold]
+    files = [write("gold.conllu", gold), write("a.conllu", wrong), write("b.conllu", gold)]
+    told = json.loads(call("compare", *files, "--json"))
+    words = sum(map(len, gold))
+    assert [row["figures"][0]["value"] for row in told["parses"]] == [pytest.approx(1 - 30 / words), 1.0]
+    first = told["parses"][1]["minus first"][0]
+    assert first["value"] == pytest.approx(30 / words)
+    assert first["low"] <= first["value"] <= first["high"]
+    assert first["certain"]
+    assert "LAS without punctuation" in call("compare", *files)
+    assert "at least two" in call("compare", *files[:2], code=1)
+    assert "has 29 sentences, the treebank 30" in call("compare", *files, write("c.conllu", gold[1:]), code=1)
+    others = [dataclasses.replace(tree, forms=tree.forms[::-1]) for tree in gold]
+    assert "sentence 1 has other words" in call("compare", *files, write("d.conllu", others), code=1)
+    cycle = "1\ta\t_\tX\tX\t_\t1\tx\t_\t_\n\n"
+    bad = tmp_path / "bad.conllu"
+    bad.write_text(cycle + files[0].read_text())
+    model = tmp_path / "model"
+    options = ("--rank", 3, "--C", 0.1, "--epochs", 2)
+    assert "bad.conllu, sentence from line 1: word 1 is below itself" in call("train", bad, "--out", model, code=1)
+    told = json.loads(call("train", bad, "--out", model, *options, "--invalid", "skip", "--several-roots", "--json"))
+    assert "warning: sentences left out: 1; first, " in said[-1]
+    assert told["sentences"] == 30
+    assert not load_parser(model).one_root
+    assert json.loads(call("evaluate", model, bad, "--invalid", "skip", "--json"))["sentences"] == 30
+    assert "left out: 1" in said[-1]
+    bad.write_text(cycle)
+    refused = call("train", bad, "--out", model, "--force", "--invalid", "skip", code=1)
+    assert "has no sentences to learn from" in refused
+    vectors = Embedding(["d0", "n1"], np.eye(2, dtype=np.float32))
+    vectors.save(tmp_path / "vectors")
+    call(
+        "train", files[0], "--out", model, "--force", *options, "--vectors", tmp_path / "vectors", "--updates", "cyclic"
+    )
+    assert load_parser(model).vectors.words == ("d0", "n1")
+    call("apply", model, files[0], "--out", tmp_path / "out.conllu")
+    assert b"\r" not in (tmp_path / "out.conllu").read_bytes()
+    assert [len(tree) for tree in read_trees(tmp_path / "out.conllu")] == [len(tree) for tree in gold]
