@@ -1,0 +1,182 @@
+"""The parser of higher order: what it learns, what it keeps, the lists that it proposes, and real sentences."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from lowrank import ArcFactored, HigherOrderParser, InputError, LowRankParser
+from lowrank.datasets.treebanks import web_treebank
+from lowrank.metrics.dependencies import dependency_score, match_trees
+from lowrank.models.syntax.dependency_lists import jackknife_dependencies, propose_dependencies
+from lowrank.models.syntax.parser_storage import load_parser
+from lowrank.models.syntax.reranking import feature_groups
+from lowrank.suites.syntax.higher_order import higher_orders, parses, restart_curve
+from small_language import made, sentence
+
+
+def fitted(trees=None, **options):
+    return HigherOrderParser(4, **{"max_iter": 2, "bits": 12, "seed": 3, **options}).fit(trees or made(30, 0))
+
+
+def attached(count, seed):
+    """Sentences "w a b c u x": u hangs below a1 or b1; x hangs below u if that is below a, and below c otherwise."""
+    rng, trees = np.random.default_rng(seed), []
+    for _ in range(count):
+        first = int(rng.integers(2))
+        words = ["w", f"a{first}", f"b{1 - first}", "c", "u", "x"]
+        heads = [0, 1, 1, 1, 2 if first else 3, 5 if first else 4]
+        trees.append(sentence(words, ["W", "A", "B", "C", "U", "X"], heads, ["_"] * 6))
+    return trees
+
+
+@pytest.mark.parametrize("gamma", [0.3, 1.0])
+@pytest.mark.parametrize("decoding", ["projective", "any"])
+@pytest.mark.parametrize("order", [2, 3])
+def test_a_small_language_is_learned(gamma, decoding, order):
+    """Planted rules are found with and without the tensor; relations too; the loss falls."""
+    options = {"gamma": gamma, "decoding": decoding, "C": 0.1, "bits": 14, "seed": 0}
+    parser = HigherOrderParser(5, order=order, max_iter=6, **options).fit(made(60, 0))
+    new = made(20, 1)
+    score = dependency_score([match_trees(*pair) for pair in zip(new, parser.annotate(new), strict=True)])
+    assert score.las == 1
+    assert parser.history_[-1] < parser.history_[0] / 5
+    assert parser.tree_weights_.any()
+
+
+def test_what_only_two_arcs_tell_is_learned():
+    """Where x hangs depends on the head of another word, which arcs do not see: order 2 learns it, order 1 does not."""
+    trees, new = attached(80, 0), attached(40, 1)
+    right = {}
+    for order in (1, 2):
+        how = {"gamma": 1.0, "bits": 14, "C": 0.1, "labels": False, "decoding": "any"}
+        parser = (LowRankParser(**how) if order == 1 else HigherOrderParser(order=2, **how)).fit(trees)
+        pairs = zip(new, parser.annotate(new), strict=True)
+        right[order] = np.mean([found.heads[-1] == tree.heads[-1] for tree, found in pairs])
+    assert right[2] == 1
+    assert right[1] < 0.8
+
+
+def test_the_same_seed_gives_the_same_parser():
+    """Weights are equal bit by bit; another seed gives others; a tree does not depend on what was parsed before."""
+    one, other = fitted(), fitted()
+    for a, b in zip((*one.parts_, one.tree_weights_), (*other.parts_, other.tree_weights_), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert (fitted(seed=4).tree_weights_ != one.tree_weights_).any()
+    assert (fitted(averaged=False).tree_weights_ != one.tree_weights_).any()
+    trees = made(9, 2)
+    forward = [tree.heads.tolist() for tree in one.annotate(trees)]
+    assert [tree.heads.tolist() for tree in one.annotate(trees[::-1])] == forward[::-1]
+
+
+def test_a_saved_parser_is_the_same(tmp_path):
+    """What was saved parses alike, and is of the same class with the same settings."""
+    parser = fitted(order=2, restarts=7)
+    parser.save(tmp_path / "parser")
+    again = load_parser(tmp_path / "parser")
+    assert isinstance(again, HigherOrderParser)
+    assert (again.order, again.restarts, again.bits) == (2, 7, 12)
+    np.testing.assert_array_equal(again.tree_weights_, parser.tree_weights_)
+    for tree in made(9, 2):
+        assert again.score(tree) == parser.score(tree)
+        [one], [other] = again.annotate([tree]), parser.annotate([tree])
+        assert one.conllu() == other.conllu()
+
+
+@pytest.mark.parametrize("change", [{"order": 4}, {"restarts": -1}, {"bits": 13}])
+def test_damaged_folders_are_refused(tmp_path, change):
+    """Settings that do not fit the arrays, or are out of range, are told with the folder."""
+    fitted().save(tmp_path / "parser")
+    path = tmp_path / "parser" / "meta.json"
+    meta = json.loads(path.read_text())
+    meta["settings"] |= change
+    path.write_text(json.dumps(meta))
+    with pytest.raises(InputError, match="parser"):
+        load_parser(tmp_path / "parser")
+
+
+@pytest.mark.parametrize("options", [{"order": 1}, {"order": 4}, {"restarts": -1}, {"gamma": 2.0}])
+def test_parameters_out_of_range_are_refused(options):
+    """The message names the parameter; a parser that was fitted stays as it was."""
+    parser = fitted()
+    weights = parser.tree_weights_
+    for name, value in options.items():
+        setattr(parser, name, value)
+    with pytest.raises(InputError, match=next(iter(options))):
+        parser.fit(made(5, 0))
+    assert parser.tree_weights_ is weights
+
+
+@pytest.mark.parametrize("parser", [LowRankParser, HigherOrderParser])
+def test_parsers_propose_lists(parser):
+    """Candidates differ, the best comes first with its score, and groups for a reranker come of them."""
+    one = parser(4, max_iter=1, bits=12).fit(made(30, 0))
+    trees = made(6, 1)
+    lists = propose_dependencies(one, trees, k=6)
+    for tree, found in zip(trees, lists, strict=True):
+        assert len({tuple(heads) for heads in found.heads.tolist()}) == len(found.heads) == 6
+        assert (np.diff(found.scores) <= 0).all()
+        blind = dataclasses.replace(tree, heads=np.zeros(len(tree), np.int32))
+        np.testing.assert_array_equal(one.candidates(blind, k=6)[0], found.heads)
+        parsed = next(one.annotate([tree])).heads
+        assert (found.heads == parsed).all(axis=1).any()
+    folds = jackknife_dependencies(trees, folds=2, k=4, parser=lambda: parser(4, max_iter=1, bits=12))
+    [groups], names = feature_groups(folds, least=1)
+    assert groups.groups.starts[-1] == len(groups.counts) > len(trees)
+    assert names
+
+
+def test_lists_use_whole_sentences():
+    """A parser that looks at lemmas proposes by them, where ArcFactored looks at words and tags alone."""
+    trees = [dataclasses.replace(tree, lemmas=tuple(f"l{w}" for w in tree.forms)) for tree in made(30, 0)]
+    parser = LowRankParser(4, max_iter=1, bits=12).fit(trees)
+    tree = dataclasses.replace(trees[0], forms=("?",) * len(trees[0]))
+    bare = dataclasses.replace(tree, lemmas=("_",) * len(tree))
+    assert (parser.candidates(tree, k=2)[1] != parser.candidates(bare, k=2)[1]).any()
+    weak = ArcFactored(max_iter=1, bits=12, seed=0).fit(trees)
+    np.testing.assert_array_equal(weak.candidates(tree, k=2)[1], weak.candidates(bare, k=2)[1])
+
+
+def test_the_suite_tells_what_was_asked_for(monkeypatch):
+    """A row for each order, gains over the first, and a curve of restarts that leaves the parser as it was."""
+    parts = {"train": made(20, 0), "dev": made(20, 1)}
+    monkeypatch.setattr("lowrank.suites.syntax.higher_order.web_treebank", lambda part, **_: parts[part])
+    told = higher_orders(12, gammas=(1.0,), orders=(1, 2), restarts=(0, 3))
+    assert [row["order"] for row in told["rows"]] == [1, 2]
+    assert told["rows"][0]["gain"]["UAS"]["value"] == 0
+    assert told["rows"][1]["gain"]["UAS"]["value"] == pytest.approx(told["rows"][1]["uas"] - told["rows"][0]["uas"])
+    assert [row["restarts"] for row in told["rows"][1]["restarts"]] == [0, 3]
+    parser = fitted()
+    restart_curve(parser, made(2, 0), [0])
+    assert parser.restarts == 20
+
+
+@pytest.mark.realdata
+def test_real_sentences():
+    """Found trees score no less than those best by arcs, hardly ever less than the right ones, and are good."""
+    train, dev = web_treebank("train")[:200], web_treebank("dev")[:60]
+    parser = HigherOrderParser(10, max_iter=3, bits=18).fit(train)
+    _, told = parses(parser, dev)
+    assert told["uas"] > 0.7
+    assert told["search_errors"] <= 2
+    for tree in dev[:30]:
+        found = dataclasses.replace(tree, heads=next(parser.annotate([tree])).heads)
+        start = dataclasses.replace(tree, heads=LowRankParser.candidates(parser, tree, k=1)[0][0])
+        assert parser.score(found) >= parser.score(start) - 1e-4
+
+
+def test_the_command_line_learns_an_order(tmp_path):
+    """``--order 2`` makes a parser of that order, which ``evaluate`` reads; 4 is refused."""
+    from typer.testing import CliRunner
+
+    from lowrank.cli import app
+
+    gold, out = tmp_path / "gold.conllu", tmp_path / "parser"
+    gold.write_text("".join(tree.conllu() for tree in made(20, 0)))
+    words = ["parse", "train", str(gold), "--out", str(out), "--epochs", "3", "--C", "0.1"]
+    assert CliRunner().invoke(app, [*words, "--order", "2"]).exit_code == 0
+    assert load_parser(out).order == 2
+    told = CliRunner().invoke(app, ["parse", "evaluate", str(out), str(gold), "--json"])
+    assert json.loads(told.stdout)["uas"] > 0.9
+    assert CliRunner().invoke(app, [*words, "--order", "4"]).exit_code == 2
