@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 from lowrank import ArcFactored, Embedding, InputError, LowRankParser
+from lowrank.cli import app
 from lowrank.kernels.arc_tensor import hashed_cells, tensor_cells
 from lowrank.models.syntax.arc_collisions import pair_collisions
 from lowrank.models.syntax.arc_parts import PAIRS, SeveralRootsWarning, coded, known_features, rows_of
@@ -282,10 +284,6 @@ def test_damage_is_told(tmp_path, change, told):
 @pytest.mark.filterwarnings("default")
 def test_the_command_line_compares_and_skips(tmp_path):
     """Parses are compared in pairs; sentences that are no tree are refused, or left out and counted."""
-    from typer.testing import CliRunner
-
-    from lowrank.cli import app
-
     said = []
 
     def call(*words, code=0):
@@ -337,3 +335,36 @@ def test_the_command_line_compares_and_skips(tmp_path):
     call("apply", model, files[0], "--out", tmp_path / "out.conllu")
     assert b"\r" not in (tmp_path / "out.conllu").read_bytes()
     assert [len(tree) for tree in read_trees(tmp_path / "out.conllu")] == [len(tree) for tree in gold]
+
+
+def test_plain_text_is_tagged_and_parsed(tmp_path):
+    """It is what tagging and then parsing gives; a treebank's own tags are not looked at with a tagger."""
+    trees = [dataclasses.replace(tree, upos=tree.xpos) for tree in made(40, 0)]
+    blank = [dataclasses.replace(tree, upos=("X",) * len(tree), xpos=("X",) * len(tree)) for tree in trees]
+    for name, some in {"trees": trees, "blank": blank}.items():
+        (tmp_path / f"{name}.conllu").write_text("".join(tree.conllu() for tree in some), encoding="utf-8")
+    (tmp_path / "text.txt").write_text(" ".join(trees[0].forms) + "\n", encoding="utf-8")
+
+    def call(line):
+        words = [str(tmp_path / word[1:]) if word[0] == "@" else word for word in line.split()]
+        found = CliRunner().invoke(app, words)
+        return found.exit_code, found.stdout, " ".join(found.stderr.split())
+
+    assert call("tag train @trees.conllu --out @tagger")[0] == 0
+    assert call("parse train @trees.conllu --out @parser --epochs 2 --rank 2")[0] == 0
+    assert call("tag apply @tagger @text.txt --text --by-line --out @tagged.conllu")[0] == 0
+    at_once = call("parse apply @parser @text.txt --text --by-line --tagger @tagger")
+    assert at_once == call("parse apply @parser @tagged.conllu")
+    assert "\troot\t" in at_once[1]
+    exact = json.loads(call("parse evaluate @parser @trees.conllu --tagger @tagger --json")[1])
+    assert exact["uas"] > 0.95
+    counted = json.loads(call("parse evaluate @parser @blank.conllu --tagger @tagger --json")[1])
+    assert counted["uas"] == exact["uas"]
+    for line, said in (
+        ("parse apply @parser @text.txt --text", "--text needs --tagger"),
+        ("parse apply @parser @trees.conllu --by-line", "--by-line goes with --text"),
+        ("parse apply @parser @text.txt --text --tagger @parser", "parser"),
+    ):
+        code, _, error = call(line)
+        assert code == 1
+        assert said in error

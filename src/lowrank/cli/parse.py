@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,13 +13,20 @@ from lowrank.cli import show
 from lowrank.cli.faults import interrupted
 from lowrank.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="Parse tagged sentences into dependency trees.")
+app = typer.Typer(no_args_is_help=True, help="Parse sentences, or plain text, into dependency trees.")
 
 Trees = Annotated[Path, typer.Argument(metavar="TREES", help="Sentences in CoNLL-U or -X, `-` for standard input.")]
 Gold = Annotated[Path, typer.Argument(metavar="GOLD", help="Sentences of a treebank.")]
 Parses = Annotated[
     list[Path], typer.Argument(metavar="A B...", help="The same sentences, parsed; the first is compared with.")
 ]
+Input = Annotated[Path, typer.Argument(metavar="INPUT", help="Sentences in CoNLL-U, or text; `-` for standard input.")]
+Tagger = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="A folder made by `lowrank tag train`.", show_default="what the sentences say"),
+]
+Text = Annotated[bool, typer.Option("--text", help="INPUT is plain English text; an empty line ends a paragraph.")]
+ByLine = Annotated[bool, typer.Option("--by-line", help="Of text, each line ends a sentence.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `lowrank parse train`.")]
 Rank = Annotated[int, typer.Option(min=1, help="Of the tensor.")]
 Gamma = Annotated[float, typer.Option(min=0, max=1, help="Share of pairs of features; 1 is no tensor.")]
@@ -96,16 +103,18 @@ def train(
         raise interrupted(kept=[f"what was reached, in {out}"])
 
 
-def apply(model: Model, trees: Trees, *, out: File = None) -> None:
+def apply(
+    model: Model, trees: Input, *, tagger: Tagger = None, text: Text = False, by_line: ByLine = False, out: File = None
+) -> None:
     """Write sentences with the heads and relations of their best trees; those that they have are not looked at.
 
+    With --tagger parts of speech, lemmas and morphology are found too, and with --text words and sentences.
     Enhanced dependencies, and PHEAD and PDEPREL, are left empty: they would be those of another tree.
     """
     from lowrank.files import whole_file
     from lowrank.models.syntax.parser_storage import load_parser
-    from lowrank.text.trees import read_trees
 
-    found = load_parser(model).annotate(read_trees(trees, heads=False))
+    found = load_parser(model).annotate(_sentences(trees, tagger, text=text, by_line=by_line))
     with contextlib.ExitStack() as stack:
         file: Any = sys.stdout.buffer  # the formats are UTF-8 with line feeds, whatever the terminal wants
         if out is not None:
@@ -120,16 +129,21 @@ def evaluate(
     *,
     universal: Universal = False,
     tables: Tables = False,
+    tagger: Tagger = None,
     invalid: Invalid = "raise",
     as_json: o.AsJson = False,
 ) -> None:
-    """Tell attachment scores on the sentences of a treebank, with intervals, with and without punctuation."""
+    """Tell attachment scores on the sentences of a treebank, with intervals, with and without punctuation.
+
+    With --tagger its parts of speech, lemmas and morphology are used, not those of the treebank.
+    """
     from lowrank.metrics import dependencies as d
     from lowrank.models.syntax.parser_storage import load_parser
     from lowrank.text.trees import read_trees
 
     gold = list(read_trees(trees, invalid=invalid))
-    found = list(load_parser(model).annotate(gold))
+    parser = load_parser(model)
+    found = list(parser.annotate(gold if tagger is None else _tagger(tagger).annotate(gold)))
     counts = [d.match_trees(one, other, subtypes=not universal) for one, other in zip(gold, found, strict=True)]
     score, figures = d.dependency_score(counts), d.dependency_figures(counts)
     kinds: dict[str, Any] = {}
@@ -182,9 +196,33 @@ def compare(gold: Gold, parses: Parses, *, universal: Universal = False, as_json
         )
 
 
+def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) -> Iterable[Any]:
+    """Read sentences with parts of speech, or find these."""
+    from lowrank.text.plain import read_paragraphs
+    from lowrank.text.trees import read_trees
+
+    if by_line and not text:
+        raise InputError("--by-line goes with --text")
+    if tagger is None:
+        if text:
+            raise InputError("--text needs --tagger, a folder made by `lowrank tag train`, to find parts of speech")
+        return read_trees(path, heads=False)
+    found = _tagger(tagger)
+    return (
+        found.trees(read_paragraphs(path), by_line=by_line) if text else found.annotate(read_trees(path, heads=False))
+    )
+
+
+def _tagger(path: Path) -> Any:
+    """Read a tagger of all columns."""
+    from lowrank.models.sequences.tagger_storage import load_text_tagger
+
+    return load_text_tagger(path)
+
+
 EXAMPLES: dict[Callable[..., None], str] = {
     train: "lowrank parse train en_ewt-ud-train.conllu --out parser",
-    apply: "lowrank parse apply parser tagged.conllu --out parsed.conllu",
+    apply: "lowrank parse apply parser letters.txt --text --tagger tagger --out parsed.conllu",
     evaluate: "lowrank parse evaluate parser en_ewt-ud-dev.conllu --tables",
     compare: "lowrank parse compare en_ewt-ud-dev.conllu parsed.conllu other.conllu",
 }
