@@ -572,7 +572,7 @@ def texts(seed=0, size=90):
     return [" ".join(["the", *rng.choice(SUBJECTS[label].split(), 12)]) for label in labels], labels
 
 
-@pytest.mark.parametrize("method", ["nmf", "kl", "plsa", "lda", "anchors", "rlsi"])
+@pytest.mark.parametrize("method", ["nmf", "kl", "plsa", "lda", "anchors", "spectral", "rlsi"])
 def test_text_has_its_topics(method, tmp_path):
     """Each subject is a topic; documents have the topic of their subject; a saved model is the same model."""
     documents, labels = texts()

@@ -19,10 +19,11 @@ Docs = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `lowrank topics train`.")]
 Method = Annotated[
-    Literal["nmf", "kl", "plsa", "lda", "anchors", "rlsi"],
+    Literal["nmf", "kl", "plsa", "lda", "anchors", "spectral", "rlsi"],
     typer.Option(
         help="Non-negative factors by squares or Kullback-Leibler divergence, probabilistic latent semantic analysis,"
-        " latent Dirichlet allocation, anchor words, or sparse topics by squares."
+        " latent Dirichlet allocation, anchor words, latent Dirichlet allocation by moments, or sparse topics by"
+        " squares."
     ),
 ]
 Rank = Annotated[int, typer.Option(min=1, help="How many topics.")]

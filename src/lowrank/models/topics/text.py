@@ -15,6 +15,7 @@ from lowrank.models.topics.lda import LDA
 from lowrank.models.topics.nmf import NMF
 from lowrank.models.topics.plsa import PLSA
 from lowrank.models.topics.rlsi import RLSI
+from lowrank.models.topics.spectral import SpectralLDA
 from lowrank.progress import bar
 from lowrank.text.corpus import Corpus
 from lowrank.text.documents import counts_by_row, document_table, table_of_texts
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from lowrank.models.topics.base import Topics
     from lowrank.progress import Advance
 
-Method = Literal["nmf", "kl", "plsa", "lda", "anchors", "rlsi"]
+Method = Literal["nmf", "kl", "plsa", "lda", "anchors", "spectral", "rlsi"]
 OF_TFIDF = ("nmf", "rlsi")
 """Methods of squares: counts of frequent words would be all that they explain."""
 TOKENIZER = Tokenizer(digits="drop")
@@ -44,18 +45,17 @@ class TextTopics(BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    method : {"nmf", "kl", "plsa", "lda", "anchors", "rlsi"}
+    method : {"nmf", "kl", "plsa", "lda", "anchors", "spectral", "rlsi"}
         :class:`~lowrank.models.topics.nmf.NMF` of squares, or of the Kullback-Leibler divergence,
         :class:`~lowrank.models.topics.plsa.PLSA`, :class:`~lowrank.models.topics.lda.LDA`,
-        :class:`~lowrank.models.topics.anchors.AnchorTopics` or :class:`~lowrank.models.topics.rlsi.RLSI`.
+        :class:`~lowrank.models.topics.anchors.AnchorTopics`, :class:`~lowrank.models.topics.spectral.SpectralLDA` or
+        :class:`~lowrank.models.topics.rlsi.RLSI`.
     rank : int
         Topics.
     min_count, max_size, stop_words
         Which words count: see :meth:`~lowrank.text.corpus.Corpus.build`. Words in lower case, without numbers.
-    seed : int, optional
-        Of the random start.
-    threads : int, optional
-        All cores by default.
+    seed, threads : int, optional
+        Of the random start; all cores by default.
 
     Attributes
     ----------
@@ -191,10 +191,9 @@ class TextTopics(BaseEstimator):  # type: ignore[misc]
         return counts if self.method not in OF_TFIDF else normalize(counts * self.idf_[None, :].astype(np.float32))
 
     def _new(self) -> Topics:
-        shared: dict[str, Any] = {"threads": self.threads}
         if self.method == "anchors":
-            return AnchorTopics(self.rank, **shared)
-        kinds = {"nmf": NMF, "plsa": PLSA, "lda": LDA, "rlsi": RLSI}
+            return AnchorTopics(self.rank, threads=self.threads)
         if self.method == "kl":
-            return NMF(self.rank, loss="kl", seed=self.seed, **shared)
-        return kinds[self.method](self.rank, seed=self.seed, **shared)
+            return NMF(self.rank, loss="kl", seed=self.seed, threads=self.threads)
+        kinds: dict[str, Any] = {"nmf": NMF, "plsa": PLSA, "lda": LDA, "spectral": SpectralLDA, "rlsi": RLSI}
+        return kinds[self.method](self.rank, seed=self.seed, threads=self.threads)

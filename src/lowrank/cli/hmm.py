@@ -1,0 +1,165 @@
+"""``lowrank hmm``: sequences of symbols by hidden states."""
+
+import contextlib
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from lowrank.cli import options as o
+from lowrank.cli import show
+from lowrank.cli.faults import interrupted
+from lowrank.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Learn a hidden Markov model from sequences; score, draw, tell states.")
+
+END = "</s>"
+"""Symbol behind each sequence where ends are learned."""
+
+Sequences = Annotated[
+    Path,
+    typer.Argument(metavar="SEQUENCES", help="A sequence a line, spaces between its symbols; `-` for standard input."),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `lowrank hmm train`.")]
+States = Annotated[int, typer.Option(min=1, help="Hidden states.")]
+Init = Annotated[
+    Literal["spectral", "random"],
+    typer.Option(help="Where Baum-Welch starts: at moments of three symbols, or by chance."),
+]
+Steps = Annotated[int, typer.Option(min=1, help="Of Baum-Welch, at most.")]
+Smoothing = Annotated[float, typer.Option(min=0, help="Added to each expected count.")]
+Ends = Annotated[bool, typer.Option("--ends", help=f"Learn where sequences end too, as the symbol {END}.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")]
+Each = Annotated[bool, typer.Option("--each", help="Print the log-probability of each sequence, one a line.")]
+Many = Annotated[int, typer.Option("--number", "-n", min=1, help="How many sequences to draw.")]
+Longest = Annotated[int, typer.Option("--longest", min=1, help="Symbols of a sequence at most.")]
+DrawSeed = Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same sequences.")]
+File = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
+]
+
+
+def train(
+    sequences: Sequences,
+    *,
+    out: o.Out,
+    states: States = 10,
+    init: Init = "spectral",
+    steps: Steps = 100,
+    smoothing: Smoothing = 0.0,
+    ends: Ends = False,
+    seed: Seed = 0,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Learn from sequences."""
+    from lowrank.files import check_replaceable
+    from lowrank.models.sequences.hidden_markov import HiddenMarkov
+    from lowrank.models.sequences.hidden_storage import KIND, save_hidden
+    from lowrank.text.strings import read_strings
+
+    check_replaceable(out, KIND, overwrite=force)
+    data = read_strings(sequences)
+    if ends:
+        if any(END in sequence for sequence in data):
+            raise InputError(f"{sequences} has the symbol {END} already; leave it or --ends out")
+        data = [(*sequence, END) for sequence in data]
+    model = HiddenMarkov(states, init=init, max_iter=steps, smoothing=smoothing, seed=seed).fit(data)
+    if model.interrupted_ and not model.n_iter_:
+        raise interrupted()
+    told: dict[str, Any] = {"sequences": len(data), "symbols": len(model.symbols_), "steps": model.n_iter_}
+    told |= {"perplexity": round(math.exp(-model.score(data) / sum(map(len, data))), 4)}
+    told |= {"seconds": round(model.result_.seconds[-1], 2)}
+    if not as_json:
+        show.table([*told], [tuple(told.values())])
+    save_hidden(model, out, overwrite=force)
+    show.wrote(out, told, as_json=as_json, hint=f"lowrank hmm score {out} SEQUENCES")
+    if model.interrupted_:
+        raise interrupted(kept=[f"what was reached, in {out}"])
+
+
+def score(model: Model, sequences: Sequences, *, each: Each = False, as_json: o.AsJson = False) -> None:
+    """Tell the log-probability and the perplexity of sequences, with their ends if the model knows any."""
+    from lowrank.models.sequences.hidden_storage import load_hidden
+
+    found = load_hidden(model)
+    data = _read(sequences, found)
+    logs = found.score_sequences(data)
+    if each:
+        for log in logs.tolist():
+            typer.echo(f"{log:.10g}")
+        return
+    told: dict[str, Any] = {"sequences": len(data), "symbols": sum(map(len, data))}
+    told |= {"log_probability": float(logs.sum())}
+    told["perplexity"] = math.exp(min(-told["log_probability"] / max(told["symbols"], 1), 700))
+    if as_json:
+        show.in_json(told)
+    else:
+        show.table([*told], [tuple(told.values())])
+
+
+def states(model: Model, sequences: Sequences, *, out: File = None) -> None:
+    """Write the likeliest hidden states of each sequence, numbers from 0, a line for each."""
+    from lowrank.files import whole_file
+    from lowrank.models.sequences.hidden_storage import load_hidden
+
+    found = load_hidden(model)
+    data = _read(sequences, found)
+    with contextlib.ExitStack() as stack:
+        file: Any = sys.stdout
+        if out is not None:
+            file = stack.enter_context(stack.enter_context(whole_file(out)).open("w", encoding="utf-8"))
+        for sequence, path in zip(data, found.predict(data), strict=True):
+            shown = path[: len(path) - (sequence[-1:] == (END,))]
+            file.write(" ".join(map(str, shown.tolist())) + "\n")
+
+
+def top(model: Model, *, top: o.Top = 8, as_json: o.AsJson = False) -> None:
+    """Show the likeliest symbols of each state, and where it mostly goes next."""
+    import numpy as np
+
+    from lowrank.models.sequences.hidden_storage import load_hidden
+
+    found = load_hidden(model)
+    rows = []
+    for state, (chances, moves) in enumerate(zip(found.emissions_, found.moves_, strict=True)):
+        best = np.argsort(-chances, kind="stable")[:top]
+        names = " ".join(f"{found.symbols_[x]}:{chances[x]:.2f}" for x in best if chances[x] > 0)
+        after = " ".join(f"{t}:{moves[t]:.2f}" for t in np.argsort(-moves, kind="stable")[:3])
+        rows.append((state, names, after))
+    if as_json:
+        show.in_json({"states": [dict(zip(("state", "symbols", "next"), row, strict=True)) for row in rows]})
+    else:
+        show.table(["state", "symbols", "next"], rows)
+
+
+def sample(model: Model, *, number: Many = 10, longest: Longest = 50, seed: DrawSeed = 0) -> None:
+    """Draw sequences, one a line; without ends they have the greatest length."""
+    from lowrank.models.sequences.hidden_storage import load_hidden
+
+    found = load_hidden(model)
+    stop = END if END in found.symbols_ else None
+    for sequence in found.sample(number, length=longest, stop=stop, seed=seed):
+        typer.echo(" ".join(str(symbol) for symbol in sequence if symbol != END))
+
+
+def _read(sequences: Path, model: Any) -> list[tuple[str, ...]]:
+    """Give sequences, with their ends if the model knows any."""
+    from lowrank.text.strings import read_strings
+
+    data = read_strings(sequences)
+    return [(*sequence, END) for sequence in data] if END in model.symbols_ else data
+
+
+EXAMPLES: dict[Callable[..., None], str] = {
+    train: "lowrank hmm train tags.txt --out model --states 12 --ends",
+    score: "lowrank hmm score model others.txt",
+    states: "lowrank hmm states model others.txt --out states.txt",
+    top: "lowrank hmm top model",
+    sample: "lowrank hmm sample model --number 5",
+}
+for verb, example in EXAMPLES.items():
+    app.command(epilog=f"Example:\n\n{example}")(verb)

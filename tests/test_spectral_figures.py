@@ -1,0 +1,63 @@
+"""What the suites of spectral learning report, on data small enough for a test."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from lowrank.models.syntax.derivations import Parse
+from lowrank.suites.bouchard2015.topics import Collection
+from lowrank.suites.spectral import grammars, hidden, topics
+from lowrank.text.brackets import parse_phrase
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*made of noise")
+
+
+def test_next_tags_are_those_of_all_methods(monkeypatch):
+    """Of a chain that is planted every method knows more than how often tags occur, and at most what the chain does."""
+    chain = hidden.planted_chain(3, 5, seed=0)
+    x = hidden.drawn(chain, 600, 6, seed=0)
+    tags = [tuple("abcde"[k] for k in row) for row in x.split(x.symbols)]
+    parts = {"train": tags[:400], "dev": tags[400:500], "test": tags[500:]}
+    monkeypatch.setattr(hidden, "web_treebank", lambda part, **_: [SimpleNamespace(upos=row) for row in parts[part]])
+    found = hidden.next_tags(states=(3, 9), seeds=1, max_iter=40)
+    assert (found["symbols"], found["tokens"]) == (6, 700)
+    assert [row["method"] for row in found["rows"]] == ["ngrams", "operators", "spectral", "random"]
+    held = [symbol for row in parts["test"] for symbol in (*row, hidden.END)]
+    shares = np.unique(held, return_counts=True)[1] / len(held)
+    for row in found["rows"]:
+        assert 2 < row["perplexity"] < np.exp(-(shares * np.log(shares)).sum())
+        assert shares.max() < row["accuracy"] < 1
+    assert "3 states" in found["rows"][2]["chosen"]  # there are not 9 symbols
+
+
+def test_news_are_judged(monkeypatch):
+    """Each method and number of topics has its row."""
+    rng = np.random.default_rng(0)
+    words = tuple(f"word{k}" for k in range(12))
+    true = np.kron(np.eye(3), np.ones(4)) / 4
+    table = topics.planted_documents(300, topics=true, alpha=np.ones(3) / 9, length=12, seed=0)
+    texts = [list(rng.permutation(np.repeat(words, row.astype(int)))) for row in table.toarray()]
+    monkeypatch.setattr(topics, "bbc", lambda _: Collection(table, words, texts, None))
+    monkeypatch.setattr(topics, "TOP", 4)
+    found = topics.news((3,))
+    assert (found["documents"], found["held_out"]) == (240, 60)
+    for row in found["rows"]:
+        assert row["diversity"] == 1
+        assert row["npmi"] > 0.2
+        assert row["perplexity"] < 8
+
+
+def test_lists_are_judged(monkeypatch):
+    """Hidden states find what a plain grammar cannot know: that halves agree."""
+    trees = [parse_phrase(f"(S (A (B ({t} w))) (A (B ({t} w))))") for t in "XY"] * 10
+    monkeypatch.setattr(grammars, "penn_parts", lambda **_: (trees, trees[:4], trees[:6]))
+    mixed = parse_phrase("(S (C (D (X w))) (A (B (Y w))))")
+    monkeypatch.setattr(
+        grammars, "listed", lambda _, some, __: [(tree, [Parse(mixed, 0.0), Parse(tree, -1.0)]) for tree in some]
+    )
+    found = grammars.grammars((2,), smoothing=(1.0,))["parts"]
+    for part in found.values():
+        assert part["first"] < part["latent"] == part["best"] == 1
+        assert part["gain"]["low"] > 0
+        assert part["sentences"] == 6
