@@ -9,7 +9,10 @@ from lowrank.cli import options as o
 from lowrank.cli.reproduce.bailey2017 import Force
 
 Parts = Annotated[
-    str, typer.Option(metavar="NAME,...", help="Of pautomac, completion, tags, hidden, topics.", show_default="all")
+    str,
+    typer.Option(
+        metavar="NAME,...", help="Of pautomac, completion, tags, hidden, topics, grammars.", show_default="all"
+    ),
 ]
 Problems = Annotated[str, typer.Option(metavar="N,...", help="Of PAutomaC: 1, 3, 7, 24, 29, 42.")]
 Planted = Annotated[int, typer.Option(min=1, help="Automata whose Hankel matrices are completed.")]

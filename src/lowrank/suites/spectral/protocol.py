@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lowrank.datasets.pautomac import pautomac_problem
 from lowrank.datasets.treebanks import web_treebank
 from lowrank.errors import InputError, check_int
-from lowrank.suites.spectral import automata, hidden, topics
+from lowrank.suites.spectral import automata, grammars, hidden, topics
 from lowrank.suites.spectral.report import report
 from lowrank.suites.store import Store, write_report
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Stage = tuple[str, Callable[[], Facts]]
 
-PARTS = ("pautomac", "completion", "tags", "hidden", "topics")
+PARTS = ("pautomac", "completion", "tags", "hidden", "topics", "grammars")
 PROBLEMS = (1, 3, 7, 24, 29, 42)
 RANKS = (6, 10, 16, 25, 40, 60)
 CHOICES: tuple[dict[str, Any], ...] = (
@@ -181,10 +181,16 @@ def _topics(settings: Settings, root: Path | None) -> Iterator[Stage]:
     yield "news", partial(topics.news, seed=settings.seed, root=root)
 
 
+def _grammars(settings: Settings, root: Path | None) -> Iterator[Stage]:
+    del settings
+    yield "penn", partial(grammars.grammars, root=root)
+
+
 STAGES: dict[str, Callable[[Settings, Path | None], Iterator[Stage]]] = {
     "pautomac": _pautomac,
     "completion": _completion,
     "tags": _tags,
     "hidden": _hidden,
     "topics": _topics,
+    "grammars": _grammars,
 }

@@ -26,6 +26,7 @@ def report(facts: Facts) -> str:
         "tags": ("The next tag", _tags),
         "hidden": ("Hidden Markov models", _hidden),
         "topics": ("Topics", _topics),
+        "grammars": ("Grammars with hidden states", _grammars),
     }
     for part, (title, write) in writers.items():
         if part in facts:
@@ -106,3 +107,28 @@ def _topics(found: Facts) -> list[str]:
         for one in found["news"]["rows"]
     ]
     return lines + table(["", "topics", "NPMI", "diversity", "held-out perplexity", "seconds"], told)
+
+
+def _grammars(found: Facts) -> list[str]:
+    told = [
+        [
+            name,
+            one["sentences"],
+            share(one["first"]),
+            share(one["latent"]),
+            _gain(one["gain"]),
+            share(one["best"]),
+            _how(one),
+        ]
+        for name, one in found["penn"]["parts"].items()
+    ]
+    headings = ["lists of", "sentences", "F of the first", "with hidden states", "gain", "best of the list", "chosen"]
+    return table(headings, told)
+
+
+def _how(found: Facts) -> str:
+    return f"{found['states']} states, smoothing {found['smoothing']:g}, weight {found['weight']:g}"
+
+
+def _gain(found: Facts) -> str:
+    return f"{share(found['value'])} ({share(found['low'])} to {share(found['high'])})"
