@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -16,8 +17,10 @@ from lowrank.resources import interrupts_told
 from lowrank.text.readers import find_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
+
+    Stage = tuple[str, Mapping[str, Any], Callable[[], dict[str, Any]]]
 
 Facts = dict[str, Any]
 Model = TypeVar("Model")
@@ -155,6 +158,36 @@ def write_report(out: Path, facts: Mapping[str, Any], report: Callable[[Facts], 
     with whole_file(out / "report.md") as draft:
         draft.write_text(report(told), encoding="utf-8")
     return told
+
+
+def run_stages(
+    store: Store, settings: Any, stages: Mapping[str, Iterable[Stage]], *, report: Callable[[Facts], str]
+) -> Facts:
+    """Do the stages of each part that are not there yet, and report.
+
+    Parameters
+    ----------
+    store : Store
+    settings : dataclass
+        Of the run, which the report begins with.
+    stages : mapping
+        By part, in order: of each stage the name, what it is made of, and what makes its facts.
+    report : callable
+        See :func:`write_report`.
+
+    Returns
+    -------
+    dict
+        The content of ``report.json``: settings, and for each part the facts of its stages by name.
+    """
+    found: Facts = {}
+    for part, some in stages.items():
+        (store.folder / part).mkdir(parents=True, exist_ok=True)
+        found[part] = {
+            name: store.keep(f"{part}/{name}", made_of, lambda _, make=make: make())  # type: ignore[misc]
+            for name, made_of, make in some
+        }
+    return write_report(store.folder, {"settings": asdict(settings), **found}, report)
 
 
 def described(value: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +11,13 @@ from lowrank.datasets.treebanks import web_treebank
 from lowrank.errors import InputError, check_int
 from lowrank.suites.spectral import automata, grammars, hidden, topics
 from lowrank.suites.spectral.report import report
-from lowrank.suites.store import Store, write_report
+from lowrank.suites.store import Store, run_stages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lowrank.suites.store import Facts, Steps
-
-    Stage = tuple[str, Callable[[], Facts]]
+    from lowrank.suites.store import Facts, Stage, Steps
 
 PARTS = ("pautomac", "completion", "tags", "hidden", "topics", "grammars")
 PROBLEMS = (1, 3, 7, 24, 29, 42)
@@ -103,31 +101,14 @@ def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None
     InputError
         If a test set cannot be read, or stages in the folder were made with other settings.
     """
-    store = Store(out, steps=steps, force=force)
-    found: Facts = {}
-    for part in PARTS:
-        if part in settings.parts:
-            (out / part).mkdir(parents=True, exist_ok=True)
-            found[part] = {
-                name: store.keep(f"{part}/{name}", {"seed": settings.seed, **_sizes(settings, part)}, _made(make))
-                for name, make in STAGES[part](settings, root)
-            }
-    return write_report(out, {"settings": asdict(settings), **found}, report)
-
-
-def _made(make: Callable[[], Facts]) -> Callable[[Path | None], Facts]:
-    return lambda _: make()
-
-
-def _sizes(settings: Settings, part: str) -> Facts:
-    """Give what the stages of a part depend on beside the seed."""
-    return {"completion": {"planted": settings.planted}, "hidden": {"starts": settings.starts}}.get(part, {})
+    stages = {part: STAGES[part](settings, root) for part in PARTS if part in settings.parts}
+    return run_stages(Store(out, steps=steps, force=force), settings, stages, report=report)
 
 
 def _pautomac(settings: Settings, root: Path | None) -> Iterator[Stage]:
     for number in settings.problems:
         choices = LARGE.get(number, CHOICES)
-        yield str(number), partial(_problem, number, choices, settings.seed, root)
+        yield str(number), {"seed": settings.seed}, partial(_problem, number, choices, settings.seed, root)
 
 
 def _problem(number: int, choices: tuple[dict[str, Any], ...], seed: int, root: Path | None) -> Facts:
@@ -137,9 +118,10 @@ def _problem(number: int, choices: tuple[dict[str, Any], ...], seed: int, root: 
 def _completion(settings: Settings, root: Path | None) -> Iterator[Stage]:
     del root
     seeds = range(settings.seed, settings.seed + settings.planted)
+    made_of = {"seed": settings.seed, "planted": settings.planted}
     for strings in STRINGS:
         for least in (0, 1):
-            yield f"{strings} {least}", partial(_completed, strings, least, seeds)
+            yield f"{strings} {least}", made_of, partial(_completed, strings, least, seeds)
 
 
 def _completed(strings: int, least: int, seeds: range) -> Facts:
@@ -148,9 +130,10 @@ def _completed(strings: int, least: int, seeds: range) -> Facts:
 
 
 def _tags(settings: Settings, root: Path | None) -> Iterator[Stage]:
-    yield "automaton", partial(_next_tags, settings.seed, root)
+    made_of = {"seed": settings.seed}
+    yield "automaton", made_of, partial(_next_tags, settings.seed, root)
     for column, how in COLUMNS.items():
-        yield column, partial(hidden.next_tags, column, **how, root=root)
+        yield column, made_of, partial(hidden.next_tags, column, **how, root=root)
 
 
 def _next_tags(seed: int, root: Path | None) -> Facts:
@@ -159,10 +142,11 @@ def _next_tags(seed: int, root: Path | None) -> Facts:
 
 
 def _hidden(settings: Settings, root: Path | None) -> Iterator[Stage]:
-    yield "recovery", partial(hidden.recovery, SIZES)
+    made_of = {"seed": settings.seed, "starts": settings.starts}
+    yield "recovery", made_of, partial(hidden.recovery, SIZES)
     for states in (4, 8):
-        yield f"starts {states}", partial(_starts, states, settings.starts, settings.seed)
-    yield "starts upos", partial(_tag_starts, settings.starts, root)
+        yield f"starts {states}", made_of, partial(_starts, states, settings.starts, settings.seed)
+    yield "starts upos", made_of, partial(_tag_starts, settings.starts, root)
 
 
 def _starts(states: int, seeds: int, seed: int) -> Facts:
@@ -177,13 +161,13 @@ def _tag_starts(seeds: int, root: Path | None) -> Facts:
 
 
 def _topics(settings: Settings, root: Path | None) -> Iterator[Stage]:
-    yield "recovery", partial(topics.recovery, SIZES[:3], seed=settings.seed)
-    yield "news", partial(topics.news, seed=settings.seed, root=root)
+    made_of = {"seed": settings.seed}
+    yield "recovery", made_of, partial(topics.recovery, SIZES[:3], seed=settings.seed)
+    yield "news", made_of, partial(topics.news, seed=settings.seed, root=root)
 
 
 def _grammars(settings: Settings, root: Path | None) -> Iterator[Stage]:
-    del settings
-    yield "penn", partial(grammars.grammars, root=root)
+    yield "penn", {"seed": settings.seed}, partial(grammars.grammars, root=root)
 
 
 STAGES: dict[str, Callable[[Settings, Path | None], Iterator[Stage]]] = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 from lowrank.errors import InputError, check_int
-from lowrank.suites.store import Store, write_report
+from lowrank.suites.store import Store, run_stages
 from lowrank.suites.syntax import higher_order, parsing, roles, tagging
 from lowrank.suites.syntax.report import draw, report
 
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from lowrank.suites.store import Facts, Steps
-
-    Stage = tuple[str, Callable[[], list[Facts]]]
+    from lowrank.suites.store import Facts, Stage, Steps
 
 PARTS = ("parsing", "orders", "text", "tagging", "roles")
 SIZES = (250, 1000, 4000, 12_544)
@@ -92,50 +90,44 @@ def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None
     InputError
         If a test set cannot be read, or stages in the folder were made with other settings.
     """
-    store = Store(out, steps=steps, force=force)
-    found: Facts = {}
-    for part in PARTS:
-        if part in settings.parts:
-            (out / part).mkdir(parents=True, exist_ok=True)
-            found[part] = [row for name, make in STAGES[part](settings, root) for row in _kept(store, name, make)]
-    told = write_report(out, {"settings": asdict(settings), **found}, report)
+    stages = {part: STAGES[part](settings, root) for part in PARTS if part in settings.parts}
+    told = run_stages(Store(out, steps=steps, force=force), settings, stages, report=report)
     draw(told, out)
     return told
 
 
-def _kept(store: Store, name: str, make: Callable[[], list[Facts]]) -> list[Facts]:
-    """Keep the rows of a table as a stage, whose name says what they are made of."""
-    rows: list[Facts] = store.keep(name, {"stage": name}, lambda _: {"rows": make()})["rows"]
-    return rows
+def _stage(part: str, name: str, rows: Callable[[], list[Facts]]) -> Stage:
+    """Give a stage that keeps the rows of a table; its name says all that they are made of."""
+    return name, {"stage": f"{part}/{name}"}, lambda: {"rows": rows()}
 
 
 def _parsing(settings: Settings, root: Path | None) -> Iterator[Stage]:
     for seed in range(settings.seeds):
         for size in settings.sizes:
-            yield f"parsing/{size} {seed}", partial(parsing.curve, [size], seed=seed, root=root)
+            yield _stage("parsing", f"{size} {seed}", partial(parsing.curve, [size], seed=seed, root=root))
 
 
 def _orders(settings: Settings, root: Path | None) -> Iterator[Stage]:
     for seed in range(settings.seeds):
         for size in settings.few:
             make = partial(higher_order.higher_orders, size, seed=seed, part="test", root=root)
-            yield f"orders/{size} {seed}", partial(_row, make)
+            yield _stage("orders", f"{size} {seed}", partial(_row, make))
 
 
 def _text(settings: Settings, root: Path | None) -> Iterator[Stage]:
     del settings
-    yield "text/0", partial(_row, partial(parsing.tagged, seed=0, root=root))
+    yield _stage("text", "0", partial(_row, partial(parsing.tagged, seed=0, root=root)))
 
 
 def _tagging(settings: Settings, root: Path | None) -> Iterator[Stage]:
     del settings
-    yield "tagging/0", partial(_row, partial(tagging.tagging, root=root))
+    yield _stage("tagging", "0", partial(_row, partial(tagging.tagging, root=root)))
 
 
 def _roles(settings: Settings, root: Path | None) -> Iterator[Stage]:
     for seed in range(settings.seeds):
         for share in settings.shares:
-            yield f"roles/{share:g} {seed}", partial(roles.curve, [share], seeds=[seed], root=root)
+            yield _stage("roles", f"{share:g} {seed}", partial(roles.curve, [share], seeds=[seed], root=root))
 
 
 def _row(make: Callable[[], Facts]) -> list[Facts]:

@@ -31,7 +31,7 @@ def report(facts: Facts) -> str:
     }
     for part, (title, write) in writers.items():
         if part in facts:
-            lines += [f"## {title}", "", *write(facts[part]), ""]
+            lines += [f"## {title}", "", *write(_rows(facts[part])), ""]
     return "\n".join(lines)
 
 
@@ -42,7 +42,7 @@ def draw(facts: Facts, out: Path) -> None:
     except MissingExtraError:
         return
     if "parsing" in facts:
-        rows = facts["parsing"]
+        rows = _rows(facts["parsing"])
         sizes = sorted({row["sentences"] for row in rows})
         ax = curves({name: [_reached(rows, side, size) for size in sizes] for side, name in SIDES.items()}, sizes)
         ax.set_xscale("log")
@@ -51,6 +51,11 @@ def draw(facts: Facts, out: Path) -> None:
         ax.set_xlabel("sentences to learn from")
         ax.set_ylabel("UAS")
         ax.figure.savefig(out / "parsing.png", dpi=150, bbox_inches="tight")
+
+
+def _rows(part: Facts) -> list[Facts]:
+    """Give the rows of all stages of a part."""
+    return [row for stage in part.values() for row in stage["rows"]]
 
 
 def _parsing(rows: list[Facts]) -> list[str]:
