@@ -1,9 +1,13 @@
 """Slow, plainly right twins of fast code."""
 
+import functools
 import itertools
 from collections import Counter
 
 import numpy as np
+from scipy.sparse import csr_array
+
+from lowrank.models.sequences.hankel import Hankel
 
 
 def outlier_positions(vectors, cluster, outliers, *, order, unit):
@@ -154,3 +158,33 @@ def poisson_phi(entries, factors, mode, floor):
         others = np.prod([u[i] for d, (u, i) in enumerate(zip(factors, cell, strict=True)) if d != mode], axis=0)
         phi[cell[mode]] += values[cell] / max(predictions[cell], floor) * others
     return phi
+
+
+def exact_hankel(automaton, prefixes, suffixes, *, statistic="string"):
+    """Hankel matrix of an automaton of probabilities, as if all strings had been counted."""
+    A, alpha0, alpha_inf = automaton.A, automaton.alpha0, automaton.alpha_inf
+    every = np.linalg.inv(np.eye(len(alpha0)) - A.sum(axis=0))  # the sum over all strings
+    start = alpha0 @ every if statistic == "factor" else alpha0
+    stop = alpha_inf if statistic == "string" else every @ alpha_inf
+
+    def along(string):
+        return functools.reduce(np.matmul, A[list(string)], np.eye(len(alpha0)))
+
+    u = np.array([start @ along(x) for x in prefixes])
+    v = np.array([along(x) @ stop for x in suffixes])
+    on = every @ alpha_inf
+    return Hankel(
+        list(prefixes),
+        list(suffixes),
+        csr_array(u @ v.T),
+        csr_array(np.concatenate([u @ a @ v.T for a in A])),
+        v @ alpha0,
+        np.stack([v @ (alpha0 @ a) for a in A]),
+        u @ alpha_inf,
+        u @ on,
+        np.column_stack([u @ a @ on for a in A]),
+        v @ (alpha0 @ every),
+        np.array([*(alpha0 @ A @ on), alpha0 @ alpha_inf]),
+        statistic,
+        0,
+    )

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from safetensors.numpy import load
+from safetensors.numpy import save as safetensors_save
 from typer.testing import CliRunner
 
 from lowrank.cli import app
@@ -18,20 +20,19 @@ from lowrank.kernels.automata import automaton_values, follow_automaton, listed_
 from lowrank.metrics.strings import string_perplexity
 from lowrank.models.sequences.automata import WeightedAutomaton
 from lowrank.models.sequences.automaton_algebra import converted, difference, equivalent, minimised
-from lowrank.models.sequences.automaton_choice import split
 from lowrank.models.sequences.automaton_learning import RankWarning, hull_automaton, svd_automaton
 from lowrank.models.sequences.automaton_likelihood import blurred, likelier
-from lowrank.models.sequences.automaton_smoothing import SmoothedAutomaton, best_share, blocks
+from lowrank.models.sequences.automaton_smoothing import SmoothedAutomaton, best_share
 from lowrank.models.sequences.automaton_storage import load_automaton
 from lowrank.models.sequences.automaton_text import from_text, to_dot, to_text
 from lowrank.models.sequences.hankel import hankel
-from lowrank.models.sequences.hankel_exact import exact_hankel
-from lowrank.models.sequences.ngrams import NGrams, contexts, tuned_ngrams
+from lowrank.models.sequences.ngrams import NGrams, blocks, contexts, tuned_ngrams
 from lowrank.models.sequences.spectral_automaton import SpectralAutomaton
 from lowrank.models.sequences.substrings import count_substrings
-from lowrank.models.sequences.symbols import coded
-from lowrank.suites.spectral.automata import completion_figures, next_tag_figures, pautomac_figures
+from lowrank.models.sequences.symbols import coded, split
+from lowrank.suites.spectral.automata import SLIDE, completion_figures, next_tag_figures, pautomac_figures
 from lowrank.text.strings import read_pautomac, read_probabilities, read_strings
+from reference import exact_hankel
 
 KINDS = ("string", "prefix", "factor")
 
@@ -152,11 +153,15 @@ def test_conversions_go_back(before, after):
 
 
 def test_sums_that_do_not_exist_are_refused():
-    """An automaton that can go on for ever has no sum."""
-    endless = WeightedAutomaton(np.ones(1), np.ones((1, 1, 1)), np.zeros(1))
-    with pytest.raises(InputError, match="from some state there is no end"):
-        converted(endless, before="string", after="prefix")
-    assert endless.radius == pytest.approx(1)
+    """An automaton that can go on for ever has no sum, nor has one whose weights grow."""
+    for weight in (1.0, 2.0):
+        endless = WeightedAutomaton(np.ones(1), np.full((1, 1, 1), weight), np.ones(1))
+        with pytest.raises(InputError, match=f"have no sum: an eigenvalue is {weight:g}, not below 1"):
+            converted(endless, before="string", after="prefix")
+        with pytest.raises(InputError, match="have no sum"):
+            _ = endless.mass
+        assert endless.radius == pytest.approx(weight)
+    assert converted(endless, before="prefix", after="string")([0]) == -2  # differences need no sum
 
 
 @given(st.integers(0, 1000))
@@ -181,6 +186,40 @@ def test_states_that_say_nothing_go(seed):
     assert difference(small, big)([0, 1]) == pytest.approx(0, abs=1e-12)
 
 
+def test_units_of_states_are_no_rounding_errors():
+    """What is small in one place and large in another counts, as does what is rare; twice a function is another."""
+    A = np.array([[[0.3, 0.4], [0.0, 0.3]], [[0.0, 1e-10], [0.1, 0.0]]])
+    plain = WeightedAutomaton(np.array([1.0, 0.0]), A, np.array([0.3, 0.5]))
+    unit = np.array([1.0, 1e-10])
+    odd = WeightedAutomaton(plain.alpha0 * unit, A * unit / unit[:, None], plain.alpha_inf / unit)
+    for automaton in (plain, odd):
+        small = minimised(automaton)
+        for x in strings_up_to(4):
+            assert small(x) == pytest.approx(slow_value(plain, x), rel=1e-6, abs=1e-20)
+    rare = WeightedAutomaton(np.array([1.0, 0]), np.array([np.diag([0.5, 0.1]), [[0, 1e-10], [0, 0]]]), np.ones(2))
+    assert minimised(rare)([1, 0]) == pytest.approx(1e-11)
+    assert equivalent(plain, odd)
+    one, two = (WeightedAutomaton(np.array([s]), np.array([[[0.5]]]), np.array([1e-3 / s])) for s in (1e-9, 1.0))
+    assert equivalent(one, two)
+    assert not equivalent(one, WeightedAutomaton(two.alpha0, two.A, 2 * two.alpha_inf))
+    assert not equivalent(one, plain)
+    with pytest.raises(InputError, match="both automata must be of as many symbols; got 1 and 2"):
+        difference(one, plain)
+
+
+def test_nearly_equal_states_are_told_apart_by_the_tolerance():
+    """States that differ by a share of 1e-6 stay unless so much is let go; the function is as near as that."""
+    A = np.array([[[0.2, 0.2], [0.1, 0.3]], [[0.1, 0.1], [0.1, 0.1 + 1e-6]]])
+    two = WeightedAutomaton(np.array([0.5, 0.5]), A, np.array([0.4, 0.4]))
+    assert minimised(two).rank == 2
+    one = minimised(two, tol=1e-4)
+    assert one.rank == 1
+    for x in strings_up_to(5):
+        assert one(x) == pytest.approx(two(x), rel=1e-4)
+    assert not equivalent(one, two)
+    assert equivalent(one, two, tol=1e-4)
+
+
 def test_text_is_read_back_to_the_bit():
     """Weights are written with all their digits; a picture names symbols."""
     automaton = probabilistic(3, 2)
@@ -189,10 +228,16 @@ def test_text_is_read_back_to_the_bit():
     dot = to_dot(automaton, ['say "a"', "b"])
     assert dot.startswith("digraph")
     assert 'say \\"a\\"' in dot
+    with pytest.raises(InputError, match="each of 2 symbols needs a name; got 1"):
+        to_dot(automaton, ["a"])
     with pytest.raises(InputError, match="line 2: a state, a symbol, a state and a weight"):
         from_text("1 1\n0 0 5 0.1\n")
     with pytest.raises(InputError, match="line 1: the numbers of states and symbols"):
         from_text("")
+    with pytest.raises(InputError, match="an automaton of 100,000 states and 100,000 symbols needs"):
+        from_text("100000 100000\n")
+    with pytest.raises(InputError, match="the weights of an automaton must be finite"):
+        from_text("1 1\n0 0 0 nan\n")
 
 
 # -- learning ----------------------------------------------------------------------------------------------------------
@@ -208,6 +253,15 @@ def test_exact_tables_give_the_automaton_back(kind, scaling):
     for x in strings_up_to(6):
         assert found(x) == pytest.approx(truth(x), rel=1e-6, abs=1e-12)
     assert equivalent(found, truth, tol=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_whole_rank_gives_the_counts_back(kind):
+    """With nothing cut off, the automaton of counted strings says how often each of them was."""
+    strings = [tuple("ab".index(a) for a in x) for x in SLIDE.split()]
+    found = svd_automaton(hankel(of(strings), 2, statistic=kind), 5)
+    for x in strings_up_to(4):
+        assert found(x) == pytest.approx(strings.count(x) / len(strings), abs=1e-9)
 
 
 def test_leading_states_are_the_automaton_of_a_smaller_rank():
@@ -323,6 +377,29 @@ def test_ngrams_are_distributions():
     assert tuned_ngrams(many, held, 2, orders=(0, 2)).order == 2
 
 
+def test_ngrams_are_those_of_the_definition():
+    """Each order by itself, from all contexts that are counted one by one; the start of a string is part of them."""
+    rng = np.random.default_rng(0)
+    strings = [rng.integers(0, 3, rng.integers(0, 6)).tolist() for _ in range(60)]
+
+    def slow(before, order, d):
+        p = np.full(4, 1 / 4)
+        for length in range(min(order, len(before) + 1)):
+            u = before[len(before) - length :]
+            marked = [["start", *s, 3] for s in strings]
+            came = [t[i] for t in marked for i in range(max(length, 1), len(t)) if t[i - length : i] == u]
+            counts = np.bincount(came, minlength=4)
+            if came:
+                p = np.maximum(counts - d, 0) / len(came) + d * (counts > 0).sum() / len(came) * p
+        return p
+
+    asked = [[0, 1, 2, 0], [2, 2], []]
+    for order, d in product(range(5), (0.3, 1.0)):
+        p = NGrams(order, discount=d).fit(of(strings, 3), 3).along(of(asked, 3))
+        rows = [slow(["start", *x[:i]], order, d) for x in asked for i in range(len(x) + 1)]
+        np.testing.assert_allclose(p, rows)
+
+
 def test_probabilities_are_repaired():
     """Negative weights become 0, rows add to 1, and all strings together have at most 1."""
     truth = probabilistic(2, 2)
@@ -349,7 +426,7 @@ def test_the_best_share_is_at_an_end_where_one_is_better_throughout():
 
 def test_strings_are_cut_into_blocks_without_loss(monkeypatch):
     """Likelihoods do not depend on the size of blocks; one long string is a block."""
-    monkeypatch.setattr("lowrank.models.sequences.automaton_smoothing.CELLS", 12)
+    monkeypatch.setattr("lowrank.models.sequences.ngrams.CELLS", 12)
     data = of([[0] * 9, [], [1], [0, 1]])
     cut = list(blocks(data, 2))
     assert [first for first, _ in cut] == [0, 1, 3]
@@ -401,6 +478,51 @@ def test_a_planted_automaton_is_learned(method):
     assert model.model_.share > 0.8
 
 
+@pytest.mark.parametrize("options", [{}, {"method": "svd"}, {"order": 0}, {"held_out": 0}, {"statistic": "string"}])
+def test_strings_and_what_is_longer_have_probability_one(options):
+    """The probabilities of all strings below a length, and of all beginnings of it, add to 1."""
+    model = SpectralAutomaton(4, alphabet="ab", longest=2, passes=5, **options).fit(ab_strings(200))
+    short = np.exp(model.log_likelihoods(["".join("ab"[a] for a in x) for x in strings_up_to(4)])).sum()
+    longer = 0.0
+    for x in product(range(2), repeat=5):
+        p = model.model_.next_probabilities(of([x]))
+        longer += np.prod(p[np.arange(5), x])
+    assert short + longer == pytest.approx(1)
+
+
+def test_long_strings_are_learned_and_scored():
+    """Strings of 10,000 symbols need no more memory than they have prefixes, and their probabilities do not vanish."""
+    strings = ["ab" * 5000, "a" * 10_000, "b", "a", "ab"] * 2
+    model = SpectralAutomaton(2, longest=2, passes=3).fit(strings)
+    log = model.log_likelihoods(["ab" * 5000])[0]
+    assert -20_000 < log < -100
+    assert model.predict_proba(["ab" * 5000]).shape == (1, 3)
+
+
+def test_what_is_not_fitted_or_nothing_is_told():
+    """A model without a fit, nothing to score, an alphabet that is none: one sentence each."""
+    model = SpectralAutomaton(2)
+    for use in (model.score, model.perplexity, model.predict_proba, model.save):
+        with pytest.raises(InputError, match="not fitted yet; call fit first"):
+            use(["ab"])
+    with pytest.raises(InputError, match="not fitted yet"):
+        model.sample()
+    model.fit(ab_strings(50))
+    for use in (model.score, model.perplexity):
+        with pytest.raises(InputError, match="there is no sequence to score"):
+            use([])
+    for alphabet in ("aab", ""):
+        with pytest.raises(InputError, match="alphabet must be of different symbols, and of at least one"):
+            SpectralAutomaton(2, alphabet=alphabet).fit(ab_strings(50))
+    with pytest.raises(InputError, match="an alphabet of 999,999,999 symbols needs"):
+        SpectralAutomaton(2, alphabet=range(999_999_999)).fit([[1], [0]])
+
+
+def test_passes_are_at_most_those_allowed():
+    """One pass over a part is followed by one over all, not by ten."""
+    assert len(SpectralAutomaton(2, passes=1).fit(ab_strings(200)).history_) == 2
+
+
 def test_empty_strings_are_data():
     """They are learned from, scored, and predicted."""
     model = SpectralAutomaton(2).fit([(), (), ("x",), ("x", "x")] * 30)
@@ -412,7 +534,7 @@ def test_empty_strings_are_data():
 def test_symbols_may_be_anything_that_can_be_a_key():
     """Numbers, words and tuples; what was not seen is refused, or read as the symbol named."""
     model = SpectralAutomaton(2).fit([[("a", 1), ("b", 2)], [("b", 2)], [("a", 1)]] * 10)
-    assert model.sample(1, seed=1)[0] is not None
+    assert {a for x in model.sample(20, seed=1) for a in x} == {("a", 1), ("b", 2)}
     with pytest.raises(InputError, match=r"sequence 1 has the symbol 'new', which was not seen in training"):
         model.score([["new"]])
     rare = SpectralAutomaton(2, unknown="<rare>").fit([["a", "<rare>"], ["a"], []] * 10)
@@ -451,6 +573,7 @@ def test_a_refused_fit_leaves_the_last_one():
         ({"scaling": -1}, "scaling must be a finite number"),
         ({"starts": 0}, "starts must be a whole number"),
         ({"order": -1}, "order must be a whole number"),
+        ({"seed": -1}, "seed must be a whole number"),
     ],
 )
 def test_bad_parameters_are_named(options, message):
@@ -506,6 +629,27 @@ def test_ctrl_c_keeps_the_automaton_at_hand():
     assert len(model.tried_) == 1
 
 
+@pytest.mark.parametrize("done", [1, 2])
+def test_ctrl_c_between_passes_keeps_what_is_done(monkeypatch, done):
+    """Before the first pass of another rank, or of those over all strings, the best so far is the model."""
+    began = []
+
+    def stopped(*arguments):
+        if len(began) == done:
+            raise KeyboardInterrupt
+        began.append(arguments)
+        return likelier(*arguments)
+
+    monkeypatch.setattr("lowrank.models.sequences.automaton_fitting.likelier", stopped)
+    model = SpectralAutomaton((2, 3), passes=5).fit(ab_strings(200))
+    assert model.interrupted_
+    assert len(model.tried_) == done
+    assert np.isfinite(model.score(["ab"]))
+    began[:] = [()] * done
+    with pytest.raises(KeyboardInterrupt):  # nothing is done, so there is nothing to keep
+        SpectralAutomaton(2, passes=5).fit(ab_strings(200))
+
+
 def test_saved_models_are_the_same(tmp_path):
     """Every likelihood comes back to the bit; damage is told in one sentence."""
     model = SpectralAutomaton((2, 3)).fit(ab_strings())
@@ -522,6 +666,28 @@ def test_saved_models_are_the_same(tmp_path):
     file.write_bytes(file.read_bytes()[:-9])
     with pytest.raises(InputError, match="is damaged"):
         load_automaton(tmp_path / "model")
+    model.save(tmp_path / "model", overwrite=True)
+    meta = json.loads((tmp_path / "model" / "meta.json").read_text())
+    for name, value, message in (
+        ("symbols", ["a", "a"], "alphabet must be of different symbols"),
+        ("symbols", ["a", 1], "symbols must be all strings or all whole numbers"),
+        ("settings", {**meta["settings"], "unknown": "z"}, "'z' is no symbol"),
+        ("settings", {**meta["settings"], "seed": "z"}, "seed must be a whole number"),
+        ("ngrams", {**meta["ngrams"], "order": "3"}, "order must be a whole number"),
+        ("ngrams", {**meta["ngrams"], "discount": 2}, "discount must be at most 1; got 2"),
+        ("share", 2, "share 2 do not fit"),
+        ("history", "gone", "could not convert"),
+    ):
+        (tmp_path / "model" / "meta.json").write_text(json.dumps({**meta, name: value}))
+        with pytest.raises(InputError, match=f"model is damaged: .*{message}"):
+            load_automaton(tmp_path / "model")
+    (tmp_path / "model" / "meta.json").write_text(json.dumps(meta))
+    file, arrays = tmp_path / "model" / "arrays.safetensors", load(file.read_bytes())
+    counts = arrays["counts"]
+    for changed in (counts[:-1], counts + 1, -counts, counts.astype(float), counts[:, :3].copy()):
+        file.write_bytes(safetensors_save({**arrays, "counts": changed}))
+        with pytest.raises(InputError, match="counts of substrings do not fit their keys"):
+            load_automaton(tmp_path / "model")
     odd = SpectralAutomaton(1).fit([[("a", 1)], []] * 5)
     with pytest.raises(InputError, match="all strings or all whole numbers"):
         odd.save(tmp_path / "odd")
@@ -617,6 +783,17 @@ def test_the_command_line_learns_scores_and_draws(tmp_path):
     assert json.loads(told)["perplexity"] > 200
     (tmp_path / "drawn").write_text(run("sample", tmp_path / "n", "-n", 20))
     assert json.loads(run("score", tmp_path / "n", tmp_path / "drawn", "--json"))["strings"] == 20  # numbers, as lines
+    each = json.loads(run("score", tmp_path / "n", tmp_path / "drawn", "--each", "--json"))["log_likelihoods"]
+    assert len(each) == 20
+    assert "²" in run("score", tmp_path / "n", "-", stdin="1 ²\n", code=1)  # a digit that is no number
+    (tmp_path / "digits").write_text("0 1\n1\n" * 20)
+    run("train", tmp_path / "digits", "--rank", 1, "--out", tmp_path / "d")
+    assert json.loads(run("score", tmp_path / "d", numbers, "--format", "pautomac", "--json"))["strings"] == 200
+    (tmp_path / "solution").write_text("1\n0.5\n")
+    told = run("score", tmp_path / "n", numbers, "--format", "pautomac", "--solution", tmp_path / "solution", code=1)
+    assert "solution has 1 probabilities" in " ".join(told.split())
+    run("train", numbers, "--format", "pautomac", "--unknown", "1", "--rank", "1", "--out", tmp_path / "u")
+    assert load_automaton(tmp_path / "u").unknown == 1
     assert "exists already" in run("train", lines, "--out", tmp_path / "m", code=1)
     assert "--rank takes numbers" in run("train", lines, "--rank", "two", "--out", tmp_path / "x", code=1)
 

@@ -44,6 +44,11 @@ def test_a_model_is_learned_and_used(lines, tmp_path):
     assert drawn == ask("hmm", "sample", model, "--number", 6, "--seed", 1)
     shown = json.loads(ask("hmm", "top", model, "--json"))["states"]
     assert len(shown) == 3
+    assert {row["symbol"] for state in shown for row in state["symbols"]} == {"a", "b", "</s>"}
+    for state in shown:
+        chances = [row["probability"] for row in state["symbols"]]
+        assert chances == sorted(chances, reverse=True)
+        assert sum(chances) == pytest.approx(1, abs=1e-5)
     assert "state" in ask("hmm", "top", model, "--top", 2)
 
 
@@ -53,6 +58,31 @@ def test_without_ends(lines, tmp_path):
     assert load_hidden(tmp_path / "model").symbols_ == ["a", "b"]
     drawn = ask("hmm", "sample", tmp_path / "model", "-n", 2, "--longest", 7).split("\n")
     assert [len(line.split()) for line in drawn[:2]] == [7, 7]
+
+
+def test_ends_of_their_own(tmp_path):
+    """Sequences that have the end already get no second one, and as many states as there are symbols."""
+    lines, model = tmp_path / "lines.txt", tmp_path / "model"
+    lines.write_text("a b </s>\nb a </s>\nb b a </s>\n")
+    how = ["--states", 2, "--init", "random", "--json"]
+    told = json.loads(ask("hmm", "train", lines, "--out", model, *how))
+    scored = json.loads(ask("hmm", "score", model, lines, "--json"))
+    assert scored["symbols"] == 10
+    assert scored["perplexity"] == pytest.approx(told["perplexity"], abs=1e-3)
+    assert [len(path.split()) for path in ask("hmm", "states", model, lines).splitlines()] == [3, 3, 4]
+
+
+def test_symbols_that_were_not_seen(lines, tmp_path):
+    """They can be passed over: the rest has its probability, and they have states all the same."""
+    model, other = tmp_path / "model", tmp_path / "other.txt"
+    ask("hmm", "train", lines, "-o", model, "--states", 2, "--steps", 3)
+    other.write_text("a b\nx\na x b\n")
+    scored = json.loads(ask("hmm", "score", model, other, "--missing", "--json"))
+    assert (scored["symbols"], scored["missing"]) == (4, 2)
+    logs = [float(line) for line in ask("hmm", "score", model, other, "--missing", "--each").split()]
+    assert logs[1] == pytest.approx(0, abs=1e-9)
+    assert logs[2] > logs[0] - 1
+    assert [len(path.split()) for path in ask("hmm", "states", model, other, "--missing").splitlines()] == [2, 1, 3]
 
 
 def test_faults_are_one_sentence(lines, tmp_path):

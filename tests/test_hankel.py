@@ -12,10 +12,10 @@ from lowrank.models.sequences.automata import WeightedAutomaton
 from lowrank.models.sequences.automaton_algebra import converted
 from lowrank.models.sequences.hankel import hankel
 from lowrank.models.sequences.hankel_completion import completed_hankel, shared_cells
-from lowrank.models.sequences.hankel_exact import exact_hankel
 from lowrank.models.sequences.substrings import count_substrings
 from lowrank.models.sequences.symbols import Coded, coded
 from lowrank.suites.spectral.automata import SLIDE, slide_table
+from reference import exact_hankel
 
 STRINGS = st.lists(st.lists(st.integers(0, 2), max_size=6), min_size=1, max_size=8)
 KINDS = ("string", "prefix", "factor")

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lowrank import InputError
-from lowrank.kernels import viterbi_states
 from lowrank.kernels.hidden import Chain, expected_counts, hidden_states
 from lowrank.models.sequences.hidden_base import draw_symbols
 from lowrank.models.sequences.hidden_markov import HiddenMarkov
@@ -113,7 +112,7 @@ def test_long_sequences_do_not_underflow():
 
 
 def test_a_sequence_that_cannot_be():
-    """Its probability is 0, its states are NaN, and others do not mind."""
+    """Its probability is 0, its states are NaN, and others do not mind; what stands before it is foretold as ever."""
     chain = Chain(np.array([1.0, 0.0]), np.eye(2), np.eye(2))
     x, edges = np.array([0, 1, 0, 0, 0]), np.array([0, 3, 5])
     states, logs = hidden_states(x, edges, chain, smoothed=True)
@@ -121,7 +120,24 @@ def test_a_sequence_that_cannot_be():
     assert np.isnan(states[:3]).all()
     assert (states[3:] == [1, 0]).all()
     assert expected_counts(x, edges, chain).log_probability == -np.inf
-    assert model_of(chain).score_sequences([[0, 1, 0], [0, 0], []]).tolist() == [-np.inf, 0, 0]
+    model = model_of(chain)
+    assert model.score_sequences([[0, 1, 0], [0, 0], []]).tolist() == [-np.inf, 0, 0]
+    rows = model.next_symbols([0, 1, 0])
+    assert rows[:2].tolist() == [[1, 0], [1, 0]]
+    assert np.isnan(rows[2:]).all()
+
+
+@pytest.mark.parametrize("n", [310, 324, 1000])
+def test_what_no_number_holds_is_left_out(n):
+    """A state that is lost for good is not made up for by what comes later, even by a factor beyond all numbers."""
+    chain = Chain(np.array([0.5, 0.5]), np.eye(2), np.array([[0.9, 0.1], [0.1, 0.9]]))
+    x = np.repeat([0, 1], [n, 500])
+    found = expected_counts(x, [0, len(x)], chain)
+    assert found.log_probability == pytest.approx(np.log(0.5) + n * np.log(0.9) + 500 * np.log(0.1))
+    np.testing.assert_allclose(found.starts, [1, 0])
+    np.testing.assert_allclose(found.moves, [[n + 499, 0], [0, 0]])
+    np.testing.assert_allclose(found.emits, [[n, 0], [500, 0]])
+    np.testing.assert_allclose(hidden_states(x, [0, len(x)], chain, smoothed=True)[0], [[1, 0]] * len(x))
 
 
 @pytest.mark.parametrize(
@@ -148,14 +164,28 @@ def test_probabilities_of_all_sequences_of_a_length_add_to_one(seed, states, len
     assert model.score([every[-1]]) == pytest.approx(whole)
 
 
-@given(SEEDS, st.lists(st.integers(0, 2), min_size=1, max_size=5))
-def test_the_likeliest_path(seed, x):
-    """Viterbi's path is the best of all, to single precision."""
-    chain = chain_of(3, 3, seed)
+@given(SEEDS, st.lists(st.integers(0, 2), min_size=1, max_size=5), st.sampled_from([0.0, 0.4]))
+def test_the_likeliest_path(seed, x, zeros):
+    """Viterbi's path (``viterbi_states``) is the best of all, to single precision; zeros are zeros."""
+    chain = Chain(*(np.where(part < 1e-5, 0, part) for part in chain_of(3, 3, seed, zeros)))
     (found,) = model_of(chain).predict([x])
     listed = dict(paths(x, chain))
     assert listed[tuple(found.tolist())] >= max(listed.values()) * (1 - 1e-5)
-    assert viterbi_states.__name__  # the loop that it goes by
+
+
+def test_a_path_that_cannot_be_is_never_the_likeliest():
+    """However improbable the others are."""
+    chain = Chain(np.array([1.0, 0.0]), np.eye(2), np.array([[0.999, 1e-6], [0.001, 1 - 1e-6]]))
+    assert model_of(chain).predict([[0] + [1] * 50])[0].tolist() == [0] * 51
+
+
+def test_the_likeliest_path_of_a_long_sequence():
+    """Its end is as that of the end alone: sums do not lose their digits."""
+    chain = Chain(np.full(2, 0.5), np.array([[0.95, 0.05], [0.05, 0.95]]), np.array([[5, 3], [3, 3], [2, 4]]) / 10)
+    x = draw_symbols(chain, 2000, 1000, rng=np.random.default_rng(0)).ravel()
+    model = model_of(chain)
+    (whole,), (end,) = model.predict([x.tolist()]), model.predict([x[-2000:].tolist()])
+    assert whole[-1800:].tolist() == end[-1800:].tolist()
 
 
 @settings(max_examples=20)
@@ -238,6 +268,16 @@ def test_exact_moments_give_the_chain():
     np.testing.assert_allclose(found.emit[:, order], EXACT.emit, atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_emissions_do_not_depend_on_the_direction_of_time(seed):
+    """The first and the last of three symbols are treated alike, though estimates of both are noisy."""
+    data = drawn(planted_chain(4, 8, seed=seed), 400, 8, seed=seed)
+    turned = Coded(np.concatenate([x[::-1] for x in data.split(data.symbols)]), data.edges)
+    one, other = (spectral_chain(x, 4, symbols=8).emit.T for x in (data, turned))
+    apart = np.abs(one[:, None] - other[None]).max(axis=2)
+    assert apart.min(axis=1).max() < 1e-7
+
+
 @pytest.mark.parametrize("length", [1, 2, 5])
 def test_operators_of_exact_moments_give_probabilities(length):
     """Of sequences longer than those that were counted too, and of the next symbol."""
@@ -258,8 +298,12 @@ def test_operators_are_repaired():
     np.testing.assert_allclose(rows.sum(axis=1), 1)
     assert rows.min() > 0
     assert np.isfinite(operators.score(sequences))
-    forgetful = ObservableOperators(4, fresh=1.0).fit(sequences)
+    forgetful, other = (ObservableOperators(3, fresh=fresh).fit(sequences) for fresh in (1.0, 0.5))
     np.testing.assert_allclose(forgetful.next_symbols("ab")[-1], forgetful.next_symbols("ccab")[-1])
+    assert np.abs(other.next_symbols("ab")[-1] - other.next_symbols("ccab")[-1]).max() > 0.01
+    shares = np.bincount(data.symbols) / len(data.symbols)
+    rows = ObservableOperators(3, background=1.0).fit(sequences).next_symbols("abc")
+    np.testing.assert_allclose(rows, [shares] * 4, atol=1e-12)
     with pytest.raises(InputError, match="fresh must be at most 1; got 2"):
         ObservableOperators(2, fresh=2).fit(sequences)
     with pytest.raises(InputError, match="rank must be a whole number from 1 to 4; got 5"):
@@ -357,8 +401,20 @@ def test_bad_sequences_are_named(sequences, message):
     for model in (HiddenMarkov(2), ObservableOperators(2)):
         with pytest.raises(InputError, match=message):
             model.fit(sequences)
-    with pytest.raises(InputError, match="not fitted yet"):
-        HiddenMarkov(2).score(["a"])
+
+
+def test_what_was_not_fitted_says_so(tmp_path):
+    """Whatever is asked of it."""
+    for ask in (
+        lambda: HiddenMarkov(2).score(["a"]),
+        lambda: HiddenMarkov(2).sample(1),
+        lambda: HiddenMarkov(2).save(tmp_path / "model"),
+        lambda: ObservableOperators(2).next_symbols("a"),
+        lambda: ObservableOperators(2).raw_probability("a"),
+        lambda: ObservableOperators(2).score(["a"]),
+    ):
+        with pytest.raises(InputError, match="not fitted yet; call fit first"):
+            ask()
 
 
 def test_the_same_seed_gives_the_same_bits():
@@ -407,6 +463,37 @@ def test_a_saved_model_is_the_same_model(tmp_path):
     model.symbols_ = [("a",), "b", "c"]
     with pytest.raises(InputError, match="must be texts or whole numbers"):
         save_hidden(model, tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"b"', '"a"', "a symbol stands there twice"),
+        ('"b"', '["b"]', "symbols are not texts or whole numbers"),
+        ('"raise"', '"skip"', "unknown must be one of"),
+        ('"threads": 1', '"threads": 0', "threads must be a whole number"),
+        ('"seed": 0', '"seed": "x"', "seed must be a whole number"),
+    ],
+)
+def test_a_damaged_model_is_refused(tmp_path, old, new, message):
+    """Before it says anything."""
+    fitted().save(tmp_path / "model")
+    meta = tmp_path / "model" / "meta.json"
+    assert old in meta.read_text()
+    meta.write_text(meta.read_text().replace(old, new))
+    with pytest.raises(InputError, match=message):
+        load_hidden(tmp_path / "model")
+
+
+def test_symbols_of_numpy_are_plain(tmp_path):
+    """A model of rows of an array is saved as one of lists of numbers, with the states that it was fitted with."""
+    model = fitted([np.array([1, 2, 3, 1]), np.array([2, 2, 1])])
+    assert [type(symbol) for symbol in model.symbols_] == [int] * 3
+    model.states = 7
+    model.save(tmp_path / "model")
+    again = load_hidden(tmp_path / "model")
+    assert again.score([[1, 2]]) == model.score([np.array([1, 2])])
+    assert again.states == 2
 
 
 def test_symbols_have_their_order():

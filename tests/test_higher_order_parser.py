@@ -6,8 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from lowrank import ArcFactored, HigherOrderParser, InputError, LowRankParser
+from lowrank import ArcFactored, Embedding, HigherOrderParser, InputError, LowRankParser
 from lowrank.datasets.treebanks import web_treebank
+from lowrank.kernels.climbing import MOST_WORDS
 from lowrank.metrics.dependencies import dependency_score, match_trees
 from lowrank.models.syntax.dependency_lists import jackknife_dependencies, propose_dependencies
 from lowrank.models.syntax.parser_storage import load_parser
@@ -65,9 +66,17 @@ def test_the_same_seed_gives_the_same_parser():
         np.testing.assert_array_equal(a, b)
     assert (fitted(seed=4).tree_weights_ != one.tree_weights_).any()
     assert (fitted(averaged=False).tree_weights_ != one.tree_weights_).any()
-    trees = made(9, 2)
+    rng, words = np.random.default_rng(0), ["d", "n", "v", "."] * 4
+    trees = [
+        sentence([f"{w}{rng.integers(5)}" for w in words], [w.upper() for w in words], [0] * 16, ["_"] * 16)
+        for _ in range(9)
+    ]
+    one.tree_weights_ = rng.normal(size=one.tree_weights_.shape).astype(np.float32)
+    one.restarts = 1  # with weights by chance the start decides
     forward = [tree.heads.tolist() for tree in one.annotate(trees)]
     assert [tree.heads.tolist() for tree in one.annotate(trees[::-1])] == forward[::-1]
+    one.seed = 4
+    assert [tree.heads.tolist() for tree in one.annotate(trees)] != forward
 
 
 def test_a_saved_parser_is_the_same(tmp_path):
@@ -106,6 +115,49 @@ def test_parameters_out_of_range_are_refused(options):
     with pytest.raises(InputError, match=next(iter(options))):
         parser.fit(made(5, 0))
     assert parser.tree_weights_ is weights
+
+
+def test_sentences_without_end_are_refused():
+    """More words than parts can be told apart by: said before anything is learned or parsed."""
+    n = MOST_WORDS + 1
+    long = sentence(["a"] * n, ["D"] * n, [0, *range(1, n)], ["_"] * n)
+    parser = fitted()
+    weights = parser.tree_weights_
+    for call in (
+        lambda: parser.parse(long.forms, long.xpos),
+        lambda: parser.candidates(long, k=2),
+        lambda: parser.score(long),
+        lambda: parser.fit([*made(5, 0), long]),
+    ):
+        with pytest.raises(InputError, match="at most 4,094 words; got 4,095"):
+            call()
+    assert parser.tree_weights_ is weights
+
+
+@pytest.mark.parametrize("decoding", ["projective", "any"])
+def test_options_reach_the_parser(decoding):
+    """Several roots, vectors, steps of one factor, features seen often, a start by chance: each makes another one."""
+    trees = [sentence(["a", "b"], ["X", "Y"], [0, 0], ["_", "_"])] * 9
+    options = {"C": 0.1, "bits": 12, "decoding": decoding}
+    parser = HigherOrderParser(4, one_root=False, **options).fit(trees)
+    assert parser.parse(["a", "b"], ["X", "Y"]).heads.tolist() == [0, 0]
+    plain = fitted(**options)
+    vectors = Embedding(["d0", "n1"], [[1.0, 2.0], [3.0, -1.0]])
+    for more in ({"vectors": vectors}, {"updates": "cyclic"}, {"least": 40}, {"init": "random"}):
+        other = fitted(**options, **more)
+        assert other.parts_.U.shape != plain.parts_.U.shape or (other.parts_.U != plain.parts_.U).any()
+
+
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("decoding", ["projective", "any"])
+def test_one_word_has_one_tree(order, decoding):
+    """It is below the root, in the parse and in the list, whose score is that of the tree."""
+    word = sentence(["a"], ["X"], [0], ["root"])
+    parser = HigherOrderParser(2, order=order, decoding=decoding, bits=6, max_iter=2).fit([word, *made(3, 0)])
+    assert parser.parse(["?"], ["?"]).heads.tolist() == [0]
+    heads, scores = parser.candidates(word, k=5)
+    assert heads.tolist() == [[0]]
+    assert scores.tolist() == [parser.score(word)]
 
 
 @pytest.mark.parametrize("parser", [LowRankParser, HigherOrderParser])
@@ -150,6 +202,10 @@ def test_the_suite_tells_what_was_asked_for(monkeypatch):
     parser = fitted()
     restart_curve(parser, made(2, 0), [0])
     assert parser.restarts == 20
+    parser.interrupted_ = True
+    monkeypatch.setattr(LowRankParser, "fit", lambda *_: parser)
+    with pytest.raises(KeyboardInterrupt):  # what a fit reached until Ctrl-C is no row
+        higher_orders(12, gammas=(1.0,), orders=(1,))
 
 
 @pytest.mark.realdata

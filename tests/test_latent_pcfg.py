@@ -55,6 +55,21 @@ def test_hidden_states_are_found():
     assert plain.log_probability(agreeing("x", "y")) > -5
 
 
+@pytest.mark.parametrize("states", [2, 3, 6])
+def test_exact_moments_give_probabilities(states):
+    """Of trees each as often as a grammar with two hidden states says; one state has the probabilities of halves."""
+    both, tag = np.array([[4, 1], [1, 4]]) / 10, np.array([[1, 1, 0], [0, 1, 1]]) / 2
+    true = tag.T @ both @ tag
+    pairs = [(a, b) for a in "xyz" for b in "xyz"]
+    trees = [
+        agreeing(*pair) for pair, n in zip(pairs, (40 * true).round().astype(int).flat, strict=True) for _ in range(n)
+    ]
+    model, one = LatentPCFG(states, smoothing=0.0, rare=0).fit(trees), LatentPCFG(1, smoothing=0.0, rare=0).fit(trees)
+    found = np.exp([[m.log_probability(agreeing(*pair)) for pair in pairs] for m in (model, one)])
+    np.testing.assert_allclose(found[0].reshape(3, 3), true, atol=1e-9)
+    np.testing.assert_allclose(found[1].reshape(3, 3), np.outer(true.sum(axis=1), true.sum(axis=0)), atol=1e-9)
+
+
 def test_more_states_than_there_are_change_nothing():
     """Coordinates beyond the rank are zeros."""
     trees = [agreeing("x", "x"), agreeing("y", "y"), agreeing("y", "y")]
@@ -91,6 +106,16 @@ def test_sentences_are_parsed():
         assert parser.parse(tree.words()) == tree
     assert parser.parse(["the", "cat", "sees", "a", "gnu", "."]).words() == ["the", "cat", "sees", "a", "gnu", "."]
     assert math.isfinite(parser.log_probability(parse_phrase("(S (NP (PRP he)) (VP (VBZ sees) (NP (DT a) (NN gnu))))")))
+
+
+def test_words_that_are_rare_or_new():
+    """A rare word is its class; one that its tag was never seen with counts as a tenth of a word."""
+    assert "hat" in LatentPCFG(1, rare=2).fit(TREES).known_
+    assert "hat" not in LatentPCFG(1, rare=3).fit(TREES).known_
+    model = LatentPCFG(1, rare=0).fit(TREES)
+    old, new = (f"(S (NP (PRP he)) (VP (VBZ sees) (NP (DT a) (NN {noun}))))" for noun in ("hat", "gnu"))
+    apart = model.log_probability(parse_phrase(new)) - model.log_probability(parse_phrase(old))
+    assert apart == pytest.approx(math.log(0.1 / 3), abs=0.02)  # what is around them differs a little
 
 
 def test_features_tell_where_a_phrase_stands():

@@ -393,6 +393,9 @@ def test_faults_are_named():
         (made(1, 0), {"C": 0}, "C must be"),
         (made(1, 0), {"init": "magic"}, "init must be"),
         (made(1, 0), {"decoding": "magic"}, "decoding must be"),
+        (made(1, 0), {"seed": -1}, "seed must be a whole number of at least 0; got -1"),
+        (made(1, 0), {"seed": "x"}, "seed must be"),
+        (made(1, 0), {"one_root": "no"}, "one_root must be True or False; got 'no'"),
     ):
         with pytest.raises(InputError, match=fault):
             LowRankParser(2, bits=10, **options).fit(trees)
@@ -488,7 +491,8 @@ def test_the_command_line(tmp_path):
     assert {row["name"] for row in found["relation"]} >= {"det", "subj", "root"}
     assert "UAS" in call("evaluate", tmp_path / "model", gold)
     gold.write_text("")
-    refused = CliRunner().invoke(app, ["parse", "train", str(gold), "--out", str(tmp_path / "other")])
-    assert refused.exit_code == 1
-    assert f"{gold} has no sentences" in "".join(refused.stderr.splitlines())
+    for words in (["train", gold, "--out", tmp_path / "other"], ["evaluate", tmp_path / "model", gold]):
+        refused = CliRunner().invoke(app, ["parse", *map(str, words)])
+        assert refused.exit_code == 1
+        assert f"{gold} has no sentences" in "".join(refused.stderr.splitlines())
     assert not (tmp_path / "other").exists()

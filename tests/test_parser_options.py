@@ -258,6 +258,11 @@ def arrays_with(name, value):
         (meta_with(bits=13), "parts have the shapes"),
         (meta_with(features=["w=a"]), "parts have the shapes"),
         (meta_with(relations=["one"]), "weights of relations"),
+        (meta_with(relations="abcde"), "relations are not different strings"),
+        (meta_with(relations=[1, 2, 3, 4, 5]), "relations are not different strings"),
+        (meta_with(features=[1, 2]), "features are not different strings"),
+        (meta_with(seed="x"), "seed must be"),
+        (meta_with(one_root="no"), "one_root must be True or False"),
         (meta_with(relations=None), "damaged"),
         (meta_with(words=["one"]), "vectors"),
         (meta_with(settings=[]), "damaged"),
@@ -267,6 +272,8 @@ def arrays_with(name, value):
         (arrays_with("relation_weights", lambda x: x + np.float32(np.inf)), "not finite"),
         (arrays_with("relation_rows", lambda x: x + (1 << 12)), "weights of relations"),
         (arrays_with("relation_rows", lambda x: x - (1 << 12)), "weights of relations"),
+        (arrays_with("relation_rows", lambda x: x.astype(float)), "weights of relations"),
+        (arrays_with("relation_rows", lambda x: x > 0), "weights of relations"),
         (lambda folder: (folder / "arrays.safetensors").unlink(), "damaged"),
         (lambda folder: (folder / "arrays.safetensors").write_bytes(b"\0" * 99), "damaged"),
         (lambda folder: (folder / "meta.json").write_text("{"), "cannot be read"),
@@ -335,6 +342,31 @@ def test_the_command_line_compares_and_skips(tmp_path):
     call("apply", model, files[0], "--out", tmp_path / "out.conllu")
     assert b"\r" not in (tmp_path / "out.conllu").read_bytes()
     assert [len(tree) for tree in read_trees(tmp_path / "out.conllu")] == [len(tree) for tree in gold]
+
+
+def test_what_was_printed_is_told_when_it_is_interrupted(tmp_path, monkeypatch):
+    """Ctrl-C leaves on standard output what is there, and of a file nothing; the message says which."""
+    fitted().save(tmp_path / "model")
+    (tmp_path / "trees.conllu").write_text("".join(tree.conllu() for tree in made(5, 0)))
+    words = ["parse", "apply", str(tmp_path / "model"), str(tmp_path / "trees.conllu")]
+    after = 2
+
+    def annotate(_, trees):
+        for _, tree in zip(range(after), trees, strict=False):
+            yield tree
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LowRankParser, "annotate", annotate)
+    found = CliRunner().invoke(app, words)
+    assert (found.exit_code, found.stdout.count("\n\n")) == (130, 2)
+    assert "interrupted; kept what was printed until then" in found.stderr
+    found = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "out")])
+    assert (found.exit_code, (tmp_path / "out").exists()) == (130, False)
+    assert "interrupted; nothing was written" in found.stderr
+    after = 0
+    found = CliRunner().invoke(app, words)
+    assert (found.exit_code, found.stdout) == (130, "")
+    assert "interrupted; nothing was written" in found.stderr
 
 
 def test_plain_text_is_tagged_and_parsed(tmp_path):

@@ -147,6 +147,18 @@ def test_words_of_case_and_voice():
     assert rows[4][f.RELATION_CASE] == "dc=obl:agent by"
     assert rows[2][f.FRAME] == "fr=nsubj aux V obl"
     assert all(len(row) >= f.FIXED for row in rows)
+    [up, _, _] = f.path_features(tree, 5, [1, 3, 4])
+    assert up[f.TAG_PATH] == "hu=1 NOUN VERB NOUN"
+    assert [row[f.SIDE] for row in f.path_features(tree, 5, [4, 1])] == ["s=before 1", "s=before 4"]
+    assert f.path_features(Tree(*[("x",) * 9] * 5, np.arange(9), *[("x",) * 9] * 3), 9, [1])[0][f.SIDE] == "s=before 4"
+
+
+@pytest.mark.parametrize(("relation", "voice"), [("acl", "passive"), ("amod", "passive"), ("conj", "active")])
+def test_a_participle_by_itself_below_a_noun_is_passive(relation, voice):
+    """As in "the dog seen there"."""
+    none, heads = ("_",) * 2, np.array([0, 1], np.int32)
+    tree = Tree(("dog", "seen"), none, ("NOUN", "VERB"), ("NN", "VBN"), none, heads, ("root", relation), none, none)
+    assert f.word_features(tree)[1][f.VOICE] == f"v={voice}"
 
 
 @given(st.integers(0, 5), st.integers(1, 4), SEEDS, st.sampled_from(["core", "all", "none"]))
@@ -199,6 +211,24 @@ def test_roles_are_counted_by_hand():
     assert table == {"ARG1": (2, 0, 0), "ARG0": (1, 2, 1), "ARG2": (0, 1, 0)}
     assert match_roles(gold, gold) == (3, 3, 3, 3, 2, 2, 2, 2)
     assert {figure.name: figure.value for figure in role_figures([counts])}["F1"] == pytest.approx(1 / 3)
+
+
+def test_predicates_without_arguments_are_counted_by_hand():
+    """Of three, two are found; both are complete, and the third is not, though it has no arguments to miss."""
+    gold = labelled((1, [(2, "ARG0")]), (3, []), (4, []))
+    counts = match_roles(gold, labelled((1, [(2, "ARG0")]), (4, [])))
+    assert counts == (1, 1, 1, 1, 3, 2, 2, 2)
+    figures = {figure.name: figure.value for figure in role_figures([counts])}
+    assert figures["F1 of predicates"] == pytest.approx(4 / 5)
+    assert figures["complete predicates"] == role_score([counts]).complete == pytest.approx(2 / 3)
+    score = role_score([counts])
+    assert (score.predicate_precision, score.predicate_recall) == (1, pytest.approx(2 / 3))
+
+
+def test_other_roles_of_the_same_word_do_not_match():
+    """A continuation or a reference is a role of its own; the word is found all the same."""
+    gold, found = labelled((1, [(2, "ARG1"), (3, "R-ARG1")])), labelled((1, [(2, "C-ARG1"), (3, "ARG1")]))
+    assert match_roles(gold, found) == (2, 2, 0, 2, 1, 1, 1, 0)
 
 
 def test_figures_are_those_of_the_score():

@@ -79,11 +79,32 @@ def test_a_stationary_point_is_reached(seed):
         np.testing.assert_allclose(product, found.sigma * found.vectors[mode], atol=1e-4 * found.sigma)
 
 
+@given(SEEDS)
+@settings(deadline=None, max_examples=12)
+def test_what_is_found_does_not_hang_on_the_unit(seed):
+    """A tensor a million times as small, or as large, has the same vectors, after the same rounds."""
+    rng = np.random.default_rng(seed)
+    shape, T = (3, 4, 3), rng.normal(size=(3, 4, 3))
+    cells, values = sparse(T)
+    one, *others = (rank_one_power(cells, values * unit, shape) for unit in (1.0, 2.0**-20, 2.0**20))
+    for unit, other in zip((2.0**-20, 2.0**20), others, strict=True):
+        assert (other.n_iter, other.sigma) == (one.n_iter, one.sigma * unit)
+        for a, b in zip(one.vectors, other.vectors, strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
 def test_values_of_one_cell_are_added():
     """A cell that is listed twice counts with the sum of its values."""
     cells = np.array([[0, 1, 2], [0, 1, 2], [1, 0, 0]])
     sigma, _ = greedy_power(cells, np.array([1.5, 2.5, -1.0]), (2, 2, 3), rank=2)
     assert sorted(sigma) == pytest.approx([1, 4])
+
+
+def test_a_tensor_of_one_way_is_a_vector():
+    """It is found at once, and nothing is left for a second."""
+    sigma, [factor] = greedy_power(np.array([[0], [2]]), np.array([3.0, -4.0]), (3,), rank=2)
+    np.testing.assert_allclose(sigma, [5, 0], atol=1e-12)
+    np.testing.assert_allclose(factor @ sigma, [3, 0, -4])
 
 
 def test_more_starts_are_no_worse():
@@ -106,6 +127,8 @@ def test_faults_are_named():
         ((cells, values, (2, 2, 2)), {}, "indices of shape"),
         ((cells, values[:0], (2, 2)), {}, "n values"),
         ((cells, values, (1, 1)), {}, "must lie in a tensor"),
+        ((cells, values * np.nan, (2, 2)), {}, "must be finite"),
+        ((cells * 1.0, values, (2, 2)), {}, "must be whole numbers; got float64"),
         ((cells, values, (2, 2)), {"rank": 0}, "rank must be"),
         ((cells, values, (2, 2)), {"starts": 0}, "starts must be"),
         ((cells, values, (2, 2)), {"max_iter": 0}, "max_iter must be"),

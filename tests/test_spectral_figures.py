@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lowrank.models.syntax.derivations import Parse
+from lowrank.models.syntax.latent_pcfg import LatentPCFG
 from lowrank.suites.bouchard2015.topics import Collection
 from lowrank.suites.spectral import grammars, hidden, topics
 from lowrank.text.brackets import parse_phrase
@@ -46,6 +47,16 @@ def test_news_are_judged(monkeypatch):
         assert row["diversity"] == 1
         assert row["npmi"] > 0.2
         assert row["perplexity"] < 8
+
+
+def test_both_logarithms_count():
+    """Without weight the tree is that of the hidden states, with a large one that of the parser."""
+    trees = [parse_phrase(f"(S (A (B ({t} w))) (A (B ({t} w))))") for t in "XY"] * 10
+    mixed = parse_phrase("(S (A (B (X w))) (A (B (Y w))))")
+    model = LatentPCFG(2, smoothing=5.0).fit(trees)
+    lists = [(trees[0], [Parse(mixed, 0.0), Parse(trees[0], -5.0)])]
+    assert np.isfinite(model.log_probability(mixed))
+    assert grammars.reranked(model, lists, (0.0, 1e3)) == {0.0: [1], 1e3: [0]}
 
 
 def test_lists_are_judged(monkeypatch):

@@ -94,6 +94,16 @@ def test_conventions():
     np.testing.assert_allclose(turned.components_, one.components_, atol=1e-6)
 
 
+def test_few_short_documents():
+    """Of three words each: an eigenvalue below 0, of larger magnitude than that of a topic, is in nobody's way."""
+    rng = np.random.default_rng(0)
+    topics = rng.dirichlet(np.full(60, 0.5), size=4)
+    counts = planted_documents(1000, topics=topics, alpha=np.ones(4) / 4, length=3, seed=1)
+    moments = WordMoments(csr_array(counts, dtype=float), 1.0)
+    assert np.linalg.eigvalsh(moments @ np.eye(60))[[0, -4]].sum() < 0
+    assert topic_error(SpectralLDA(4, threads=1).fit(counts).components_, topics) < 0.3
+
+
 def test_words_that_do_not_occur_have_no_share():
     """A column of zeros is no word of any topic."""
     topics = np.array([[0.6, 0.4, 0, 0, 0], [0, 0, 0, 0.5, 0.5]])
@@ -114,12 +124,37 @@ def test_words_that_do_not_occur_have_no_share():
 def test_bad_input_is_named(X, how, message):
     """One sentence says what is allowed; what was fitted stays."""
     model = SpectralLDA(1, threads=1).fit([[4, 2], [2, 4]])
-    before = model.components_.copy()
+    before, width = model.components_.copy(), model.n_features_in_
     for name, value in how.items():
         setattr(model, name, value)
     with pytest.raises(InputError, match=message):
         model.fit(np.array(X))
     assert (model.components_ == before).all()
+    assert model.n_features_in_ == width
+
+
+def test_an_interrupted_fit_changes_nothing(monkeypatch):
+    """Topics and mixtures are of one fit."""
+    model = SpectralLDA(1, threads=1).fit([[4, 2], [2, 4]])
+    before = model.components_.copy()
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lowrank.models.topics.spectral.mixtures", stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit([[4, 2, 1], [2, 4, 1]])
+    assert (model.components_ == before).all()
+    assert model.n_features_in_ == 2
+
+
+def test_documents_may_all_have_one_mixture():
+    """Towards infinity that is what the parameter says; nothing overflows."""
+    found = SpectralLDA(1, alpha0=1e9, threads=1).fit([[4, 2], [2, 4]])
+    other = SpectralLDA(1, alpha0=1e200, threads=1)
+    np.testing.assert_allclose(found.components_.sum(axis=1), 1)
+    with pytest.raises(InputError, match="second moments have 0 positive eigenvalues"):
+        other.fit([[4, 2], [2, 4]])
 
 
 @pytest.mark.realdata

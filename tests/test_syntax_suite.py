@@ -64,6 +64,11 @@ def test_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(parsing, "compared", lambda *_, **__: pytest.fail("learned again"))
     again = CliRunner().invoke(app, [*arguments, "--json"])
     assert json.loads(again.stdout)["parsing"] == json.loads((out / "report.json").read_text())["parsing"]
-    wrong = CliRunner().invoke(app, [*arguments[:4], "--parts", "parse"])
-    assert wrong.exit_code == 1
-    assert "got parse" in " ".join(wrong.stderr.split())
+    for more, said in (
+        (["--parts", "parse"], "got parse"),
+        (["--few", "0"], "few must be a whole number of at least 1; got 0"),
+        (["--sizes", "0"], "sizes must be a whole number of at least 1; got 0"),
+    ):
+        wrong = CliRunner().invoke(app, [*arguments[:4], *more])
+        assert wrong.exit_code == 1
+        assert said in " ".join(wrong.stderr.split())

@@ -12,7 +12,7 @@ from lowrank import InputError, SequenceTagger, load_tagger
 from lowrank.kernels.loops.tagging import tag_gradient, tag_sums
 from lowrank.kernels.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
 from lowrank.models.sequences.coded import coded, learned_features, spans_only
-from lowrank.solvers.tagging import TagLearner, TagSteps, of_rank
+from lowrank.solvers.tagging import TagLearner, TagSteps, of_rank, tag_sweeps
 
 SEEDS = st.integers(0, 2**32 - 1)
 LOSSES = ["likelihood", "hinge", "perceptron"]
@@ -277,6 +277,38 @@ def test_planted_tags_are_learned(loss, rank):
     assert model.parts_.V.shape == (5 if rank else 0, rank or 5)
 
 
+@pytest.mark.parametrize("rank", [None, 1])
+def test_means_are_of_the_start_and_after_each_sentence(rank):
+    """After one step of one sentence they lie half way between the start and where the step went."""
+    sentences, known = learned_features([[["a"], ["b"]]])
+    gold, options = np.array([0, 1], np.int32), {"sizes": (len(known), 2), "rank": rank, "init": "svd", "seed": 0}
+    how = TagSteps("likelihood", 0.3, 0.0)
+    start, mean = itertools.islice(tag_sweeps(sentences, gold, how, averaged=True, **options), 2)
+    _, last = itertools.islice(tag_sweeps(sentences, gold, how, averaged=False, **options), 2)
+    assert any((a != b).any() for a, b in zip(start.factors, last.factors, strict=True))
+    for a, b, c in zip(start.factors, mean.factors, last.factors, strict=True):
+        np.testing.assert_allclose(b, (a + c) / 2, rtol=1e-5)
+
+
+def test_where_low_rank_starts():
+    """At the nearest matrix of its rank to the mean weights of one pass without a rank; or at random and without T."""
+    X, y = planted(40)
+    sentences, known = learned_features(X)
+    gold = np.array([int(tag[1:]) for tags in y for tag in tags], np.int32)
+    how, sizes = TagSteps("likelihood", 0.3, 0.0), (len(known), 5)
+    starts = {
+        init: next(tag_sweeps(sentences, gold, how, sizes=sizes, rank=2, init=init, averaged=True, seed=3)).factors
+        for init in ("svd", "random")
+    }
+    W, _, T = SequenceTagger(max_iter=1, seed=3).fit(X, y).parts_
+    U, V, at_start = starts["svd"]
+    np.testing.assert_allclose(at_start, T)
+    s = np.linalg.svd(W, compute_uv=False)
+    assert np.linalg.norm(W - U @ V.T) == pytest.approx(np.linalg.norm(s[2:]), rel=1e-4)
+    assert not starts["random"][2].any()
+    assert starts["random"][0].std() == pytest.approx(0.1 / 2**0.5, rel=0.3)
+
+
 def test_random_start_learns_too():
     """A start at random does not stay where it is."""
     X, y = planted(100)
@@ -395,6 +427,14 @@ def test_spans_go_on_only_from_their_kind():
     assert (first[:, 2:4] == 0).all()
 
 
+def test_some_tag_must_come_first():
+    """Where all tags go on with a span, none can be predicted with ``bio``; without it they can."""
+    X, y = [[["a"], ["b"]]], [["I-A", "I-B"]]
+    assert SequenceTagger(max_iter=20).fit(X, y).predict(X) == y
+    with pytest.raises(InputError, match="a tag that may come first is needed, such as B-X or O; got I-A, I-B alone"):
+        SequenceTagger(bio=True).fit(X, y)
+
+
 def test_rare_features_are_left_out():
     """Those seen less often than ``least`` are not known."""
     X = [[["a", "b"], ["a"]]]
@@ -428,6 +468,8 @@ def test_parameters_out_of_range_are_refused(options, message):
         ([[["a"]], [["a"], ["b"]]], [["x"], ["x"]], "sentence 2: each of its 2 tokens needs a tag; got 1"),
         ([[["a"]]], ["x"], "sentence 1: tags must be a list of strings; got 'x'"),
         ([["a"]], [["x"]], "features of a token must be a list of strings; got 'a'"),
+        ([[["a"]]], [[1]], "tags must be strings; got 1"),
+        ([[[7]]], [["x"]], "features must be strings; got 7"),
         ([], [], "at least one token"),
         ([[]], [[]], "at least one token"),
     ],

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from lowrank import InputError, TextTagger, load_tagger, load_text_tagger, read_
 from lowrank.cli import app
 from lowrank.datasets.chunking import CONLL2000, chunks
 from lowrank.datasets.treebanks import web_treebank
-from lowrank.metrics.chunks import Span, by_kind, span_figures, spans, tag_accuracy
+from lowrank.metrics.chunks import Span, begun_by_b, by_kind, span_figures, spans, tag_accuracy
+from lowrank.models.sequences.coded import spans_only
+from lowrank.solvers.tagging import TagLearner
 from lowrank.suites.syntax.tagging import chunk_rows, cut_rows
 from lowrank.text.lemmas import Lemmas
 from lowrank.text.plain import plain_sentences, plain_trees, read_paragraphs
@@ -45,6 +48,7 @@ def cut(text, **how):
         ("Dr. J. Smith of the U.S. army", "Dr. J. Smith of the U.S. army"),
         ("the 1990s, 21st and/or AT&T", "the 1990s , 21st and / or AT&T"),
         ("Café naïve 日本語", "Café naïve 日本語"),
+        ("a-b.c@d.org x.y.com, non-stop.org/a", "a-b.c@d.org x.y.com , non-stop.org / a"),
     ],
 )  # fmt: skip
 def test_words_are_cut_as_in_the_treebank(text, words):
@@ -58,6 +62,7 @@ def test_sentences_end():
     assert cut(text) == [
         "He left .", "( She stayed . )", '" Why ? " asked Mr. Li .', "No idea ! e.g. this one", "no end", "last",
     ]  # fmt: skip
+    assert cut("He left. ) She stayed.") == ["He left . )", "She stayed ."]
     assert cut("one line\nand one\n", by_line=True) == ["one line", "and one"]
     assert cut("") == cut(" \n\n ") == []
 
@@ -72,6 +77,11 @@ def test_no_letter_is_lost_or_moved(text):
         said = "".join(form + " " * (not glued) for form, glued in zip(one.forms, one.glued, strict=True))
         assert said == f"{one.text} "
         assert len(one.tree(1).conllu().split("\n")) == len(one.forms) + 4
+
+
+def test_long_runs_of_letters_and_marks_are_cut():
+    """What might begin an address is looked at once, not anew from each of its words."""
+    assert len(cut("a-" * 20_000)[0].split()) == 40_000
 
 
 def test_trees_of_text_are_read_back(tmp_path):
@@ -105,6 +115,7 @@ def test_what_is_told_of_words():
     assert {"t-2=X Y Z", "t-1=Y Z", "t+0=Z", "t-1=Y", "t-2=X", "t+1=<edge>"} <= set(with_tags[2])
     assert all(set(plain) <= set(more) for plain, more in zip(tag_features(["a", "b", "c"]), with_tags, strict=True))
     assert (need_tags(with_tags[0]), need_tags(rows[0])) == (True, False)
+    assert need_tags(["w=a", "t+0=X"])
     assert tag_features([]) == tag_features([], []) == []
     with pytest.raises(InputError, match="each of 1 words needs a part of speech; got 2"):
         tag_features(["a"], ["X", "Y"])
@@ -130,8 +141,17 @@ def test_lemmas_keep_capitals_where_names_do():
     lemmas = Lemmas.counted(rows)
     words = [("DOGS", "NNS"), ("Cats", "NNS"), ("foxes", "NNS"), ("McIvor", "NNP"), ("i", "PRP"), ("x", "ZZ")]
     assert [lemmas.lemma(*word) for word in words] == ["dog", "cat", "fox", "McIvor", "I", "x"]
+    small = [("von", "NNP", "von"), ("de", "NNP", "de")]  # what is small anyway tells nothing of capitals
+    assert Lemmas.counted([*rows, *small]).lemma("Rome", "NNP") == "Rome"
     again = Lemmas(lemmas.known, lemmas.capitals)
     assert [again.lemma(*word) for word in words] == [lemmas.lemma(*word) for word in words]
+
+
+def test_lemmas_end_as_most_do():
+    """Of words with the longest ending in common; never is all of a word cut off."""
+    lemmas = Lemmas.counted([("boxes", "N", "box"), ("foxes", "N", "fox"), ("does", "N", "doe"), ("is", "V", "be")])
+    words = ("ashes", "N"), ("hoes", "N"), ("os", "V"), ("es", "V")
+    assert [lemmas.lemma(*word) for word in words] == ["ash", "hoe", "os", "es"]
 
 
 def test_columns(tmp_path):
@@ -146,6 +166,8 @@ def test_columns(tmp_path):
         list(read_columns(path))
     with pytest.raises(InputError, match="line 1 must have 4 columns"):
         list(read_columns(path, columns=4))
+    path.write_text("10\u00a0000 CD\t O\t\n", encoding="utf-8")
+    assert list(read_columns(path)) == [(("10\u00a0000",), ("CD",), ("O",))]
     path.write_bytes(b"a b\n\xff c\n")
     with pytest.raises(InputError, match="is not utf-8"):
         list(read_columns(path))
@@ -172,25 +194,35 @@ def test_spans_as_conlleval_reads_them(tags, found):
 
 
 def test_figures_of_spans_by_hand():
-    """Two sentences: 5 spans, 6 found, 3 of them right."""
+    """Two sentences: 5 spans, 6 found, 4 of them right."""
     gold = [["B-NP", "I-NP", "B-VP", "O", "B-NP"], ["B-PP", "B-NP"]]
-    found = [["B-NP", "I-NP", "B-VP", "B-VP", "I-NP"], ["B-NP", "I-NP"]]
-    # right: NP 0-2, VP 2-3, NP 4-5, which begins by I- after a span of another kind
+    found = [["B-NP", "I-NP", "B-VP", "B-VP", "I-NP"], ["B-VP", "I-NP"]]
+    # right: NP 0-2, VP 2-3, NP 4-5 and NP 1-2, which begin by I- after a span of another kind
     f1, precision, recall = span_figures(gold, found)
-    assert (f1.value, precision.value, recall.value) == pytest.approx((2 * 3 / (5 + 5), 3 / 5, 3 / 5))
+    assert (f1.value, precision.value, recall.value) == pytest.approx((2 * 4 / (5 + 6), 4 / 6, 4 / 5))
     assert tag_accuracy(gold, found).value == 3 / 7
     rows = {row.name: row[1:] for row in by_kind(gold, found)}
-    assert rows == {"NP": (3, 3, 2), "VP": (1, 2, 1), "PP": (1, 0, 0)}
+    assert rows == {"NP": (3, 3, 3), "VP": (1, 3, 1), "PP": (1, 0, 0)}
     low, high = f1.interval()
     assert low <= f1.value <= high
     assert np.isnan(span_figures([["O"]], [["O"]])[0].value)
     for bad, message in (
         ([["X"]], "tags of spans are O"),
+        ([["B-"]], "tags of spans are O"),
         ([[]], "sentence 1: each of its 1 tokens"),
         ([], "two rows"),
     ):
         with pytest.raises(InputError, match=message):
             span_figures([["O"]], bad)
+
+
+@given(st.lists(st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B"]), max_size=6))
+def test_begun_by_b_is_what_bio_allows(tags):
+    """Spans begin by B- always where each move is one that a tagger of spans may make; I- is then never a first."""
+    names = ["B-A", "B-B", "I-A", "I-B", "O"]
+    at = [len(names), *map(names.index, tags)]
+    assert begun_by_b(tags) == bool(np.isfinite(spans_only(names)[at[:-1], at[1:]]).all())
+    assert begun_by_b(tags) == all(tags[span.first][0] == "B" for span in spans(tags))
 
 
 @given(st.lists(st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B"]), max_size=12))
@@ -231,6 +263,8 @@ def test_columns_are_learned_and_the_others_stay():
     [pigs] = model.trees(["The dogs sleeps."])
     assert pigs.xpos == ("DT", "NNS", "VBZ", ".")
     assert model.tag(["The", "cat"]).upos == ("DET", "NOUN")
+    silent = [replace(tree, lemmas=("_",) * len(tree)) for tree in SMALL]
+    assert TextTagger(least=1, max_iter=1).fit([*silent, *silent, *SMALL]).tag(["dogs"]).lemmas == ("dog",)
     assert len(model.tag([])) == 0
     assert list(model.annotate([])) == []
 
@@ -275,6 +309,23 @@ def test_text_tagger_saved_refitted_and_interrupted(tmp_path):
             load_text_tagger(tmp_path / "tagger")
 
 
+@pytest.mark.parametrize("stop", [1, 2, 3, 4])
+def test_ctrl_c_before_the_end_of_a_first_pass_leaves_the_old_fit(monkeypatch, stop):
+    """In the passes of upos and xpos, in the one that the low rank of morphology starts from, and in its first."""
+    model = TextTagger(least=1, max_iter=1).fit(SMALL)
+    before, count, epoch = model.taggers_, iter(range(1, 9)), TagLearner.epoch
+
+    def interrupted(learner, rng):
+        if next(count) == stop:
+            raise KeyboardInterrupt
+        return epoch(learner, rng)
+
+    monkeypatch.setattr(TagLearner, "epoch", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(SMALL)
+    assert model.taggers_ is before
+
+
 # Command line
 
 
@@ -295,6 +346,7 @@ def test_commands_of_text(tmp_path, bank):
     out = tmp_path / "tagger"
     told = json.loads(run("train", bank, "--out", out, "--least", 1, "--json").stdout)
     assert (told["sentences"], told["words"]) == (3, 12)
+    assert {"loss of upos", "loss of xpos", "loss of features"} < set(told)
     assert run("train", bank, "--out", out).exit_code == 1
     (tmp_path / "a.txt").write_text("The dogs bark.\nThe cat sleeps.")
     tagged = run("apply", out, "--text", tmp_path / "a.txt")
@@ -335,6 +387,16 @@ def test_commands_of_columns(tmp_path):
     assert "kind\tgold" in run("evaluate", tmp_path / "two.model", without, "--tables").stdout
 
 
+def test_spans_that_begin_by_i_are_learned(tmp_path):
+    """As in CoNLL-2003, where B-X stands only between two spans of a kind."""
+    path, out = tmp_path / "columns", tmp_path / "model"
+    path.write_text("Rome I-LOC\nis O\nold O\n\nAnn I-PER\nLee I-PER\nsees O\nRome I-LOC\n\n" * 5)
+    assert json.loads(run("train", path, "--columns", "--out", out, "--json").stdout)["bio"] is False
+    assert not load_tagger(out).bio
+    figures = json.loads(run("evaluate", out, path, "--json").stdout)["figures"]
+    assert [figure["value"] for figure in figures] == [1.0] * 4
+
+
 def test_faults_of_commands(tmp_path, bank):
     """One sentence each, exit code 1."""
     columns = tmp_path / "columns"
@@ -342,6 +404,8 @@ def test_faults_of_commands(tmp_path, bank):
     (tmp_path / "empty").write_text("")
     (tmp_path / "one").write_text("a\n")
     run("train", columns, "--columns", "--out", tmp_path / "c")
+    (tmp_path / "tagged").write_text("a N X\nb N X\n\n")
+    run("train", tmp_path / "tagged", "--columns", "--out", tmp_path / "g", "--least", 2)
     run("train", bank, "--out", tmp_path / "t", "--epochs", 1)
     faults = [
         (["train", bank, "--out", tmp_path / "x", "--rank", 3], "--rank is an option of tag train --columns"),
@@ -349,6 +413,10 @@ def test_faults_of_commands(tmp_path, bank):
         (["train", tmp_path / "empty", "--columns", "--out", tmp_path / "x"], "at least one token"),
         (["train", tmp_path / "one", "--columns", "--out", tmp_path / "x"], "at least two columns"),
         (["train", columns, "--out", tmp_path / "x"], "must have 10 columns"),
+        (["apply", tmp_path / "t", "-"], "standard input, line 1 must have 10 columns"),
+        (["apply", tmp_path / "c", "-"], "standard input, line 2 must have 2 columns"),
+        (["evaluate", tmp_path / "g", columns], "must have words, parts of speech, as what"),
+        (["apply", tmp_path / "g", tmp_path / "one"], "must have words and parts of speech, as what"),
         (["apply", tmp_path / "c", "--text", columns], "--text needs a tagger learned from CoNLL-U"),
         (["apply", tmp_path / "t", "--by-line", bank], "--by-line goes with --text"),
         (["apply", tmp_path, bank], "is not a lowrank folder"),
@@ -358,7 +426,7 @@ def test_faults_of_commands(tmp_path, bank):
         (["train", bank, "--out", tmp_path / "c", "--force"], "is no text-tagger"),
     ]
     for words, message in faults:
-        done = run(*words)
+        done = run(*words, stdin="a b\nc\n")
         assert (done.exit_code, message in done.output) == (1, True), done.output
         assert done.output.count("\n") == 1
     assert not (tmp_path / "x").exists()

@@ -82,7 +82,7 @@ def test_lines_do_not_depend_on_blocks(text, size):
 @given(ANY_TEXT, st.sampled_from(["utf-8", "utf-16", "utf-32", "utf-8-sig"]))
 def test_decoding(text, encoding):
     """Any encoding gives the text back; a byte order mark is no part of it."""
-    assert "".join(blocks(io.BytesIO(text.encode(encoding)), "x", encoding, "strict")) == text
+    assert "".join(blocks(io.BytesIO(text.encode(encoding)), "x", encoding=encoding)) == text
 
 
 @pytest.mark.parametrize(("encoding", "bad"), [("utf-8", b"\xff"), ("ascii", b"\xe9"), ("shift_jis", b"\x81\xff")])

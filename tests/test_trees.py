@@ -84,6 +84,7 @@ def test_trees_and_only_trees_are_taken(tmp_path_factory, heads):
         (words([0]).rstrip("\n") + "\n# late\n" + words([0, 1]).split("\n")[1], "line 2 is a comment; comments come"),
         (words([0, 1]) + "# last", "line 3 is a comment; comments come"),
         (words([0, -1]), "got '-1'"),
+        (words([0, "9" * 5000]), "got '99999999999999999999'"),
         (words([0, 3, 2]), "word 2 is below itself"),
     ],
 )
@@ -135,6 +136,15 @@ def test_what_is_not_kept(tmp_path, head, ends, last):
     path = tmp_path / "trees.conllu"
     path.write_bytes(text.encode())
     assert "".join(tree.conllu() for tree in read_trees(path)) == SENTENCE + SENTENCE
+
+
+@pytest.mark.parametrize(("text", "said"), [("\xe9", "not utf-8: byte 3 .* convert it$"), ("\0", "NUL.*convert it")])
+def test_the_format_is_utf_8(tmp_path, text, said):
+    """Nobody can give another encoding, so the message does not ask for one."""
+    path = tmp_path / "trees.conllu"
+    path.write_bytes(("1\tw" + text + words([0])[4:]).encode("latin-1"))
+    with pytest.raises(InputError, match=said):
+        list(read_trees(path))
 
 
 def test_sentences_that_are_no_tree_may_be_left_out(tmp_path):

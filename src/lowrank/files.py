@@ -204,6 +204,19 @@ def read_arrays(folder: Path) -> dict[str, Any]:
     return dict(load((folder / "arrays.safetensors").read_bytes()))
 
 
+def numbered(what: str, names: Any) -> dict[str, int]:
+    """Give the place of each name of a list that was read.
+
+    Raises
+    ------
+    ValueError
+        If they are not different strings.
+    """
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len({*names}) < len(names):
+        raise ValueError(f"{what} are not different strings")
+    return {name: at for at, name in enumerate(names)}
+
+
 def _need_parent(target: Path) -> None:
     if not target.parent.is_dir():
         raise InputError(f"cannot write {target}: the folder {target.parent} does not exist")

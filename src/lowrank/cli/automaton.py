@@ -28,14 +28,16 @@ Method = Annotated[
     typer.Option(help="hull: no negative weights, improved by likelihood. svd: singular vectors."),
 ]
 Statistic = Annotated[
-    Literal["factor", "prefix", "string"], typer.Option(help="Substrings, prefixes or whole strings.")
+    Literal["factor", "prefix", "string"], typer.Option(help="What is counted: substrings, prefixes or whole strings.")
 ]
 Basis = Annotated[int, typer.Option(min=1, help="Prefixes and suffixes of the matrix, each.")]
-Longest = Annotated[int, typer.Option(min=0, help="Their longest.")]
-Passes = Annotated[int, typer.Option(min=0, help="Over the strings, at most, to improve the likelihood.")]
-Starts = Annotated[int, typer.Option(min=1, help="Times that the passes begin anew.")]
-Order = Annotated[int, typer.Option(min=0, help="Of the n-grams that are mixed in; 0 for none.")]
-HeldOut = Annotated[float, typer.Option(min=0, max=0.9, help="Share of strings held out to choose by.")]
+Longest = Annotated[int, typer.Option(min=0, help="Symbols of each at most.")]
+Passes = Annotated[int, typer.Option(min=0, help="Over the strings, at most, to improve the likelihood (hull).")]
+Starts = Annotated[int, typer.Option(min=1, help="Times that the passes begin anew for each rank (hull).")]
+Order = Annotated[int, typer.Option(min=0, help="Of the n-grams that are mixed in; 0 mixes in equal probabilities.")]
+HeldOut = Annotated[
+    float, typer.Option(min=0, max=0.9, help="Share of strings held out to choose by; 0 takes one rank.")
+]
 Unknown = Annotated[str | None, typer.Option(help="Symbol of the strings that stands for those never seen.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")]
 Each = Annotated[bool, typer.Option("--each", help="Print the log-probability of each string, one a line.")]
@@ -78,8 +80,10 @@ def train(
     if not ranks:
         raise InputError("--rank takes at least one number")
     data, alphabet = _read(strings, form)
+    number = form == "pautomac" and unknown is not None and unknown.isdecimal()
     options: dict[str, Any] = {"method": method, "statistic": statistic, "basis": basis, "longest": longest}
-    options |= {"passes": passes, "starts": starts, "order": order, "held_out": held_out, "unknown": unknown}
+    options |= {"passes": passes, "starts": starts, "order": order, "held_out": held_out}
+    options["unknown"] = int(str(unknown)) if number else unknown
     began = time.perf_counter()
     model = SpectralAutomaton(list(ranks), alphabet=alphabet, seed=seed, **options).fit(data)
     told: dict[str, Any] = {"strings": len(data), "symbols": len(model.symbols_), "states": model.rank_}
@@ -115,9 +119,11 @@ def score(
 
     found = load_automaton(model)
     data, _ = _read(strings, form)
-    if form == "lines" and all(isinstance(symbol, int) for symbol in found.symbols_):
-        data = [[int(symbol) if symbol.isdigit() else symbol for symbol in string] for string in data]
-    logs = found.log_likelihoods(data)
+    symbols = {str(symbol): symbol for symbol in found.symbols_}  # words and numbers look alike in a file
+    logs = found.log_likelihoods([[symbols.get(str(symbol), symbol) for symbol in string] for string in data])
+    if each and as_json:
+        show.in_json({"log_likelihoods": logs.tolist()})
+        return
     if each:
         for log in logs.tolist():
             typer.echo(f"{log:.10g}")
@@ -126,7 +132,10 @@ def score(
     told: dict[str, Any] = {"strings": len(data), "log_likelihood": float(logs.mean())}
     told["perplexity_per_symbol"] = math.exp(-float(logs.sum()) / units)
     if solution is not None:
-        told["perplexity"] = string_perplexity(read_probabilities(solution), logs)
+        truth = read_probabilities(solution)
+        if len(truth) != len(data):
+            raise InputError(f"{solution} has {len(truth):,} probabilities and {strings} has {len(data):,} strings")
+        told["perplexity"] = string_perplexity(truth, logs)
     if as_json:
         show.in_json(told)
     else:

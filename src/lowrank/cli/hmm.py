@@ -1,8 +1,6 @@
 """``lowrank hmm``: sequences of symbols by hidden states."""
 
-import contextlib
 import math
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -37,6 +35,9 @@ Each = Annotated[bool, typer.Option("--each", help="Print the log-probability of
 Many = Annotated[int, typer.Option("--number", "-n", min=1, help="How many sequences to draw.")]
 Longest = Annotated[int, typer.Option("--longest", min=1, help="Symbols of a sequence at most.")]
 DrawSeed = Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same sequences.")]
+Missing = Annotated[
+    bool, typer.Option("--missing", help="Pass over symbols that were not seen in training; else they are refused.")
+]
 File = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
 ]
@@ -81,18 +82,22 @@ def train(
         raise interrupted(kept=[f"what was reached, in {out}"])
 
 
-def score(model: Model, sequences: Sequences, *, each: Each = False, as_json: o.AsJson = False) -> None:
+def score(
+    model: Model, sequences: Sequences, *, each: Each = False, missing: Missing = False, as_json: o.AsJson = False
+) -> None:
     """Tell the log-probability and the perplexity of sequences, with their ends if the model knows any."""
-    from lowrank.models.sequences.hidden_storage import load_hidden
-
-    found = load_hidden(model)
-    data = _read(sequences, found)
+    found = _load(model, missing=missing)
+    data = [sequence for sequence, _ in _read(sequences, found)]
     logs = found.score_sequences(data)
     if each:
         for log in logs.tolist():
             typer.echo(f"{log:.10g}")
         return
-    told: dict[str, Any] = {"sequences": len(data), "symbols": sum(map(len, data))}
+    known = set(found.symbols_)
+    seen = sum(symbol in known for sequence in data for symbol in sequence)
+    told: dict[str, Any] = {"sequences": len(data), "symbols": seen}
+    if missing:
+        told["missing"] = sum(map(len, data)) - seen
     told |= {"log_probability": float(logs.sum())}
     told["perplexity"] = math.exp(min(-told["log_probability"] / max(told["symbols"], 1), 700))
     if as_json:
@@ -101,57 +106,67 @@ def score(model: Model, sequences: Sequences, *, each: Each = False, as_json: o.
         show.table([*told], [tuple(told.values())])
 
 
-def states(model: Model, sequences: Sequences, *, out: File = None) -> None:
+def states(model: Model, sequences: Sequences, *, missing: Missing = False, out: File = None) -> None:
     """Write the likeliest hidden states of each sequence, numbers from 0, a line for each."""
-    from lowrank.files import whole_file
-    from lowrank.models.sequences.hidden_storage import load_hidden
-
-    found = load_hidden(model)
+    found = _load(model, missing=missing)
     data = _read(sequences, found)
-    with contextlib.ExitStack() as stack:
-        file: Any = sys.stdout
-        if out is not None:
-            file = stack.enter_context(stack.enter_context(whole_file(out)).open("w", encoding="utf-8"))
-        for sequence, path in zip(data, found.predict(data), strict=True):
-            shown = path[: len(path) - (sequence[-1:] == (END,))]
-            file.write(" ".join(map(str, shown.tolist())) + "\n")
+    paths = zip(found.predict([sequence for sequence, _ in data]), data, strict=True)
+    show.write_lines((" ".join(map(str, path[:length].tolist())) + "\n" for path, (_, length) in paths), out)
 
 
 def top(model: Model, *, top: o.Top = 8, as_json: o.AsJson = False) -> None:
     """Show the likeliest symbols of each state, and where it mostly goes next."""
     import numpy as np
 
-    from lowrank.models.sequences.hidden_storage import load_hidden
-
-    found = load_hidden(model)
+    found = _load(model)
     rows = []
-    for state, (chances, moves) in enumerate(zip(found.emissions_, found.moves_, strict=True)):
+    for chances, moves in zip(found.emissions_, found.moves_, strict=True):
         best = np.argsort(-chances, kind="stable")[:top]
-        names = " ".join(f"{found.symbols_[x]}:{chances[x]:.2f}" for x in best if chances[x] > 0)
-        after = " ".join(f"{t}:{moves[t]:.2f}" for t in np.argsort(-moves, kind="stable")[:3])
-        rows.append((state, names, after))
+        after = np.argsort(-moves, kind="stable")[:3]
+        rows.append(
+            (
+                [(str(found.symbols_[x]), float(chances[x])) for x in best if chances[x] > 0],
+                [(int(t), float(moves[t])) for t in after if moves[t] > 0],
+            )
+        )
     if as_json:
-        show.in_json({"states": [dict(zip(("state", "symbols", "next"), row, strict=True)) for row in rows]})
+        of_state = [
+            {
+                "state": state,
+                "symbols": [{"symbol": name, "probability": round(p, 6)} for name, p in symbols],
+                "next": [{"state": t, "probability": round(p, 6)} for t, p in after],
+            }
+            for state, (symbols, after) in enumerate(rows)
+        ]
+        show.in_json({"states": of_state})
     else:
-        show.table(["state", "symbols", "next"], rows)
+        cells = [[" ".join(f"{name}:{p:.2f}" for name, p in part) for part in row] for row in rows]
+        show.table(["state", "symbols", "next"], [(state, *row) for state, row in enumerate(cells)])
 
 
 def sample(model: Model, *, number: Many = 10, longest: Longest = 50, seed: DrawSeed = 0) -> None:
     """Draw sequences, one a line; without ends they have the greatest length."""
-    from lowrank.models.sequences.hidden_storage import load_hidden
-
-    found = load_hidden(model)
+    found = _load(model)
     stop = END if END in found.symbols_ else None
     for sequence in found.sample(number, length=longest, stop=stop, seed=seed):
         typer.echo(" ".join(str(symbol) for symbol in sequence if symbol != END))
 
 
-def _read(sequences: Path, model: Any) -> list[tuple[str, ...]]:
-    """Give sequences, with their ends if the model knows any."""
+def _load(model: Path, *, missing: bool = False) -> Any:
+    from lowrank.models.sequences.hidden_storage import load_hidden
+
+    found = load_hidden(model)
+    found.unknown = "missing" if missing else found.unknown
+    return found
+
+
+def _read(sequences: Path, model: Any) -> list[tuple[tuple[str, ...], int]]:
+    """Give sequences and their lengths; where the model knows an end, one that has none gets it, beyond its length."""
     from lowrank.text.strings import read_strings
 
+    ends = END in model.symbols_
     data = read_strings(sequences)
-    return [(*sequence, END) for sequence in data] if END in model.symbols_ else data
+    return [((*line, END) if ends and line[-1:] != (END,) else line, len(line)) for line in data]
 
 
 EXAMPLES: dict[Callable[..., None], str] = {

@@ -1,7 +1,5 @@
 """``lowrank parse``: dependency trees of tagged sentences, by a tensor of low rank."""
 
-import contextlib
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -30,9 +28,9 @@ ByLine = Annotated[bool, typer.Option("--by-line", help="Of text, each line ends
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `lowrank parse train`.")]
 Rank = Annotated[int, typer.Option(min=1, help="Of the tensor.")]
 Gamma = Annotated[float, typer.Option(min=0, max=1, help="Share of pairs of features; 1 is no tensor.")]
-Cap = Annotated[float, typer.Option("--C", min=0, help="Length of a step at most.")]
+Cap = Annotated[float, typer.Option("--C", help="Length of a step at most, above 0.")]
 Epochs = Annotated[int, typer.Option(min=1, help="Passes over the sentences.")]
-Order = Annotated[int, typer.Option(min=1, max=3, help="Arcs in a part of a tree that is scored, at most.")]
+Order = Annotated[int, typer.Option(min=1, max=3, help="Arcs looked at together, at most: 3 is best and slowest.")]
 Heads = Annotated[bool, typer.Option("--heads", help="Learn heads alone, no relations.")]
 Decoding = Annotated[Literal["projective", "any"], typer.Option(help="Whether arcs may cross.")]
 SeveralRoots = Annotated[bool, typer.Option("--several-roots", help="Let several words depend on the root.")]
@@ -111,16 +109,10 @@ def apply(
     With --tagger parts of speech, lemmas and morphology are found too, and with --text words and sentences.
     Enhanced dependencies, and PHEAD and PDEPREL, are left empty: they would be those of another tree.
     """
-    from lowrank.files import whole_file
     from lowrank.models.syntax.parser_storage import load_parser
 
     found = load_parser(model).annotate(_sentences(trees, tagger, text=text, by_line=by_line))
-    with contextlib.ExitStack() as stack:
-        file: Any = sys.stdout.buffer  # the formats are UTF-8 with line feeds, whatever the terminal wants
-        if out is not None:
-            draft = stack.enter_context(whole_file(out))
-            file = stack.enter_context(draft.open("wb"))
-        file.writelines(tree.conllu().encode() for tree in found)
+    show.write_lines((tree.conllu() for tree in found), out)
 
 
 def evaluate(
@@ -141,8 +133,9 @@ def evaluate(
     from lowrank.models.syntax.parser_storage import load_parser
     from lowrank.text.trees import read_trees
 
-    gold = list(read_trees(trees, invalid=invalid))
     parser = load_parser(model)
+    if not (gold := list(read_trees(trees, invalid=invalid))):
+        raise InputError(f"{trees} has no sentences to be judged on")
     found = list(parser.annotate(gold if tagger is None else _tagger(tagger).annotate(gold)))
     counts = [d.match_trees(one, other, subtypes=not universal) for one, other in zip(gold, found, strict=True)]
     score, figures = d.dependency_score(counts), d.dependency_figures(counts)

@@ -1,7 +1,5 @@
 """``lowrank roles``: who does what to whom, by a tensor of low rank over predicate, word, path and role."""
 
-import contextlib
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -78,7 +76,6 @@ def apply(model: Model, sentences: Sentences, *, find: Find = False, out: File =
 
     With --find, parsed sentences without predicates will do.
     """
-    from lowrank.files import whole_file
     from lowrank.models.syntax.role_storage import load_roles
     from lowrank.text.propositions import read_propositions
 
@@ -86,12 +83,7 @@ def apply(model: Model, sentences: Sentences, *, find: Find = False, out: File =
     held = list(read_propositions(sentences))
     if not find and not any(one.told for one in held):
         raise InputError(f"{sentences} does not say which words are predicates; have them found, with --find")
-    with contextlib.ExitStack() as stack:
-        file: Any = sys.stdout
-        if out is not None:
-            draft = stack.enter_context(whole_file(out))
-            file = stack.enter_context(draft.open("w", encoding="utf-8"))
-        file.writelines(one.conllu() for one in labels.annotate(held, find=find))
+    show.write_lines((one.conllu() for one in labels.annotate(held, find=find)), out)
 
 
 def evaluate(
@@ -111,7 +103,8 @@ def evaluate(
     from lowrank.text.propositions import read_propositions
 
     labels = load_roles(model)
-    gold = [one for one in read_propositions(sentences) if one.told]
+    if not (gold := [one for one in read_propositions(sentences) if one.told]):
+        raise InputError(f"{sentences} does not say which words are predicates; there is nothing to compare with")
     found = list(labels.annotate(gold, find=find))
     counts = [r.match_roles(one, other) for one, other in zip(gold, found, strict=True)]
     score, figures = r.role_score(counts), r.role_figures(counts)

@@ -7,12 +7,12 @@ import json
 import math
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from lowrank.text.corpus import Corpus
@@ -98,6 +98,22 @@ def wrote(out: Path, sizes: Mapping[str, Any], *, as_json: bool, hint: str = "")
         in_json({"out": str(out), **sizes})
     else:
         typer.echo(f"wrote {out}" + (f"; next: {hint}" if hint else ""))
+
+
+def write_lines(lines: Iterable[str], out: Path | None) -> None:
+    """Write a file, whole or not at all, or to standard output: in UTF-8 with line feeds, whatever a terminal wants."""
+    from lowrank.cli.faults import keeping
+    from lowrank.files import whole_file
+
+    sent = 0
+    with contextlib.ExitStack() as stack:
+        file: BinaryIO = sys.stdout.buffer
+        if out is None:
+            stack.enter_context(keeping(lambda: ["what was printed until then"] if sent else []))
+        else:
+            file = stack.enter_context(stack.enter_context(whole_file(out)).open("wb"))
+        for line in lines:
+            sent += file.write(line.encode())
 
 
 def pairs(lists: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[dict[str, Any]]]:

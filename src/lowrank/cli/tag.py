@@ -1,7 +1,5 @@
 """``lowrank tag``: parts of speech, morphology and lemmas of sentences or plain text, and any tags in columns."""
 
-import contextlib
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -30,6 +28,7 @@ Columns = Annotated[
     ),
 ]
 COLUMNS = "--columns"
+WITH_TAGS = "parts of speech, as what the tagger has learned from"
 Rank = Annotated[int | None, typer.Option(min=1, help="Of weights; with --columns.", show_default="any")]
 Loss = Annotated[
     Literal["likelihood", "hinge", "perceptron"] | None,
@@ -64,7 +63,7 @@ def train(
 ) -> None:
     """Learn upos, xpos, morphology and lemmas from CoNLL-U, or the last column of a file of columns.
 
-    Tags B-X, I-X and O of a last column are those of spans: I-X will follow B-X and I-X alone.
+    Tags B-X, I-X and O of a last column are those of spans. If I-X follows B-X or I-X always, it always will (bio).
     """
     from lowrank.files import check_replaceable
     from lowrank.models.sequences.tagger_storage import KIND, TEXT_KIND
@@ -84,7 +83,7 @@ def train(
         trees = list(read_trees(sentences, heads=False))
         model = TextTagger(**common).fit(trees)
         told = {"sentences": len(trees), "words": sum(map(len, trees))}
-        told |= {column: round(tagger.history_[-1], 4) for column, tagger in model.taggers_.items()}
+        told |= {f"loss of {column}": round(tagger.history_[-1], 4) for column, tagger in model.taggers_.items()}
     if not as_json:
         show.table([*told], [tuple(told.values())])
     model.save(out, overwrite=force)
@@ -98,7 +97,6 @@ def apply(model: Model, sentences: Input, *, text: Text = False, by_line: ByLine
 
     In CoNLL-U the columns lemma, upos, xpos and features are told anew, all others stay.
     """
-    from lowrank.files import whole_file
     from lowrank.models.sequences.tagger_storage import load_any_tagger
     from lowrank.models.sequences.text_tagger import TextTagger
     from lowrank.text.plain import read_paragraphs
@@ -114,12 +112,7 @@ def apply(model: Model, sentences: Input, *, text: Text = False, by_line: ByLine
         lines = (tree.conllu() for tree in tagger.trees(read_paragraphs(sentences), by_line=by_line))
     else:
         lines = (tree.conllu() for tree in tagger.annotate(_trees(sentences)))
-    with contextlib.ExitStack() as stack:
-        file: Any = sys.stdout.buffer  # the formats are UTF-8 with line feeds, whatever the terminal wants
-        if out is not None:
-            draft = stack.enter_context(whole_file(out))
-            file = stack.enter_context(draft.open("wb"))
-        file.writelines(line.encode() for line in lines)
+    show.write_lines(lines, out)
 
 
 def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_json: o.AsJson = False) -> None:
@@ -137,7 +130,7 @@ def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_j
         columns = {name: [[getattr(tree, name) for tree in side] for side in (trees, found)] for name in TEXT_COLUMNS}
         figures = [c.tag_accuracy(*sides, name=name) for name, sides in columns.items()]
     else:
-        X, gold = _features_and_tags(sentences)
+        X, gold = _features_and_tags(sentences, tagger)
         tags = tagger.predict(X)
         figures = [c.tag_accuracy(gold, tags)]
         if c.spell_spans({tag for row in gold for tag in row} | set(tagger.tags_)):
@@ -157,37 +150,42 @@ def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_j
 
 def _trees(path: Path) -> Iterator[Any]:
     """Read sentences with their heads, or with heads of 0 where there are none."""
+    from lowrank.text.streams import name_of
     from lowrank.text.trees import numbered_sentences, tree_of
 
     for start, lines in numbered_sentences(path):
         heads = any(line.split("\t")[6:7] not in ([], ["_"]) for line in lines if line[0].isdigit())
-        if (tree := tree_of(lines, start, path, heads=heads)) is not None:
+        if (tree := tree_of(lines, start, name_of(str(path)), heads=heads)) is not None:
             yield tree
 
 
-def _features_and_tags(path: Path) -> tuple[list[list[list[str]]], list[tuple[str, ...]]]:
+def _features_and_tags(path: Path, tagger: Any = None) -> tuple[list[list[list[str]]], list[tuple[str, ...]]]:
     """Read what a tagger of columns learns from, or is tested on."""
     from lowrank.text.columns import read_columns
-    from lowrank.text.tag_features import tag_features
+    from lowrank.text.tag_features import need_tags, tag_features
 
     held = list(read_columns(path))
     if held and len(held[0]) < 2:
         raise InputError(f"{path} must have at least two columns, words and tags")
+    if held and len(held[0]) < 3 and tagger is not None and need_tags(tagger.features_):
+        raise InputError(f"{path} must have words, {WITH_TAGS}, and tags")
     X = [tag_features(columns[0], columns[1] if len(columns) > 2 else None) for columns in held]
     return X, [columns[-1] for columns in held]
 
 
 def _learned_columns(path: Path, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Learn the last column, and tell of what and how well."""
-    from lowrank.metrics.chunks import spell_spans
+    from lowrank.metrics.chunks import begun_by_b, spell_spans
     from lowrank.models.sequences.sequence_tagger import SequenceTagger
 
     X, y = _features_and_tags(path)
-    model = SequenceTagger(**options, bio=spell_spans({tag for tags in y for tag in tags})).fit(X, y)
+    bio = spell_spans({tag for tags in y for tag in tags}) and all(map(begun_by_b, y))
+    model = SequenceTagger(**options, bio=bio).fit(X, y)
     if model.interrupted_ and not model.n_iter_:
         raise interrupted()  # where it starts is no model; what --force would replace stays
     told = {"sentences": len(y), "words": sum(map(len, y)), "features": len(model.features_)}
-    return model, told | {"tags": len(model.tags_), "epochs": model.n_iter_, "loss": round(model.history_[-1], 4)}
+    told |= {"bio": model.bio, "tags": len(model.tags_)}
+    return model, told | {"epochs": model.n_iter_, "loss": round(model.history_[-1], 4)}
 
 
 def _tagged_columns(tagger: Any, path: Path) -> Iterator[str]:
@@ -195,10 +193,10 @@ def _tagged_columns(tagger: Any, path: Path) -> Iterator[str]:
     from lowrank.text.columns import read_columns
     from lowrank.text.tag_features import need_tags, tag_features
 
+    tags = need_tags(tagger.features_)
     for columns in read_columns(path):
-        tags = need_tags(tagger.features_)
         if tags and len(columns) < 2:
-            raise InputError(f"{path} must have words and parts of speech, as what the tagger has learned from")
+            raise InputError(f"{path} must have words and {WITH_TAGS}")
         [found] = tagger.predict([tag_features(columns[0], columns[1] if tags else None)])
         yield "".join(f"{' '.join(row)}\n" for row in zip(*columns, found, strict=True)) + "\n"
 

@@ -98,7 +98,7 @@ def hidden_states(
     Returns
     -------
     states : ndarray of shape (N, S)
-        NaN in sequences that cannot be.
+        NaN in sequences that cannot be; where only tokens up to each are given, from the first on that cannot be.
     logs : ndarray of shape (N,)
         Minus infinity from the first token on that cannot be.
     """

@@ -54,6 +54,9 @@ def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tupl
 def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
     r"""Give the tree of highest score, :math:`\sum_m S_{h_m m}`, among all, projective or not, and that score.
 
+    Sums are rounded to the spread of the scores times the square of the words: of trees that differ by less than some
+    1e-15 of that any may be given. So do not forbid arcs by huge negative numbers, but by minus infinity.
+
     Parameters
     ----------
     scores : array of shape (n + 1, n + 1)

@@ -62,6 +62,7 @@ def rank_one_power(
     indices : ndarray of int of shape (n, N)
         Where the tensor is not zero; of a cell that is there more than once, the values are added.
     values : ndarray of shape (n,)
+        Finite.
     shape : sequence of N int
     taken : sequence of N ndarrays of shape (shape[k], r), optional
         Factors of a tensor that is taken away first.
@@ -75,7 +76,7 @@ def rank_one_power(
     Raises
     ------
     InputError
-        If shapes do not fit, an index is outside, or a parameter is out of range.
+        If shapes do not fit, an index is outside, a value is not finite, or a parameter is out of range.
 
     References
     ----------
@@ -99,7 +100,7 @@ def rank_one_power(
             vector = _product(columns, weights, vectors, mode)
             if taken is not None:
                 others = [vectors[k] @ taken[k] for k in range(len(shape)) if k != mode]
-                vector -= taken[mode] @ np.prod(others, axis=0)
+                vector -= taken[mode] @ np.prod(others, axis=0) if others else taken[mode].sum(axis=1)
             sigma = float(np.linalg.norm(vector))
             vectors[mode] = _unit(vector)
         if abs(sigma - before) <= tol * sigma:
@@ -191,6 +192,10 @@ def _checked(
         raise InputError(
             f"a tensor needs indices of shape (n, {len(shape)}) and n values; got {indices.shape} and {values.shape}"
         )
+    if indices.dtype.kind not in "iu":
+        raise InputError(f"indices must be whole numbers; got {indices.dtype}")
     if len(indices) and ((indices < 0).any() or (indices >= np.array(shape)).any()):
         raise InputError(f"indices must lie in a tensor of shape {tuple(shape)}")
+    if not np.isfinite(values).all():
+        raise InputError("the values of a tensor must be finite; some are NaN or infinite")
     return np.ascontiguousarray(indices.T), np.asarray(values, float)

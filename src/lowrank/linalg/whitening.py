@@ -15,6 +15,8 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import eye_array
+from scipy.sparse.linalg import aslinearoperator
 
 from lowrank.errors import InputError, check_int
 from lowrank.linalg.lanczos import truncated_eigh
@@ -78,6 +80,12 @@ def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6
         order = np.argsort(-np.abs(values) if magnitudes else -values, kind="stable")[:rank]
     else:
         values, vectors = truncated_eigh(M2, rank, tol=tol, seed=seed)
+        if not magnitudes and (values < 0).any():
+            # of larger magnitude than positive ones that are wanted: with the shift none is below 0
+            shift = float(np.abs(values).max())
+            shifted = aslinearoperator(M2) + shift * aslinearoperator(eye_array(n))
+            values, vectors = truncated_eigh(shifted, rank, tol=tol, seed=seed)
+            values = values - shift
         order = np.argsort(-values, kind="stable")
     values, vectors = np.abs(values[order]) if magnitudes else values[order], vectors[:, order]
     positive = int((values > LEAST * np.abs(values).max()).sum())

@@ -14,19 +14,21 @@ Tjong Kim Sang, Buchholz (2000), Introduction to the CoNLL-2000 shared task: chu
 
 from __future__ import annotations
 
-from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lowrank.errors import InputError
-from lowrank.metrics.dependencies import Row
 from lowrank.metrics.figures import Figure
+from lowrank.metrics.rows import rows_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from lowrank.metrics.dependencies import Row
 
     Tags = Sequence[str]
 
@@ -40,8 +42,22 @@ class Span(NamedTuple):
 
 
 def spell_spans(tags: Iterable[str]) -> bool:
-    """Tell whether tags are of spans: ``O``, or begin with ``B-`` or ``I-``."""
-    return all(tag == "O" or tag[:2] in {"B-", "I-"} for tag in tags)
+    """Tell whether tags are of spans: ``O``, or ``B-`` or ``I-`` and a kind."""
+    return all(tag == "O" or (tag[:2] in {"B-", "I-"} and len(tag) > 2) for tag in tags)
+
+
+def begun_by_b(tags: Tags) -> bool:
+    """Tell whether spans begin by ``B-`` always: ``I-X`` follows ``B-X`` or ``I-X``.
+
+    So it is in CoNLL-2000; in CoNLL-2003 as published ``B-X`` begins a span only right behind another of its kind.
+
+    Examples
+    --------
+    >>> begun_by_b(["B-NP", "I-NP", "O"]), begun_by_b(["I-NP", "I-NP", "O"])
+    (True, False)
+    """
+    moves = pairwise(["O", *tags])
+    return all(not tag.startswith("I-") or before in (f"B-{tag[2:]}", tag) for before, tag in moves)
 
 
 def spans(tags: Tags) -> list[Span]:
@@ -50,7 +66,7 @@ def spans(tags: Tags) -> list[Span]:
     Raises
     ------
     InputError
-        If a tag is not ``O`` and does not begin with ``B-`` or ``I-``.
+        If a tag is neither ``O`` nor ``B-`` or ``I-`` and a kind.
 
     Examples
     --------
@@ -58,7 +74,7 @@ def spans(tags: Tags) -> list[Span]:
     [Span(kind='NP', first=2, end=3), Span(kind='VP', first=4, end=5), Span(kind='NP', first=5, end=6)]
     """
     if not spell_spans(tags):
-        raise InputError(f"tags of spans are O, or begin with B- or I-; got {' '.join(tags)!r}")
+        raise InputError(f"tags of spans are O, or B- or I- and a kind; got {' '.join(tags)!r}")
     found, kind, first = [], "", 0
     for at, tag in enumerate([*tags, "O"]):
         if kind and tag != f"I-{kind}":
@@ -109,13 +125,8 @@ def by_kind(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Row]:
     >>> by_kind([["B-NP", "O"]], [["B-NP", "B-VP"]])[0]
     Row(name='NP', gold=1, found=1, matched=1)
     """
-    counts: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
-    for one, other in _paired(gold, found):
-        a, b = set(spans(one)), set(spans(other))
-        for count, held in zip(counts, (a, b, a & b), strict=True):
-            count.update(span.kind for span in held)
-    kinds = sorted(counts[0].keys() | counts[1].keys(), key=lambda kind: (-counts[0][kind], kind))
-    return [Row(kind, *(count[kind] for count in counts)) for kind in kinds]
+    pairs = ((set(spans(one)), set(spans(other))) for one, other in _paired(gold, found))
+    return rows_by_kind(pairs, lambda span: span.kind)
 
 
 def tag_accuracy(gold: Sequence[Tags], found: Sequence[Tags], *, name: str = "accuracy") -> Figure:

@@ -16,7 +16,6 @@ Surdeanu et al. (2008), The CoNLL-2008 shared task on joint parsing of syntactic
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +23,7 @@ import numpy as np
 from lowrank.errors import InputError
 from lowrank.metrics.dependencies import Row
 from lowrank.metrics.figures import Figure
+from lowrank.metrics.rows import rows_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -232,13 +232,8 @@ def by_role(gold: Sequence[Labelled], found: Sequence[Labelled]) -> list[Row]:
     """
     if len(gold) != len(found):
         raise InputError(f"each sentence needs its roles; got {len(gold)} and {len(found)} sentences")
-    counts: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
-    for one, other in zip(gold, found, strict=True):
-        right, others = _triples(one), _triples(other)
-        for count, triples in zip(counts, (right, others, right & others), strict=True):
-            count.update(role for _, _, role in triples)
-    every = sorted(counts[0].keys() | counts[1].keys(), key=lambda name: (-counts[0][name], name))
-    return [Row(name, *(count[name] for count in counts)) for name in every]
+    pairs = ((_triples(one), _triples(other)) for one, other in zip(gold, found, strict=True))
+    return rows_by_kind(pairs, lambda triple: triple[2])
 
 
 def _triples(sentence: Labelled) -> set[tuple[int, int, str]]:

@@ -92,7 +92,7 @@ def check_costs(costs: Sequence[float]) -> None:
     ------
     InputError
     """
-    if len(costs) != len(Costs._fields):
+    if not isinstance(costs, list | tuple) or len(costs) != len(Costs._fields):
         raise InputError(f"costs are three numbers, of an argument too many, wrong and too few; got {costs}")
     for cost in costs:
         check_number("a cost", cost)
@@ -157,15 +157,24 @@ class RoleLearner:
     def learn(self, frame: Frame, roles: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
         """Take one step for a predicate; gives the roles that were compared, and the loss."""
         scored = score_roles(frame, self.parts, gamma=self.gamma)
-        cost, none = self._costs(roles)
-        found = self.decode(scored.scores + cost, none)
+        found, loss = self.worst(scored.scores, roles)
         self.clock += 1
-        paid = total_score(cost, found) + float(none[found < 0].sum())
-        loss = paid + total_score(scored.scores, found) - total_score(scored.scores, roles)
         if loss > 0 and (found != roles).any():
             self._step(frame, scored, roles, found, loss)
             return found, loss
         return found, 0.0
+
+    def worst(self, scores: NDArray[np.float64], roles: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
+        """Give the choice that scores and costs the most together, and how far it is above the right one."""
+        cost, none = self._costs(roles)
+        found = self.decode(scores + cost, none)
+        paid = total_score(cost, found) + float(none[found < 0].sum())
+        return found, paid + total_score(scores, found) - total_score(scores, roles)
+
+    def loss_of_zero(self, choices: Sequence[NDArray[np.int64]]) -> float:
+        """Give the mean loss of predicates with these roles where nothing has a weight."""
+        width = len(self.parts.S) - 1
+        return float(np.mean([self.worst(np.zeros((len(roles), width)), roles)[1] for roles in choices]))
 
     def mean(self) -> RoleParts:
         """Give the mean of the parts at the start and after each predicate."""

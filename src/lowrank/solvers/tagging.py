@@ -11,8 +11,8 @@ with :math:`S(t) = \sum_i (V U^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}` and one of
 ``"likelihood"``      :math:`\log \sum_t e^{S(t)} - S(y)`
 ====================  =================================================================
 
-A penalty touches the features of a sentence alone: each by n over the sentences that have it, so that the mean step is
-the right one.
+U takes a step for each time that a token has a feature, V and T one for each sentence. A penalty touches the features
+of a sentence alone: each time by n over the times that the feature occurs, so that the mean step is the right one.
 
 References
 ----------
@@ -115,7 +115,7 @@ def tag_sweeps(
     averaged: bool,
     seed: int | None,
 ) -> Iterator[Sweep]:
-    """Yield weights after each pass, and the loss of the mean sentence in it.
+    """Yield weights after each pass, and the loss of the mean sentence in it; first the start, with that of no weights.
 
     Parameters
     ----------

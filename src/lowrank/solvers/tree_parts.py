@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from lowrank.kernels.arc_tensor import ArcParts, Pairs
     from lowrank.solvers.arc_tensor import Decoder, Updates
 
+HEADS = 50
+"""A word may get one of so many heads at most; with 30 and with all, long sentences are parsed equally well."""
+
 
 class Reached(NamedTuple):
     """Trees, and their scores."""
@@ -56,7 +59,8 @@ class Search:
     noise : float
         :math:`\tau`.
     beam : float
-        A word may get a head if its arc scores less than the best by at most so much.
+        A word may get a head if its arc is among the best :data:`HEADS`, and scores less than the best by at most so
+        much.
     """
 
     decode: Decoder
@@ -79,8 +83,11 @@ class Search:
         size = len(table)
         starts = [self.decode(scores)]
         starts += [self.decode(scores + self.noise * rng.gumbel(size=scores.shape)) for _ in range(self.restarts)]
-        best = np.where(np.eye(size, dtype=bool), -np.inf, scores).max(axis=0)
-        allowed = scores >= best - self.beam
+        arcs = np.where(np.eye(size, dtype=bool), -np.inf, scores)
+        least = arcs.max(axis=0) - self.beam
+        if size > HEADS:
+            least = np.maximum(least, np.partition(arcs, -HEADS, axis=0)[-HEADS])
+        allowed = scores >= least
         for tree in (starts[0], wanted):
             if tree is not None:
                 allowed[tree, np.arange(1, size)] = True

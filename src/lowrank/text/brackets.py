@@ -125,7 +125,7 @@ def read_phrases(path: Path) -> Iterator[Phrase]:
     """
     name = os.fspath(path)
     with open_bytes(name) as stream:
-        yield from _phrases(lines(blocks(stream, name, "utf-8", "strict")), name)
+        yield from _phrases(lines(blocks(stream, name)), name)
 
 
 def parse_phrase(text: str) -> Phrase:

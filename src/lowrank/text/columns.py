@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
 from typing import TYPE_CHECKING
 
 from lowrank.errors import InputError
+from lowrank.text.streams import name_of
 from lowrank.text.trees import numbered_sentences
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
     Path = str | os.PathLike[str]
+
+
+_BLANKS = re.compile(r"[ \t]+")
 
 
 def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tuple[str, ...], ...]]:
@@ -20,7 +25,8 @@ def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tu
     Parameters
     ----------
     path : path
-        In UTF-8, compressed if its suffix says so; ``"-"`` is standard input. White space is between columns.
+        In UTF-8, compressed if its suffix says so; ``"-"`` is standard input. Spaces and tabs are between
+        columns; a no-break space is a letter of a word.
     columns : int, optional
         How many there must be; else as many as in the first line.
 
@@ -39,11 +45,11 @@ def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tu
     [(('He', 'reckons'), ('PRP', 'VBZ'), ('B-NP', 'B-VP')), (('Yes',), ('UH',), ('O',))]
     """
     for first, lines in numbered_sentences(path):
-        rows = [line.split() for line in lines]
-        columns = columns or len(rows[0])
+        rows = [_BLANKS.split(line.strip(" \t")) for line in lines]
+        columns, name = columns or len(rows[0]), name_of(os.fspath(path))
         for at, row in enumerate(rows, first):
             if len(row) != columns:
                 raise InputError(
-                    f"{path}, line {at} must have {columns} columns between blanks, as the others; got {len(row)}"
+                    f"{name}, line {at} must have {columns} columns between blanks, as the others; got {len(row)}"
                 )
         yield tuple(map(tuple, zip(*rows, strict=True)))

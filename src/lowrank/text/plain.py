@@ -44,8 +44,8 @@ _LETTER = r"[^\W\d_]"
 _TOKEN = re.compile(
     rf"""
     (?:https?://|ftp://|www\.)[^\s<>"]*[\w/]             # links
-    | [\w.+-]+@[\w-]+(?:\.[\w-]+)*                       # addresses
-    | [\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|info|doc|xls|pdf|txt|html?)\b
+    | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*          # addresses; none begins within what was no address
+    | (?<![\w-])(?<!\w\.)[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|info|doc|xls|pdf|txt|html?)\b
     | [:;=8][-o]?[()\[\]DPp](?!\w) | <3
     | \d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?(?![\w/])              # dates
     | \d+-\d{{2,3}}-\d{{3,4}}(?!\d) | \d{{3}}-\d{{3,4}}(?:-\d{{4}})?(?!\d)         # telephones

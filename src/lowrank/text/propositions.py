@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from lowrank.errors import InputError
+from lowrank.text.streams import name_of
 from lowrank.text.trees import COLUMNS, numbered_sentences, tree_of
 
 if TYPE_CHECKING:
@@ -136,15 +138,16 @@ def read_propositions(path: Path, *, heads: bool = True) -> Iterator[Sentence]:
     >>> sentence.propositions
     (Proposition(place=2, sense='bark.01', arguments=(Argument(place=1, role='ARG0'),), marks=(2,)),)
     """
+    name = name_of(os.fspath(path))
     for start, lines in numbered_sentences(path):
         comments = sum(line.startswith("#") for line in lines)
         rows = [line.split("\t") for line in lines]
         cut = [
             line if line.startswith("#") else "\t".join(row[:COLUMNS]) for line, row in zip(lines, rows, strict=True)
         ]
-        tree = tree_of(cut, start, path, heads=heads)
+        tree = tree_of(cut, start, name, heads=heads)
         if tree is not None:
-            yield _sentence(tree, rows[comments:], start + comments, path)
+            yield _sentence(tree, rows[comments:], start + comments, name)
 
 
 def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sentence:

@@ -221,7 +221,7 @@ def _file_pieces(path: str, reading: Reading, advance: Callable[[float], None] |
         if kind == "mediawiki":
             yield from _mediawiki(stream, path)
             return
-        texts = blocks(stream, path, reading.encoding, reading.errors)
+        texts = blocks(stream, path, encoding=reading.encoding, errors=reading.errors)
         if kind == "text":
             yield from _text(texts)
         elif kind == "wiki":

@@ -49,7 +49,7 @@ def word_features(tree: Tree) -> list[list[str]]:
     """
     rows = token_features(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)[1:]
     children, heads = tree.children(), tree.heads.tolist()
-    lemmas = [form.lower() if lemma == "_" else lemma for form, lemma in zip(tree.forms, tree.lemmas, strict=True)]
+    lemmas = lemmas_of(tree)
     for at, row in enumerate(rows):
         below = children[at]
         voice = "passive" if _passive(tree, at, below) else "active"
@@ -68,6 +68,11 @@ def word_features(tree: Tree) -> list[list[str]]:
             f"ht={tree.upos[head]}" if head >= 0 else "ht=",
         ]
     return rows
+
+
+def lemmas_of(tree: Tree) -> list[str]:
+    """Give the lemma of each word; where there is none, the word in small letters."""
+    return [form.lower() if lemma == "_" else lemma for form, lemma in zip(tree.forms, tree.lemmas, strict=True)]
 
 
 def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list[str]]:

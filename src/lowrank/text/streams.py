@@ -59,15 +59,17 @@ def open_bytes(path: str, advance: Callable[[float], None] | None = None) -> Ite
         raise InputError(f"cannot read {name_of(path)}: {error.strerror}") from None
 
 
-def blocks(stream: BinaryIO, path: str, encoding: str, errors: str) -> Iterator[str]:
-    r"""Decode ``stream`` piece by piece; all line ends become ``\n``.
+def blocks(stream: BinaryIO, path: str, *, encoding: str | None = None, errors: str = "strict") -> Iterator[str]:
+    r"""Decode ``stream`` piece by piece; all line ends become ``\n``. Without an encoding it must be UTF-8.
 
     Raises
     ------
     InputError
         If the bytes are not in ``encoding`` (unless ``errors`` forgives it), or are no text.
     """
-    encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+    given = "convert it" if encoding is None else "give its encoding"
+    fix = given if encoding is None else f"{given}, or errors='replace' or 'ignore'"
+    encoding = "utf-8-sig" if encoding is None or codecs.lookup(encoding).name == "utf-8" else encoding
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(errors), translate=True)
     offset, data = 0, b"."
     while data:
@@ -77,16 +79,16 @@ def blocks(stream: BinaryIO, path: str, encoding: str, errors: str) -> Iterator[
             text = decoder.decode(data, final=not data)
         except UnicodeDecodeError as error:
             if b"\0" in data and "16" not in encoding and "32" not in encoding:
-                raise InputError(_binary(path)) from None
+                raise InputError(_binary(path, given)) from None
             at = offset - len(error.object) + error.start
             raise InputError(
                 f"{name_of(path)} is not {encoding.removesuffix('-sig')}: byte {at} ({error.object[error.start]:#04x}) "
-                "is in error; give its encoding, or errors='replace' or 'ignore'"
+                f"is in error; {fix}"
             ) from None
         except UnicodeError as error:  # such as UTF-16 without a byte order mark
             raise InputError(f"{name_of(path)} is not {encoding}: {error}") from None
         if "\0" in text:
-            raise InputError(_binary(path))
+            raise InputError(_binary(path, given))
         if text:
             yield text
 
@@ -117,8 +119,8 @@ def _broken(path: str, suffix: str, error: Exception) -> str:
     return f"cannot decompress {name_of(path)}: it {what} ({str(error).rstrip('.')})"
 
 
-def _binary(path: str) -> str:
-    return f"{name_of(path)} is not text: it holds NUL bytes (if it is UTF-16 or UTF-32, give its encoding)"
+def _binary(path: str, fix: str) -> str:
+    return f"{name_of(path)} is not text: it holds NUL bytes (if it is UTF-16 or UTF-32, {fix})"
 
 
 @contextlib.contextmanager

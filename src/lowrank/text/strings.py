@@ -146,4 +146,4 @@ def _numbers(where: str, line: str) -> list[int]:
 
 def _lines(path: str) -> Iterator[str]:
     with open_bytes(path) as stream:
-        yield from lines(blocks(stream, path, "utf-8", "strict"))
+        yield from lines(blocks(stream, path))

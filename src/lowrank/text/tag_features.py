@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lowrank.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Iterable, Sequence
 
 EDGE = "<edge>"
 LONGEST_START, LONGEST_ENDING = 4, 5
@@ -56,9 +56,9 @@ def tag_features(forms: Sequence[str], tags: Sequence[str] | None = None) -> lis
     return rows
 
 
-def need_tags(known: Container[str]) -> bool:
+def need_tags(known: Iterable[str]) -> bool:
     """Tell whether features have been learned of sentences with parts of speech."""
-    return f"t-1={EDGE}" in known
+    return any(feature.startswith("t") for feature in known)
 
 
 def shape(form: str) -> str:

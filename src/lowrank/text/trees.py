@@ -241,7 +241,7 @@ def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
     held: list[str] = []
     with open_bytes(name) as stream:
         # The empty line at the end closes a last sentence that none follows.
-        for number, line in enumerate(chain(lines(blocks(stream, name, "utf-8", "strict")), [""]), 1):
+        for number, line in enumerate(chain(lines(blocks(stream, name)), [""]), 1):
             if line.strip():
                 held.append(line)
             elif held:
@@ -252,9 +252,9 @@ def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
 def _heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
     """Check that all heads are words of the sentence and that nothing is below itself."""
     n = len(above)
-    odd = next((h for h in above if not (h.isdecimal() and int(h) <= n)), None)
+    odd = next((h for h in above if not (h.isdecimal() and len(h) < 10 and int(h) <= n)), None)
     if odd is not None:
-        raise NoTreeError(f"{where}: a head must be a number from 0 to {n}; got {odd!r}")
+        raise NoTreeError(f"{where}: a head must be a number from 0 to {n}; got {odd[:20]!r}")
     heads = np.array([int(h) for h in above], np.int32)
     reached = np.concatenate([np.zeros(1, np.int32), heads])
     for _ in range(n.bit_length()):  # each time twice as far up

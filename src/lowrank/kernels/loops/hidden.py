@@ -7,6 +7,9 @@ probability of the first state is ``start[s]``, that of state t after s ``move[s
 import numpy as np
 from numba import njit
 
+LEAST = 1e-290
+"""A state of a smaller share given the tokens up to one is out: tokens behind could ask for more than numbers hold."""
+
 
 @njit(cache=True, nogil=True)
 def _forward(symbols, low, high, start, move, emit, alpha, scale):
@@ -34,19 +37,20 @@ def _forward(symbols, low, high, start, move, emit, alpha, scale):
         if not total > 0:
             return False
         for t in range(size):
-            now[t] /= total
+            now[t] = now[t] / total if now[t] > LEAST * total else 0.0
     return True
 
 
 @njit(cache=True, nogil=True)
-def _backward(x, back, emit, scale, after, ahead):
+def _backward(x, back, emit, now, scale, after, ahead):
     """Write what the tokens from one of symbol ``x`` on say of the state before it; ``after`` is what those behind say.
 
-    ``ahead`` gets the share of each state of the token in it; ``back`` is the turned table of moves.
+    ``ahead`` gets the share of each state of the token in it, ``now`` is their distribution given the tokens up to it;
+    ``back`` is the turned table of moves.
     """
     likely = emit[x]
     for t in range(len(ahead)):
-        ahead[t] = likely[t] * after[t] / scale
+        ahead[t] = likely[t] * after[t] / scale if now[t] > 0 else 0.0
     after[:] = 0
     for t in range(len(ahead)):
         weight, row = ahead[t], back[t]
@@ -82,7 +86,7 @@ def hidden_counts(symbols, edges, start, move, emit, first, last, starts, moves,
                 for s in range(size):
                     starts[s] += alpha[0, s] * after[s]
                 break
-            _backward(symbols[i], back, emit, scale[i - low], after, ahead)
+            _backward(symbols[i], back, emit, alpha[i - low], scale[i - low], after, ahead)
             for s in range(size):
                 weight, pair = alpha[i - low - 1, s], pairs[s]
                 for t in range(size):
@@ -98,7 +102,7 @@ def hidden_states(symbols, edges, start, move, emit, first, last, smoothed, stat
     """Write the distribution of the state of each token, given all of its sequence or those up to it, and logarithms.
 
     ``logs[i]`` is that of the probability of a token given those before it; from the first of probability 0 on it is
-    minus infinity, and the states of such a sequence are NaN.
+    minus infinity, and states are NaN from there on, or in all of such a sequence if they are given all of it.
     """
     size, longest = len(start), 0
     for k in range(first, last):
@@ -111,9 +115,10 @@ def hidden_states(symbols, edges, start, move, emit, first, last, smoothed, stat
         scale[: high - low] = 0
         possible = _forward(symbols, low, high, start, move, emit, alpha, scale)
         for i in range(low, high):
-            logs[i] = np.log(scale[i - low]) if scale[i - low] > 0 else -np.inf
+            told = scale[i - low] > 0
+            logs[i] = np.log(scale[i - low]) if told else -np.inf
             for s in range(size):
-                states[i, s] = alpha[i - low, s] if possible else np.nan
+                states[i, s] = alpha[i - low, s] if possible or (told and not smoothed) else np.nan
         if not smoothed or not possible:
             continue
         after[:] = 1
@@ -124,4 +129,4 @@ def hidden_states(symbols, edges, start, move, emit, first, last, smoothed, stat
                 total += states[i, s]
             for s in range(size):
                 states[i, s] /= total
-            _backward(symbols[i], back, emit, scale[i - low], after, ahead)
+            _backward(symbols[i], back, emit, alpha[i - low], scale[i - low], after, ahead)

@@ -33,6 +33,9 @@ def viterbi_states(words, edges, scores, start, move, first, last, states):
                     if through + score[t] > now[t]:
                         now[t] = through + score[t]
                         back[i - low, t] = s
+            best = now.max()  # sums that grew with the sentence would lose their last digits
+            if best > -np.inf:
+                now -= best
             now, before = before, now
         if high > low:
             state = np.argmax(before)

@@ -97,11 +97,22 @@ class WeightedAutomaton:
 
     @cached_property
     def _inverse(self) -> Array:
-        """The sum of the products of matrices of all strings."""
+        """The sum of the products of matrices of all strings, where there is one."""
         rest = np.eye(self.rank) - self.A.sum(axis=0)
         if np.linalg.matrix_rank(rest) < self.rank:
             raise InputError("the weights of all strings have no sum: from some state there is no end")
         return np.linalg.inv(rest)
+
+    def check_sums(self) -> None:
+        """Refuse an automaton whose weights of all strings have no sum.
+
+        Raises
+        ------
+        InputError
+            If the largest eigenvalue is not below 1.
+        """
+        if (radius := self.radius) >= 1:
+            raise InputError(f"the weights of all strings have no sum: an eigenvalue is {radius:.6g}, not below 1")
 
     @property
     def radius(self) -> float:
@@ -112,16 +123,20 @@ class WeightedAutomaton:
     def total(self) -> Array:
         r""":math:`\beta`: the sum of the weights of all strings, from each state.
 
+        Of an automaton of singular vectors whose sums do not converge it is what solves
+        :math:`\beta = \sum_a A_a \beta + \alpha_\infty` all the same.
+
         Raises
         ------
         InputError
-            If it does not exist.
+            If nothing does.
         """
         return np.asarray(self._inverse @ self.alpha_inf)
 
     @property
     def mass(self) -> float:
-        """The sum of the weights of all strings."""
+        """The sum of the weights of all strings, which must exist."""
+        self.check_sums()
         return float(self.alpha0 @ self.total)
 
     @cached_property
@@ -149,7 +164,8 @@ class WeightedAutomaton:
         """Where strings begin, and where the automaton goes on after a symbol that could not come."""
         after = self.anywhere @ self.A
         mass = (after @ self.total)[:, None]
-        start = self.alpha0 / (self.mass if abs(self.mass) > FLOOR else 1.0)
+        whole = self.alpha0 @ self.total
+        start = self.alpha0 / (whole if abs(whole) > FLOOR else 1.0)
         return start, np.where(mass > FLOOR, after / np.where(mass > FLOOR, mass, 1), start)
 
     @cached_property

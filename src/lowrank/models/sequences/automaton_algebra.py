@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from lowrank.errors import check_choice
+from lowrank.errors import InputError, check_choice
 from lowrank.models.sequences.automata import WeightedAutomaton
 from lowrank.models.sequences.hankel import Statistic
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-TOL = 1e-9
-"""Lengths below this share of the largest are rounding errors."""
+TOL = 1e-8
+"""Lengths below this share of the largest are rounding errors; they are roots of what states matter."""
 
 
 def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statistic) -> WeightedAutomaton:
@@ -56,8 +56,11 @@ def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statist
     >>> factor([0]), converted(factor, before="factor", after="string")([0])
     (1.0, 0.25)
     """
-    check_choice("before", before, get_args(Statistic))
-    check_choice("after", after, get_args(Statistic))
+    kinds = get_args(Statistic)  # each sums over more than the one before
+    check_choice("before", before, kinds)
+    check_choice("after", after, kinds)
+    if kinds.index(before) < kinds.index(after):
+        automaton.check_sums()
     start, stop = automaton.alpha0, automaton.alpha_inf
     rest = np.eye(automaton.rank) - automaton.A.sum(axis=0)
     if before == "factor" and after != "factor":
@@ -90,10 +93,29 @@ def minimised(automaton: WeightedAutomaton, *, tol: float = TOL) -> WeightedAuto
     >>> minimised(twice).rank
     1
     """
-    reached = _restricted(automaton, _span(automaton.alpha0, automaton.A, tol))
-    turned = WeightedAutomaton(reached.alpha_inf, reached.A.transpose(0, 2, 1).copy(), reached.alpha0)
-    seen = _restricted(turned, _span(turned.alpha0, turned.A, tol))
-    return WeightedAutomaton(seen.alpha_inf, seen.A.transpose(0, 2, 1).copy(), seen.alpha0)
+    even = _balanced(automaton)
+    reached = _restricted(even, _span(even.alpha0, even.A, tol))
+    turned = _reversed(reached)
+    return _reversed(_restricted(turned, _span(turned.alpha0, turned.A, tol)))
+
+
+def _reversed(automaton: WeightedAutomaton) -> WeightedAutomaton:
+    """Read strings from their end."""
+    return WeightedAutomaton(automaton.alpha_inf, automaton.A.transpose(0, 2, 1).copy(), automaton.alpha0)
+
+
+def _balanced(automaton: WeightedAutomaton) -> WeightedAutomaton:
+    """Give each state the unit in which as much comes to it as goes from it: a weight small by its unit is no error.
+
+    Sums are of magnitudes, over strings whose weights shrink by half with each symbol or faster.
+    """
+    M = np.abs(automaton.A).sum(axis=0)
+    radius = float(np.abs(np.linalg.eigvals(M)).max(initial=0.0))
+    far = np.linalg.inv(np.eye(len(M)) - M / (2 * radius if radius > 0 else 1))
+    before, after = np.abs(automaton.alpha0) @ far, far @ np.abs(automaton.alpha_inf)
+    used = (before > 0) & (after > 0)
+    unit = np.sqrt(np.where(used, after, 1) / np.where(used, before, 1))
+    return WeightedAutomaton(automaton.alpha0 * unit, automaton.A * (unit / unit[:, None]), automaton.alpha_inf / unit)
 
 
 def _restricted(automaton: WeightedAutomaton, Q: Array) -> WeightedAutomaton:
@@ -121,6 +143,8 @@ def _span(start: Array, A: Array, tol: float) -> Array:
 
 def difference(one: WeightedAutomaton, other: WeightedAutomaton) -> WeightedAutomaton:
     """Give the automaton of the difference of two functions of the same symbols."""
+    if one.size != other.size:
+        raise InputError(f"both automata must be of as many symbols; got {one.size} and {other.size}")
     r, s = one.rank, other.rank
     A = np.zeros((one.size, r + s, r + s))
     A[:, :r, :r], A[:, r:, r:] = one.A, other.A
@@ -134,7 +158,8 @@ def equivalent(one: WeightedAutomaton, other: WeightedAutomaton, *, tol: float =
     ----------
     one, other : WeightedAutomaton
     tol : float
-        Share of the lengths of both stops that may be left of their difference in any direction that is reached.
+        Share of the largest direction below which one counts as not reached, and share of the lengths of both stops
+        that may be left of their difference in those that are.
 
     Examples
     --------
@@ -145,7 +170,7 @@ def equivalent(one: WeightedAutomaton, other: WeightedAutomaton, *, tol: float =
     """
     if one.size != other.size:
         return False
-    both = difference(one, other)
-    Q = _span(both.alpha0, both.A, TOL)
+    both = _balanced(difference(one, other))
+    Q = _span(both.alpha0, both.A, tol)
     size = float(np.linalg.norm(both.alpha_inf))
     return bool(np.linalg.norm(Q.T @ both.alpha_inf) <= tol * size)

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lowrank import resources
 from lowrank.errors import InputError, check_number
 from lowrank.kernels.automata import listed_transitions, transition_counts
 from lowrank.models.sequences.automata import WeightedAutomaton
@@ -66,6 +67,9 @@ def likelier(automaton: WeightedAutomaton, prefixes: Substrings) -> Iterator[Swe
         raise InputError("likelihood is improved of automata with no negative weight; learn it with method='hull'")
     if not prefixes.strings:
         raise InputError("likelihood needs at least one string")
+    resources.check_memory(
+        16.0 * len(prefixes) * automaton.rank, "states before each prefix", "lower the rank, or take fewer strings"
+    )
     passing, ending = prefixes.counts[:, AT_START], prefixes.counts[:, WHOLE]
     now: Parts = (automaton.alpha0, automaton.A, automaton.alpha_inf)
     safe, best, stretch = now, np.inf, 1.0

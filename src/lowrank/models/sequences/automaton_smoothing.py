@@ -17,20 +17,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lowrank.errors import check_int
-from lowrank.models.sequences.ngrams import NGrams, contexts, next_symbols
+from lowrank.models.sequences.ngrams import NGrams, blocks, next_symbols, string_logs
 from lowrank.models.sequences.symbols import Coded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from lowrank.models.sequences.automata import WeightedAutomaton
 
     Array = NDArray[np.float64]
 
-CELLS = 1 << 22
-"""Numbers in the largest table made at a time."""
 HALVINGS = 50
 
 
@@ -59,17 +55,19 @@ class SmoothedAutomaton:
     def parts(self, data: Coded) -> tuple[Array, Array]:
         """Give what the automaton says, repaired, and what n-grams say."""
         one = self.automaton.next_probabilities(self.automaton.states(data))
-        return one, self.ngrams.next_probabilities(contexts(data, max(self.ngrams.order - 1, 1)))
+        return one, self.ngrams.along(data)
+
+    def after(self, data: Coded) -> Array:
+        """Give probabilities of the next symbol after each string, and that it ends; shape (strings, k + 1)."""
+        found = np.empty((len(data.edges) - 1, self.automaton.size + 1))
+        for first, block in blocks(data, self.automaton.size):
+            ends = block.edges[1:] + np.arange(len(block.edges) - 1)
+            found[first : first + len(ends)] = self.next_probabilities(block)[ends]
+        return found
 
     def logs(self, data: Coded) -> Array:
         """Give the log-likelihood of each string; minus infinity if it cannot be."""
-        found = np.zeros(len(data.edges) - 1)
-        for first, block in blocks(data, self.automaton.size):
-            symbols, string = next_symbols(block, self.automaton.size)
-            p = self.next_probabilities(block)[np.arange(len(symbols)), symbols]
-            with np.errstate(divide="ignore"):
-                found[first : first + len(block.edges) - 1] = np.bincount(string, np.log(p))
-        return found
+        return string_logs(data, self.automaton.size, self.next_probabilities)
 
     def tuned(self, held: Coded) -> tuple[SmoothedAutomaton, float]:
         """Give the same with the share that makes strings likeliest, and their mean log-likelihood."""
@@ -134,16 +132,3 @@ def best_share(one: Array, other: Array) -> float:
         slope = np.divide(one - other, mixed, out=np.zeros_like(mixed), where=mixed > 0).sum()
         low, high = (share, high) if slope > 0 else (low, share)
     return (low + high) / 2
-
-
-def blocks(data: Coded, size: int) -> Iterator[tuple[int, Coded]]:
-    """Cut strings into parts whose tables of next symbols are not too large; with the number of their first."""
-    rows = max(CELLS // (size + 1), 1)
-    lengths = np.cumsum(np.diff(data.edges) + 1)
-    first, strings = 0, len(lengths)
-    while first < strings:
-        done = int(lengths[first - 1]) if first else 0
-        last = max(int(np.searchsorted(lengths, done + rows, side="right")), first + 1)
-        edges = data.edges[first : last + 1]
-        yield first, Coded(data.symbols[edges[0] : edges[-1]], edges - edges[0])
-        first = last

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowrank.errors import InputError
+from lowrank.errors import InputError, check_int
 from lowrank.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
 from lowrank.models.sequences.automata import WeightedAutomaton
+from lowrank.models.sequences.automaton_fitting import checked_settings
 from lowrank.models.sequences.automaton_smoothing import SmoothedAutomaton
 from lowrank.models.sequences.ngrams import NGrams
 from lowrank.models.sequences.spectral_automaton import SpectralAutomaton
-from lowrank.models.sequences.substrings import Substrings
+from lowrank.models.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, Substrings
 
 if TYPE_CHECKING:
     import os
 
 KIND, VERSION = "automaton", 1
+COUNTS = ("keys", "counts", "lengths")
 NOT_KEPT = ("watch", "alphabet")
 """Parameters that are not written: the symbols are."""
 
@@ -47,7 +49,7 @@ def save_automaton(model: SpectralAutomaton, path: str | os.PathLike[str], *, ov
         raise InputError("a model can be written whose symbols are all strings or all whole numbers")
     smooth, tree = model.model_, model.model_.ngrams.tree_
     parts = {"alpha0": smooth.automaton.alpha0, "A": smooth.automaton.A, "alpha_inf": smooth.automaton.alpha_inf}
-    counts = {"keys": tree.keys, "counts": tree.counts, "lengths": tree.lengths}
+    counts = {name: getattr(tree, name) for name in COUNTS}
     with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
         arrays = {name: np.ascontiguousarray(part) for name, part in (parts | counts).items()}
         (draft / "arrays.safetensors").write_bytes(save(arrays))
@@ -88,16 +90,40 @@ def load_automaton(path: str | os.PathLike[str]) -> SpectralAutomaton:
     with damage_told(folder):
         arrays, told = read_arrays(folder), meta["ngrams"]
         model = SpectralAutomaton(**meta["settings"], alphabet=meta["symbols"])
+        checked_settings(model)
+        model.symbols_ = _checked_symbols(meta["symbols"], model.unknown)
         automaton = WeightedAutomaton(*(arrays[name] for name in ("alpha0", "A", "alpha_inf")))
-        if automaton.size != len(meta["symbols"]) or not 0 <= meta["share"] <= 1:
-            raise ValueError(f"{len(meta['symbols'])} symbols and share {meta['share']} do not fit {automaton.size}")
-        keys, counts, lengths = (arrays[name] for name in ("keys", "counts", "lengths"))
-        if counts.shape != (len(keys), 4) or lengths.shape != keys.shape or (np.diff(keys) <= 0).any() or keys[0] != -1:
-            raise ValueError("counts of substrings do not fit their keys")
-        ngrams = NGrams(told["order"], discount=told["discount"])
-        ngrams.tree_ = Substrings(keys, counts, lengths, automaton.size, told["strings"])
+        if automaton.size != len(model.symbols_) or not 0 <= meta["share"] <= 1:
+            raise ValueError(f"{len(model.symbols_)} symbols and share {meta['share']} do not fit {automaton.size}")
+        ngrams = NGrams(told["order"], discount=told["discount"]).checked()
+        keys, counts, lengths = (arrays[name] for name in COUNTS)
+        strings = check_int("strings", told["strings"], low=1)
+        tree = Substrings(keys, counts, lengths, automaton.size, strings)
+        _check_counts(tree, ngrams.order)
+        ngrams.tree_ = tree
         model.model_ = SmoothedAutomaton(automaton, ngrams, meta["share"])
-        model.automaton_, model.rank_, model.symbols_ = automaton, automaton.rank, meta["symbols"]
+        model.automaton_, model.rank_ = automaton, automaton.rank
         model.tried_ = {rank: float("nan") if value is None else value for rank, value in meta["tried"]}
-        model.history_, model.interrupted_ = meta["history"], False
+        model.history_, model.interrupted_ = list(map(float, meta["history"])), False
     return model
+
+
+def _checked_symbols(symbols: Any, unknown: Any) -> list[Any]:
+    if not isinstance(symbols, list) or {type(symbol) for symbol in symbols} not in ({str}, {int}):
+        raise ValueError("symbols must be all strings or all whole numbers")
+    if unknown is not None and unknown not in symbols:
+        raise ValueError(f"{unknown!r} is no symbol")
+    return symbols
+
+
+def _check_counts(tree: Substrings, order: int) -> None:
+    """Refuse a tree that cannot be one: what is seen goes on with a symbol or ends, but for the longest."""
+    keys, counts, lengths = tree.keys, tree.counts, tree.lengths
+    fits = {part.dtype for part in (keys, counts, lengths)} == {np.dtype(np.int64)} and len(keys) > 0
+    fits = fits and counts.shape == (*keys.shape, 4) and lengths.shape == keys.shape and counts.min() >= 0
+    fits = fits and keys[0] == -1 and bool((np.diff(keys) > 0).all() and (tree.parent < np.arange(len(keys))).all())
+    for seen, end in ((ANYWHERE, AT_END), (AT_START, WHOLE)) if fits else ():
+        onward = np.bincount(tree.parent[1:], counts[1:, seen], minlength=len(keys)) + counts[:, end]
+        fits = fits and (onward == counts[:, seen])[lengths < order].all()
+    if not fits:
+        raise ValueError("counts of substrings do not fit their keys")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lowrank import resources
 from lowrank.errors import InputError
 from lowrank.models.sequences.automata import WeightedAutomaton
 
@@ -44,11 +45,12 @@ def from_text(text: str) -> WeightedAutomaton:
     [1.0]
     """
     first, *lines = text.splitlines() or [""]
-    try:
-        r, k = map(int, first.split())
-        A, ends = np.zeros((k, r, r)), {"start": np.zeros(r), "stop": np.zeros(r)}
-    except ValueError:
-        raise InputError(f"line 1: the numbers of states and symbols are needed; got {first[:80]!r}") from None
+    sizes = first.split()
+    if len(sizes) != 2 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in sizes):
+        raise InputError(f"line 1: the numbers of states and symbols are needed; got {first[:80]!r}")
+    r, k = map(int, sizes)
+    resources.check_memory(8.0 * k * r * r, f"an automaton of {r:,} states and {k:,} symbols", "check line 1")
+    A, ends = np.zeros((k, r, r)), {"start": np.zeros(r), "stop": np.zeros(r)}
     for number, line in enumerate(lines, 2):
         parts = line.split()
         try:
@@ -89,6 +91,8 @@ def to_dot(automaton: WeightedAutomaton, symbols: Sequence[Any] | None = None, *
     True
     """
     names = [str(symbol) for symbol in (range(automaton.size) if symbols is None else symbols)]
+    if len(names) != automaton.size:
+        raise InputError(f"each of {automaton.size} symbols needs a name; got {len(names)}")
     lines = ["digraph automaton {", "  rankdir=LR;"]
     for i in range(automaton.rank):
         ends = [f"{w:.2g}" if abs(w) >= least else "" for w in (automaton.alpha0[i], automaton.alpha_inf[i])]

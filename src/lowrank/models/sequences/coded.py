@@ -27,6 +27,11 @@ def learned_features(X: Features, *, least: int = 1) -> tuple[CodedSentences, di
         Of sentences, tokens and features.
     least : int
 
+    Raises
+    ------
+    InputError
+        If a feature is no string, the features of a token are one, or none is there so many times.
+
     Examples
     --------
     >>> sentences, known = learned_features([[["a", "b"], ["a"]], [], [["c", "a"]]], least=2)
@@ -46,9 +51,12 @@ def learned_features(X: Features, *, least: int = 1) -> tuple[CodedSentences, di
                 yield from row
 
     columns = np.fromiter(every(), np.int32)
+    _need_strings("features", number)
     often = np.bincount(columns, minlength=len(number)) >= least
     place = np.where(often, np.cumsum(often) - 1, -1).astype(np.int32)
     known = {feature: int(place[at]) for feature, at in number.items() if often[at]}
+    if sizes and not known:
+        raise InputError(f"no feature is there {least} times or more; lower least")
     return _without_unknown(place[columns], sizes, lengths), known
 
 
@@ -90,7 +98,9 @@ def check_token(token: Iterable[str]) -> bool:
     return True
 
 
-def coded_tags(y: Iterable[Sequence[str]], lengths: Sequence[int]) -> tuple[NDArray[np.int32], list[str]]:
+def coded_tags(
+    y: Iterable[Sequence[str]], lengths: Sequence[int], *, bio: bool = False
+) -> tuple[NDArray[np.int32], list[str]]:
     """Give the number of the tag of each token, and the tags, sorted.
 
     Parameters
@@ -98,19 +108,32 @@ def coded_tags(y: Iterable[Sequence[str]], lengths: Sequence[int]) -> tuple[NDAr
     y : iterable of sequences of str
     lengths : sequence of int
         Tokens of each sentence.
+    bio : bool
+        Whether tags are to be of spans: see :func:`spans_only`.
 
     Raises
     ------
     InputError
-        If there are not as many tags as tokens, or no tokens.
+        If there are not as many tags as tokens, no tokens, a tag is no string, or, with ``bio``, none may come first.
     """
     held = list(y)
     check_aligned(held, lengths)
-    tags = sorted(set(chain.from_iterable(held)))
+    found = set(chain.from_iterable(held))
+    _need_strings("tags", found)
+    tags = sorted(found)
     if not tags:
         raise InputError("a tagger needs at least one token")
+    if bio:
+        spans_only(tags)
     number = {tag: at for at, tag in enumerate(tags)}
     return np.fromiter((number[tag] for sentence in held for tag in sentence), np.int32), tags
+
+
+def _need_strings(what: str, names: Iterable[object]) -> None:
+    """Refuse what a saved tagger could not name again."""
+    odd = [name for name in names if not isinstance(name, str)]
+    if odd:
+        raise InputError(f"{what} must be strings; got {odd[0]!r}")
 
 
 def check_aligned(y: Sequence[Sequence[str]], lengths: Sequence[int]) -> None:
@@ -134,11 +157,18 @@ def spans_only(tags: Sequence[str]) -> NDArray[np.float32]:
 
     Of shape (Y + 1, Y + 1); the last row is of the start, the last column of the end.
 
+    Raises
+    ------
+    InputError
+        If there are tags ``I-X`` alone, so that none may come first.
+
     Examples
     --------
     >>> spans_only(["B-NP", "I-NP", "O"]).tolist()[2:]
     [[0.0, -inf, 0.0, 0.0], [0.0, -inf, 0.0, 0.0]]
     """
+    if all(tag.startswith("I-") for tag in tags):
+        raise InputError(f"with bio a tag that may come first is needed, such as B-X or O; got {', '.join(tags)} alone")
     moves = np.zeros((len(tags) + 1, len(tags) + 1), np.float32)
     for after, tag in enumerate(tags):
         if tag.startswith("I-"):

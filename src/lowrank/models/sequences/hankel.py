@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from lowrank import resources
 from lowrank.errors import InputError, check_choice, check_int
 from lowrank.models.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, Substrings, count_substrings
 
@@ -169,6 +170,8 @@ def _given(strings: Sequence[Sequence[int]], size: int, name: str) -> list[tuple
 
 def _counted(tree: Substrings, prefixes: list[Any], suffixes: list[Any], statistic: str) -> Hankel:
     kind, k, n = COUNTS[statistic], np.arange(tree.size), tree.strings
+    cells = (tree.size + 1.0) * (len(prefixes) + len(suffixes))
+    resources.check_memory(24 * cells, "what begins with each symbol", "lower basis, or rename rare symbols")
     rows = np.array([tree.find(u) for u in prefixes])
     after = np.stack([tree.child(rows, a) for a in k])  # (k, P)
     first = tree.child(0, k)

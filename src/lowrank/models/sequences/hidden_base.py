@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     Sequences = Iterable[Sequence[Hashable]]
 
 Unknown = Literal["raise", "missing"]
-TINY = np.finfo(np.float32).tiny
-"""Stands for a probability of 0 where a logarithm must be finite."""
+NEVER = -1e30
+"""Stands for the logarithm of 0 where it must be finite: no path that can be costs as much."""
 
 
 class HiddenChain:
@@ -73,8 +73,9 @@ class HiddenChain:
     def predict(self, sequences: Sequences) -> list[NDArray[np.int32]]:
         """Give the likeliest path of states of each sequence (Viterbi), in single precision."""
         data = self._coded(sequences)
-        start, moves, emit = (np.maximum(part, TINY) for part in self._chain())
-        found = kernels.viterbi_states(*data, scores=np.log(emit), start=np.log(start), move=np.log(moves))
+        with np.errstate(divide="ignore"):
+            start, moves, emit = (np.maximum(np.log(part), NEVER) for part in self._chain())
+        found = kernels.viterbi_states(*data, scores=emit, start=start, move=moves)
         return data.split(found)
 
     def predict_proba(self, sequences: Sequences) -> list[NDArray[np.float64]]:
@@ -116,8 +117,9 @@ class HiddenChain:
         Raises
         ------
         InputError
-            If a number is out of range.
+            If a number is out of range, or nothing was learned yet.
         """
+        self._check_fitted()
         check_int("n", n, low=1)
         check_int("length", length, low=1)
         chain = Chain(self.start_, self.moves_, self.emissions_.T)
@@ -125,9 +127,12 @@ class HiddenChain:
         sequences = [[self.symbols_[x] for x in row] for row in drawn.tolist()]
         return [row[: row.index(stop) + 1] if stop is not None and stop in row else row for row in sequences]
 
-    def _coded(self, sequences: Sequences) -> Coded:
+    def _check_fitted(self) -> None:
         if not hasattr(self, "symbols_"):
             raise InputError(f"this {type(self).__name__} is not fitted yet; call fit first")
+
+    def _coded(self, sequences: Sequences) -> Coded:
+        self._check_fitted()
         number = {symbol: at for at, symbol in enumerate(self.symbols_)}
         return coded(sequences, number, unknown=self.unknown == "missing")
 

@@ -116,11 +116,7 @@ class HiddenMarkov(HiddenChain, Fitted):
             If there are no symbols, there are more states than the start can tell apart, or a parameter is out of
             range.
         """
-        check_int("states", self.states, low=1)
-        check_choice("init", self.init, get_args(Init))
-        check_choice("unknown", self.unknown, get_args(Unknown))
-        check_number("smoothing", self.smoothing)
-        check_int("threads", self.threads, low=1)
+        self._check_settings()
         if isinstance(sequences, str):
             raise InputError("sequences must be a list of sequences; got one text")
         held = list(sequences)
@@ -132,6 +128,17 @@ class HiddenMarkov(HiddenChain, Fitted):
         self.start_, self.moves_, self.emissions_ = start, moves, np.ascontiguousarray(emit.T)
         self.symbols_ = symbols
         return self
+
+    def _check_settings(self) -> None:
+        check_int("states", self.states, low=1)
+        check_choice("init", self.init, get_args(Init))
+        check_int("max_iter", self.max_iter, low=1)
+        check_number("tol", self.tol)
+        check_number("smoothing", self.smoothing)
+        check_choice("unknown", self.unknown, get_args(Unknown))
+        if self.seed is not None:
+            check_int("seed", self.seed, low=0)
+        check_int("threads", self.threads, low=1)
 
     def _sweeps(self, data: Coded, symbols: int) -> Iterator[Sweep]:
         """Yield the chain after each step of Baum-Welch."""

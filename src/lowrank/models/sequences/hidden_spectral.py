@@ -82,7 +82,10 @@ def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> 
     [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
     """
     if states > symbols:
-        raise InputError(f"moments tell at most as many states apart as there are symbols, {symbols}; got {states}")
+        raise InputError(
+            f"moments tell at most as many states apart as there are symbols, {symbols}; got {states}: give fewer,"
+            " or start at random (init='random', --init random)"
+        )
     x, weights = triples(data, symbols)
     share = np.bincount(x.ravel(), np.repeat(weights, 3), minlength=symbols) / 3
     D = np.where(share > 0, 1 / np.sqrt(np.where(share > 0, share, 1)), 0.0)[:, None]

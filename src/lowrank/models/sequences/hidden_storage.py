@@ -34,15 +34,18 @@ def save_hidden(model: HiddenMarkov, path: str | os.PathLike[str], *, overwrite:
     Raises
     ------
     InputError
-        If something else is there, or symbols are of another kind.
+        If something else is there, nothing was learned yet, or symbols are of another kind.
     """
     from safetensors.numpy import save
 
+    model._check_fitted()  # noqa: SLF001 # of one piece with the model
+    model._check_settings()  # noqa: SLF001 # as above
     if other := [s for s in model.symbols_ if type(s) not in {str, int}]:
         raise InputError(f"symbols that are saved must be texts or whole numbers; got {other[0]!r}")
     names = [name for name in inspect.signature(HiddenMarkov).parameters if name != "watch"]
     settings = {name: getattr(model, name) for name in names}
     settings = {name: value.item() if isinstance(value, np.generic) else value for name, value in settings.items()}
+    settings["states"] = len(model.start_)
     with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
         (draft / "arrays.safetensors").write_bytes(save({name: getattr(model, name) for name in PARTS}))
         write_meta(draft, KIND, VERSION, settings=settings, symbols=model.symbols_)
@@ -64,7 +67,12 @@ def load_hidden(path: str | os.PathLike[str]) -> HiddenMarkov:
     meta = read_meta(folder, KIND, VERSION)
     with damage_told(folder):
         model = HiddenMarkov(**meta["settings"])
-        model.symbols_ = list(meta["symbols"])
+        model._check_settings()  # noqa: SLF001 # of one piece with the model
+        model.symbols_ = meta["symbols"]
+        if not isinstance(model.symbols_, list) or any(type(s) not in {str, int} for s in model.symbols_):
+            raise ValueError("symbols are not texts or whole numbers")
+        if len({*model.symbols_}) < len(model.symbols_):
+            raise ValueError("a symbol stands there twice")
         arrays = read_arrays(folder)
         for name in PARTS:
             setattr(model, name, arrays[name])

@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowrank.errors import check_int, check_number
+from lowrank.errors import InputError, check_int, check_number
 from lowrank.models.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, Substrings, count_substrings
+from lowrank.models.sequences.symbols import Coded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
-
-    from lowrank.models.sequences.symbols import Coded
 
     Array = NDArray[np.float64]
 
 DISCOUNTS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97)
 """Those that are tried."""
+CELLS = 1 << 22
+"""Numbers in the largest table made at a time."""
 
 
 def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -65,6 +66,30 @@ def contexts(data: Coded, width: int) -> NDArray[np.int64]:
     return np.where(at >= first[:, None], padded[np.maximum(at, 0)], -1)
 
 
+def blocks(data: Coded, size: int) -> Iterator[tuple[int, Coded]]:
+    """Cut strings into parts whose tables of next symbols are not too large; with the number of their first."""
+    rows = max(CELLS // (size + 1), 1)
+    lengths = np.cumsum(np.diff(data.edges) + 1)
+    first, strings = 0, len(lengths)
+    while first < strings:
+        done = int(lengths[first - 1]) if first else 0
+        last = max(int(np.searchsorted(lengths, done + rows, side="right")), first + 1)
+        edges = data.edges[first : last + 1]
+        yield first, Coded(data.symbols[edges[0] : edges[-1]], edges - edges[0])
+        first = last
+
+
+def string_logs(data: Coded, size: int, along: Callable[[Coded], Array]) -> Array:
+    """Give the log-likelihood of each string, by what a model says of the next symbols along strings."""
+    found = np.zeros(len(data.edges) - 1)
+    for first, block in blocks(data, size):
+        symbols, string = next_symbols(block, size)
+        p = along(block)[np.arange(len(symbols)), symbols]
+        with np.errstate(divide="ignore"):
+            found[first : first + len(block.edges) - 1] = np.bincount(string, np.log(p))
+    return found
+
+
 class NGrams:
     """Probabilities of the next symbol from the last few.
 
@@ -87,6 +112,13 @@ class NGrams:
         self.order = order
         self.discount = discount
 
+    def checked(self) -> NGrams:
+        """Give the same, or refuse parameters that are out of range."""
+        check_int("order", self.order, low=0)
+        if check_number("discount", self.discount) > 1:
+            raise InputError(f"discount must be at most 1; got {self.discount}")
+        return self
+
     def fit(self, data: Coded, size: int) -> NGrams:
         """Count strings of numbers below ``size``.
 
@@ -95,9 +127,7 @@ class NGrams:
         InputError
             If a parameter is out of range.
         """
-        check_int("order", self.order, low=0)
-        check_number("discount", self.discount)
-        check_number("1 - discount", 1 - self.discount)
+        self.checked()
         self.tree_: Substrings = count_substrings(data, size, longest=self.order)
         return self
 
@@ -111,14 +141,11 @@ class NGrams:
         """
         tree = self.tree_
         p = np.full((len(before), tree.size + 1), 1 / (tree.size + 1))
-        node = np.zeros(len(before), np.int64)
         for length in range(self.order):
-            whole = np.ones(len(before), bool)  # whether all of them are symbols
-            if length:
-                node = np.zeros(len(before), np.int64)
-                for symbols in before[:, before.shape[1] - length :].T:
-                    node = np.where(symbols >= 0, tree.child(node, symbols), node)
-                whole = before[:, -length] >= 0
+            node = np.zeros(len(before), np.int64)
+            for symbols in before[:, before.shape[1] - length :].T:
+                node = np.where(symbols >= 0, tree.child(node, symbols), node)
+            whole = before[:, -length] >= 0 if length else np.ones(len(before), bool)  # whether all are symbols
             starts = ~whole & ((before[:, -length + 1] >= 0) if length > 1 else True)
             p = self._mixed(p, node, whole, starts)
         return p
@@ -140,13 +167,13 @@ class NGrams:
             p[rows] = np.maximum(counts - d, 0) / all_ + d * kinds / all_ * p[rows]
         return p
 
+    def along(self, data: Coded) -> Array:
+        """Give the same before each symbol of strings and before their ends; shape (N + strings, k + 1)."""
+        return self.next_probabilities(contexts(data, max(self.order - 1, 1)))
+
     def logs(self, data: Coded) -> Array:
-        """Give the log-likelihood of each string."""
-        size = self.tree_.size
-        symbols, string = next_symbols(data, size)
-        p = self.next_probabilities(contexts(data, max(self.order - 1, 1)))
-        found = np.bincount(string, np.log(p[np.arange(len(p)), symbols]), minlength=len(data.edges) - 1)
-        return np.asarray(found, float)
+        """Give the log-likelihood of each string; minus infinity if it cannot be."""
+        return string_logs(data, self.tree_.size, self.along)
 
 
 def tuned_ngrams(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 LEAST = 1e-9
-"""Singular values below this share of the largest are errors of rounding."""
+"""Chance of a symbol below which its estimate tells nothing of the state behind it."""
 
 
 class ObservableOperators:
@@ -115,7 +115,11 @@ class ObservableOperators:
         U, s, right = leading(P21, self.rank)
         U, inverse = D[:, None] * U, D[:, None] * right / s
         operators = np.zeros((V, self.rank, self.rank))
-        np.add.at(operators, x[:, 1], weights[:, None, None] * U[x[:, 2], :, None] * inverse[x[:, 0], None, :])
+        order = np.argsort(x[:, 1], kind="stable")
+        x, weights = x[order], weights[order]
+        for some in np.split(np.arange(len(x)), np.flatnonzero(np.diff(x[:, 1])) + 1):
+            before, symbol, after = x[some].T
+            operators[symbol[0]] = (weights[some, None] * U[after]).T @ inverse[before]
         first = np.bincount(data.symbols[data.edges[:-1][np.diff(data.edges) > 0]], minlength=V)
         P1 = np.bincount(x[:, 0], weights, minlength=V)
         self.first_, self.anywhere_ = U.T @ (first / first.sum()), U.T @ P1
@@ -133,9 +137,9 @@ class ObservableOperators:
         Raises
         ------
         InputError
-            If a symbol was not seen in training.
+            If a symbol was not seen in training, or nothing was learned yet.
         """
-        x = coded([sequence], {symbol: at for at, symbol in enumerate(self.symbols_)}).symbols
+        x = coded([sequence], self._number).symbols
         steps = np.einsum("r,xrs->xs", self.last_, self.operators_)
         b, rows = self.first_, []
         for symbol in [*x.tolist(), None]:
@@ -150,22 +154,29 @@ class ObservableOperators:
 
     def raw_probability(self, sequence: Sequence[Hashable]) -> float:
         """Give the estimate of the probability of a sequence as it comes; it may be negative."""
+        x = coded([sequence], self._number).symbols
         b = self.first_
-        for symbol in coded([sequence], {s: at for at, s in enumerate(self.symbols_)}).symbols:
+        for symbol in x:
             b = self.operators_[symbol] @ b
         return float(self.last_ @ b)
 
     def score(self, sequences: Iterable[Sequence[Hashable]]) -> float:
         """Give the logarithm of the probability of all sequences, by the distributions of :meth:`next_symbols`."""
-        held = list(sequences)
-        number = {symbol: at for at, symbol in enumerate(self.symbols_)}
-        total = 0.0
-        for sequence in held:
+        if isinstance(sequences, str):
+            raise InputError("sequences must be a list of sequences; got one text")
+        number, total = self._number, 0.0
+        for sequence in sequences:
             rows = self.next_symbols(sequence)
             chances = rows[np.arange(len(sequence)), [number[symbol] for symbol in sequence]]
             with np.errstate(divide="ignore"):
                 total += float(np.log(chances).sum())
         return total
+
+    @property
+    def _number(self) -> dict[Any, int]:
+        if not hasattr(self, "symbols_"):
+            raise InputError(f"this {type(self).__name__} is not fitted yet; call fit first")
+        return {symbol: at for at, symbol in enumerate(self.symbols_)}
 
     def _after(self, symbol: int, b: Array, steps: Array) -> Array:
         """Give the state behind a symbol."""

@@ -49,7 +49,7 @@ class SequenceTagger(Fitted):
         Where U and V start: at the nearest matrix of their rank to what one pass without a rank has learned, or at
         small random numbers.
     averaged : bool
-        Whether each of U, V and T is the mean over the passes.
+        Whether each of U, V and T, by itself, is the mean over the passes.
     bio : bool
         Whether tags are of spans, so that ``I-X`` comes after ``B-X`` or ``I-X`` alone. It is not learned with; it
         holds for what is predicted.
@@ -120,16 +120,15 @@ class SequenceTagger(Fitted):
         Raises
         ------
         InputError
-            If there is not a tag for each token, no token, no feature, or a parameter is out of range.
+            If there is not a tag for each token, no token, no feature, a tag or feature is no string, no tag may come
+            first (``bio``), or a parameter is out of range.
         """
         self.check()
         return self.fit_coded(*learned_features(X, least=self.least), y)
 
     def fit_coded(self, sentences: CodedSentences, known: dict[str, int], y: Iterable[Sequence[str]]) -> SequenceTagger:
         """Learn from what :func:`~lowrank.models.sequences.coded.learned_features` gives; else as :meth:`fit`."""
-        gold, tags = coded_tags(y, np.diff(sentences.edges).tolist())
-        if not known:
-            raise InputError(f"no feature is there {self.least} times or more; lower least")
+        gold, tags = coded_tags(y, np.diff(sentences.edges).tolist(), bio=self.bio)
         how = TagSteps(self.loss, self.step, self.l2)
         start: dict[str, Any] = {"rank": self.rank, "init": self.init, "averaged": self.averaged, "seed": self.seed}
         sweeps = tag_sweeps(sentences, gold, how, sizes=(len(known), len(tags)), **start)

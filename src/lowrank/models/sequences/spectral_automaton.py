@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from lowrank.errors import InputError
-from lowrank.models.sequences.automaton_choice import Learner, Tried, choose, learned, split
-from lowrank.models.sequences.automaton_settings import checked_settings
+from lowrank.models.sequences.automaton_choice import chosen
+from lowrank.models.sequences.automaton_fitting import checked_settings
 from lowrank.models.sequences.symbols import Coded, coded, known_symbols
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lowrank.models.sequences.automata import WeightedAutomaton
-    from lowrank.models.sequences.automaton_settings import Method
+    from lowrank.models.sequences.automaton_fitting import Method
     from lowrank.models.sequences.automaton_smoothing import SmoothedAutomaton
     from lowrank.models.sequences.hankel import Statistic
     from lowrank.solvers.run import Result
@@ -33,10 +33,9 @@ class SpectralAutomaton:
     .. math:: p(x) = \prod_i p(x_{i+1} \mid x_1 \cdots x_i), \qquad
               p(a \mid u) \propto \max(h_u A_a \beta, 0) \text{, mixed with n-grams}
 
-    Substrings are counted (:mod:`~lowrank.models.sequences.hankel`), become an automaton
-    (:mod:`~lowrank.models.sequences.automaton_learning`), which is improved
-    (:mod:`~lowrank.models.sequences.automaton_likelihood`) and gives probabilities
-    (:mod:`~lowrank.models.sequences.automaton_smoothing`).
+    Steps, in ``lowrank.models.sequences``: substrings are counted (``hankel``), become an automaton
+    (``automaton_learning``), which is improved (``automaton_likelihood``) and gives probabilities
+    (``automaton_smoothing``).
 
     Parameters
     ----------
@@ -78,6 +77,7 @@ class SpectralAutomaton:
     history_ : list of float
         Mean negative log-likelihood in each of the last passes, over all strings.
     interrupted_ : bool
+        Whether Ctrl-C came; the model is then the best so far, of the strings that are not held out.
 
     References
     ----------
@@ -136,61 +136,60 @@ class SpectralAutomaton:
         InputError
             If there are too few, or a parameter is out of range.
         """
-        ranks, settings = checked_settings(self)
-        held_strings: Any = X if isinstance(X, str) else list(X)
-        symbols = known_symbols(held_strings) if self.alphabet is None else list(self.alphabet)
+        settings = checked_settings(self)
+        strings: Any = X if isinstance(X, str) else list(X)
+        symbols = known_symbols(strings) if self.alphabet is None else list(self.alphabet)
         number = {symbol: at for at, symbol in enumerate(symbols)}
         if self.unknown is not None and self.unknown not in number:
             raise InputError(f"unknown must be one of the symbols learned from; got {self.unknown!r}")
-        data = coded(held_strings, number)
-        part, held = split(data, self.held_out, self.seed) if self.held_out else (data, None)
-        learner = Learner(part, len(symbols), settings, self.watch)
-        tried = choose(learner, held, ranks, self.order)
-        best = max(tried, key=lambda one: one.held_out) if held is not None else tried[0]
-        self._keep(tried, learned(data, best, learner) if held is not None else (best.model, best.result))
-        self.symbols_ = symbols
+        data = coded(strings, number)
+        found = chosen(data, len(symbols), settings, watch=self.watch)
+        self.model_, self.automaton_, self.rank_ = found.model, found.model.automaton, found.model.automaton.rank
+        self.tried_ = {one.rank: one.held_out for one in sorted(found.tried, key=lambda one: (one.rank, one.held_out))}
+        self.history_ = [] if found.result is None else found.result.history
+        self.interrupted_, self.symbols_ = found.interrupted, symbols
         return self
 
-    def _keep(self, tried: list[Tried], found: tuple[SmoothedAutomaton, Result | None]) -> None:
-        self.model_, result = found
-        self.automaton_ = self.model_.automaton
-        self.rank_ = self.automaton_.rank
-        self.tried_ = {one.rank: one.held_out for one in sorted(tried, key=lambda one: (one.rank, one.held_out))}
-        self.history_ = [] if result is None else result.history
-        self.interrupted_ = any(run is not None and run.interrupted for run in [result, *(one.result for one in tried)])
-
     def log_likelihoods(self, X: Strings) -> NDArray[np.float64]:
-        """Give the natural log of the probability of each sequence.
-
-        A symbol that was not learned from is refused, unless there is one that stands for it.
-        """
-        return self.model_.logs(self._coded(X))
+        """Give the natural log of the probability of each sequence; a new symbol is refused, or read as ``unknown``."""
+        return self._model.logs(self._coded(X))
 
     def score(self, X: Strings) -> float:
         """Give the mean log-likelihood of a sequence."""
-        return float(self.log_likelihoods(X).mean())
+        return float(self._scored(X)[1].mean())
 
     def perplexity(self, X: Strings) -> float:
         """Give the perplexity of a symbol, the end of a sequence being one."""
-        data = self._coded(X)
-        return math.exp(-float(self.model_.logs(data).sum()) / (len(data.edges) - 1 + len(data.symbols)))
+        data, logs = self._scored(X)
+        return math.exp(-float(logs.sum()) / (len(logs) + len(data.symbols)))
+
+    def _scored(self, X: Strings) -> tuple[Coded, NDArray[np.float64]]:
+        model, data = self._model, self._coded(X)
+        if len(data.edges) < 2:
+            raise InputError("there is no sequence to score")
+        return data, model.logs(data)
 
     def predict_proba(self, X: Strings) -> NDArray[np.float64]:
         """Give probabilities of the next symbol after each sequence, as in ``symbols_``, and last that it ends."""
-        data = self._coded(X)
-        ends = data.edges[1:] + np.arange(len(data.edges) - 1)
-        return self.model_.next_probabilities(data)[ends]
+        return self._model.after(self._coded(X))
 
     def sample(self, n: int = 1, *, longest: int = 1000, seed: int | None = None) -> list[list[Any]]:
         """Draw sequences of at most ``longest`` symbols."""
-        rng = np.random.default_rng(self.seed if seed is None else seed)
-        return [[self.symbols_[a] for a in string] for string in self.model_.sample(n, rng, longest=longest)]
+        drawn = self._model.sample(n, np.random.default_rng(self.seed if seed is None else seed), longest=longest)
+        return [[self.symbols_[a] for a in string] for string in drawn]
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the model: see :func:`~lowrank.models.sequences.automaton_storage.save_automaton`."""
         from lowrank.models.sequences.automaton_storage import save_automaton
 
+        _ = self._model
         save_automaton(self, path, overwrite=overwrite)
+
+    @property
+    def _model(self) -> SmoothedAutomaton:
+        if not hasattr(self, "model_"):
+            raise InputError("this SpectralAutomaton is not fitted yet; call fit first")
+        return self.model_
 
     def _coded(self, X: Strings) -> Coded:
         number = {symbol: at for at, symbol in enumerate(self.symbols_)}

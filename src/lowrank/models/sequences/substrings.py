@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ANYWHERE, AT_START, AT_END, WHOLE = range(4)
 """Columns of counts: at any place, at the start of a string, at its end, and as the whole of it."""
 BYTES = 60
-"""Needed for each place of a string while it is counted."""
+"""Needed for each node, or place of a string, while it is counted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,11 +150,12 @@ def count_substrings(data: Coded, size: int, *, longest: int | None = None, anyw
     check_int("size", size, low=1)
     symbols, edges = data
     lengths = np.diff(edges)
-    limit = int(lengths.max(initial=0)) if longest is None else check_int("longest", longest, low=0)
+    limit = int(lengths.max(initial=0))
+    if longest is not None:
+        limit = min(limit, check_int("longest", longest, low=0))
     many = len(lengths)
-    resources.check_memory(
-        BYTES * (limit + 4.0) * (len(symbols) + many), "the table of substrings", "count shorter substrings"
-    )
+    nodes = (limit + 4.0) * (len(symbols) + many) if anywhere else len(symbols) + 4.0 * many
+    resources.check_memory(BYTES * nodes, "the table of substrings", "count shorter substrings")
     string = np.repeat(np.arange(many), lengths + 1) if anywhere else np.arange(many)
     place = np.arange(len(symbols) + many) - string if anywhere else edges[:-1]
     first, high = place == edges[:-1][string], edges[1:][string]

@@ -33,6 +33,17 @@ class Coded(NamedTuple):
         """Divide what there is a row of for each place."""
         return np.split(values, self.edges[1:-1]) if len(self.edges) > 1 else []
 
+    def taken(self, which: NDArray[np.bool_]) -> Coded:
+        """Give the sequences for which ``which`` is true.
+
+        Examples
+        --------
+        >>> Coded(np.array([4, 5, 6, 7]), np.array([0, 1, 4])).taken(np.array([False, True])).symbols.tolist()
+        [5, 6, 7]
+        """
+        lengths = np.diff(self.edges)
+        return Coded(self.symbols[np.repeat(which, lengths)], np.concatenate([[0], np.cumsum(lengths[which])]))
+
     def runs(self, length: int) -> NDArray[np.int64]:
         """Give all runs of so many symbols within a sequence, of shape (runs, length).
 
@@ -47,8 +58,18 @@ class Coded(NamedTuple):
         return self.symbols[first[:, None] + np.arange(length)]
 
 
+def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:
+    """Divide sequences by chance; the second part has the share, and at least one of them, as has the first."""
+    many = len(data.edges) - 1
+    if many < 2:
+        raise InputError(f"to hold sequences out there must be at least 2; got {many}")
+    held = np.zeros(many, bool)
+    held[np.random.default_rng(seed).permutation(many)[: min(max(round(share * many), 1), many - 1)]] = True
+    return data.taken(~held), data.taken(held)
+
+
 def known_symbols(sequences: Sequence[Sequence[Hashable]]) -> list[Any]:
-    """Give the different symbols, in their order if they have one, else as they come.
+    """Give the different symbols, in their order if they have one, else as they come; those of numpy become plain.
 
     Raises
     ------
@@ -65,7 +86,8 @@ def known_symbols(sequences: Sequence[Sequence[Hashable]]) -> list[Any]:
     found = dict.fromkeys(chain.from_iterable(sequences))
     if not found:
         raise InputError("there are no symbols to learn from")
-    return sorted(found) if len({type(symbol) for symbol in found}) == 1 else list(found)
+    plain = [symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in found]
+    return sorted(plain) if len({type(symbol) for symbol in plain}) == 1 else plain
 
 
 def coded(sequences: Iterable[Sequence[Hashable]], number: dict[Any, int], *, unknown: bool = False) -> Coded:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowrank.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
+from lowrank.files import damage_told, numbered, read_arrays, read_meta, whole_folder, write_meta
 from lowrank.kernels.tagging import TagParts
 from lowrank.models.sequences.sequence_tagger import SequenceTagger
 from lowrank.models.sequences.text_tagger import SETTINGS, TextTagger
@@ -128,11 +128,7 @@ def _tagger(meta: dict[str, Any], features: list[str], arrays: Arrays) -> Sequen
     """Make a tagger of what is read, or say what does not fit."""
     model = SequenceTagger(**meta["settings"])
     model.check()
-    model.tags_ = meta["tags"]
-    model.features_ = {name: at for at, name in enumerate(features)}
-    for what, names in (("tags", model.tags_), ("features", features)):
-        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-            raise ValueError(f"{what} are not different strings")
+    model.tags_, model.features_ = [*numbered("tags", meta["tags"])], numbered("features", features)
     Y = len(model.tags_)
     K = Y if model.rank is None else min(model.rank, Y)
     rows, some, V, T = (arrays[name] for name in ("rows", "U", "V", "T"))

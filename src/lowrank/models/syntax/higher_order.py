@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowrank.errors import check_int
 from lowrank.kernels.climbing import TreeParts, score_trees
 from lowrank.models.syntax.arc_parts import PAIRS, coded_tree
 from lowrank.models.syntax.low_rank_parser import LowRankParser
+from lowrank.models.syntax.parser_settings import check_length, check_order
 from lowrank.models.syntax.tree_templates import TEMPLATES
 from lowrank.solvers.tree_parts import Reached, Search, TreeLearner
 
@@ -41,17 +41,6 @@ NOISE, BEAM = 0.3, 1.5
 """Of :class:`~lowrank.solvers.tree_parts.Search`, in units of the cost of a wrong head."""
 LEARNING_RESTARTS = 1
 """Restarts for a sentence to learn from: of 1,000 sentences, 5 and 10 make no better parser, and take longer."""
-
-
-def check_order(parser: HigherOrderParser) -> None:
-    """Refuse an order or restarts out of range.
-
-    Raises
-    ------
-    InputError
-    """
-    check_int("order", parser.order, low=2, high=3)
-    check_int("restarts", parser.restarts, low=0)
 
 
 class HigherOrderParser(LowRankParser):
@@ -137,10 +126,13 @@ class HigherOrderParser(LowRankParser):
         Raises
         ------
         InputError
-            As :meth:`LowRankParser.fit`.
+            As :meth:`LowRankParser.fit`; and if a sentence has more than 4,094 words.
         """
         check_order(self)
-        super().fit(trees)
+        held = list(trees)
+        for tree in held:
+            check_length(tree.forms)
+        super().fit(held)
         self.tree_weights_ = self.result_.factors[-2]
         return self
 
@@ -161,6 +153,7 @@ class HigherOrderParser(LowRankParser):
         heads : ndarray of int32 of shape (trees, n)
         scores : ndarray of shape (trees,)
         """
+        check_length(tree.forms)
         table = coded_tree(tree, self._coder())
         by_arcs, _ = super().candidates(tree, k=k)
         found = np.unique(np.concatenate([self._reached(tree.forms, table).trees, by_arcs]), axis=0)
@@ -175,6 +168,7 @@ class HigherOrderParser(LowRankParser):
         ----------
         tree : Tree
         """
+        check_length(tree.forms)
         table = coded_tree(tree, self._coder())
         return float(score_trees(table, self._scores(tree.forms, table), tree.heads[None], self._tree_parts())[0])
 
@@ -185,6 +179,7 @@ class HigherOrderParser(LowRankParser):
         return self._reached(forms, table).trees[0]
 
     def _reached(self, forms: Sequence[str], table: NDArray[np.int32]) -> Reached:
+        check_length(forms)
         rng = np.random.default_rng(self.seed)
         return self._search(self.restarts)(table, self._scores(forms, table), parts=self._tree_parts(), rng=rng)
 

@@ -33,6 +33,11 @@ class Node(NamedTuple):
     span: tuple[int, int]
 
 
+def class_of(word: str, known: Collection[str], *, first: bool) -> str:
+    """Give a word that is known, or the class of another."""
+    return word if word in known else f"<{signature(word, first=first)}>"
+
+
 def nodes_of(tree: Phrase, known: Collection[str]) -> list[Node]:
     """Give the phrases of a tree, children before parents; words that are not known are their class.
 
@@ -49,7 +54,7 @@ def nodes_of(tree: Phrase, known: Collection[str]) -> list[Node]:
 
     def visit(phrase: Phrase, first: int) -> int:
         if phrase.word is not None:
-            word = phrase.word if phrase.word in known else f"<{signature(phrase.word, first=first == 0)}>"
+            word = class_of(phrase.word, known, first=first == 0)
             found.append(Node(phrase.label, (phrase.label, word), (), (first, first + 1)))
             return len(found) - 1
         below: list[int] = []

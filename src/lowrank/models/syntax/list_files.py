@@ -45,7 +45,7 @@ def read_lists(path: Path) -> Iterator[Candidates]:
     """
     name = os.fspath(path)
     with open_bytes(name) as stream:
-        for number, line in enumerate(lines(blocks(stream, name, "utf-8", "strict")), 1):
+        for number, line in enumerate(lines(blocks(stream, name)), 1):
             try:
                 row = json.loads(line)
                 known: dict[tuple[str, tuple[int | str, ...]], Phrase] = {}

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, get_args
 
+import numpy as np
+
 from lowrank.embedding import Embedding
 from lowrank.errors import InputError, check_choice, check_int, check_number
+from lowrank.kernels.climbing import MOST_WORDS
 from lowrank.models.syntax.tensor_parses import Decoding
 from lowrank.solvers.arc_tensor import Updates
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lowrank.models.syntax.higher_order import HigherOrderParser
     from lowrank.models.syntax.low_rank_parser import LowRankParser
 
 Init = Literal["svd", "random"]
@@ -31,5 +37,32 @@ def check_settings(parser: LowRankParser) -> None:
     check_choice("init", parser.init, get_args(Init))
     check_choice("decoding", parser.decoding, get_args(Decoding))
     check_choice("updates", parser.updates, get_args(Updates))
+    for name in ("labels", "one_root", "averaged"):
+        if not isinstance(getattr(parser, name), bool | np.bool_):
+            raise InputError(f"{name} must be True or False; got {getattr(parser, name)!r}")
+    if parser.seed is not None:
+        check_int("seed", parser.seed, low=0)
     if not isinstance(parser.vectors, Embedding | None):
         raise InputError(f"vectors must be an Embedding, as read_vectors gives it; got {type(parser.vectors).__name__}")
+
+
+def check_order(parser: HigherOrderParser) -> None:
+    """Refuse an order or restarts out of range.
+
+    Raises
+    ------
+    InputError
+    """
+    check_int("order", parser.order, low=2, high=3)
+    check_int("restarts", parser.restarts, low=0)
+
+
+def check_length(forms: Sequence[str]) -> None:
+    """Refuse a sentence of more words than parts of several arcs can be told apart by.
+
+    Raises
+    ------
+    InputError
+    """
+    if len(forms) > MOST_WORDS:
+        raise InputError(f"with an order above 1 a sentence has at most {MOST_WORDS:,} words; got {len(forms):,}")

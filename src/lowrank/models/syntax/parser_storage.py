@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lowrank.embedding import Embedding
-from lowrank.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
+from lowrank.files import damage_told, numbered, read_arrays, read_meta, whole_folder, write_meta
 from lowrank.kernels.arc_tensor import DISTANCES, ArcParts
 from lowrank.models.syntax.arc_vectors import AROUND
-from lowrank.models.syntax.higher_order import HigherOrderParser, check_order
+from lowrank.models.syntax.higher_order import HigherOrderParser
 from lowrank.models.syntax.low_rank_parser import RELATION_BITS, LowRankParser
-from lowrank.models.syntax.parser_settings import check_settings
+from lowrank.models.syntax.parser_settings import check_order, check_settings
 
 if TYPE_CHECKING:
     import os
@@ -80,8 +80,8 @@ def load_parser(path: str | os.PathLike[str]) -> LowRankParser:
         settings = meta["settings"]
         model = (HigherOrderParser if "order" in settings else LowRankParser)(**settings, vectors=vectors)
         check_settings(model)
-        model.features_ = {name: at for at, name in enumerate(meta["features"])}
-        model.relations_ = list(meta["relations"])
+        model.features_ = numbered("features", meta["features"])
+        model.relations_ = [*numbered("relations", meta["relations"])]
         model.parts_ = ArcParts(*(arrays[name] for name in ArcParts._fields))
         F, R = len(model.features_) + (AROUND * vectors.rank if vectors else 0), model.rank if model.gamma < 1 else 1
         wanted = [(1 << model.bits,), (F, R), (F, R), (DISTANCES, R)]
@@ -89,10 +89,9 @@ def load_parser(path: str | os.PathLike[str]) -> LowRankParser:
             raise ValueError(f"parts have the shapes {[part.shape for part in model.parts_]}, not {wanted}")
         rows, values = arrays["relation_rows"], arrays["relation_weights"]
         weights = np.zeros((1 << min(model.bits, RELATION_BITS), len(model.relations_)), np.float32)
-        if values.shape != (len(rows), weights.shape[1]) or (
-            len(rows) and not 0 <= rows.min() <= rows.max() < len(weights)
-        ):
-            raise ValueError(f"weights of relations have the shape {values.shape}, not {(len(rows), weights.shape[1])}")
+        within = rows.dtype == np.int64 and (not rows.size or 0 <= rows.min() <= rows.max() < len(weights))
+        if not within or rows.ndim != 1 or values.shape != (len(rows), weights.shape[1]):
+            raise ValueError(f"weights of relations, of shape {values.shape}, do not go with their rows and names")
         weighed = [*model.parts_, values]
         if isinstance(model, HigherOrderParser):
             check_order(model)

@@ -122,15 +122,9 @@ class PCFG:
             If there are no words, or a text in their place, or tags are not as many.
         """
         check_int("k", k, low=1)
-        if isinstance(words, str):
-            raise InputError("words must be a list; split the text as the treebank does")
-        if not words or (tags is not None and len(tags) != len(words)):
-            raise InputError(f"a sentence needs words, and as many tags; got {len(words)} and {len(tags or words)}")
-        given: Sequence[str | None] = tags or [None] * len(words)
-        pairs = enumerate(zip(words, given, strict=True))
-        scores = [self.lexicon_.scores(word, first=i == 0, tag=tag) for i, (word, tag) in pairs]
+        scores = self.word_scores(words, tags)
         plain = plain_scores(scores)
-        allowed = self._allowed(plain)
+        allowed = self.allowed(plain)
         tries = [(self._fine, scores, allowed), (self._fine, scores, None), (self._plain, plain, None)]
         for ready, found, cells in tries[allowed is None :]:
             filled = inside(ready.rules, *word_rows(found, ready.number), summed=False, allowed=cells)
@@ -157,8 +151,35 @@ class PCFG:
         """
         return self.k_best(words, k=1, tags=tags)[0].tree
 
-    def _allowed(self, plain: Sequence[dict[str, float]]) -> NDArray[np.bool_] | None:
-        """Tell which coarse symbols are probable enough in which cells; None if all are allowed, or none is."""
+    def word_scores(self, words: Sequence[str], tags: Sequence[str] | None = None) -> list[dict[str, float]]:
+        """Give the logarithm of the probability of each word by its tags; words and tags as for :meth:`k_best`.
+
+        Raises
+        ------
+        InputError
+            As :meth:`k_best`.
+        """
+        if isinstance(words, str):
+            raise InputError("words must be a list; split the text as the treebank does")
+        if not words or (tags is not None and len(tags) != len(words)):
+            raise InputError(f"a sentence needs words, and as many tags; got {len(words)} and {len(tags or words)}")
+        given: Sequence[str | None] = tags or [None] * len(words)
+        pairs = enumerate(zip(words, given, strict=True))
+        return [self.lexicon_.scores(word, first=i == 0, tag=tag) for i, (word, tag) in pairs]
+
+    def allowed(self, plain: Sequence[dict[str, float]]) -> NDArray[np.bool_] | None:
+        """Tell which coarse symbols are probable enough in which cells; None if all are allowed, or none is.
+
+        Parameters
+        ----------
+        plain : sequence of dict
+            Scores of the coarse tags of each word.
+
+        Returns
+        -------
+        ndarray of bool of shape (2, cells, coarse symbols), or None
+            See :func:`~lowrank.kernels.chart.inside`.
+        """
         if self.threshold == 0:
             return None
         places, symbols, values = word_rows(plain, self._plain.number)

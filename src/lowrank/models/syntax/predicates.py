@@ -9,7 +9,7 @@ import numpy as np
 
 from lowrank.errors import InputError
 from lowrank.models.syntax.arc_parts import coded
-from lowrank.text.role_features import word_features
+from lowrank.text.role_features import lemmas_of, word_features
 from lowrank.text.token_features import BIAS
 
 if TYPE_CHECKING:
@@ -63,23 +63,21 @@ class PredicateFinder:
         told = [one for one in sentences if one.told]
         rows = [row for one in told for row in word_features(one.tree)]
         places = [{one.place for one in sentence.propositions} for sentence in told]
-        wanted = np.array(
-            [at in known for one, known in zip(told, places, strict=True) for at in range(1, len(one) + 1)]
-        )
+        wanted = np.array([at in here for one, here in zip(told, places, strict=True) for at in range(1, len(one) + 1)])
         if not wanted.any() or wanted.all():
             raise InputError("to find predicates, some words must be predicates and others not")
         counts = Counter(feature for row in rows for feature in row if feature)
         names = (name for name, count in counts.items() if count > 1)
-        self.features_ = {name: at for at, name in enumerate(names)}
-        table = coded(rows, self.features_)
+        known = {name: at for at, name in enumerate(names)}
+        table = coded(rows, known)
         line, column = np.nonzero(table >= 0)
         ones = np.ones(len(line), np.float32)
-        X = csr_array((ones, (line, table[line, column])), shape=(len(rows), len(self.features_)))
+        X = csr_array((ones, (line, table[line, column])), shape=(len(rows), len(known)))
         # The bias is a feature of each word and the intercept goes into it.
         fitted = LogisticRegression(C=self.C, max_iter=200, tol=1e-3).fit(X, wanted)
-        self.weights_ = fitted.coef_[0].astype(np.float32)
-        self.weights_[self.features_[rows[0][BIAS]]] += np.float32(fitted.intercept_[0])
-        self.senses_ = _frequent_senses(told)
+        weights = fitted.coef_[0].astype(np.float32)
+        weights[known[rows[0][BIAS]]] += np.float32(fitted.intercept_[0])
+        self.features_, self.weights_, self.senses_ = known, weights, _frequent_senses(told)
         return self
 
     def find(self, tree: Tree) -> list[tuple[int, str]]:
@@ -92,19 +90,17 @@ class PredicateFinder:
         """
         table = coded(word_features(tree), self.features_)
         scores = np.where(table >= 0, self.weights_[table], 0).sum(axis=1)
-        return [(int(at) + 1, self._sense(tree, int(at))) for at in np.flatnonzero(scores > 0)]
-
-    def _sense(self, tree: Tree, at: int) -> str:
-        lemma = tree.forms[at].lower() if tree.lemmas[at] == "_" else tree.lemmas[at]
-        return self.senses_.get(f"{lemma} {tree.upos[at]}", f"{lemma}.01")
+        lemmas = lemmas_of(tree)
+        named = [(at, lemmas[at], tree.upos[at]) for at in np.flatnonzero(scores > 0).tolist()]
+        return [(at + 1, self.senses_.get(f"{lemma} {tag}", f"{lemma}.01")) for at, lemma, tag in named]
 
 
 def _frequent_senses(sentences: Sequence[Sentence]) -> dict[str, str]:
     """Give the most frequent sense of each lemma and part of speech, the first by name of several."""
     seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for sentence in sentences:
-        tree = sentence.tree
+        lemmas = lemmas_of(sentence.tree)
         for one in sentence.propositions:
             at = one.place - 1
-            seen[f"{tree.lemmas[at]} {tree.upos[at]}"][one.sense] += 1
+            seen[f"{lemmas[at]} {sentence.tree.upos[at]}"][one.sense] += 1
     return {name: min(counts, key=lambda sense: (-counts[sense], sense)) for name, counts in seen.items()}

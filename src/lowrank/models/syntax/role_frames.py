@@ -48,7 +48,13 @@ class Known(NamedTuple):
 
 
 def known_features(sentences: Iterable[Sentence], *, least: int) -> Known:
-    """Give numbers to features that predicates and arguments, and ways between them, have at least so many times."""
+    """Give numbers to features that predicates and arguments, and ways between them, have at least so many times.
+
+    Raises
+    ------
+    InputError
+        If there are none.
+    """
     words: Counter[str] = Counter()
     paths: Counter[str] = Counter()
     for sentence in sentences:
@@ -58,7 +64,10 @@ def known_features(sentences: Iterable[Sentence], *, least: int) -> Known:
             words.update(feature for place in (one.place, *places) for feature in rows[place - 1] if feature)
             paths.update(feature for row in f.path_features(sentence.tree, one.place, places) for feature in row)
     kept = ((feature for feature, count in counts.items() if count >= least) for counts in (words, paths))
-    return Known(*({feature: at for at, feature in enumerate(names)} for names in kept))
+    known = Known(*({feature: at for at, feature in enumerate(names)} for names in kept))
+    if not all(known):
+        raise InputError(f"no feature of words, or none of paths, is there {least} times or more; lower least")
+    return known
 
 
 def frames_of(
@@ -94,7 +103,13 @@ def role_names(sentences: Iterable[Sentence]) -> list[str]:
 def framed(
     sentences: Iterable[Sentence], known: Known, names: Sequence[str], *, near: bool, bits: int
 ) -> list[tuple[Frame, NDArray[np.int64]]]:
-    """Give the frame of each predicate of some sentences, if it has words, and the roles of these."""
+    """Give the frame of each predicate of some sentences, if it has words, and the roles of these.
+
+    Raises
+    ------
+    InputError
+        If none of the words plays a role.
+    """
     number = {name: at for at, name in enumerate(names)}
     found = []
     for sentence in tracked(list(sentences), "reading frames"):
@@ -102,6 +117,9 @@ def framed(
         for one, (words, frame) in zip(sentence.propositions, frames, strict=True):
             if words:
                 found.append((frame, roles_of(one, words, number)))
+    if not any((roles >= 0).any() for _, roles in found):
+        where = "near their predicates" if near else "other than their predicates"
+        raise InputError(f"semantic roles are learned from arguments that are words {where}; there are none")
     return found
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowrank.errors import check_choice, check_int, check_number
+from lowrank.errors import InputError, check_choice, check_int, check_number
 from lowrank.models.syntax.predicates import PredicateFinder
 from lowrank.models.syntax.role_frames import check_sentences, framed, known_features, role_names
 from lowrank.models.syntax.role_labels import RoleLabels
@@ -85,7 +85,7 @@ class RoleRegression(RoleLabels):
         Raises
         ------
         InputError
-            If no predicate has arguments, or a parameter is out of range.
+            If no predicate has arguments that may be found, or a parameter is out of range.
         """
         from scipy.sparse import csr_array
         from sklearn.linear_model import LogisticRegression
@@ -93,15 +93,19 @@ class RoleRegression(RoleLabels):
         check_number("C", self.C, above=True)
         check_int("least", self.least, low=1)
         check_int("max_iter", self.max_iter, low=1)
+        check_int("bits", self.bits, low=4, high=30)
         check_choice("once", self.once, ONCE)
         held = list(sentences)
         check_sentences(held)
+        finder = PredicateFinder().fit(held)
         known, names = known_features(held, least=1), role_names(held)
         frames = framed(held, known, names, near=self.near, bits=self.bits)
         cells = np.concatenate([frame.cells for frame, _ in frames])
         line, column = np.nonzero(cells >= 0)
         columns, place, count = np.unique(cells[line, column], return_inverse=True, return_counts=True)
         kept = count >= self.least
+        if not kept.any():
+            raise InputError(f"no joined feature is there {self.least} times or more; lower least")
         renumbered = np.cumsum(kept) - 1
         inside = kept[place]
         data = (np.ones(inside.sum(), np.float32), (line[inside], renumbered[place[inside]]))
@@ -110,9 +114,12 @@ class RoleRegression(RoleLabels):
         fitted = LogisticRegression(C=self.C, max_iter=self.max_iter, tol=1e-3).fit(X, y)
         weights = np.zeros((X.shape[1] + 1, len(names) + 1))
         weights[-1] = NEVER
-        weights[:-1, fitted.classes_ + 1], weights[-1, fitted.classes_ + 1] = fitted.coef_.T, fitted.intercept_
-        self.known_, self.roles_, self.columns_, self.weights_ = known, names, columns[kept], weights
-        self.predicates_ = PredicateFinder().fit(held)
+        seen = fitted.classes_ + 1
+        weights[-1, seen] = 0
+        told = seen[-len(fitted.coef_) :]  # of two classes the second alone has weights
+        weights[:-1, told], weights[-1, told] = fitted.coef_.T, fitted.intercept_
+        self.known_, self.roles_, self.predicates_ = known, names, finder
+        self.columns_, self.weights_ = columns[kept], weights
         return self
 
     def _scores(self, frame: Frame) -> NDArray[np.float64]:

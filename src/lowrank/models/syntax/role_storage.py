@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lowrank.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
+from lowrank.files import damage_told, numbered, read_arrays, read_meta, whole_folder, write_meta
 from lowrank.models.syntax.predicates import PredicateFinder
 from lowrank.models.syntax.role_frames import Known
 from lowrank.models.syntax.semantic_roles import SemanticRoles
@@ -69,13 +69,15 @@ def load_roles(path: str | os.PathLike[str]) -> SemanticRoles:
         model.check()
         model.costs = (model.costs[0], model.costs[1], model.costs[2])
         arrays = read_arrays(folder)
-        model.known_ = Known(*(_numbered(meta["known"][kind]) for kind in Known._fields))
-        model.roles_ = meta["roles"]
+        model.known_ = Known(*(numbered("features", meta["known"][kind]) for kind in Known._fields))
+        model.roles_ = [*numbered("roles", meta["roles"])]
         theta = np.zeros((1 << model.bits) + len(model.roles_) + 1, np.float32)
-        cells = arrays["cells"]
+        cells, weights = arrays["cells"], arrays["weights"]
         if cells.dtype != np.int64 or (cells.size and not 0 <= cells.min() <= cells.max() < len(theta)):
             raise ValueError(f"cells are not numbers from 0 to {len(theta) - 1}")
-        theta[cells] = arrays["weights"]
+        if cells.ndim != 1 or weights.shape != cells.shape or weights.dtype != np.float32:
+            raise ValueError(f"weights are not {cells.size} numbers of float32, one for each cell")
+        theta[cells] = weights
         model.parts_ = RoleParts(theta, *(arrays[name] for name in RoleParts._fields[1:]))
         words, paths = map(len, model.known_)
         K = model.rank if model.gamma < 1 else 1
@@ -83,14 +85,12 @@ def load_roles(path: str | os.PathLike[str]) -> SemanticRoles:
         if [part.shape for part in model.parts_] != wanted:
             raise ValueError(f"parts have the shapes {[part.shape for part in model.parts_]}, not {wanted}")
         finder = model.predicates_ = PredicateFinder()
-        finder.features_, finder.senses_ = _numbered(meta["predicates"]["features"]), meta["predicates"]["senses"]
-        finder.weights_ = arrays["predicates"]
+        finder.features_ = numbered("features of predicates", meta["predicates"]["features"])
+        finder.senses_, finder.weights_ = dict(meta["predicates"]["senses"]), arrays["predicates"]
+        if not all(isinstance(sense, str) for sense in finder.senses_.values()):
+            raise ValueError("senses are not strings")
         if finder.weights_.shape != (len(finder.features_),):
             raise ValueError(f"there are {len(finder.features_)} features of predicates, not {finder.weights_.shape}")
         if any(x.dtype != np.float32 or not np.isfinite(x).all() for x in (*model.parts_, finder.weights_)):
             raise ValueError("parts are not finite numbers of float32")
     return model
-
-
-def _numbered(names: list[str]) -> dict[str, int]:
-    return {name: at for at, name in enumerate(names)}

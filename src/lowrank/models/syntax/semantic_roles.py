@@ -146,7 +146,7 @@ class SemanticRoles(RoleLabels, Fitted):
         Raises
         ------
         InputError
-            If no predicate has arguments, or a parameter is out of range.
+            If no predicate has arguments that may be found, or a parameter is out of range.
         """
         self.check()
         held = list(sentences)
@@ -170,7 +170,7 @@ class SemanticRoles(RoleLabels, Fitted):
         check_costs(self.costs)
 
     def _epochs(self, sentences: list[Sentence], known: Known, names: list[str]) -> Iterator[Sweep]:
-        """Yield the parts after each pass, and the mean loss in it."""
+        """Yield the parts after each pass, and the mean loss in it; first the start, with the loss of no weights."""
         rng = np.random.default_rng(self.seed)
         frames = framed(sentences, known, names, near=self.near, bits=self.bits)
         once, costs = played_once(names, self.once), Costs(*self.costs)
@@ -182,7 +182,7 @@ class SemanticRoles(RoleLabels, Fitted):
         if self.init == "power" and self.gamma < 1:
             parts = power_parts(frames, learning(parts, 1.0), rng=rng)
         learner = learning(parts, self.gamma)
-        yield Sweep([*learner.mean()], float(np.mean([(roles >= 0).sum() for _, roles in frames])))
+        yield Sweep([*learner.mean()], learner.loss_of_zero([roles for _, roles in frames]))
         while True:
             total = 0.0
             for at in tracked(rng.permutation(len(frames)).tolist(), "learning roles"):

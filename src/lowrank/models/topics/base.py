@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,6 +16,8 @@ from lowrank.errors import InputError, check_int
 from lowrank.solvers.run import Fitted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 
@@ -44,6 +47,16 @@ class Topics(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         tags.transformer_tags.preserves_dtype = []
         tags.input_tags.sparse = tags.input_tags.positive_only = True
         return tags
+
+    @contextlib.contextmanager
+    def _as_before_if_it_fails(self) -> Iterator[None]:
+        """Take back what the body did to the model if it does not end, also what validation keeps of a table."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
 
     def _table(self, X: Any, *, reset: bool, unknown: bool = False) -> csr_array:
         """Give a table without negative values; with ``unknown``, an array lists what is not NaN, zeros too."""

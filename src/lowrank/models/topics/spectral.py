@@ -104,7 +104,12 @@ class SpectralLDA(Topics):
             eigenvalues than there are topics, or a parameter is out of range.
         """
         del y
-        counts, threads = self._table(X, reset=True), self._threads
+        with self._as_before_if_it_fails():
+            self._learn(self._table(X, reset=True))
+        return self
+
+    def _learn(self, counts: csr_array) -> None:
+        threads = self._threads
         check_int("max_iter", self.max_iter, low=1)
         check_number("alpha0", self.alpha0, above=True)
         if (counts.data != np.rint(counts.data)).any():
@@ -119,7 +124,6 @@ class SpectralLDA(Topics):
         shares = 1 / np.maximum(weight, np.finfo(float).tiny) ** 2
         self.components_, self.shares_ = topics, shares / shares.sum()
         self.row_factors_ = mixtures(counts, topics, max_iter=self.max_iter, threads=threads)
-        return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Give :math:`P(z|d)` of other documents, with the topics as they are; each by itself."""
@@ -174,4 +178,4 @@ class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
         m = (self._mean @ U)[None]
         pairs = (Y * self._twos[:, None]).T @ Y - (U * self._same[:, None]).T @ U
         T -= 3 * a / (a + 2) * symmetrized(pairs[:, :, None] * m[0])
-        return T + 2 * a**2 / ((a + 1) * (a + 2)) * third_moments(m, m, m)
+        return T + 2 * (a / (a + 1)) * (a / (a + 2)) * third_moments(m, m, m)

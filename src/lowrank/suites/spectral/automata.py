@@ -10,14 +10,13 @@ import numpy as np
 
 from lowrank.metrics.strings import string_perplexity
 from lowrank.models.sequences.automata import WeightedAutomaton
-from lowrank.models.sequences.automaton_choice import split
 from lowrank.models.sequences.automaton_learning import RankWarning, svd_automaton
 from lowrank.models.sequences.automaton_smoothing import SmoothedAutomaton
 from lowrank.models.sequences.hankel import Hankel, hankel
 from lowrank.models.sequences.hankel_completion import Structure, completed_hankel
-from lowrank.models.sequences.ngrams import NGrams, contexts, next_symbols, tuned_ngrams
+from lowrank.models.sequences.ngrams import NGrams, next_symbols, tuned_ngrams
 from lowrank.models.sequences.spectral_automaton import SpectralAutomaton
-from lowrank.models.sequences.symbols import Coded, coded, known_symbols
+from lowrank.models.sequences.symbols import Coded, coded, known_symbols, split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 SLIDE = "aa b bab a b a ab aa ba b aa a aa bab b aa"
 """Strings of the tutorial's example."""
+RANKS = (5, 8, 12, 16, 20, 30, 40)
+"""Of automata by singular vectors."""
 ORDERS = (2, 3, 4, 5, 6)
 """Of the n-grams that strings held out choose among."""
 
@@ -75,20 +76,12 @@ def pautomac_figures(
     train, test = coded(problem.train, number), coded(problem.test, number)
     logs = {"true": problem.automaton.logs(test), "automaton": best.model_.logs(test)}
     logs |= {name: model.logs(test) for name, model in _ngrams(train, problem.size, held_out, seed).items()}
-    spectral = SpectralAutomaton(
-        (5, 8, 12, 16, 20, 30, 40), method="svd", alphabet=range(problem.size), held_out=held_out, seed=seed, order=0
-    )
-    logs["singular vectors"] = spectral.fit(problem.train).model_.logs(test)
-    mixed = SpectralAutomaton(**{**spectral_settings(spectral), "order": 3})
-    logs["singular vectors and trigrams"] = mixed.fit(problem.train).model_.logs(test)
+    for name, order in (("singular vectors", 0), ("singular vectors and trigrams", 3)):
+        choice = {"rank": RANKS, "method": "svd", "order": order}
+        model = SpectralAutomaton(alphabet=range(problem.size), held_out=held_out, seed=seed, **choice)
+        logs[name] = model.fit(problem.train).model_.logs(test)
     figures = {name: string_perplexity(problem.truth, log) for name, log in logs.items()}
     return {**figures, "held_out": held, "rank": best.rank_, "chosen": dict(chosen), "seconds": seconds}
-
-
-def spectral_settings(model: SpectralAutomaton) -> dict[str, Any]:
-    """Give the parameters that a model was made with."""
-    names = ("rank", "method", "statistic", "basis", "longest", "scaling", "passes", "starts", "order", "held_out")
-    return {name: getattr(model, name) for name in (*names, "alphabet", "seed")}
 
 
 def _ngrams(data: Coded, size: int, held_out: float, seed: int) -> dict[str, NGrams]:
@@ -185,10 +178,7 @@ def next_tag_figures(
     models: dict[str, Any] = {"automaton": model.model_, **_ngrams(data, len(tags), 0.1, seed)}
     figures = {}
     for name, one in models.items():
-        if isinstance(one, NGrams):
-            p = one.next_probabilities(contexts(tests, max(one.order - 1, 1)))
-        else:
-            p = one.next_probabilities(tests)
+        p = one.along(tests) if isinstance(one, NGrams) else one.next_probabilities(tests)
         came, _ = next_symbols(tests, len(tags))
         said = np.log(p[np.arange(len(p)), came])
         figures[name] = {

@@ -16,6 +16,7 @@ from lowrank.metrics.dependencies import dependency_figures, dependency_score, m
 from lowrank.metrics.figures import difference
 from lowrank.models.syntax.higher_order import HigherOrderParser
 from lowrank.models.syntax.low_rank_parser import LowRankParser
+from lowrank.suites.store import whole
 
 if TYPE_CHECKING:
     import os
@@ -75,7 +76,7 @@ def higher_orders(
             how: Facts = {"gamma": gamma, "decoding": decoding, "seed": seed}
             parser = HigherOrderParser(order=order, **how) if order > 1 else LowRankParser(**how)
             start = time.process_time()
-            parser.fit(train[at] for at in drawn)
+            whole(parser.fit(train[at] for at in drawn))
             row: Facts = {"order": order, "gamma": gamma, "seconds": time.process_time() - start}
             found, told = parses(parser, judged)
             row |= told

@@ -58,8 +58,9 @@ class Settings:
             raise InputError(f"parts are {', '.join(PARTS)}; got {', '.join(self.parts) or 'none'}")
         if not (self.sizes and self.few and self.shares):
             raise InputError("give at least one number of sentences to learn from, and one share")
-        for size in (*self.sizes, *self.few):
-            check_int("sizes", size, low=1)
+        for name in ("sizes", "few"):
+            for size in getattr(self, name):
+                check_int(name, size, low=1)
         if not all(0 < share <= 1 for share in self.shares):
             raise InputError(f"shares must be above 0 and at most 1; got {self.shares}")
         check_int("seeds", self.seeds, low=1)

@@ -1,0 +1,110 @@
+"""Marginals of a grammar with hidden states, and trees by them, against all trees of small sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lowrank.kernels.latent_chart import best_edges, forest_edges, latent_sums
+from lowrank.models.syntax.latent_features import nodes_of
+from lowrank.models.syntax.latent_marginals import MarginalParser
+from lowrank.models.syntax.latent_pcfg import LatentPCFG
+from lowrank.text.brackets import parse_phrase
+
+# Loops behind the doors: forest_edges, latent_inside, latent_outside, best_edges.
+
+BANK = [
+    "(S (NP (D the) (N man)) (VP (V saw) (NP (NP (D a) (N dog)) (PP (P with) (NP (D a) (N hat))))))",
+    "(S (NP (D a) (N dog)) (VP (V saw) (NP (D the) (N man)) (PP (P with) (NP (D the) (N hat)))))",
+    "(S (NP (N men)) (VP (V slept)))",
+    "(S (VP (V look) (PP (P with) (NP (N care)))))",
+    "(S (NP (NP (D a) (N man)) (PP (P with) (NP (N care)))) (VP (VP (V slept)) (PP (P with) (NP (N men)))))",
+]
+SENTENCES = ["men slept", "a dog saw men with a hat", "the man saw a dog with the hat with care", "look with men"]
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def model(request):
+    """Give a grammar with so many hidden states at most."""
+    return LatentPCFG(request.param, rare=0, smoothing=1.0).fit(map(parse_phrase, BANK))
+
+
+def weights(model, words):
+    """Give all trees that the plain grammar has, the product of tensors of each, and its labelled rows of words."""
+    rules, unseen, first = model.tensors_
+    found = []
+    for parse in model.plain_.k_best(words, k=5000):
+        values = []
+        nodes = nodes_of(model.plain_.prepared(parse.tree), model.known_)
+        for node in nodes:
+            tensor = rules.get(node.rule, unseen.get(node.label))
+            for child in reversed(node.below):
+                tensor = tensor @ values[child]
+            values.append(tensor)
+        found.append((parse.tree, float(first @ values[-1]), nodes))
+    return found
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_marginals_are_those_of_all_trees(model, sentence):
+    """Each is the share of the products of trees that have the phrase, negative ones too."""
+    words = sentence.split()
+    model.plain_.threshold = 0
+    trees = weights(model, words)
+    assert len(trees) < 5000
+    total = sum(weight for _, weight, _ in trees)
+    expected = {}
+    for _, weight, nodes in trees:
+        for key in {(node.label, *node.span) for node in nodes}:
+            expected[key] = expected.get(key, 0) + weight / total
+    found = MarginalParser(model, threshold=0).marginals(words)
+    assert {key: found.get(key, 0) for key in expected} == pytest.approx(expected, abs=1e-9)
+    assert found["()", 0, len(words)] == pytest.approx(1)
+    assert found.keys() <= expected.keys()
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+@pytest.mark.parametrize("cost", [0.0, 0.4])
+def test_the_tree_has_the_likeliest_phrases(model, sentence, cost):
+    """Of all trees it has the largest sum of marginals of phrases, less the cost of each."""
+    words = sentence.split()
+    model.plain_.threshold = 0
+    trees = weights(model, words)
+    total = sum(weight for _, weight, _ in trees)
+
+    def phrases(nodes):
+        return [n for n in nodes if n.below and not n.label.startswith("@") and n.label != "()"]
+
+    shares = {}
+    for _, weight, nodes in trees:
+        for key in {(n.label, n.span) for n in phrases(nodes)}:
+            shares[key] = shares.get(key, 0) + weight / total
+
+    def worth(nodes):
+        return sum(np.clip(shares[n.label, n.span], 0, 1) - cost for n in phrases(nodes))
+
+    found = MarginalParser(model, threshold=0, cost=cost).parse(words)
+    [nodes] = [nodes for tree, _, nodes in trees if tree == found]
+    assert worth(nodes) == pytest.approx(max(worth(nodes) for _, _, nodes in trees))
+
+
+def test_a_sentence_without_a_tree(model):
+    """It gets the tree that the model has for it; unknown words are words too."""
+    parser = MarginalParser(model)
+    for words in (["with"], ["a", "unicorn", "slept"], ["the", "the", "the"]):
+        tree = parser.parse(words)
+        assert tree.words() == words
+
+
+def test_doors_refuse_what_does_not_fit(model):
+    """Shapes are named."""
+    parser = MarginalParser(model)
+    with pytest.raises(ValueError, match="two layers"):
+        forest_edges(parser.rules, np.zeros((2, 2, 3), np.int32))
+    edges = np.array([[0, 2, 0, 1]], np.int32)
+    with pytest.raises(ValueError, match="between 2 nodes"):
+        best_edges(edges, np.zeros(1), np.ones(2, bool))
+    with pytest.raises(ValueError, match="needs a gain"):
+        best_edges(edges, np.zeros(2), np.ones(3, bool))
+    with pytest.raises(ValueError, match="must have 2 states"):
+        latent_sums(edges, np.zeros((1, 3, 3, 3)), np.zeros((0, 2, 2)), np.zeros((3, 2)), root=2, first=np.ones(2))
