@@ -6,9 +6,9 @@ for each phrase
 .. math:: \mu(a, i, j) = \sum_{\text{trees with } a \text{ over } i \dots j} P(\text{tree}) \Big/ \sum_{\text{trees}}
           P(\text{tree})
 
-and the tree is taken whose phrases have the largest sum of :math:`\mu - \text{cost}`: with a cost of 0 it is the one that
-has the most right phrases, as far as the model knows, but also many that are wrong, since a phrase more is never a loss.
-With estimates :math:`\mu` may leave the range from 0 to 1; it is put back. Partial phrases, which no treebank has, do not
+and the tree is taken whose phrases have the largest sum of :math:`\mu - \text{cost}`: with a cost of 0 the one that has
+the most right phrases, as far as the model knows, but many wrong ones too, since a phrase more is never a loss. Of
+estimates :math:`\mu` may leave the range from 0 to 1; it is put back. Partial phrases, which no treebank has, do not
 count. Only phrases are looked at whose marginal is at least ``threshold`` by the plain grammar.
 
 References

@@ -8,6 +8,7 @@ import numpy as np
 
 from lowrank.metrics.brackets import bracket_figure, bracket_score, match_brackets
 from lowrank.metrics.figures import difference
+from lowrank.models.syntax.latent_marginals import MarginalParser
 from lowrank.models.syntax.latent_pcfg import LatentPCFG, PlainPCFG
 from lowrank.models.syntax.lists import bracketing
 from lowrank.models.syntax.pcfg import PCFG
@@ -26,10 +27,14 @@ if TYPE_CHECKING:
     Root = str | os.PathLike[str] | None
     Lists = list[tuple[Phrase, list[Parse]]]
 
+COSTS = (0.3, 0.4, 0.5)
+"""Of a phrase, to choose from."""
+
 
 def grammars(
     states: Sequence[int] = (8, 32),
     *,
+    marginal_states: Sequence[int] = (8, 16),
     smoothing: Sequence[float] = (20.0, 50.0),
     sentences: int | None = None,
     candidates: int = 50,
@@ -41,6 +46,8 @@ def grammars(
     ----------
     states : sequence of int
         Hidden states to choose from, on the development part.
+    marginal_states : sequence of int
+        The same, for parsing by marginals.
     smoothing : sequence of float
         The same.
     sentences : int, optional
@@ -54,7 +61,8 @@ def grammars(
     -------
     dict
         For lists of the plain grammar and of the annotated one: F of the first tree, of the tree that is likeliest with
-        hidden states, and of the best; their difference with its interval; what was chosen.
+        hidden states, and of the best; their difference with its interval; what was chosen. And F of trees by the
+        marginals of phrases, which need no lists.
     """
     train, dev, test = penn_parts(root=root)
     kinds = {"plain": PlainPCFG, "annotated": PCFG}
@@ -64,7 +72,11 @@ def grammars(
         for part, trees in {"dev": dev, "test": test}.items()
     }
     models = [LatentPCFG(m, smoothing=s).fit(train) for m in tracked(states, "hidden states") for s in smoothing]
-    return {"parts": {name: judged(models, lists[name, "dev"], lists[name, "test"]) for name in kinds}}
+    few = [LatentPCFG(m, smoothing=s).fit(train) for m in marginal_states for s in smoothing]
+    return {
+        "parts": {name: judged(models, lists[name, "dev"], lists[name, "test"]) for name in kinds},
+        "marginals": by_marginals(few, lists["annotated", "dev"], lists["annotated", "test"]),
+    }
 
 
 def listed(parser: PCFG, trees: Sequence[Phrase], k: int) -> Lists:
@@ -87,6 +99,23 @@ def judged(models: Sequence[LatentPCFG], dev: Lists, test: Lists) -> Facts:
     facts |= {"first": bracket_score(first).f1, "latent": bracket_score(chosen).f1, "best": bracket_score(best).f1}
     gain = difference(bracket_figure("latent", chosen), bracket_figure("first", first))
     return facts | {"gain": gain._asdict(), "sentences": len(test)}
+
+
+def by_marginals(models: Sequence[LatentPCFG], dev: Lists, test: Lists) -> Facts:
+    """Choose a model and a cost of phrases on one part; judge them on the other, beside the first trees of lists."""
+    parsers = [MarginalParser(model, cost=cost) for model in models for cost in COSTS]
+    scores = [bracket_score(parsed(parser, dev)).f1 for parser in tracked(parsers, "parsing by marginals")]
+    best = parsers[int(np.argmax(scores))]
+    found, first = parsed(best, test), matched(test, [0] * len(test))
+    gain = difference(bracket_figure("marginals", found), bracket_figure("first", first))
+    facts: Facts = {"states": best.model.states, "smoothing": best.model.smoothing, "cost": best.cost}
+    facts |= {"dev_f1": max(scores), "f1": bracket_score(found).f1, "gain": gain._asdict(), "sentences": len(test)}
+    return facts | {"first": bracket_score(first).f1}
+
+
+def parsed(parser: MarginalParser, lists: Lists) -> list[Matched]:
+    """Parse the sentences of lists anew, and compare."""
+    return [match_brackets(bracketing(tree), bracketing(parser.parse(tree.words()))) for tree, _ in lists]
 
 
 def reranked(model: LatentPCFG, lists: Lists, weights: Sequence[float]) -> dict[float, list[int]]:

@@ -122,6 +122,19 @@ def _grammars(found: Facts) -> list[str]:
         ]
         for name, one in found["penn"]["parts"].items()
     ]
+    whole = found["penn"]["marginals"]
+    how = f"{whole['states']} states, smoothing {whole['smoothing']:g}, cost {whole['cost']:g}"
+    told.append(
+        [
+            "no lists: marginals",
+            whole["sentences"],
+            share(whole["first"]),
+            share(whole["f1"]),
+            _gain(whole["gain"]),
+            "",
+            how,
+        ]
+    )
     headings = ["lists of", "sentences", "F of the first", "with hidden states", "gain", "best of the list", "chosen"]
     return table(headings, told)
 
