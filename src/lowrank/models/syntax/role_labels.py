@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from lowrank.errors import InputError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from lowrank.text.trees import Tree
 
 
-class RoleLabels:
+class RoleLabels(ABC):
     """Roles for the predicates of sentences, by the scores of a model.
 
     Attributes
@@ -108,9 +109,9 @@ class RoleLabels:
             found = self.arguments(sentence.tree, [one.place for one in given])
             yield sentence.with_propositions([_playing(*pair) for pair in zip(given, found, strict=True)])
 
+    @abstractmethod
     def _scores(self, frame: Frame) -> NDArray[np.float64]:
         """Give the score of each role for each word of a frame; that of none is 0."""
-        raise NotImplementedError
 
 
 def _playing(one: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
