@@ -18,7 +18,7 @@ help:
 	@echo "make clean   remove the environment, caches and build products"
 
 demo: $(VENV)/.installed-demo
-	$(BIN)/lowrank demo --out demo
+	$(BIN)/polyadic demo --out demo
 
 test: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
@@ -32,7 +32,7 @@ lint: $(VENV)/.installed-lint
 # make bench TEXT=wiki.txt.xz to time another text than the demonstration's
 bench: $(VENV)/.installed-test
 	set -e; text="$(TEXT)"; \
-	  test -n "$$text" || text=$$($(BIN)/python -c 'from lowrank.suites import demo; print(demo.text())'); \
+	  test -n "$$text" || text=$$($(BIN)/python -c 'from polyadic.suites import demo; print(demo.text())'); \
 	  $(BIN)/python bench/corpus.py "$$text"; \
 	  $(BIN)/python bench/path.py "$$text" --out build/bench --min-count 10; \
 	  $(BIN)/python bench/counting.py build/bench/corpus; \
@@ -56,10 +56,10 @@ $(VENV)/.installed-demo: pyproject.toml $(VENV)/pyvenv.cfg
 
 $(VENV)/pyvenv.cfg:
 	@command -v "$(PYTHON)" >/dev/null || { \
-	  echo "lowrank needs Python 3.11 or newer; there is no $(PYTHON) here: install it or name another, make PYTHON=..." >&2; \
+	  echo "polyadic needs Python 3.11 or newer; there is no $(PYTHON) here: install it or name another, make PYTHON=..." >&2; \
 	  exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "lowrank needs Python 3.11 or newer; $(PYTHON) is $$("$(PYTHON)" --version 2>&1): name another, make PYTHON=..." >&2; \
+	  echo "polyadic needs Python 3.11 or newer; $(PYTHON) is $$("$(PYTHON)" --version 2>&1): name another, make PYTHON=..." >&2; \
 	  exit 1; }
 	"$(PYTHON)" -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }
 

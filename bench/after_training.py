@@ -2,17 +2,17 @@
 
     python bench/after_training.py VECTORS
 
-VECTORS is of `lowrank train`. Development data only: every second group of WikiSem500, 8-8-8, mean of the ten sets.
+VECTORS is of `polyadic train`. Development data only: every second group of WikiSem500, 8-8-8, mean of the ten sets.
 """
 
 import sys
 
 import numpy as np
 
-from lowrank import Embedding
-from lowrank.datasets import outlier_groups, similarity_sets
-from lowrank.metrics.outliers import outliers
-from lowrank.metrics.similarity import similarity
+from polyadic import Embedding
+from polyadic.datasets import outlier_groups, similarity_sets
+from polyadic.metrics.outliers import outliers
+from polyadic.metrics.similarity import similarity
 
 
 def changed(V: np.ndarray) -> dict[str, np.ndarray]:

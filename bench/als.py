@@ -2,7 +2,7 @@
 
 OPENBLAS_NUM_THREADS=1 python bench/als.py [COUNTS] --words 1000 --entries 20000 --rank 50 300
 
-Without COUNTS (a folder made by `lowrank count`) entries are drawn at random, frequent words more often. All get the
+Without COUNTS (a folder made by `polyadic count`) entries are drawn at random, frequent words more often. All get the
 same tensor, the same start and as many sweeps; the others need all permutations written out. Needs
 `pip install pyttb==1.8.6 tensorly sparse`; who is not installed, or does not come to an end, is named. At the
 default size the others take minutes; tensorly needs memory for words squared times the rank.
@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from lowrank import CP, L2, Entries, Objective, Squared, Term, ppmi
-from lowrank.solvers import als, run
-from lowrank.text.counts import Counts
+from polyadic import CP, L2, Entries, Objective, Squared, Term, ppmi
+from polyadic.solvers import als, run
+from polyadic.text.counts import Counts
 
 
 def of_counts(counts: Path, words: int, entries: int) -> Entries:

@@ -1,6 +1,6 @@
 """Wall time from an encoded corpus to vectors: joint CP of pairs and triples against gensim's CBOW, in alternation.
 
-LOWRANK_DATA=... python bench/cbow.py CORPUS --rank 300
+POLYADIC_DATA=... python bench/cbow.py CORPUS --rank 300
 
 Ours counts pairs seen twice and triples seen five times, weights them and factorizes both (`JCP-S`: free factors;
 `JCP-SN`: non-negative), with all threads. CBOW makes five epochs with two workers, from sentences in memory and from a
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from defaults import scores
 
-from lowrank import L2, PPMISVD, Corpus, Embedding, NonNegative, SymmetricCP, count, ppmi
+from polyadic import L2, PPMISVD, Corpus, Embedding, NonNegative, SymmetricCP, count, ppmi
 
 
 def joint(corpus: Corpus, rank: int, sweeps: int, *, eigenvectors: bool, penalty=None) -> Embedding:

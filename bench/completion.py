@@ -4,7 +4,7 @@
     OPENBLAS_NUM_THREADS=1 python bench/completion.py ratings [--folds u1 u2 u3 u4 u5]
     OPENBLAS_NUM_THREADS=1 python bench/completion.py bayesian [--ranks 10 32] [--repeats 3]
 
-LOWRANK_DATA names the folder of test sets. Needs `pip install implicit==0.7.3 scikit-surprise==1.1.5 smurff==1.1
+POLYADIC_DATA names the folder of test sets. Needs `pip install implicit==0.7.3 scikit-surprise==1.1.5 smurff==1.1
 cmfrec==3.5.1`; who is not installed is left out.
 
 implicit: medians of seconds of ten passes, ours and implicit's in turn, by conjugate gradients and exactly, on Last.fm,
@@ -31,13 +31,13 @@ import warnings
 import numpy as np
 from scipy import sparse
 
-from lowrank.datasets import citeulike, lastfm, movielens, movielens_fold
-from lowrank.metrics.recommendation import recommendation
-from lowrank.models.completion.bayesian import BayesianMatrixFactorization
-from lowrank.models.completion.choosing import choose, rmse, split
-from lowrank.models.completion.factorization import MatrixFactorization
-from lowrank.models.completion.implicit import ImplicitFactorization
-from lowrank.models.completion.ratings import Cells, cells_of, positive_cells
+from polyadic.datasets import citeulike, lastfm, movielens, movielens_fold
+from polyadic.metrics.recommendation import recommendation
+from polyadic.models.completion.bayesian import BayesianMatrixFactorization
+from polyadic.models.completion.choosing import choose, rmse, split
+from polyadic.models.completion.factorization import MatrixFactorization
+from polyadic.models.completion.implicit import ImplicitFactorization
+from polyadic.models.completion.ratings import Cells, cells_of, positive_cells
 
 ALPHA = 10.0
 PASSES = 10
@@ -97,7 +97,7 @@ def quality(model, train: Cells, held: Cells) -> tuple[float, float]:
 
 
 def implicit(options: argparse.Namespace) -> None:
-    fits = {"lowrank": ours} | ({"implicit": theirs} if installed("implicit") else {})
+    fits = {"polyadic": ours} | ({"implicit": theirs} if installed("implicit") else {})
     for name, x in counts().items():
         print(f"\n{name}: {x.shape[0]:,} x {x.shape[1]:,}, {x.nnz:,} listed, {options.threads} threads")
         for rank in options.ranks:
@@ -115,7 +115,7 @@ def implicit(options: argparse.Namespace) -> None:
                 medians = {who: statistics.median(each) / PASSES for who, each in seconds.items()}
                 way = "exact" if steps is None else f"{steps} steps"
                 shown = "  ".join(f"{who} {median:.4f} s" for who, median in medians.items())
-                ratio = medians["lowrank"] / medians.get("implicit", np.nan)
+                ratio = medians["polyadic"] / medians.get("implicit", np.nan)
                 print(f"  rank {rank:>3}, {way}: a pass takes {shown}; ratio {ratio:.2f}", flush=True)
         if name != "drawn":
             judge(x, fits, options)
@@ -224,13 +224,13 @@ def chosen_among(make, values, train: Cells):
 def rivals() -> dict:
     """Give what makes a fitted model of cells, by name."""
     found = {
-        "lowrank biases": lambda cells: MatrixFactorization(0, bias_ridge=0.03, threads=1).fit(cells),
-        "lowrank ALS rank 40, ridge .12": lambda cells: MatrixFactorization(
+        "polyadic biases": lambda cells: MatrixFactorization(0, bias_ridge=0.03, threads=1).fit(cells),
+        "polyadic ALS rank 40, ridge .12": lambda cells: MatrixFactorization(
             40, ridge=0.12, bias_ridge=0.03, seed=0, threads=1
         ).fit(cells),
-        "lowrank ALS, chosen": ours_chosen,
-        "lowrank Bayesian rank 10": lambda cells: BayesianMatrixFactorization(10, seed=0, threads=1).fit(cells),
-        "lowrank Bayesian rank 32": lambda cells: BayesianMatrixFactorization(32, seed=0, threads=1).fit(cells),
+        "polyadic ALS, chosen": ours_chosen,
+        "polyadic Bayesian rank 10": lambda cells: BayesianMatrixFactorization(10, seed=0, threads=1).fit(cells),
+        "polyadic Bayesian rank 32": lambda cells: BayesianMatrixFactorization(32, seed=0, threads=1).fit(cells),
     }
     if installed("surprise"):
         from surprise import SVD, BaselineOnly
@@ -277,9 +277,9 @@ def bayesian(options: argparse.Namespace) -> None:
     cells = cells_of(movielens().ratings)
     train, test = split(cells, 0.1, seed=0)
     for rank in options.ranks:
-        times: dict[str, list[float]] = {"lowrank": [], "smurff": []}
+        times: dict[str, list[float]] = {"polyadic": [], "smurff": []}
         ways = {
-            "lowrank": lambda draws, rank=rank: BayesianMatrixFactorization(
+            "polyadic": lambda draws, rank=rank: BayesianMatrixFactorization(
                 rank, burn_in=5, draws=draws, seed=0, threads=1
             ).fit(train),
             "smurff": lambda draws, rank=rank: Smurff(rank, 5, draws).errors(train, test),

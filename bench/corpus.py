@@ -13,7 +13,7 @@ from pathlib import Path
 
 BUILD = """
 import json, sys, time
-from lowrank.text.corpus import Corpus
+from polyadic.text.corpus import Corpus
 start = time.perf_counter()
 corpus = Corpus.build(sys.argv[1], jobs=int(sys.argv[2]) or None)
 print(json.dumps({"seconds": time.perf_counter() - start, "tokens": len(corpus), "corpus": repr(corpus)}))

@@ -2,7 +2,7 @@
 
     python bench/correspondence.py CORPUS [--width 10] [--rank 100] [--repeats 3] [--side left] [--prince 5000]
 
-CORPUS is of `lowrank corpus`. Contenders alternate; medians of seconds are printed, and the share of the best inertias
+CORPUS is of `polyadic corpus`. Contenders alternate; medians of seconds are printed, and the share of the best inertias
 (of all) that each found. TruncatedSVD gets the table divided by the roots of its margins, and one component more.
 With --prince only prince is beside us, on a dense table of so many of the most frequent words.
 """
@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.decomposition import TruncatedSVD
 
-from lowrank import Corpus, CorrespondenceAnalysis
-from lowrank.text.contexts import contexts
+from polyadic import Corpus, CorrespondenceAnalysis
+from polyadic.text.contexts import contexts
 
 
 def scaled(N: csr_array) -> csr_array:
@@ -38,8 +38,8 @@ def against_prince(table: np.ndarray, rank: int) -> dict:
     frame = pd.DataFrame(table)
     sparse = csr_array(table)
     return {
-        "lowrank, dense": lambda: CorrespondenceAnalysis(rank, seed=0).fit(table).inertia_,
-        "lowrank, sparse": lambda: CorrespondenceAnalysis(rank, seed=0).fit(sparse).inertia_,
+        "polyadic, dense": lambda: CorrespondenceAnalysis(rank, seed=0).fit(table).inertia_,
+        "polyadic, sparse": lambda: CorrespondenceAnalysis(rank, seed=0).fit(sparse).inertia_,
         "prince": lambda: prince.CA(n_components=rank, n_iter=5, random_state=0).fit(frame).eigenvalues_,
     }
 

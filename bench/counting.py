@@ -2,7 +2,7 @@
 
 python bench/counting.py CORPUS --glove GLOVE/build
 
-CORPUS is a folder made by `lowrank corpus`; GLOVE/build holds the programs compiled from github.com/stanfordnlp/GloVe.
+CORPUS is a folder made by `polyadic corpus`; GLOVE/build holds the programs compiled from github.com/stanfordnlp/GloVe.
 Contenders run alone, in turns; medians are reported. GloVe's figure is its whole process, ours is `count` with its
 temporary files.
 """
@@ -17,7 +17,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from lowrank import Corpus, count
+from polyadic import Corpus, count
 
 ROUNDS = 3
 
@@ -72,7 +72,7 @@ def main() -> None:
                 (3, 10, 1, 2),
                 (3, 10, 2, 2),
             ):
-                name = f"lowrank, order {order}, span {width}, min_count {least}, {threads} core(s)"
+                name = f"polyadic, order {order}, span {width}, min_count {least}, {threads} core(s)"
                 took, notes[name] = ours(corpus, order, width, threads, least)
                 seconds.setdefault(name, []).append(took)
     print(f"{len(corpus):,} tokens, {len(corpus.vocabulary):,} words")

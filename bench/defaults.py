@@ -1,6 +1,6 @@
-"""How the defaults of `lowrank train` were chosen: one setting changed at a time, on a development set.
+"""How the defaults of `polyadic train` were chosen: one setting changed at a time, on a development set.
 
-LOWRANK_DATA=... python bench/defaults.py CORPUS --rank 100
+POLYADIC_DATA=... python bench/defaults.py CORPUS --rank 100
 
 Outlier detection uses every second group of WikiSem500 (the other half is kept for reports), similarity is the mean
 Spearman correlation over the sets of the data folder. Prints rows of a Markdown table.
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from lowrank import L2, PPMISVD, Corpus, Embedding, NonNegative, SymmetricCP, count, ppmi
-from lowrank.datasets import outlier_groups, similarity_sets
-from lowrank.metrics.outliers import outliers
-from lowrank.metrics.similarity import similarity
+from polyadic import L2, PPMISVD, Corpus, Embedding, NonNegative, SymmetricCP, count, ppmi
+from polyadic.datasets import outlier_groups, similarity_sets
+from polyadic.metrics.outliers import outliers
+from polyadic.metrics.similarity import similarity
 
 STANDARD: dict[str, Any] = {
     "width": 10,

@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 from als import of_counts
 
-from lowrank import CP, L2, Entries, Objective, Squared, Term
-from lowrank.solvers import Adam
-from lowrank.solvers.batches import Zeros
-from lowrank.solvers.stochastic import _Descent
+from polyadic import CP, L2, Entries, Objective, Squared, Term
+from polyadic.solvers import Adam
+from polyadic.solvers.batches import Zeros
+from polyadic.solvers.stochastic import _Descent
 
 ROUNDS = 3
 STEPS = 20

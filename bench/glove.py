@@ -2,7 +2,7 @@
 
 python bench/glove.py COUNTS --reference glove/build/glove --rank 50 --epochs 10
 
-COUNTS is a folder of counts of pairs made by `lowrank count --order 2`. The reference reads the cells from a file that
+COUNTS is a folder of counts of pairs made by `polyadic count --order 2`. The reference reads the cells from a file that
 is shuffled once, as its own tool would. It is run with one thread, as ours is, and its speed is that of its own epochs.
 """
 
@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
-from lowrank import Embedding, GloVe
-from lowrank.datasets import outlier_groups, similarity_sets
-from lowrank.metrics.outliers import outliers
-from lowrank.metrics.similarity import similarity
-from lowrank.text.counts import Counts
+from polyadic import Embedding, GloVe
+from polyadic.datasets import outlier_groups, similarity_sets
+from polyadic.metrics.outliers import outliers
+from polyadic.metrics.similarity import similarity
+from polyadic.text.counts import Counts
 
 CELL = np.dtype([("word", "<i4"), ("context", "<i4"), ("count", "<f8")])
 

@@ -2,7 +2,7 @@
 
 python bench/gradient.py COUNTS --rank 100 300
 
-COUNTS is a folder made by `lowrank count`. The general path, loss outside the kernel, is timed on few entries. Row
+COUNTS is a folder made by `polyadic count`. The general path, loss outside the kernel, is timed on few entries. Row
 traffic is what the loop reads and writes of rows and gradients, three rows for a leaf and three for each fibre,
 wherever they are; beside it stands what `a += b` moves, of matrices of one megabyte and of the size of the factors.
 """
@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lowrank import CP, L2, Objective, Squared, Term, ppmi
-from lowrank.text.counts import Counts
+from polyadic import CP, L2, Objective, Squared, Term, ppmi
+from polyadic.text.counts import Counts
 
 ROUNDS = 3
 

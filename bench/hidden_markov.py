@@ -1,7 +1,7 @@
 """One spectral start beside hmmlearn's best of many random ones: likelihood reached, and seconds of processor time.
 
 ``python bench/hidden_markov.py planted`` draws sequences from chains whose states are known, ``python
-bench/hidden_markov.py upos`` (or ``xpos``; both need LOWRANK_DATA) takes the tags of the English Web Treebank, each
+bench/hidden_markov.py upos`` (or ``xpos``; both need POLYADIC_DATA) takes the tags of the English Web Treebank, each
 sentence with an end. Fits of the two packages alternate in one process, on one core. Needs hmmlearn 0.3.
 """
 
@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from lowrank.datasets.treebanks import web_treebank
-from lowrank.models.sequences.hidden_markov import HiddenMarkov
-from lowrank.models.sequences.symbols import Coded, coded, known_symbols
-from lowrank.suites.spectral.hidden import END, drawn, planted_chain, true_log_probability
+from polyadic.datasets.treebanks import web_treebank
+from polyadic.models.sequences.hidden_markov import HiddenMarkov
+from polyadic.models.sequences.symbols import Coded, coded, known_symbols
+from polyadic.suites.spectral.hidden import END, drawn, planted_chain, true_log_probability
 
 
 def ours(data: Coded, states: int, *, init: str, seed: int, max_iter: int) -> tuple[float, float, int]:

@@ -1,6 +1,6 @@
 """How joint models (JCP-S, JCP-SN) depend on start, order weights, zero weight and penalty, on a development set.
 
-LOWRANK_DATA=... python bench/joint.py CORPUS --rank 300 [--only "JCP-SN" ...]
+POLYADIC_DATA=... python bench/joint.py CORPUS --rank 300 [--only "JCP-SN" ...]
 
 Pairs seen twice and triples seen five times share one factor. Outlier detection uses every second group of WikiSem500
 (the other half is kept for reports), similarity is the mean Spearman correlation over the sets of the data folder.
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from defaults import scores
 
-from lowrank import L2, PPMISVD, Corpus, Embedding, NonNegative, SymmetricCP, count, ppmi
+from polyadic import L2, PPMISVD, Corpus, Embedding, NonNegative, SymmetricCP, count, ppmi
 
 MARKS = (5, 10, 20, 40, 80)
 SETTINGS: dict[str, dict[str, Any]] = {

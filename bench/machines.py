@@ -4,7 +4,7 @@
     OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 python bench/machines.py errors [--folds u1] [--seeds 3]
     OPENBLAS_NUM_THREADS=1 python bench/machines.py sweeps [--ranks 8 16]
 
-LOWRANK_DATA names the folder of test sets. Needs `pip install myfm==0.4.0`; without it ours are alone.
+POLYADIC_DATA names the folder of test sets. Needs `pip install myfm==0.4.0`; without it ours are alone.
 
 draws: medians of seconds of a draw with one thread, ours and myFM's in turn: the difference of 5 and 45 draws.
 
@@ -24,9 +24,9 @@ from itertools import pairwise
 
 from scipy import sparse
 
-from lowrank.models.predictors.bayesian_machines import BayesianFactorizationMachine
-from lowrank.models.predictors.machines import FactorizationMachine
-from lowrank.suites.predictors.machines import Ratings, ratings, rmse
+from polyadic.models.predictors.bayesian_machines import BayesianFactorizationMachine
+from polyadic.models.predictors.machines import FactorizationMachine
+from polyadic.suites.predictors.machines import Ratings, ratings, rmse
 
 BURN_IN, DRAWS = 20, 100
 
@@ -52,8 +52,8 @@ def theirs(data: Ratings, rank: int, burn_in: int, draws: int, seed: int = 0):
 def contenders():
     if importlib.util.find_spec("myfm") is None:
         print("myfm is not installed")
-        return {"lowrank": ours}
-    return {"lowrank": ours, "myFM": theirs}
+        return {"polyadic": ours}
+    return {"polyadic": ours, "myFM": theirs}
 
 
 def tables(fold: str):

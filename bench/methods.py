@@ -1,6 +1,6 @@
-"""Train every method of `lowrank train` on one corpus and compare the vectors: the table of the guide.
+"""Train every method of `polyadic train` on one corpus and compare the vectors: the table of the guide.
 
-LOWRANK_DATA=... python bench/methods.py CORPUS --out FOLDER [--only cp-sn jcp-sn]
+POLYADIC_DATA=... python bench/methods.py CORPUS --out FOLDER [--only cp-sn jcp-sn]
 
 Each is a process of its own; seconds are those of the factors alone. Outlier detection uses the half of the WikiSem500
 groups that no setting was chosen on; similarity is the mean Spearman correlation over the sets of the data folder.
@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from lowrank import Embedding
-from lowrank.datasets import outlier_groups, similarity_sets
-from lowrank.metrics.outliers import outliers
-from lowrank.metrics.similarity import similarity
+from polyadic import Embedding
+from polyadic.datasets import outlier_groups, similarity_sets
+from polyadic.metrics.outliers import outliers
+from polyadic.metrics.similarity import similarity
 
 PAIRS = ("--smoothing", "0.75", "--width", "5")
 ALIKE = ("--zero-weight", "0.1", "--zero-power", "0")  # the default when the table was made
@@ -45,7 +45,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
 
 def train(method: str, corpus: Path, out: Path) -> dict:
     """Train and give what the command reports."""
-    command = [sys.executable, "-m", "lowrank", "train", corpus, "--out", out / method, "--method", method]
+    command = [sys.executable, "-m", "polyadic", "train", corpus, "--out", out / method, "--method", method]
     done = subprocess.run([*command, *SETTINGS[method], "--json"], check=True, stdout=subprocess.PIPE, text=True)
     report = json.loads(done.stdout)
     (out / f"{method}.json").write_text(json.dumps(report), encoding="utf-8")

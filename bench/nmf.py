@@ -1,6 +1,6 @@
 """Seconds of one core until non-negative factors settle, and how low: ours and scikit-learn's, from the same starts.
 
-OPENBLAS_NUM_THREADS=1 LOWRANK_DATA=... python bench/nmf.py --rank 20 100 --seeds 5
+OPENBLAS_NUM_THREADS=1 POLYADIC_DATA=... python bench/nmf.py --rank 20 100 --seeds 5
 
 Tables are TF-IDF of the BBC's news, and counts of the posts of KOS; squares and, with --kl, the Kullback-Leibler
 divergence. Both libraries take turns, from the same random factors, until each stops by its own rule. "reached" is
@@ -20,12 +20,12 @@ from scipy.special import xlogy
 from sklearn.decomposition import non_negative_factorization
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from lowrank.datasets.topics import bbc, kos
-from lowrank.models.topics.text import TextTopics
-from lowrank.solvers.nonnegative import Cells, Divergence, Squares, descend
-from lowrank.solvers.nonnegative_start import uniform
-from lowrank.solvers.run import run
-from lowrank.text.documents import document_table
+from polyadic.datasets.topics import bbc, kos
+from polyadic.models.topics.text import TextTopics
+from polyadic.solvers.nonnegative import Cells, Divergence, Squares, descend
+from polyadic.solvers.nonnegative_start import uniform
+from polyadic.solvers.run import run
+from polyadic.text.documents import document_table
 
 CLOSE = 1.001
 

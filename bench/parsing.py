@@ -3,8 +3,8 @@
 ``python bench/parsing.py spacy --sentences 1000 --tags`` trains spaCy's transition parser on its own convolutional
 embedding, without pretrained vectors, until the development part has not gained for five passes or ``--minutes`` are
 over; with ``--tags`` the treebank's tags, lemmas and morphology are embedded too, as ours are given them.
-``python bench/parsing.py lowrank`` does the same with ours. Both print seconds of processor time, and attachment scores
-by the same metric. Needs LOWRANK_DATA; spaCy 3.8.
+``python bench/parsing.py polyadic`` does the same with ours. Both print seconds of processor time, and attachment scores
+by the same metric. Needs POLYADIC_DATA; spaCy 3.8.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lowrank.datasets.treebanks import web_treebank
-from lowrank.metrics.dependencies import dependency_score, match_trees
+from polyadic.datasets.treebanks import web_treebank
+from polyadic.metrics.dependencies import dependency_score, match_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from lowrank.text.trees import Tree
+    from polyadic.text.trees import Tree
 
 WORDS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 TAGS = ["TAG", "POS", "LEMMA", "MORPH"]
@@ -144,15 +144,15 @@ def spacys(train: list[Tree], dev: list[Tree], test: list[Tree], *, tags: bool, 
     told(f"spaCy{' with tags' if tags else ''}", train, learned, dev=dev, test=test, parsed=parsed)
 
 
-def lowranks(train: list[Tree], dev: list[Tree], test: list[Tree], *, seed: int) -> None:
+def ours(train: list[Tree], dev: list[Tree], test: list[Tree], *, seed: int) -> None:
     """Train ours; print the same."""
-    from lowrank.models.syntax.low_rank_parser import LowRankParser
+    from polyadic.models.syntax.low_rank_parser import LowRankParser
 
     LowRankParser(2, max_iter=1, seed=seed).fit(train[:20])  # kernels are compiled
     start = time.process_time()
     parser = LowRankParser(seed=seed).fit(train)
     seconds = time.process_time() - start
-    told("lowrank", train, seconds, dev=dev, test=test, parsed=lambda trees: list(parser.annotate(trees)))
+    told("polyadic", train, seconds, dev=dev, test=test, parsed=lambda trees: list(parser.annotate(trees)))
 
 
 def told(
@@ -176,7 +176,7 @@ def told(
 def main() -> None:
     """Read the command line."""
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("which", choices=["spacy", "lowrank"])
+    arguments.add_argument("which", choices=["spacy", "polyadic"])
     arguments.add_argument("--sentences", type=int, default=12_544)
     arguments.add_argument("--tags", action="store_true")
     arguments.add_argument("--minutes", type=float, default=20)
@@ -188,7 +188,7 @@ def main() -> None:
     if given.which == "spacy":
         spacys(part, dev, test, tags=given.tags, minutes=given.minutes, seed=given.seed)
     else:
-        lowranks(part, dev, test, seed=given.seed)
+        ours(part, dev, test, seed=given.seed)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from pathlib import Path
 
 def timed(label: str, *command: str) -> None:
     started = time.perf_counter()
-    process = os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, "-m", "lowrank", *command])
+    process = os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, "-m", "polyadic", *command])
     _, status, usage = os.wait4(process, 0)
     if os.waitstatus_to_exitcode(status):
         raise SystemExit(f"{label} failed")
@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--stop-words", default="english")
     parser.add_argument("--width", default="10")
     parser.add_argument("--tuple-min-count", default="2")
-    parser.add_argument("train", nargs="*", help="further options of `lowrank train`, after --")
+    parser.add_argument("train", nargs="*", help="further options of `polyadic train`, after --")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     corpus, counts, vectors = (str(options.out / name) for name in ("corpus", "counts", "vectors"))

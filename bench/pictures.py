@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from lowrank import CorrespondenceAnalysis, plots
+from polyadic import CorrespondenceAnalysis, plots
 
 FISHER = np.array([[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]])
 EYES = [f"{color} eyes" for color in ("blue", "light", "medium", "dark")]

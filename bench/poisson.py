@@ -2,7 +2,7 @@
 
 python bench/poisson.py COUNTS --rank 16 64
 
-COUNTS is a folder made by `lowrank count`. Both get the same start and the same first entries as a plain list, one cell
+COUNTS is a folder made by `polyadic count`. Both get the same start and the same first entries as a plain list, one cell
 each; pyttb, which holds a row per entry, gets few. The last row is for a symmetric list,
 each entry in all its orders. Equal objectives say that both did the same.
 """
@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from lowrank import CP, Entries, NonNegative, Objective, Term
-from lowrank.losses import Poisson
-from lowrank.solvers import apr
-from lowrank.text.counts import Counts
+from polyadic import CP, Entries, NonNegative, Objective, Term
+from polyadic.losses import Poisson
+from polyadic.solvers import apr
+from polyadic.text.counts import Counts
 
 ROUNDS = 3
 SWEEPS = 1

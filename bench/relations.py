@@ -1,8 +1,8 @@
 """Tensor models of knowledge beside PyKEEN: seconds of an epoch, and filtered ranks after as many.
 
 ``python bench/relations.py epochs FB15k-237`` times epochs of both in turn; ``ranks umls --trials 12`` searches
-settings of PyKEEN at random and prints the ranks of each on the test part, to put beside what ``lowrank reproduce
-relations`` chooses. Needs pykeen 1.11 and torch, and LOWRANK_DATA.
+settings of PyKEEN at random and prints the ranks of each on the test part, to put beside what ``polyadic reproduce
+relations`` chooses. Needs pykeen 1.11 and torch, and POLYADIC_DATA.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from lowrank.datasets.knowledge import knowledge
-from lowrank.models.relations.knowledge import KnowledgeTensor
+from polyadic.datasets.knowledge import knowledge
+from polyadic.models.relations.knowledge import KnowledgeTensor
 
 FORMS = ("ComplEx", "CP", "RESCAL", "TuckER")
 
@@ -35,7 +35,7 @@ def theirs(
 
     logging.disable(logging.WARNING)
     torch.set_num_threads(len(os.sched_getaffinity(0)))
-    folder = Path(os.environ["LOWRANK_DATA"]) / "relations" / name
+    folder = Path(os.environ["POLYADIC_DATA"]) / "relations" / name
     data = PathDataset(
         training_path=folder / "train.txt",
         testing_path=folder / "test.txt",
@@ -82,7 +82,7 @@ def their_epoch(name: str, form: str, *, rank: int, loop: str, inverse: bool, lo
 
     logging.disable(logging.WARNING)
     torch.set_num_threads(len(os.sched_getaffinity(0)))
-    path = Path(os.environ["LOWRANK_DATA"]) / "relations" / name / "train.txt"
+    path = Path(os.environ["POLYADIC_DATA"]) / "relations" / name / "train.txt"
     facts = TriplesFactory.from_path(path, create_inverse_triples=inverse)
     sizes = {"embedding_dim": rank} | ({"relation_dim": rank} if form == "TuckER" else {})
     model = model_resolver.make(form, sizes, triples_factory=facts, loss=loss_resolver.make(loss), random_seed=0)
@@ -110,9 +110,9 @@ def epochs(name: str, *, forms: list[str], rank: int, repeats: int) -> None:
         everything = {"loop": "LCWA", "inverse": True, "loss": "crossentropy", "batch": 500}
         drawn = {"loop": "sLCWA", "inverse": False, "loss": "softplus", "batch": 1024}
         contenders = {
-            "lowrank, all entities": partial(our_epoch, name, form, rank=width),
+            "polyadic, all entities": partial(our_epoch, name, form, rank=width),
             "pykeen, LCWA, cross entropy": partial(their_epoch, name, form, rank=width, **everything),
-            "lowrank, 1,000 drawn": partial(our_epoch, name, form, rank=width, batch=200, candidates=1000),
+            "polyadic, 1,000 drawn": partial(our_epoch, name, form, rank=width, batch=200, candidates=1000),
             "pykeen, sLCWA, one negative": partial(their_epoch, name, form, rank=width, **drawn),
         }
         found: dict[str, list[float]] = {who: [] for who in contenders}

@@ -13,10 +13,10 @@ import time
 import numpy as np
 from scipy.sparse import csr_array
 
-from lowrank import Groups
-from lowrank.models.predictors.mapping import mode_sizes, places
-from lowrank.models.predictors.tensor_start import by_signs
-from lowrank.solvers.passive_aggressive import Linear, Multilinear, passive_aggressive
+from polyadic import Groups
+from polyadic.models.predictors.mapping import mode_sizes, places
+from polyadic.models.predictors.tensor_start import by_signs
+from polyadic.solvers.passive_aggressive import Linear, Multilinear, passive_aggressive
 
 
 def made(features: int, lists: int, candidates: int, nonzeros: int, rng: np.random.Generator) -> Groups:

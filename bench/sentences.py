@@ -14,7 +14,7 @@ import statistics
 import time
 from pathlib import Path
 
-from lowrank import ConvolutionalSentences, MeanSentences
+from polyadic import ConvolutionalSentences, MeanSentences
 
 
 def read(path: Path, number: int) -> list[str]:

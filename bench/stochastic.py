@@ -3,7 +3,7 @@
 python bench/stochastic.py COUNTS --rank 100 300
 python bench/stochastic.py COUNTS --rank 100 --race 120
 
-COUNTS is a folder made by `lowrank count`. The first form times epochs, with one thread; a positive is a listed entry,
+COUNTS is a folder made by `polyadic count`. The first form times epochs, with one thread; a positive is a listed entry,
 and an epoch's own measurement of the objective is not counted but shown beside it. The second lets both descend on the
 same objective from the same start for so many seconds each, with all threads, and prints the objective they have
 reached, relative to the start.
@@ -19,14 +19,14 @@ from pathlib import Path
 
 import numpy as np
 
-from lowrank import CP, L2, NonNegative, Objective, Squared, Term, ppmi
-from lowrank.losses import Logistic
-from lowrank.resources import cores
-from lowrank.solvers import Adagrad, Adam, quasi_newton, stochastic
-from lowrank.solvers.batches import Zeros
-from lowrank.solvers.start import best_scale, positive_start, zero_unlisted
-from lowrank.solvers.stochastic import _Descent
-from lowrank.text.counts import Counts
+from polyadic import CP, L2, NonNegative, Objective, Squared, Term, ppmi
+from polyadic.losses import Logistic
+from polyadic.resources import cores
+from polyadic.solvers import Adagrad, Adam, quasi_newton, stochastic
+from polyadic.solvers.batches import Zeros
+from polyadic.solvers.start import best_scale, positive_start, zero_unlisted
+from polyadic.solvers.stochastic import _Descent
+from polyadic.text.counts import Counts
 
 MARKS = (2, 5, 10, 20, 30, 60, 120, 240, 480)
 

@@ -2,7 +2,7 @@
 
     python bench/tables.py CORPUS [--rank 300]
 
-CORPUS is of `lowrank corpus`. Outlier detection uses every second group of WikiSem500; similarity is the mean of the
+CORPUS is of `polyadic corpus`. Outlier detection uses every second group of WikiSem500; similarity is the mean of the
 ten sets. PPMI-SVD and the cases of kernel correspondence analysis are beside it.
 """
 
@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from lowrank import PPMISVD, Corpus, count, ppmi
-from lowrank.datasets import outlier_groups, similarity_sets
-from lowrank.metrics.outliers import outliers
-from lowrank.metrics.similarity import similarity
-from lowrank.models.tables.vectors import CorrespondenceVectors
+from polyadic import PPMISVD, Corpus, count, ppmi
+from polyadic.datasets import outlier_groups, similarity_sets
+from polyadic.metrics.outliers import outliers
+from polyadic.metrics.similarity import similarity
+from polyadic.models.tables.vectors import CorrespondenceVectors
 
 
 def figures(vectors: object) -> list[float]:

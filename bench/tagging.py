@@ -2,7 +2,7 @@
 
     python bench/tagging.py [--share 1.0] [--repeats 1]
 
-Needs python-crfsuite, and LOWRANK_DATA. Both learn from the same features; CRFsuite by L-BFGS with its penalty c2 = 1.
+Needs python-crfsuite, and POLYADIC_DATA. Both learn from the same features; CRFsuite by L-BFGS with its penalty c2 = 1.
 Loops are compiled before.
 """
 
@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pycrfsuite
 
-from lowrank import SequenceTagger, tag_features
-from lowrank.metrics.chunks import span_figures
-from lowrank.suites.syntax.tagging import chunk_parts
+from polyadic import SequenceTagger, tag_features
+from polyadic.metrics.chunks import span_figures
+from polyadic.suites.syntax.tagging import chunk_parts
 
 
 def crfsuite(X, y, judged):

@@ -2,7 +2,7 @@
 
     python bench/third_order.py TRAIN HELD [--rank 100] [--only zeros joint interaction counts]
 
-TRAIN and HELD are corpora of `lowrank corpus` from WikiExtractor's output: models are trained on the first, and tuples,
+TRAIN and HELD are corpora of `polyadic corpus` from WikiExtractor's output: models are trained on the first, and tuples,
 phrases come from the second (cases are made once, and kept beside HELD as HELD-tests). Outlier detection uses
 every second group of WikiSem500 (the other half is kept for reports); similarity is the mean of the ten sets.
 """
@@ -15,14 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from lowrank import PPMISVD, Corpus, Embedding, Entries, JointCP, NonNegative, SymmetricCP, count, ppmi
-from lowrank.datasets import outlier_groups, read_gaps, read_phrases, similarity_sets, write_gaps, write_phrases
-from lowrank.metrics.completion import completion
-from lowrank.metrics.outliers import outliers
-from lowrank.metrics.phrases import phrases
-from lowrank.metrics.similarity import similarity
-from lowrank.models.words.phrases import phrase_vectors
-from lowrank.suites import held_out
+from polyadic import PPMISVD, Corpus, Embedding, Entries, JointCP, NonNegative, SymmetricCP, count, ppmi
+from polyadic.datasets import outlier_groups, read_gaps, read_phrases, similarity_sets, write_gaps, write_phrases
+from polyadic.metrics.completion import completion
+from polyadic.metrics.outliers import outliers
+from polyadic.metrics.phrases import phrases
+from polyadic.metrics.similarity import similarity
+from polyadic.models.words.phrases import phrase_vectors
+from polyadic.suites import held_out
 
 COLUMNS = (
     "seconds", "zeros", "OD2 OPP", "OD2 acc", "OD3 OPP", "OD3 acc", "8-8-8", "similarity",

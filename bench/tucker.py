@@ -3,10 +3,10 @@
 python bench/tucker.py --size 1000 --entries 50000 --rank 10
 
 The tensor is symmetric, its words as frequent as Zipf's law has them. pyttb gets every permutation, and so does
-"lowrank, a factor per mode", whose problem is the same; "lowrank, one factor" gets each tuple once. Each contender runs
+"polyadic, a factor per mode", whose problem is the same; "polyadic, one factor" gets each tuple once. Each contender runs
 in a process of its own, after a warm-up, with different numbers of sweeps: the difference is the time of a sweep.
 Memory is what the process has at its peak beyond that after loading the tensor. pyttb works in double precision,
-lowrank in single.
+polyadic in single.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import time
 
 import numpy as np
 
-from lowrank import Entries
-from lowrank.solvers import hooi, run
+from polyadic import Entries
+from polyadic.solvers import hooi, run
 
-CONTENDERS = ("pyttb tucker_als", "lowrank, a factor per mode", "lowrank, one factor")
+CONTENDERS = ("pyttb tucker_als", "polyadic, a factor per mode", "polyadic, one factor")
 SWEEPS = (1, 4)
 
 

@@ -7,11 +7,11 @@ from collections import Counter
 import numpy as np
 from scipy.sparse import csr_array
 
-from lowrank.models.sequences.hankel import Hankel
+from polyadic.models.sequences.hankel import Hankel
 
 
 def outlier_positions(vectors, cluster, outliers, *, order, unit):
-    """Twin of ``lowrank.metrics.outliers``: by the definition, one subset at a time."""
+    """Twin of ``polyadic.metrics.outliers``: by the definition, one subset at a time."""
     cases = outlier_compactness(vectors, cluster, outliers, order=order, unit=unit)
     # Equal sums may differ in their last digits. The outlier comes first: a stable sort counts a tie against it.
     return [sorted(range(len(case)), key=lambda row, c=case: round(c[row], 9)).index(0) for case in cases]
@@ -53,7 +53,7 @@ def outlier_compactness(vectors, cluster, outliers, *, order, unit):
 
 
 def counts(sentences, *, order, window, width, repeats):
-    """Twin of ``lowrank.text.counts.count``: every tuple of positions of a sentence is looked at."""
+    """Twin of ``polyadic.text.counts.count``: every tuple of positions of a sentence is looked at."""
     seen = Counter()
     for sentence in sentences:
         if window == "chunk":

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from lowrank.text.trees import Tree
+from polyadic.text.trees import Tree
 
 
 def sentence(words, tags, heads, relations):

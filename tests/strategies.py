@@ -7,10 +7,10 @@ import hypothesis.extra.numpy as hnp
 import numpy as np
 from hypothesis import strategies as st
 
-from lowrank.data import Entries
-from lowrank.embedding import Embedding
-from lowrank.text.formulas import And, Atom, Implies, Not, Or
-from lowrank.text.vocabulary import Vocabulary
+from polyadic.data import Entries
+from polyadic.embedding import Embedding
+from polyadic.text.formulas import And, Atom, Implies, Not, Or
+from polyadic.text.vocabulary import Vocabulary
 
 # Letters, marks, numbers and signs of any script, but no blanks or controls: what every vector format can hold.
 plain_words = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=8)

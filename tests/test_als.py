@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from lowrank import kernels
-from lowrank.data import Entries
-from lowrank.errors import InputError
-from lowrank.forms import CP
-from lowrank.losses import Logistic, Squared
-from lowrank.models.words.asymmetric import AsymmetricCP
-from lowrank.objective import Objective, Term
-from lowrank.penalties import L1, L2
-from lowrank.solvers import NotConvergedWarning, als, run
+from polyadic import kernels
+from polyadic.data import Entries
+from polyadic.errors import InputError
+from polyadic.forms import CP
+from polyadic.losses import Logistic, Squared
+from polyadic.models.words.asymmetric import AsymmetricCP
+from polyadic.objective import Objective, Term
+from polyadic.penalties import L1, L2
+from polyadic.solvers import NotConvergedWarning, als, run
 from strategies import plain_entries, symmetric_entries
 
 

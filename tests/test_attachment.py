@@ -8,13 +8,13 @@ from scipy.optimize import approx_fprime
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from lowrank import InputError
-from lowrank.datasets.attachment import Attachment, Phrases, attachment
-from lowrank.models.relations.attachment import TupleClassifier, _Problem, _with_constant
-from lowrank.penalties import L2
-from lowrank.suites.relations.attachment import back_off, features, plain_words, simple
-from lowrank.suites.relations.composition import treebank_tagger
-from lowrank.text.tagging import Tagger
+from polyadic import InputError
+from polyadic.datasets.attachment import Attachment, Phrases, attachment
+from polyadic.models.relations.attachment import TupleClassifier, _Problem, _with_constant
+from polyadic.penalties import L2
+from polyadic.suites.relations.attachment import back_off, features, plain_words, simple
+from polyadic.suites.relations.composition import treebank_tagger
+from polyadic.text.tagging import Tagger
 
 
 def planted(rng, n=400, order=3, words=8):

@@ -12,26 +12,26 @@ from safetensors.numpy import load
 from safetensors.numpy import save as safetensors_save
 from typer.testing import CliRunner
 
-from lowrank.cli import app
-from lowrank.datasets.pautomac import pautomac_model, pautomac_problem
-from lowrank.datasets.treebanks import web_treebank
-from lowrank.errors import InputError
-from lowrank.kernels.automata import automaton_values, follow_automaton, listed_transitions, transition_counts
-from lowrank.metrics.strings import string_perplexity
-from lowrank.models.sequences.automata import WeightedAutomaton
-from lowrank.models.sequences.automaton_algebra import converted, difference, equivalent, minimised
-from lowrank.models.sequences.automaton_learning import RankWarning, hull_automaton, svd_automaton
-from lowrank.models.sequences.automaton_likelihood import blurred, likelier
-from lowrank.models.sequences.automaton_smoothing import SmoothedAutomaton, best_share
-from lowrank.models.sequences.automaton_storage import load_automaton
-from lowrank.models.sequences.automaton_text import from_text, to_dot, to_text
-from lowrank.models.sequences.hankel import hankel
-from lowrank.models.sequences.ngrams import NGrams, blocks, contexts, tuned_ngrams
-from lowrank.models.sequences.spectral_automaton import SpectralAutomaton
-from lowrank.models.sequences.substrings import count_substrings
-from lowrank.models.sequences.symbols import coded, split
-from lowrank.suites.spectral.automata import SLIDE, completion_figures, next_tag_figures, pautomac_figures
-from lowrank.text.strings import read_pautomac, read_probabilities, read_strings
+from polyadic.cli import app
+from polyadic.datasets.pautomac import pautomac_model, pautomac_problem
+from polyadic.datasets.treebanks import web_treebank
+from polyadic.errors import InputError
+from polyadic.kernels.automata import automaton_values, follow_automaton, listed_transitions, transition_counts
+from polyadic.metrics.strings import string_perplexity
+from polyadic.models.sequences.automata import WeightedAutomaton
+from polyadic.models.sequences.automaton_algebra import converted, difference, equivalent, minimised
+from polyadic.models.sequences.automaton_learning import RankWarning, hull_automaton, svd_automaton
+from polyadic.models.sequences.automaton_likelihood import blurred, likelier
+from polyadic.models.sequences.automaton_smoothing import SmoothedAutomaton, best_share
+from polyadic.models.sequences.automaton_storage import load_automaton
+from polyadic.models.sequences.automaton_text import from_text, to_dot, to_text
+from polyadic.models.sequences.hankel import hankel
+from polyadic.models.sequences.ngrams import NGrams, blocks, contexts, tuned_ngrams
+from polyadic.models.sequences.spectral_automaton import SpectralAutomaton
+from polyadic.models.sequences.substrings import count_substrings
+from polyadic.models.sequences.symbols import coded, split
+from polyadic.suites.spectral.automata import SLIDE, completion_figures, next_tag_figures, pautomac_figures
+from polyadic.text.strings import read_pautomac, read_probabilities, read_strings
 from reference import exact_hankel
 
 KINDS = ("string", "prefix", "factor")
@@ -426,7 +426,7 @@ def test_the_best_share_is_at_an_end_where_one_is_better_throughout():
 
 def test_strings_are_cut_into_blocks_without_loss(monkeypatch):
     """Likelihoods do not depend on the size of blocks; one long string is a block."""
-    monkeypatch.setattr("lowrank.models.sequences.ngrams.CELLS", 12)
+    monkeypatch.setattr("polyadic.models.sequences.ngrams.CELLS", 12)
     data = of([[0] * 9, [], [1], [0, 1]])
     cut = list(blocks(data, 2))
     assert [first for first, _ in cut] == [0, 1, 3]
@@ -640,7 +640,7 @@ def test_ctrl_c_between_passes_keeps_what_is_done(monkeypatch, done):
         began.append(arguments)
         return likelier(*arguments)
 
-    monkeypatch.setattr("lowrank.models.sequences.automaton_fitting.likelier", stopped)
+    monkeypatch.setattr("polyadic.models.sequences.automaton_fitting.likelier", stopped)
     model = SpectralAutomaton((2, 3), passes=5).fit(ab_strings(200))
     assert model.interrupted_
     assert len(model.tried_) == done

@@ -18,17 +18,17 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import Embedding, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
-from lowrank.cli import app, faults
-from lowrank.datasets import Review
-from lowrank.models.words.phrases import phrase_vectors
-from lowrank.suites import bailey2017, words
-from lowrank.suites.bailey2017 import MODELS, Model, Settings, drawing, scoring, training
-from lowrank.suites.bailey2017.models import ranks_of, shifts_of, variants
-from lowrank.suites.bailey2017.tables import MEASURES
-from lowrank.suites.store import RefusedError, Store, described
-from lowrank.text.counts import Counts
-from lowrank.text.weighting import ppmi
+from polyadic import Embedding, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
+from polyadic.cli import app, faults
+from polyadic.datasets import Review
+from polyadic.models.words.phrases import phrase_vectors
+from polyadic.suites import bailey2017, words
+from polyadic.suites.bailey2017 import MODELS, Model, Settings, drawing, scoring, training
+from polyadic.suites.bailey2017.models import ranks_of, shifts_of, variants
+from polyadic.suites.bailey2017.tables import MEASURES
+from polyadic.suites.store import RefusedError, Store, described
+from polyadic.text.counts import Counts
+from polyadic.text.weighting import ppmi
 
 TOPICS = [
     "moon rocket orbit lunar crew module launch saturn gemini capsule flight pilot",
@@ -100,7 +100,7 @@ def without_data():
     rng = np.random.default_rng(1)
     reviews = [Review(" ".join(rng.choice(topics[n % 2], 2)), n % 2 == 0, f"cv{n:03d}") for n in range(60)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("LOWRANK_DATA", raising=False)
+        patch.delenv("POLYADIC_DATA", raising=False)
         patch.setattr(datasets, "polarity", lambda _=None: reviews)
         yield
 
@@ -161,7 +161,7 @@ def test_everything_is_there(done):
     for figure in report["figures"]:
         assert (out / "figures" / f"{figure['name']}.png").read_bytes().startswith(b"\x89PNG")
     assert {figure["name"].partition("-")[0] for figure in report["figures"]} == {f"figure{n}" for n in (1, 2, 3, 4)}
-    assert "LOWRANK_DATA" in report["left_out"]["outliers"]
+    assert "POLYADIC_DATA" in report["left_out"]["outliers"]
     assert "never in training" in report["left_out"]["completion"]
     assert f"left out: completion: {report['left_out']['completion']}" in run.stderr
     assert {"phrases own AUC", "names AUC"} & set(report["models"]["cp-sn"]["figures"])
@@ -296,7 +296,7 @@ def test_force_replaces_what_differs(place, copied):
 def test_models_that_do_not_exist_are_refused(place, tmp_path):
     """A misspelt model is refused with those that there are, before anything is written."""
     run = reproduce(place, tmp_path / "out", "--models", "cp-s,cp-x", "--kind", "outliers")
-    assert sentence(run) == f"lowrank: there is no model 'cp-x'; there are {', '.join(MODELS)}"
+    assert sentence(run) == f"polyadic: there is no model 'cp-x'; there are {', '.join(MODELS)}"
     assert not (tmp_path / "out").exists()
     assert "got 'a,b'" in sentence(reproduce(place, tmp_path / "out", "--shifts", "a,b"))
     assert "'spam'" in sentence(reproduce(place, tmp_path / "out", "--kind", "spam"))
@@ -532,7 +532,7 @@ def test_drawings_show_their_numbers():
 
 def test_every_statistic_of_a_figure_can_be_read_again():
     """What the measures compute figures by is known by name where figures are kept."""
-    measures = [import_module(f"lowrank.metrics.{path.stem}") for path in Path(metrics.__path__[0]).glob("*.py")]
+    measures = [import_module(f"polyadic.metrics.{path.stem}") for path in Path(metrics.__path__[0]).glob("*.py")]
     found = {
         name
         for module in measures

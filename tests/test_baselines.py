@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from lowrank import kernels
-from lowrank.data import Entries
-from lowrank.errors import InputError
-from lowrank.models.words.chance import RandomVectors
-from lowrank.models.words.glove import GloVe
-from lowrank.models.words.neural import Word2Vec
-from lowrank.models.words.sparse_coding import NNSE
-from lowrank.text.corpus import Corpus
+from polyadic import kernels
+from polyadic.data import Entries
+from polyadic.errors import InputError
+from polyadic.models.words.chance import RandomVectors
+from polyadic.models.words.glove import GloVe
+from polyadic.models.words.neural import Word2Vec
+from polyadic.models.words.sparse_coding import NNSE
+from polyadic.text.corpus import Corpus
 
 TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
 

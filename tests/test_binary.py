@@ -9,14 +9,14 @@ from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from lowrank import InputError
-from lowrank.losses import LogPoisson
-from lowrank.models.completion.binary import LogisticFactorization
-from lowrank.models.completion.exponential import GeneralizedPCA
-from lowrank.models.completion.pairwise import PairwiseRanking
-from lowrank.models.completion.ranking import best_columns
-from lowrank.models.completion.ratings import positive_cells
-from lowrank.models.completion.signs import wrong_signs
+from polyadic import InputError
+from polyadic.losses import LogPoisson
+from polyadic.models.completion.binary import LogisticFactorization
+from polyadic.models.completion.exponential import GeneralizedPCA
+from polyadic.models.completion.pairwise import PairwiseRanking
+from polyadic.models.completion.ranking import best_columns
+from polyadic.models.completion.ratings import positive_cells
+from polyadic.models.completion.signs import wrong_signs
 
 
 def blocks(n=40, m=30, share=0.3, seed=0):

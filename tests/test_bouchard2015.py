@@ -7,12 +7,12 @@ import pytest
 from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
-from lowrank import Entries, InputError
-from lowrank.cli import app
-from lowrank.datasets.multilabel import Labelling
-from lowrank.datasets.ratings import Film, Fold, MovieLens, Viewer
-from lowrank.suites.bouchard2015 import databases, demonstrations, labels, protocol, ratings, topics
-from lowrank.suites.bouchard2015.report import report
+from polyadic import Entries, InputError
+from polyadic.cli import app
+from polyadic.datasets.multilabel import Labelling
+from polyadic.datasets.ratings import Film, Fold, MovieLens, Viewer
+from polyadic.suites.bouchard2015 import databases, demonstrations, labels, protocol, ratings, topics
+from polyadic.suites.bouchard2015.report import report
 
 
 def films(seed=0, n=60, m=40):

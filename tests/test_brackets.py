@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.datasets.treebanks import penn_sample
-from lowrank.metrics.brackets import (
+from polyadic import InputError
+from polyadic.datasets.treebanks import penn_sample
+from polyadic.metrics.brackets import (
     Bracketing,
     Matched,
     bracket_figure,
@@ -17,10 +17,10 @@ from lowrank.metrics.brackets import (
     counted,
     match_brackets,
 )
-from lowrank.models.syntax.lists import bracketing
-from lowrank.text.binarising import annotate, bare, binarise, unbinarise, without_loops
-from lowrank.text.brackets import Phrase, category, clean, parse_phrase, read_phrases
-from lowrank.text.heads import head_child
+from polyadic.models.syntax.lists import bracketing
+from polyadic.text.binarising import annotate, bare, binarise, unbinarise, without_loops
+from polyadic.text.brackets import Phrase, category, clean, parse_phrase, read_phrases
+from polyadic.text.heads import head_child
 
 labels = st.sampled_from(["S", "NP", "VP", "PP", "PRT", "ADVP", "X"])
 tags = st.sampled_from(["NN", "VBZ", "DT", ",", ".", "CC", "POS", "IN"])

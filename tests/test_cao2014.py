@@ -7,12 +7,12 @@ import pytest
 from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
-from lowrank import InputError
-from lowrank.cli import app
-from lowrank.groups import Groups
-from lowrank.models.syntax.ranked import Ranked
-from lowrank.suites.cao2014 import compared, protocol
-from lowrank.suites.cao2014.lists import Lists
+from polyadic import InputError
+from polyadic.cli import app
+from polyadic.groups import Groups
+from polyadic.models.syntax.ranked import Ranked
+from polyadic.suites.cao2014 import compared, protocol
+from polyadic.suites.cao2014.lists import Lists
 
 K = 6
 

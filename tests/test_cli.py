@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import Embedding, SymmetricCP
-from lowrank.cli import EXAMPLES, app, faults, show, stages, train
-from lowrank.cli.methods import METHODS
-from lowrank.cli.options import entry_weights, in_bytes, per_order
-from lowrank.datasets import similarity_sets
-from lowrank.solvers import Adam
+from polyadic import Embedding, SymmetricCP
+from polyadic.cli import EXAMPLES, app, faults, show, stages, train
+from polyadic.cli.methods import METHODS
+from polyadic.cli.options import entry_weights, in_bytes, per_order
+from polyadic.datasets import similarity_sets
+from polyadic.solvers import Adam
 
 TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
 SMALL = ["--min-count", "1", "--width", "4", "--rank", "4", "--max-iter", "5", "--tol", "0", "--tuple-min-count", "1"]
@@ -46,12 +46,12 @@ def vectors(tmp_path):
     return path
 
 
-def lowrank(*arguments, stdin=None):
+def polyadic(*arguments, stdin=None):
     return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
 
 
 def succeed(*arguments, stdin=None):
-    done = lowrank(*arguments, stdin=stdin)
+    done = polyadic(*arguments, stdin=stdin)
     assert done.exit_code == 0, done.output + repr(done.exception)
     return done.stdout
 
@@ -62,7 +62,7 @@ def in_json(*arguments, stdin=None):
 
 def process(*arguments, **options):
     heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell may have it ignored
-    code = f"{heard}; from lowrank.cli import main; main()"
+    code = f"{heard}; from polyadic.cli import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         stdin=subprocess.PIPE,
@@ -78,7 +78,7 @@ def sentence(done):
     assert done.exit_code == faults.BAD_INPUT, done.output
     assert isinstance(done.exception, SystemExit)
     (line,) = done.stderr.splitlines()
-    assert line.startswith("lowrank: ")
+    assert line.startswith("polyadic: ")
     return line
 
 
@@ -92,13 +92,13 @@ def table(output):
 @pytest.mark.parametrize("verb", [verb.__name__ for verb in EXAMPLES])
 def test_help_ends_with_an_example(verb):
     """The help of each verb ends with a call of this verb."""
-    assert succeed(verb, "--help").strip().splitlines()[-1].strip().startswith(f"lowrank {verb} ")
+    assert succeed(verb, "--help").strip().splitlines()[-1].strip().startswith(f"polyadic {verb} ")
 
 
 def test_help_loads_nothing_slow():
     """The help is there at once: it loads no array library at all."""
     code = (
-        "import sys; from lowrank.cli import app\n"
+        "import sys; from polyadic.cli import app\n"
         "try: app(['train', '--help'])\n"
         "except SystemExit: pass\n"
         "print(*sorted({'numpy', 'scipy', 'sklearn', 'numba', 'safetensors'} & set(sys.modules)), file=sys.stderr)"
@@ -110,7 +110,7 @@ def test_help_loads_nothing_slow():
 @pytest.mark.parametrize("verb", [verb.__name__ for verb in EXAMPLES])
 def test_unknown_options_are_refused(verb):
     """A misspelt option is a fault of usage, which is exit code 2."""
-    assert lowrank(verb, "--treads", "2").exit_code == 2
+    assert polyadic(verb, "--treads", "2").exit_code == 2
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_unknown_options_are_refused(verb):
 )
 def test_values_out_of_range_are_refused(options, text, tmp_path):
     """A value that no run could use is refused before any work."""
-    assert lowrank("train", text, "--out", tmp_path / "out", *options).exit_code == 2
+    assert polyadic("train", text, "--out", tmp_path / "out", *options).exit_code == 2
     assert not (tmp_path / "out").exists()
 
 
@@ -185,7 +185,7 @@ def test_convert_there_and_back(kind, vectors, tmp_path):
 def test_convert_replaces_nothing_unasked(vectors, tmp_path):
     """An existing file stays as it is without ``--force``."""
     (tmp_path / "there").write_text("precious")
-    assert "exists already" in sentence(lowrank("convert", vectors, tmp_path / "there", "--to", "glove"))
+    assert "exists already" in sentence(polyadic("convert", vectors, tmp_path / "there", "--to", "glove"))
     assert (tmp_path / "there").read_text() == "precious"
     succeed("convert", vectors, tmp_path / "there", "--to", "glove", "--force")
 
@@ -209,12 +209,12 @@ def test_evaluate_reports_what_is_not_covered(vectors, tmp_path):
     (tmp_path / "odd.txt").write_text("mercury\nvenus\n\nspoon\n")
     left_out = in_json("evaluate", vectors, "--groups", tmp_path)["left_out"]
     assert "none of the 1 groups" in left_out[f"outliers {tmp_path.name} OD2"]
-    assert "no test covers any case" in lowrank("evaluate", vectors, "--groups", tmp_path).stderr
+    assert "no test covers any case" in polyadic("evaluate", vectors, "--groups", tmp_path).stderr
 
 
 def test_evaluate_refuses_misspelt_kinds(vectors, tmp_path):
     """A kind that does not exist is named with those that do, before vectors are read."""
-    found = sentence(lowrank("evaluate", vectors, "--kind", "similarities", "--data", tmp_path))
+    found = sentence(polyadic("evaluate", vectors, "--kind", "similarities", "--data", tmp_path))
     assert "'similarities'" in found
     assert "'senses'" in found
 
@@ -250,8 +250,8 @@ def test_compare_tells_what_differs(vectors, tmp_path):
 
 def test_compare_needs_two(vectors):
     """One model, or the same twice, is refused."""
-    assert "at least two" in sentence(lowrank("compare", vectors))
-    assert "named twice" in sentence(lowrank("compare", vectors, vectors))
+    assert "at least two" in sentence(polyadic("compare", vectors))
+    assert "named twice" in sentence(polyadic("compare", vectors, vectors))
 
 
 def test_phrases_from_triples(vectors, text, tmp_path):
@@ -262,8 +262,8 @@ def test_phrases_from_triples(vectors, text, tmp_path):
     found = in_json("phrase", vectors, "apollo", "moon", "--counts", tmp_path / "3", "--top", "3")["phrases"]
     assert [len(nearest) for nearest in found.values()] == [3]
     assert not {"apollo", "moon"} & {row["word"] for row in found["apollo moon"]}
-    assert "order 3" in sentence(lowrank("phrase", vectors, "apollo", "moon", "--counts", tmp_path / "2"))
-    assert "two different known words" in sentence(lowrank("phrase", vectors, "apollo", "--counts", tmp_path / "3"))
+    assert "order 3" in sentence(polyadic("phrase", vectors, "apollo", "moon", "--counts", tmp_path / "2"))
+    assert "two different known words" in sentence(polyadic("phrase", vectors, "apollo", "--counts", tmp_path / "3"))
 
 
 def test_senses_are_told_apart(vectors):
@@ -297,7 +297,7 @@ def test_demo_reports_and_returns(tmp_path, monkeypatch):
         report("a story")
         return {"out": out, "rank": rank, "seed": seed}
 
-    monkeypatch.setattr("lowrank.suites.demo.run", run)
+    monkeypatch.setattr("polyadic.suites.demo.run", run)
     assert succeed("demo", "--out", tmp_path / "demo") == "a story\n"
     assert in_json("demo", "--out", tmp_path / "demo", "--rank", "7") == {
         "out": str(tmp_path / "demo"),
@@ -348,9 +348,9 @@ def test_orders_have_settings_of_their_own(text, tmp_path):
         "--tuple-min-count", "1/2", "--order-weights", "1/0.5", "--order", "3",
     )  # fmt: skip
     assert len(found["steps"]["factors"]["explained"]) == 2
-    wrong = lowrank("train", text, "--out", tmp_path / "b", *options, "--shift", "1/2/3")
+    wrong = polyadic("train", text, "--out", tmp_path / "b", *options, "--shift", "1/2/3")
     assert "--shift takes one value, or one for each of the orders (2, 3); got 3" in sentence(wrong)
-    three = lowrank("train", text, "--out", tmp_path / "b", "--method", "glove", "--min-count", "1", "--order", "3")
+    three = polyadic("train", text, "--out", tmp_path / "b", "--method", "glove", "--min-count", "1", "--order", "3")
     assert "glove takes order 2; got 3" in sentence(three)
 
 
@@ -358,7 +358,7 @@ def test_online_training(text, tmp_path):
     """The online solver has options of its own, which are refused without it."""
     succeed("train", text, "--out", tmp_path / "a", *CP_SN, "--solver", "online", "--step", "0.01", "--batch", "64")
     assert "--step is an option of --solver online" in sentence(
-        lowrank("train", text, "--out", tmp_path / "b", *CP_SN, "--step", "0.01")
+        polyadic("train", text, "--out", tmp_path / "b", *CP_SN, "--step", "0.01")
     )
     model = METHODS["cp-sn"].make({"solver": "online", "step": 0.01, "batch": 64, "sampled_zeros": 2.0, "seed": 5})
     assert model.solver.keywords == {"rule": Adam(0.01), "batch": 64, "zeros": 2.0, "seed": 5}
@@ -371,10 +371,10 @@ def test_the_order_of_counts_is_theirs(text, tmp_path):
     succeed("count", tmp_path / "corpus", "--out", tmp_path / "pairs", "--order", "2")
     svd = succeed("train", tmp_path / "pairs", "--out", tmp_path / "svd", "--method", "ppmi-svd", "--rank", "3")
     assert "wrote" in svd
-    two = lowrank("train", tmp_path / "pairs", "--out", tmp_path / "a", "--shift", "1/2")
+    two = polyadic("train", tmp_path / "pairs", "--out", tmp_path / "a", "--shift", "1/2")
     assert "--shift takes one value, or one for each of the orders (2,); got 2" in sentence(two)
     succeed("count", tmp_path / "corpus", "--out", tmp_path / "triples", "--order", "3")
-    glove = lowrank("train", tmp_path / "triples", "--out", tmp_path / "b", "--method", "glove")
+    glove = polyadic("train", tmp_path / "triples", "--out", tmp_path / "b", "--method", "glove")
     assert "glove takes order 2; got 3" in sentence(glove)
 
 
@@ -432,7 +432,7 @@ def test_train_explains_pairs_and_larger_tuples_by_default(text, tmp_path):
 )
 def test_train_refuses_a_model_that_cannot_be_before_it_reads(options, expected, text, tmp_path):
     """Parameters that do not fit are told before any work is done."""
-    refused = lowrank("train", text, "--out", tmp_path / "out", "--keep", tmp_path / "kept", *SMALL, *options)
+    refused = polyadic("train", text, "--out", tmp_path / "out", "--keep", tmp_path / "kept", *SMALL, *options)
     assert expected in sentence(refused)
     assert not (tmp_path / "kept").exists()
 
@@ -452,7 +452,7 @@ def test_train_uses_what_it_kept(text, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in keep.rglob("*") if path.is_file()} == before
     assert set(first["steps"]) - set(second["steps"]) == {"plan", "count"}
     other = ["train", text, "--out", tmp_path / "c", "--keep", keep, *options, "--width", "3"]
-    assert "width 4 instead of 3" in sentence(lowrank(*other))
+    assert "width 4 instead of 3" in sentence(polyadic(*other))
     assert not (tmp_path / "c").exists()
     succeed(*other, "--force")
 
@@ -469,10 +469,10 @@ def test_interrupted_training_keeps_the_last_sweep(text, tmp_path, monkeypatch):
 
         yield advance
 
-    monkeypatch.setattr(sys.modules["lowrank.cli.train"], "bar", bar)
-    done = lowrank("train", text, "--out", tmp_path / "out", *SMALL, "--json")
+    monkeypatch.setattr(sys.modules["polyadic.cli.train"], "bar", bar)
+    done = polyadic("train", text, "--out", tmp_path / "out", *SMALL, "--json")
     assert done.exit_code == faults.INTERRUPTED, done.output
-    assert done.stderr == f"lowrank: interrupted; kept the vectors of the last sweep in {tmp_path / 'out'}\n"
+    assert done.stderr == f"polyadic: interrupted; kept the vectors of the last sweep in {tmp_path / 'out'}\n"
     found = json.loads(done.stdout)
     assert (found["interrupted"], found["steps"]["factors"]["sweeps"]) == (True, 2)
     assert len(Embedding.load(tmp_path / "out")) == 16
@@ -490,10 +490,10 @@ def test_vectors_know_where_they_come_from(text, tmp_path):
 def test_train_refuses_what_cannot_be(method, text, tmp_path):
     """A rank larger than memory, and a text of one word, are answered in a sentence; nothing is left behind."""
     out = tmp_path / "out"
-    huge = lowrank("train", text, "--out", out, "--method", method, "--min-count", "1", "--rank", "900000000")
+    huge = polyadic("train", text, "--out", out, "--method", method, "--min-count", "1", "--rank", "900000000")
     assert re.search("needs .* MiB of memory|rank must be (a whole number from 1 to|below)", sentence(huge))
     (tmp_path / "one.txt").write_text("moon " * 50, encoding="utf-8")
-    one = lowrank("train", tmp_path / "one.txt", "--out", out, "--method", method, "--min-count", "1", "--rank", "2")
+    one = polyadic("train", tmp_path / "one.txt", "--out", out, "--method", method, "--min-count", "1", "--rank", "2")
     if METHODS[method].needs == "corpus":  # one word is a vocabulary
         assert len(Embedding.load(out)) == 1
     else:
@@ -520,14 +520,14 @@ def test_train_goes_on_from_given_vectors(text, tmp_path):
     wider = succeed("train", text, "--out", tmp_path / "wider", *work, "--start", tmp_path / "short", "--rank", "5")
     assert json.loads(wider)["rank"] == 5
     (tmp_path / "few.txt").write_text("apollo 1 2\n", encoding="utf-8")
-    few = lowrank("train", text, "--out", tmp_path / "none", *work, "--start", tmp_path / "few.txt")
+    few = polyadic("train", text, "--out", tmp_path / "none", *work, "--start", tmp_path / "few.txt")
     assert "--start must have a vector for every word; 15 of 16 have none" in sentence(few)
 
 
 def test_train_refuses_settings_of_other_orders_before_it_counts(text, tmp_path):
     """As many settings as orders, or one: said at once, with nothing kept."""
     how = ("--method", "jcp-sn", "--shift", "1/2/3", "--keep", tmp_path / "work")
-    refused = lowrank("train", text, "--out", tmp_path / "out", *how)
+    refused = polyadic("train", text, "--out", tmp_path / "out", *how)
     assert "--shift takes one value, or one for each of the orders (2, 3); got 3" in sentence(refused)
     assert not (tmp_path / "work").exists()
 
@@ -536,7 +536,7 @@ def test_drawn_zeros_replace_exact_ones(text, tmp_path):
     """``--sampled-zeros`` runs with the other options left out; both kinds of zeros at once are refused."""
     how = (*CP_SN, "--solver", "online", "--sampled-zeros", "1")
     succeed("train", text, "--out", tmp_path / "out", *how)
-    both = lowrank("train", text, "--out", tmp_path / "both", *how, "--zero-weight", "0.1")
+    both = polyadic("train", text, "--out", tmp_path / "both", *how, "--zero-weight", "0.1")
     assert "set one of them to 0" in sentence(both)
 
 
@@ -553,9 +553,9 @@ def test_train_leaves_defaults_to_the_model():
 def test_train_refuses_options_without_effect(text, tmp_path):
     """An option that the source or the method would ignore is refused by name."""
     succeed("corpus", text, "--out", tmp_path / "corpus", "--min-count", "1")
-    late = lowrank("train", tmp_path / "corpus", "--out", tmp_path / "out", "--min-count", "3")
+    late = polyadic("train", tmp_path / "corpus", "--out", tmp_path / "out", "--min-count", "3")
     assert "--min-count comes too late" in sentence(late)
-    svd = lowrank("train", text, "--out", tmp_path / "out", "--method", "ppmi-svd", "--zero-weight", "1")
+    svd = polyadic("train", text, "--out", tmp_path / "out", "--method", "ppmi-svd", "--zero-weight", "1")
     assert "--zero-weight" in sentence(svd)
     assert not (tmp_path / "out").exists()
 
@@ -582,7 +582,7 @@ def test_bad_text_is_one_sentence(verb, case, tmp_path):
     if content is not None:
         source.write_bytes(content)
     before = set(tmp_path.iterdir())
-    assert expected in sentence(lowrank(verb, source, "--out", tmp_path / "out", *options))
+    assert expected in sentence(polyadic(verb, source, "--out", tmp_path / "out", *options))
     assert set(tmp_path.iterdir()) == before
 
 
@@ -592,7 +592,7 @@ def test_broken_compression_is_one_sentence(tmp_path):
 
     source = tmp_path / "source.txt.gz"
     source.write_bytes(gzip.compress(b"one two three\n" * 999)[:-20])
-    assert "source.txt.gz" in sentence(lowrank("corpus", source, "--out", tmp_path / "out"))
+    assert "source.txt.gz" in sentence(polyadic("corpus", source, "--out", tmp_path / "out"))
     assert [path.name for path in tmp_path.iterdir()] == ["source.txt.gz"]
 
 
@@ -613,7 +613,7 @@ def test_broken_compression_is_one_sentence(tmp_path):
 def test_bad_arguments_are_one_sentence(arguments, expected, vectors, tmp_path):
     """What is absent or of another kind is named in one sentence, with exit code 1 and nothing written."""
     filled = [argument.format(vectors=vectors, out=tmp_path / "out") for argument in arguments]
-    assert expected in sentence(lowrank(*filled))
+    assert expected in sentence(polyadic(*filled))
     assert not (tmp_path / "out").exists()
 
 
@@ -623,15 +623,15 @@ def test_what_exists_is_kept(verb, text, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.tex").write_text("years of work")
-    assert "exists already" in sentence(lowrank(verb, text, "--out", out))
-    sentence(lowrank(verb, text, "--out", out, "--force"))
+    assert "exists already" in sentence(polyadic(verb, text, "--out", out))
+    sentence(polyadic(verb, text, "--out", out, "--force"))
     assert (out / "thesis.tex").read_text() == "years of work"
 
 
 def test_faults_of_ours_keep_their_traceback(monkeypatch, vectors):
     """An error that is not about input is not dressed up as one."""
     monkeypatch.setattr(Embedding, "neighbours", lambda *_, **__: 1 / 0)
-    assert isinstance(lowrank("neighbours", vectors, "apollo").exception, ZeroDivisionError)
+    assert isinstance(polyadic("neighbours", vectors, "apollo").exception, ZeroDivisionError)
 
 
 def test_warnings_are_one_line(capsys):
@@ -642,7 +642,7 @@ def test_warnings_are_one_line(capsys):
         warnings.simplefilter("always")
         with faults.in_one_sentence():
             warnings.warn("it did not converge", stacklevel=1)
-    assert capsys.readouterr().err == "lowrank: warning: it did not converge\n"
+    assert capsys.readouterr().err == "polyadic: warning: it did not converge\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent in another way there")
@@ -659,7 +659,7 @@ def test_interrupt_leaves_nothing(how, tmp_path):
     finally:
         running.kill()
     _, stderr = running.communicate()
-    assert stderr == "lowrank: interrupted; nothing was written\n"
+    assert stderr == "polyadic: interrupted; nothing was written\n"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -669,11 +669,11 @@ def test_interrupt_names_what_was_kept(tmp_path, capsys):
     (tmp_path / "corpus").mkdir()
     with pytest.raises(BaseException, match="130"), faults.keeping(shelf.content):
         raise KeyboardInterrupt
-    assert capsys.readouterr().err == f"lowrank: interrupted; kept {tmp_path / 'corpus'}\n"
+    assert capsys.readouterr().err == f"polyadic: interrupted; kept {tmp_path / 'corpus'}\n"
 
 
 def test_a_closed_pipe_is_no_fault(vectors):
-    """``lowrank ... | head`` ends without a word."""
+    """``polyadic ... | head`` ends without a word."""
     running = process("neighbours", vectors, "-")
     running.stdout.close()
     running.stdin.write("apollo " * 10_000)
@@ -717,7 +717,7 @@ def test_wrong_encodings_are_one_sentence(encoding, tmp_path):
     """An encoding that is not that of the text, or of no text at all, is named; no traceback."""
     (tmp_path / "source.txt").write_bytes(b"caf\xe9 noir and more words\n")
     out = tmp_path / "out"
-    assert encoding in sentence(lowrank("train", tmp_path / "source.txt", "--out", out, "--encoding", encoding))
+    assert encoding in sentence(polyadic("train", tmp_path / "source.txt", "--out", out, "--encoding", encoding))
     assert not out.exists()
 
 
@@ -736,16 +736,16 @@ def test_kept_corpus_follows_its_stop_list(text, tmp_path):
 def test_what_is_kept_lies_elsewhere(text, tmp_path):
     """A folder to keep things in is not the one that is written, and of no use for counts."""
     same = ["train", text, "--out", tmp_path / "out", "--keep", tmp_path / "out", *SMALL]
-    assert "name another folder" in sentence(lowrank(*same))
+    assert "name another folder" in sentence(polyadic(*same))
     succeed("corpus", text, "--out", tmp_path / "corpus", "--min-count", "1")
     succeed("count", tmp_path / "corpus", "--out", tmp_path / "counts", "--width", "4")
     idle = ["train", tmp_path / "counts", "--out", tmp_path / "out", "--keep", tmp_path / "kept"]
-    assert "--keep comes too late" in sentence(lowrank(*idle))
+    assert "--keep comes too late" in sentence(polyadic(*idle))
 
 
 def test_a_product_of_nothing_is_told(tmp_path):
     """Words that share no theme have a product of zero; the reader is told so on standard error."""
     Embedding(["sun", "law", "sea"], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).save(tmp_path / "vectors")
-    done = lowrank("phrase", tmp_path / "vectors", "sun", "law")
+    done = polyadic("phrase", tmp_path / "vectors", "sun", "law")
     assert done.exit_code == 0
     assert "share no theme" in done.stderr

@@ -1,4 +1,4 @@
-"""``lowrank complete``: tables in, completed matrices in a folder, predictions and recommendations out; and faults."""
+"""``polyadic complete``: tables in, completed matrices in a folder, predictions and recommendations out; and faults."""
 
 import json
 
@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from lowrank import InputError
-from lowrank.cli import app
-from lowrank.models.completion.bayesian import BayesianMatrixFactorization
-from lowrank.models.completion.choosing import choose, rmse, split
-from lowrank.models.completion.completed import Completed, NamedCompletion, completed
-from lowrank.models.completion.factorization import MatrixFactorization
-from lowrank.models.completion.implicit import ImplicitFactorization
-from lowrank.models.completion.ratings import cells_of
-from lowrank.models.completion.tables import parts_of, read_cells
-from lowrank.models.completion.trace_norm import TraceNormCompletion
+from polyadic import InputError
+from polyadic.cli import app
+from polyadic.models.completion.bayesian import BayesianMatrixFactorization
+from polyadic.models.completion.choosing import choose, rmse, split
+from polyadic.models.completion.completed import Completed, NamedCompletion, completed
+from polyadic.models.completion.factorization import MatrixFactorization
+from polyadic.models.completion.implicit import ImplicitFactorization
+from polyadic.models.completion.ratings import cells_of
+from polyadic.models.completion.tables import parts_of, read_cells
+from polyadic.models.completion.trace_norm import TraceNormCompletion
 
 
 def run(*arguments):

@@ -1,4 +1,4 @@
-"""``lowrank database``: declarations in TOML, models in folders."""
+"""``polyadic database``: declarations in TOML, models in folders."""
 
 import json
 
@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import Entries, InputError
-from lowrank.cli import app
-from lowrank.models.relations.bayesian import BayesianFactorization
-from lowrank.models.relations.collective import CollectiveFactorization
-from lowrank.models.relations.declaration import read_database
-from lowrank.models.relations.held_out import hold_out, score
-from lowrank.models.relations.storage import load_model
-from lowrank.models.relations.tables import Relation
-from lowrank.models.relations.variational import VariationalFactorization
+from polyadic import Entries, InputError
+from polyadic.cli import app
+from polyadic.models.relations.bayesian import BayesianFactorization
+from polyadic.models.relations.collective import CollectiveFactorization
+from polyadic.models.relations.declaration import read_database
+from polyadic.models.relations.held_out import hold_out, score
+from polyadic.models.relations.storage import load_model
+from polyadic.models.relations.tables import Relation
+from polyadic.models.relations.variational import VariationalFactorization
 
 DECLARED = """
 [relations.stars]

@@ -1,12 +1,12 @@
-"""``lowrank hmm``: what is learned is saved, told, drawn; faults are one sentence."""
+"""``polyadic hmm``: what is learned is saved, told, drawn; faults are one sentence."""
 
 import json
 
 import pytest
 from typer.testing import CliRunner
 
-from lowrank.cli import app
-from lowrank.models.sequences.hidden_storage import load_hidden
+from polyadic.cli import app
+from polyadic.models.sequences.hidden_storage import load_hidden
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:.*made of noise")
 

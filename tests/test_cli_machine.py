@@ -1,4 +1,4 @@
-"""``lowrank machine``: lines of features in, a model in a folder, predictions out; and faults."""
+"""``polyadic machine``: lines of features in, a model in a folder, predictions out; and faults."""
 
 import json
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import FactorizationMachineClassifier, load_machine
-from lowrank.cli import app
-from lowrank.cli.machine import _in_order
-from lowrank.text.feature_lines import read_feature_lines
+from polyadic import FactorizationMachineClassifier, load_machine
+from polyadic.cli import app
+from polyadic.cli.machine import _in_order
+from polyadic.text.feature_lines import read_feature_lines
 
-pytestmark = pytest.mark.filterwarnings("ignore::lowrank.solvers.run.NotConvergedWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::polyadic.solvers.run.NotConvergedWarning")
 
 
 def run(*arguments):
@@ -194,7 +194,7 @@ def test_a_folder_of_another_kind_is_refused(files, tmp_path):
 
 def test_ctrl_c_keeps_whole_sweeps_or_nothing(files, tmp_path, monkeypatch):
     """Exit 130: after the first draw the folder is there and predicts, before it there is none."""
-    from lowrank.solvers import machine_draws, machines
+    from polyadic.solvers import machine_draws, machines
 
     original = machine_draws.anova_sweep
     for module, options, enough in ((machine_draws, [], 25), (machines, ["--solver", "als"], 5)):

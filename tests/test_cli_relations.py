@@ -1,4 +1,4 @@
-"""``lowrank relations``: facts in files, models in folders, rules."""
+"""``polyadic relations``: facts in files, models in folders, rules."""
 
 import itertools
 import json
@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank.cli import app
-from lowrank.models.relations.knowledge import KnowledgeTensor
-from lowrank.solvers.triples import descend_triples
+from polyadic.cli import app
+from polyadic.models.relations.knowledge import KnowledgeTensor
+from polyadic.solvers.triples import descend_triples
 
 
 def run(*arguments, code=0):
@@ -67,7 +67,7 @@ def test_triples(triples, method):
     assert one["predictions"][0]["relation"] in {"speaks", "lies_in", "official"}
 
 
-@pytest.mark.filterwarnings("default::lowrank.models.relations.links.SeenFactsWarning")
+@pytest.mark.filterwarnings("default::polyadic.models.relations.links.SeenFactsWarning")
 def test_bad_triples(triples):
     """One sentence for each: lines, names, options, models of another kind; facts that were learned are counted."""
     out, train = triples / "model", triples / "train.tsv"
@@ -125,7 +125,7 @@ def test_interrupted(triples, monkeypatch, epochs):
         yield from itertools.islice(sweeps(*arguments, **options), epochs + 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lowrank.models.relations.knowledge.descend_triples", interrupted)
+    monkeypatch.setattr("polyadic.models.relations.knowledge.descend_triples", interrupted)
     told = run("train", train, "--out", out, "--rank", 2, "--force", "--json", code=130)
     if epochs:
         assert "kept what was reached" in told

@@ -1,4 +1,4 @@
-"""``lowrank sentences``: each of its verbs on a small file, their JSON and their faults."""
+"""``polyadic sentences``: each of its verbs on a small file, their JSON and their faults."""
 
 import json
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import Embedding, MeanSentences
-from lowrank.cli import app
+from polyadic import Embedding, MeanSentences
+from polyadic.cli import app
 
 FRAME = ["the", "film", "is", "a", "very", "story", "with", "actors"]
 

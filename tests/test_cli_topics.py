@@ -1,4 +1,4 @@
-"""``lowrank topics``: each of its verbs on a small file, their JSON and their faults."""
+"""``polyadic topics``: each of its verbs on a small file, their JSON and their faults."""
 
 import json
 import shutil
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank.cli import app
+from polyadic.cli import app
 
 SUBJECTS = {"sky": "sun moon star cloud", "law": "court judge trial jury", "sea": "ship wave port sail"}
 METHODS = ("nmf", "kl", "plsa", "lda", "anchors", "rlsi")
@@ -119,7 +119,7 @@ def test_each_file_of_a_glob_is_a_document(docs, tmp_path):
 
 def test_an_interrupted_fit_is_kept_and_named(docs, tmp_path, monkeypatch):
     """Ctrl-C ends the fit; what was found is saved, and the exit code says so."""
-    from lowrank.models.topics.nmf import NMF
+    from polyadic.models.topics.nmf import NMF
 
     fit = NMF.fit
 
@@ -137,7 +137,7 @@ def test_an_interrupted_fit_is_kept_and_named(docs, tmp_path, monkeypatch):
 
 def test_topics_are_kept_when_their_figures_are_interrupted(docs, tmp_path, monkeypatch):
     """They are saved before they are judged, and the message says so."""
-    from lowrank.metrics import topics
+    from polyadic.metrics import topics
 
     def stopped(*_, **__):
         raise KeyboardInterrupt

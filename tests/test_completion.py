@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank.embedding import Embedding
-from lowrank.errors import InputError
-from lowrank.metrics import completion as completion_module
-from lowrank.metrics import multiwords as multiwords_module
-from lowrank.metrics import phrases as phrases_module
-from lowrank.metrics.completion import RULES, Gap, completion
-from lowrank.metrics.multiwords import Candidate, multiwords
-from lowrank.metrics.phrases import RULES as PHRASE_RULES
-from lowrank.metrics.phrases import Phrase, phrases
+from polyadic.embedding import Embedding
+from polyadic.errors import InputError
+from polyadic.metrics import completion as completion_module
+from polyadic.metrics import multiwords as multiwords_module
+from polyadic.metrics import phrases as phrases_module
+from polyadic.metrics.completion import RULES, Gap, completion
+from polyadic.metrics.multiwords import Candidate, multiwords
+from polyadic.metrics.phrases import RULES as PHRASE_RULES
+from polyadic.metrics.phrases import Phrase, phrases
 
 LETTERS = list("abcdefgh")
 words = st.sampled_from([*LETTERS, "z"])  # the last is unknown

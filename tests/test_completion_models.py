@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 
-from lowrank import Entries, InputError
-from lowrank.kernels import RowEntries, posterior_rows
-from lowrank.models.completion.bayesian import BayesianMatrixFactorization
-from lowrank.models.completion.factorization import MatrixFactorization
-from lowrank.models.completion.ratings import cells_of
-from lowrank.solvers.gibbs import Priors, draw_prior, wishart
+from polyadic import Entries, InputError
+from polyadic.kernels import RowEntries, posterior_rows
+from polyadic.models.completion.bayesian import BayesianMatrixFactorization
+from polyadic.models.completion.factorization import MatrixFactorization
+from polyadic.models.completion.ratings import cells_of
+from polyadic.solvers.gibbs import Priors, draw_prior, wishart
 
 
 def equations(n, m, R, seed):

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import Corpus, Entries, InputError, kernels
-from lowrank.datasets.transitive import Elliptical, ellipses, plausible_events
-from lowrank.models.relations.composition import TransitiveVerbs, associations
-from lowrank.suites.relations.composition import (
+from polyadic import Corpus, Entries, InputError, kernels
+from polyadic.datasets.transitive import Elliptical, ellipses, plausible_events
+from polyadic.models.relations.composition import TransitiveVerbs, associations
+from polyadic.suites.relations.composition import (
     Meanings,
     Scores,
     alike,
@@ -20,9 +20,9 @@ from lowrank.suites.relations.composition import (
     plausibility,
     treebank_tagger,
 )
-from lowrank.text.clauses import Clause, clauses_of_tags, clauses_of_tree, sentences_as_tagged
-from lowrank.text.tagging import Tagger
-from lowrank.text.trees import Tree, read_trees
+from polyadic.text.clauses import Clause, clauses_of_tags, clauses_of_tree, sentences_as_tagged
+from polyadic.text.tagging import Tagger
+from polyadic.text.trees import Tree, read_trees
 
 
 def tree(*rows):

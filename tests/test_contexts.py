@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import Corpus, InputError, count
-from lowrank.linalg import symmetric_matrix
-from lowrank.text import contexts as module
-from lowrank.text.contexts import contexts
+from polyadic import Corpus, InputError, count
+from polyadic.linalg import symmetric_matrix
+from polyadic.text import contexts as module
+from polyadic.text.contexts import contexts
 
 sentences = st.lists(st.lists(st.sampled_from("abcde"), min_size=1, max_size=9), min_size=1, max_size=8)
 

@@ -6,23 +6,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
-from lowrank import Entries, InputError
-from lowrank.datasets.multilabel import multilabel, read_label_names, read_labelling
-from lowrank.linalg import SparsePlusLowRank, shrunk, shrunk_symmetric, spectral, top_pair
-from lowrank.losses import Huber, Logistic, Poisson, Squared
-from lowrank.models.completion.convex_collective import ConvexCollective, Relation
-from lowrank.models.completion.offsets import fit_offsets
-from lowrank.models.completion.penalties import choose_penalty, penalty_path
-from lowrank.models.completion.ratings import cells_of
-from lowrank.models.completion.robust_pca import RobustPCA
-from lowrank.models.completion.trace_norm import TraceNormCompletion
-from lowrank.models.completion.transductive import TransductiveCompletion
-from lowrank.solvers.admm import Block, block_trace_norms
-from lowrank.solvers.conditional_gradient import Ball, conditional_gradient
-from lowrank.solvers.proximal import proximal_gradient
-from lowrank.solvers.run import NotConvergedWarning, run
-from lowrank.solvers.smooth import CellLosses, Parts, WithOffsets
-from lowrank.solvers.trace_norm import Certified, Pattern, Problem
+from polyadic import Entries, InputError
+from polyadic.datasets.multilabel import multilabel, read_label_names, read_labelling
+from polyadic.linalg import SparsePlusLowRank, shrunk, shrunk_symmetric, spectral, top_pair
+from polyadic.losses import Huber, Logistic, Poisson, Squared
+from polyadic.models.completion.convex_collective import ConvexCollective, Relation
+from polyadic.models.completion.offsets import fit_offsets
+from polyadic.models.completion.penalties import choose_penalty, penalty_path
+from polyadic.models.completion.ratings import cells_of
+from polyadic.models.completion.robust_pca import RobustPCA
+from polyadic.models.completion.trace_norm import TraceNormCompletion
+from polyadic.models.completion.transductive import TransductiveCompletion
+from polyadic.solvers.admm import Block, block_trace_norms
+from polyadic.solvers.conditional_gradient import Ball, conditional_gradient
+from polyadic.solvers.proximal import proximal_gradient
+from polyadic.solvers.run import NotConvergedWarning, run
+from polyadic.solvers.smooth import CellLosses, Parts, WithOffsets
+from polyadic.solvers.trace_norm import Certified, Pattern, Problem
 
 LOSSES = [Squared(), Logistic(), Huber(0.5)]
 
@@ -243,7 +243,7 @@ def test_sparse_and_dense_cells_are_one(monkeypatch):
     at = np.sort(rng.choice(144, 70, replace=False))
     found = []
     for crowded in (0.0, 2.0):
-        monkeypatch.setattr("lowrank.solvers.trace_norm.CROWDED", crowded)
+        monkeypatch.setattr("polyadic.solvers.trace_norm.CROWDED", crowded)
         pattern = Pattern(at // 12, at % 12, (12, 12))
         y = rng.standard_normal(70) if not found else found[0][1]
         spread = pattern.spread(y)

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from lowrank import InputError
-from lowrank.linalg.circulant import convolve, deconvolve, gram, khatri_rao_gram, shifts, solve, unshifted
-from lowrank.solvers.convolutional import aligned, compose, convolutional_als, find_filters, most_filters
-from lowrank.solvers.run import run
-from lowrank.text.moments import Moments, patches
+from polyadic import InputError
+from polyadic.linalg.circulant import convolve, deconvolve, gram, khatri_rao_gram, shifts, solve, unshifted
+from polyadic.solvers.convolutional import aligned, compose, convolutional_als, find_filters, most_filters
+from polyadic.solvers.run import run
+from polyadic.text.moments import Moments, patches
 
 sizes = st.tuples(st.integers(1, 4), st.integers(2, 9), st.integers(0, 999))
 

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from lowrank import Corpus, kernels
-from lowrank.arrays import ArrayWriter
-from lowrank.errors import InputError
-from lowrank.text import counts as module
-from lowrank.text.counts import Counts, count, plan
+from polyadic import Corpus, kernels
+from polyadic.arrays import ArrayWriter
+from polyadic.errors import InputError
+from polyadic.text import counts as module
+from polyadic.text.counts import Counts, count, plan
 from strategies import Text, sentences
 
 ROSES = [[0, 1, 2, 0, 1], [2, 0, 1, 3]]

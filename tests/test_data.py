@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from lowrank import data
-from lowrank.data import Entries
-from lowrank.errors import InputError
+from polyadic import data
+from polyadic.data import Entries
+from polyadic.errors import InputError
 from strategies import plain_entries, symmetric_entries
 
 any_entries = symmetric_entries(orders=(1, 2, 3, 4)) | plain_entries()
@@ -205,7 +205,7 @@ def test_damaged_content(folder):
     ("change", "message"),
     [
         ({"kind": "embedding"}, "of kind .embedding.; one of kind .entries. is needed"),
-        ({"version": 2}, "version 2 of the entries format; this lowrank reads version 1"),
+        ({"version": 2}, "version 2 of the entries format; this polyadic reads version 1"),
         ({"unlisted": "whatever"}, "unlisted must be one of"),
         ({"shape": [2, 2, 2]}, "lies outside"),
     ],

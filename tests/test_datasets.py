@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError, MissingExtraError, datasets
-from lowrank.datasets import read_gaps, read_outlier_group, read_pairs, read_questions, write_gaps
-from lowrank.metrics.completion import Gap
-from lowrank.metrics.outliers import OutlierGroup
+from polyadic import InputError, MissingExtraError, datasets
+from polyadic.datasets import read_gaps, read_outlier_group, read_pairs, read_questions, write_gaps
+from polyadic.metrics.completion import Gap
+from polyadic.metrics.outliers import OutlierGroup
 from strategies import plain_words
 
 names = plain_words.filter(lambda word: not set(word) & set("#,;:"))
@@ -119,16 +119,16 @@ def test_unreadable_files_are_refused(tmp_path):
 
 def test_folder(monkeypatch, tmp_path):
     """The argument comes first, then the environment variable; without either the message says what to set."""
-    monkeypatch.setenv("LOWRANK_DATA", str(tmp_path))
+    monkeypatch.setenv("POLYADIC_DATA", str(tmp_path))
     assert datasets.folder() == tmp_path
     assert datasets.folder(tmp_path.parent) == tmp_path.parent
     with pytest.raises(InputError, match="is not a folder; the path given must name"):
         datasets.folder(tmp_path / "absent")
-    monkeypatch.setenv("LOWRANK_DATA", str(tmp_path / "absent"))
-    with pytest.raises(InputError, match="is not a folder; LOWRANK_DATA must name"):
+    monkeypatch.setenv("POLYADIC_DATA", str(tmp_path / "absent"))
+    with pytest.raises(InputError, match="is not a folder; POLYADIC_DATA must name"):
         datasets.folder()
-    monkeypatch.delenv("LOWRANK_DATA")
-    with pytest.raises(InputError, match="set the environment variable LOWRANK_DATA"):
+    monkeypatch.delenv("POLYADIC_DATA")
+    with pytest.raises(InputError, match="set the environment variable POLYADIC_DATA"):
         datasets.similarity_sets()
 
 
@@ -160,7 +160,7 @@ def test_gensim_files():
 def test_gensim_is_an_extra(monkeypatch):
     """Without gensim one sentence says what to install."""
     monkeypatch.setitem(sys.modules, "gensim.test.utils", None)
-    with pytest.raises(MissingExtraError, match=r'pip install "lowrank\[gensim\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "polyadic\[gensim\]"'):
         datasets.gensim_file("wordsim353.tsv")
 
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.datasets.treebanks import web_treebank
-from lowrank.metrics.dependencies import (
+from polyadic import InputError
+from polyadic.datasets.treebanks import web_treebank
+from polyadic.metrics.dependencies import (
     Attached,
     by_distance,
     by_relation,
@@ -18,7 +18,7 @@ from lowrank.metrics.dependencies import (
     dependency_score,
     match_trees,
 )
-from lowrank.text.trees import Tree
+from polyadic.text.trees import Tree
 
 
 def sentence(heads, relations, upos=None):

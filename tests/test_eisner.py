@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.datasets.treebanks import web_treebank
-from lowrank.kernels.arcs import score_arcs, step_arcs
-from lowrank.kernels.eisner import best_arcs
-from lowrank.models.syntax import dependency
-from lowrank.models.syntax.dependency import ArcFactored, _coded
-from lowrank.models.syntax.dependency_lists import DependencyCandidates, jackknife_dependencies, propose_dependencies
-from lowrank.models.syntax.reranking import feature_groups
-from lowrank.text.dependency_features import ROOT, Head, arcs, frames, grandparents, numbers, siblings, tree_heads
-from lowrank.text.trees import Tree
+from polyadic import InputError
+from polyadic.datasets.treebanks import web_treebank
+from polyadic.kernels.arcs import score_arcs, step_arcs
+from polyadic.kernels.eisner import best_arcs
+from polyadic.models.syntax import dependency
+from polyadic.models.syntax.dependency import ArcFactored, _coded
+from polyadic.models.syntax.dependency_lists import DependencyCandidates, jackknife_dependencies, propose_dependencies
+from polyadic.models.syntax.reranking import feature_groups
+from polyadic.text.dependency_features import ROOT, Head, arcs, frames, grandparents, numbers, siblings, tree_heads
+from polyadic.text.trees import Tree
 
 # The loops behind these doors: eisner_kbest, arc_scores, arc_step.
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.embedding import Embedding, components, components_of, unit_rows
+from polyadic import InputError
+from polyadic.embedding import Embedding, components, components_of, unit_rows
 from strategies import embeddings
 
 ROYAL = Embedding(

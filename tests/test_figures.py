@@ -11,9 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import bootstrap, spearmanr
 
-from lowrank.errors import InputError
-from lowrank.metrics import figures
-from lowrank.metrics.figures import Figure, difference, rank_correlation, ratio
+from polyadic.errors import InputError
+from polyadic.metrics import figures
+from polyadic.metrics.figures import Figure, difference, rank_correlation, ratio
 
 few = st.integers(-3, 3).map(float)  # many ties
 wide = st.floats(-1e6, 1e6)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowrank import resources
-from lowrank.arrays import ArrayWriter, open_array
-from lowrank.errors import InputError, MissingExtraError, check_choice, check_int, check_number
-from lowrank.files import read_meta, whole_file, whole_folder, write_meta
-from lowrank.progress import bar
+from polyadic import resources
+from polyadic.arrays import ArrayWriter, open_array
+from polyadic.errors import InputError, MissingExtraError, check_choice, check_int, check_number
+from polyadic.files import read_meta, whole_file, whole_folder, write_meta
+from polyadic.progress import bar
 
 FAILURES = [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device"), InputError("no"), SystemExit()]
 
@@ -170,7 +170,7 @@ def test_meta_survives_the_disk(tmp_path):
         (b"[1, 2]", "does not say what kind of folder"),
         (b'{"version": 1}', "does not say what kind of folder"),
         (b'{"kind": "songs", "version": 1}', "of kind .songs.; one of kind .poems. is needed here"),
-        (b'{"kind": "poems", "version": 2}', "version 2 of the poems format; this lowrank reads version 1"),
+        (b'{"kind": "poems", "version": 2}', "version 2 of the poems format; this polyadic reads version 1"),
         (b'{"kind": "poems"}', "version None of the poems format"),
     ],
 )
@@ -324,7 +324,7 @@ def test_a_missing_extra_travels_between_processes():
     from multiprocessing.reduction import ForkingPickler
 
     error = ForkingPickler.loads(ForkingPickler.dumps(MissingExtraError("gensim", "gensim", "MediaWiki text")))
-    assert (str(error), error.name) == ('MediaWiki text needs gensim: pip install "lowrank[gensim]"', "gensim")
+    assert (str(error), error.name) == ('MediaWiki text needs gensim: pip install "polyadic[gensim]"', "gensim")
 
 
 def test_a_file_is_no_folder_of_ours(tmp_path):

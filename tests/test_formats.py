@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.embedding import Embedding, read_vectors, write_vectors
+from polyadic import InputError
+from polyadic.embedding import Embedding, read_vectors, write_vectors
 from strategies import embeddings
 
 FORMATS = ["word2vec", "word2vec-binary", "glove", "fasttext"]

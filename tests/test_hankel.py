@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowrank.errors import InputError
-from lowrank.models.sequences.automata import WeightedAutomaton
-from lowrank.models.sequences.automaton_algebra import converted
-from lowrank.models.sequences.hankel import hankel
-from lowrank.models.sequences.hankel_completion import completed_hankel, shared_cells
-from lowrank.models.sequences.substrings import count_substrings
-from lowrank.models.sequences.symbols import Coded, coded
-from lowrank.suites.spectral.automata import SLIDE, slide_table
+from polyadic.errors import InputError
+from polyadic.models.sequences.automata import WeightedAutomaton
+from polyadic.models.sequences.automaton_algebra import converted
+from polyadic.models.sequences.hankel import hankel
+from polyadic.models.sequences.hankel_completion import completed_hankel, shared_cells
+from polyadic.models.sequences.substrings import count_substrings
+from polyadic.models.sequences.symbols import Coded, coded
+from polyadic.suites.spectral.automata import SLIDE, slide_table
 from reference import exact_hankel
 
 STRINGS = st.lists(st.lists(st.integers(0, 2), max_size=6), min_size=1, max_size=8)

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowrank.embedding import Embedding
-from lowrank.errors import InputError
-from lowrank.metrics.completion import completion
-from lowrank.metrics.multiwords import multiwords
-from lowrank.metrics.phrases import phrases as measure_phrases
-from lowrank.suites import held_out
-from lowrank.suites.held_out import gaps, names, phrases, split
-from lowrank.text.corpus import Corpus
+from polyadic.embedding import Embedding
+from polyadic.errors import InputError
+from polyadic.metrics.completion import completion
+from polyadic.metrics.multiwords import multiwords
+from polyadic.metrics.phrases import phrases as measure_phrases
+from polyadic.suites import held_out
+from polyadic.suites.held_out import gaps, names, phrases, split
+from polyadic.text.corpus import Corpus
 
 
 def sentences(corpus):

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.kernels.hidden import Chain, expected_counts, hidden_states
-from lowrank.models.sequences.hidden_base import draw_symbols
-from lowrank.models.sequences.hidden_markov import HiddenMarkov
-from lowrank.models.sequences.hidden_spectral import FewMomentsWarning, spectral_chain, triples
-from lowrank.models.sequences.hidden_storage import load_hidden, save_hidden
-from lowrank.models.sequences.observable_operators import ObservableOperators
-from lowrank.models.sequences.symbols import Coded, coded, known_symbols
-from lowrank.solvers.run import NotConvergedWarning
-from lowrank.suites.spectral.hidden import chain_errors, drawn, planted_chain, recovery, starts, true_log_probability
+from polyadic import InputError
+from polyadic.kernels.hidden import Chain, expected_counts, hidden_states
+from polyadic.models.sequences.hidden_base import draw_symbols
+from polyadic.models.sequences.hidden_markov import HiddenMarkov
+from polyadic.models.sequences.hidden_spectral import FewMomentsWarning, spectral_chain, triples
+from polyadic.models.sequences.hidden_storage import load_hidden, save_hidden
+from polyadic.models.sequences.observable_operators import ObservableOperators
+from polyadic.models.sequences.symbols import Coded, coded, known_symbols
+from polyadic.solvers.run import NotConvergedWarning
+from polyadic.suites.spectral.hidden import chain_errors, drawn, planted_chain, recovery, starts, true_log_probability
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter")
 SEEDS = st.integers(0, 999)
@@ -506,7 +506,7 @@ def test_symbols_have_their_order():
 @pytest.mark.realdata
 def test_tags_are_foretold():
     """On real tags a hidden Markov model from a spectral start beats the share of tags by far."""
-    from lowrank.datasets.treebanks import web_treebank
+    from polyadic.datasets.treebanks import web_treebank
 
     tags = [(*tree.upos, "</s>") for tree in web_treebank("dev")]
     model = HiddenMarkov(6, max_iter=30).fit(tags[:1500])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowrank.kernels.arc_tensor import DISTANCES, ArcParts, Pairs, score_tensor_arcs
-from lowrank.kernels.climbing import (
+from polyadic.kernels.arc_tensor import DISTANCES, ArcParts, Pairs, score_tensor_arcs
+from polyadic.kernels.climbing import (
     GRAND,
     GRAND_SIBLING,
     MOST_WORDS,
@@ -21,10 +21,10 @@ from lowrank.kernels.climbing import (
     move_weights,
     score_trees,
 )
-from lowrank.kernels.spanning import best_projective_tree, best_spanning_tree
-from lowrank.models.syntax.tree_templates import TEMPLATES
-from lowrank.solvers import tree_parts
-from lowrank.solvers.tree_parts import HEADS, Search, TreeLearner
+from polyadic.kernels.spanning import best_projective_tree, best_spanning_tree
+from polyadic.models.syntax.tree_templates import TEMPLATES
+from polyadic.solvers import tree_parts
+from polyadic.solvers.tree_parts import HEADS, Search, TreeLearner
 
 # The loops behind the doors: tree_parts, tree_score, climb, tree_difference, move_cells.
 

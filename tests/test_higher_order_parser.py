@@ -6,14 +6,14 @@ import json
 import numpy as np
 import pytest
 
-from lowrank import ArcFactored, Embedding, HigherOrderParser, InputError, LowRankParser
-from lowrank.datasets.treebanks import web_treebank
-from lowrank.kernels.climbing import MOST_WORDS
-from lowrank.metrics.dependencies import dependency_score, match_trees
-from lowrank.models.syntax.dependency_lists import jackknife_dependencies, propose_dependencies
-from lowrank.models.syntax.parser_storage import load_parser
-from lowrank.models.syntax.reranking import feature_groups
-from lowrank.suites.syntax.higher_order import higher_orders, parses, restart_curve
+from polyadic import ArcFactored, Embedding, HigherOrderParser, InputError, LowRankParser
+from polyadic.datasets.treebanks import web_treebank
+from polyadic.kernels.climbing import MOST_WORDS
+from polyadic.metrics.dependencies import dependency_score, match_trees
+from polyadic.models.syntax.dependency_lists import jackknife_dependencies, propose_dependencies
+from polyadic.models.syntax.parser_storage import load_parser
+from polyadic.models.syntax.reranking import feature_groups
+from polyadic.suites.syntax.higher_order import higher_orders, parses, restart_curve
 from small_language import made, sentence
 
 
@@ -193,7 +193,7 @@ def test_lists_use_whole_sentences():
 def test_the_suite_tells_what_was_asked_for(monkeypatch):
     """A row for each order, gains over the first, and a curve of restarts that leaves the parser as it was."""
     parts = {"train": made(20, 0), "dev": made(20, 1)}
-    monkeypatch.setattr("lowrank.suites.syntax.higher_order.web_treebank", lambda part, **_: parts[part])
+    monkeypatch.setattr("polyadic.suites.syntax.higher_order.web_treebank", lambda part, **_: parts[part])
     told = higher_orders(12, gammas=(1.0,), orders=(1, 2), restarts=(0, 3))
     assert [row["order"] for row in told["rows"]] == [1, 2]
     assert told["rows"][0]["gain"]["UAS"]["value"] == 0
@@ -226,7 +226,7 @@ def test_the_command_line_learns_an_order(tmp_path):
     """``--order 2`` makes a parser of that order, which ``evaluate`` reads; 4 is refused."""
     from typer.testing import CliRunner
 
-    from lowrank.cli import app
+    from polyadic.cli import app
 
     gold, out = tmp_path / "gold.conllu", tmp_path / "parser"
     gold.write_text("".join(tree.conllu() for tree in made(20, 0)))

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import InputError, datasets
-from lowrank.cli import app
-from lowrank.datasets import Compared, Labelled
-from lowrank.metrics.figures import correlation
-from lowrank.suites.huang2017 import labelled, paired, protocol, synthetic
-from lowrank.suites.huang2017.choosing import CLASSES, SCORES, Rule, choose
-from lowrank.suites.huang2017.encoders import Grid, encoders
-from lowrank.suites.huang2017.tables import figures
-from lowrank.suites.store import Steps
+from polyadic import InputError, datasets
+from polyadic.cli import app
+from polyadic.datasets import Compared, Labelled
+from polyadic.metrics.figures import correlation
+from polyadic.suites.huang2017 import labelled, paired, protocol, synthetic
+from polyadic.suites.huang2017.choosing import CLASSES, SCORES, Rule, choose
+from polyadic.suites.huang2017.encoders import Grid, encoders
+from polyadic.suites.huang2017.tables import figures
+from polyadic.suites.store import Steps
 
 GOOD, BAD = ["good", "fine", "great", "lovely"], ["bad", "poor", "awful", "dull"]
 FRAME = ["the", "film", "is", "a", "very", "story", "with", "actors", "and", "music"]

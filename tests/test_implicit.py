@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from lowrank import Entries, InputError
-from lowrank.kernels import RowEntries, conjugate_rows, posterior_rows
-from lowrank.metrics.recommendation import recommendation
-from lowrank.models.completion.implicit import ImplicitFactorization
-from lowrank.models.completion.ranking import best_columns
-from lowrank.models.completion.ratings import cells_of
+from polyadic import Entries, InputError
+from polyadic.kernels import RowEntries, conjugate_rows, posterior_rows
+from polyadic.metrics.recommendation import recommendation
+from polyadic.models.completion.implicit import ImplicitFactorization
+from polyadic.models.completion.ranking import best_columns
+from polyadic.models.completion.ratings import cells_of
 
 
 def equations(n, m, R, seed, kind):
@@ -223,7 +223,7 @@ def test_judged_by_hand():
 @pytest.mark.realdata
 def test_listeners(realdata):
     """Last.fm: what was held out is found far better than by how often artists are heard."""
-    from lowrank.datasets import lastfm
+    from polyadic.datasets import lastfm
 
     x = lastfm(root=realdata).listens
     held = np.random.default_rng(0).random(len(x)) < 0.2

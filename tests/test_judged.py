@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.metrics import average_precision_score
 
-from lowrank.datasets.universal_schema import SYSTEMS, TARGETS, freebase_pairs, judgements, nyt_pairs, rankings
-from lowrank.errors import InputError
-from lowrank.metrics.judged import average_precision, judged, ranked_cells
+from polyadic.datasets.universal_schema import SYSTEMS, TARGETS, freebase_pairs, judgements, nyt_pairs, rankings
+from polyadic.errors import InputError
+from polyadic.metrics.judged import average_precision, judged, ranked_cells
 
 PAIRS = [(f"s{i}", f"o{i}") for i in range(12)]
 ORDERS = st.permutations(PAIRS)

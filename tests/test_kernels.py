@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from lowrank import kernels
-from lowrank.data import Entries
+from polyadic import kernels
+from polyadic.data import Entries
 from strategies import Text, sentences
 
 WORDS = 6
@@ -180,7 +180,7 @@ def test_doors_are_guarded(call, message):
 
 SECOND_PROCESS = """
 import numpy as np
-from lowrank import kernels
+from polyadic import kernels
 kernels.cp_predict(np.array([[0, 1]]), np.ones((2, 3)), threads=1)
 stats = kernels.loops.cp.predict_fibres.stats
 print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))

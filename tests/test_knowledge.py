@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from lowrank import InputError
-from lowrank.datasets import KNOWLEDGE, knowledge
-from lowrank.datasets.knowledge import Size
+from polyadic import InputError
+from polyadic.datasets import KNOWLEDGE, knowledge
+from polyadic.datasets.knowledge import Size
 
 FILES = {
     "train.txt": "usa\tallies\tuk\r\negypt\tvisits\tusa\r\n",

@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from lowrank import InputError, kernels
-from lowrank.bilinear import Complex, Core, Diagonal, Slices
-from lowrank.kernels.loops.triples import exponential, largest, logarithm_1p
-from lowrank.models.relations.asking import FORMS, EmptyRelationWarning, learned_facts, questions, start_of
-from lowrank.models.relations.completing import complete
-from lowrank.models.relations.knowledge import KnowledgeTensor
-from lowrank.models.relations.links import SeenFactsWarning
-from lowrank.models.relations.links_storage import load_links
-from lowrank.solvers.triples import Plan, descend_triples, questions_of
-from lowrank.text.facts import Facts, facts_of, read_facts, shared
+from polyadic import InputError, kernels
+from polyadic.bilinear import Complex, Core, Diagonal, Slices
+from polyadic.kernels.loops.triples import exponential, largest, logarithm_1p
+from polyadic.models.relations.asking import FORMS, EmptyRelationWarning, learned_facts, questions, start_of
+from polyadic.models.relations.completing import complete
+from polyadic.models.relations.knowledge import KnowledgeTensor
+from polyadic.models.relations.links import SeenFactsWarning
+from polyadic.models.relations.links_storage import load_links
+from polyadic.solvers.triples import Plan, descend_triples, questions_of
+from polyadic.text.facts import Facts, facts_of, read_facts, shared
 
 
 def asked(seed, rows=6, columns=9):
@@ -522,7 +522,7 @@ def test_read_facts(tmp_path):
         Facts(np.zeros((0, 3), int), ["a", "a"], [])
 
 
-@pytest.mark.filterwarnings("ignore::lowrank.models.relations.asking.EmptyRelationWarning")
+@pytest.mark.filterwarnings("ignore::polyadic.models.relations.asking.EmptyRelationWarning")
 @pytest.mark.parametrize(
     ("parameters", "facts", "message"),
     [

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import f1_score
 
-from lowrank.errors import InputError
-from lowrank.metrics.labels import best_threshold, label_measures
+from polyadic.errors import InputError
+from polyadic.metrics.labels import best_threshold, label_measures
 
 TRUTHS = arrays(bool, (4, 3)).filter(lambda truth: truth.any())
 SCORES = arrays(float, (4, 3), elements=st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.5]))

@@ -5,13 +5,13 @@ import math
 import numpy as np
 import pytest
 
-from lowrank import InputError
-from lowrank.models.syntax import latent_learning
-from lowrank.models.syntax.derivations import Parse
-from lowrank.models.syntax.grammar import count_rules, relative_frequencies
-from lowrank.models.syntax.latent_features import inside_features, nodes_of, outside_features
-from lowrank.models.syntax.latent_pcfg import LatentPCFG, PlainPCFG
-from lowrank.text.brackets import parse_phrase
+from polyadic import InputError
+from polyadic.models.syntax import latent_learning
+from polyadic.models.syntax.derivations import Parse
+from polyadic.models.syntax.grammar import count_rules, relative_frequencies
+from polyadic.models.syntax.latent_features import inside_features, nodes_of, outside_features
+from polyadic.models.syntax.latent_pcfg import LatentPCFG, PlainPCFG
+from polyadic.text.brackets import parse_phrase
 
 TREES = [
     parse_phrase(text)

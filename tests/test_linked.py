@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import expit
 
-from lowrank import CP, Entries, InputError, Objective, Squared, Term
-from lowrank.kernels import RandomRows, RowEntries, polya_gamma, posterior_rows, row_moments, variational_rows
-from lowrank.losses import Huber, Logistic, Poisson, SoftplusPoisson
-from lowrank.penalties import L2
-from lowrank.solvers import quasi_newton, run
-from lowrank.solvers.bounds import parabola
-from lowrank.solvers.chain import Average, Chain
-from lowrank.solvers.collective import collective
-from lowrank.solvers.gibbs import Draw, Priors, gibbs
-from lowrank.solvers.linked import Linked
-from lowrank.solvers.variational import Beliefs, GammaPrior, beliefs, variational
+from polyadic import CP, Entries, InputError, Objective, Squared, Term
+from polyadic.kernels import RandomRows, RowEntries, polya_gamma, posterior_rows, row_moments, variational_rows
+from polyadic.losses import Huber, Logistic, Poisson, SoftplusPoisson
+from polyadic.penalties import L2
+from polyadic.solvers import quasi_newton, run
+from polyadic.solvers.bounds import parabola
+from polyadic.solvers.chain import Average, Chain
+from polyadic.solvers.collective import collective
+from polyadic.solvers.gibbs import Draw, Priors, gibbs
+from polyadic.solvers.linked import Linked
+from polyadic.solvers.variational import Beliefs, GammaPrior, beliefs, variational
 
 SIZES = (12, 9, 7)
 
@@ -292,7 +292,7 @@ def interrupted(monkeypatch, module, call):
             raise KeyboardInterrupt
         return solve(*args, **options)
 
-    monkeypatch.setattr(import_module(f"lowrank.solvers.{module}"), "posterior_rows", pressed)
+    monkeypatch.setattr(import_module(f"polyadic.solvers.{module}"), "posterior_rows", pressed)
 
 
 def test_chains_go_on_after_ctrl_c(monkeypatch):

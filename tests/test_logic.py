@@ -12,22 +12,22 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 
-from lowrank import InputError
-from lowrank.datasets.schemas import planted_schema
-from lowrank.datasets.universal_schema import judgements
-from lowrank.models.relations.chaining import chain
-from lowrank.models.relations.formula import probability, truth
-from lowrank.models.relations.grounding import Groundings, Unlisted
-from lowrank.models.relations.log_odds import PairForm
-from lowrank.models.relations.logic import InjectedLogic
-from lowrank.models.relations.mining import mine_rules
-from lowrank.models.relations.trying import tried
-from lowrank.models.relations.universal import UniversalSchema
-from lowrank.solvers.questions import Ridges, descend_questions
-from lowrank.suites.relations.logic import AsPublished, freebase, newswire, planted, regimes
-from lowrank.text.formulas import And, Atom, Implies, Not, Or, Rule, atoms_of, worlds
-from lowrank.text.rules import parse_rule
-from lowrank.text.schema import schema_of
+from polyadic import InputError
+from polyadic.datasets.schemas import planted_schema
+from polyadic.datasets.universal_schema import judgements
+from polyadic.models.relations.chaining import chain
+from polyadic.models.relations.formula import probability, truth
+from polyadic.models.relations.grounding import Groundings, Unlisted
+from polyadic.models.relations.log_odds import PairForm
+from polyadic.models.relations.logic import InjectedLogic
+from polyadic.models.relations.mining import mine_rules
+from polyadic.models.relations.trying import tried
+from polyadic.models.relations.universal import UniversalSchema
+from polyadic.solvers.questions import Ridges, descend_questions
+from polyadic.suites.relations.logic import AsPublished, freebase, newswire, planted, regimes
+from polyadic.text.formulas import And, Atom, Implies, Not, Or, Rule, atoms_of, worlds
+from polyadic.text.rules import parse_rule
+from polyadic.text.schema import schema_of
 from strategies import formulas
 
 A, B, C = (Atom(name, ("x", "y")) for name in "abc")

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.datasets.treebanks import web_treebank
-from lowrank.kernels.arc_labels import score_arc_labels, step_arc_labels
-from lowrank.kernels.arc_tensor import (
+from polyadic import InputError
+from polyadic.datasets.treebanks import web_treebank
+from polyadic.kernels.arc_labels import score_arc_labels, step_arc_labels
+from polyadic.kernels.arc_tensor import (
     DISTANCES,
     ArcParts,
     Moves,
@@ -22,14 +22,14 @@ from lowrank.kernels.arc_tensor import (
     step_tensor_arcs,
     tensor_cells,
 )
-from lowrank.linalg.unfolded import unfolded_start
-from lowrank.metrics.dependencies import dependency_score, match_trees
-from lowrank.models.syntax.arc_parts import PAIRS, coded, known_features, rows_of
-from lowrank.models.syntax.low_rank_parser import LowRankParser
-from lowrank.models.syntax.parser_storage import load_parser, save_parser
-from lowrank.solvers.arc_tensor import ArcLearner
-from lowrank.text.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
-from lowrank.text.trees import read_trees
+from polyadic.linalg.unfolded import unfolded_start
+from polyadic.metrics.dependencies import dependency_score, match_trees
+from polyadic.models.syntax.arc_parts import PAIRS, coded, known_features, rows_of
+from polyadic.models.syntax.low_rank_parser import LowRankParser
+from polyadic.models.syntax.parser_storage import load_parser, save_parser
+from polyadic.solvers.arc_tensor import ArcLearner
+from polyadic.text.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
+from polyadic.text.trees import read_trees
 from small_language import made
 
 # The loops behind the doors: feature_sums, tensor_arc_scores, tensor_arc_step, arc_pairs, arc_label_scores,
@@ -464,7 +464,7 @@ def test_the_command_line(tmp_path):
     """Train, parse what has no heads yet, and evaluate; the parses are those of the library."""
     from typer.testing import CliRunner
 
-    from lowrank.cli import app
+    from polyadic.cli import app
 
     def call(*words):
         result = CliRunner().invoke(app, ["parse", *map(str, words)])

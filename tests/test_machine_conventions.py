@@ -4,7 +4,7 @@ import warnings
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lowrank import (
+from polyadic import (
     BayesianFactorizationMachine,
     BayesianFactorizationMachineClassifier,
     FactorizationMachine,

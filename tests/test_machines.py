@@ -14,7 +14,7 @@ from scipy import optimize, sparse, stats
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from lowrank import (
+from polyadic import (
     BayesianFactorizationMachine,
     BayesianFactorizationMachineClassifier,
     FactorizationMachine,
@@ -24,16 +24,16 @@ from lowrank import (
     InputError,
     load_machine,
 )
-from lowrank.kernels import FeatureTable, Moves, anova_scores, anova_sweep
-from lowrank.losses import Huber, Logistic, Squared
-from lowrank.solvers.gibbs import Priors
-from lowrank.solvers.machine_draws import draw_machines, first_draw, latent
-from lowrank.solvers.machine_steps import Stepper
-from lowrank.solvers.machines import Machine, Observed, Ridge, descend_features, orders_of, started
-from lowrank.solvers.run import NotConvergedWarning
-from lowrank.solvers.sgd import Steps
+from polyadic.kernels import FeatureTable, Moves, anova_scores, anova_sweep
+from polyadic.losses import Huber, Logistic, Squared
+from polyadic.solvers.gibbs import Priors
+from polyadic.solvers.machine_draws import draw_machines, first_draw, latent
+from polyadic.solvers.machine_steps import Stepper
+from polyadic.solvers.machines import Machine, Observed, Ridge, descend_features, orders_of, started
+from polyadic.solvers.run import NotConvergedWarning
+from polyadic.solvers.sgd import Steps
 
-pytestmark = pytest.mark.filterwarnings("ignore::lowrank.solvers.run.NotConvergedWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::polyadic.solvers.run.NotConvergedWarning")
 
 
 def features(rng, rows=12, size=7, density=0.5):
@@ -113,7 +113,7 @@ def test_an_exact_step_is_the_best_value_of_a_parameter():
 
 def test_threads_do_not_change_a_sweep(monkeypatch):
     """Features of one field meet in no row, so that they may be solved for side by side: the same bits."""
-    monkeypatch.setattr("lowrank.kernels.machines.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("polyadic.kernels.machines.WORTH_A_THREAD", 1)
     rng = np.random.default_rng(0)
     X = FieldEncoder().fit_transform({name: rng.integers(0, 20, 300).tolist() for name in "abc"})
     y, found = rng.standard_normal(300), []
@@ -684,7 +684,7 @@ def test_ctrl_c_keeps_what_was_reached():
 @pytest.mark.realdata
 def test_ratings_of_films_are_predicted_from_what_is_known_of_people(realdata):
     """MovieLens 100K, fold u1: a short chain is well below biases (.962), and its average below its last draw."""
-    from lowrank.suites.predictors.machines import drawn
+    from polyadic.suites.predictors.machines import drawn
 
     told = drawn("u1", attributes=True, rank=4, draws=20, root=realdata)
     assert told["rmse"] < min(0.92, told["last_draw"] - 0.02)

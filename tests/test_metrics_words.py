@@ -9,12 +9,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import reference
-from lowrank import InputError
-from lowrank.datasets import analogy_questions, outlier_groups, similarity_sets
-from lowrank.embedding import Embedding
-from lowrank.metrics.analogies import analogies
-from lowrank.metrics.outliers import OutlierGroup, outliers
-from lowrank.metrics.similarity import similarity
+from polyadic import InputError
+from polyadic.datasets import analogy_questions, outlier_groups, similarity_sets
+from polyadic.embedding import Embedding
+from polyadic.metrics.analogies import analogies
+from polyadic.metrics.outliers import OutlierGroup, outliers
+from polyadic.metrics.similarity import similarity
 from strategies import embeddings
 
 LETTERS = "abcdefghijklmnop"
@@ -276,7 +276,7 @@ def test_blocks_do_not_matter(method, monkeypatch):
     asked = [(f"l{i}", f"r{i}", f"l{j}", f"r{j}") for i in range(6) for j in range(6) if i != j]
     sections = {"some": asked[:10], "more": asked[10:], "none": [("l0", "r0", "l1", "unknown")]}
     found = analogies(embedding, sections, method=method)
-    monkeypatch.setattr("lowrank.metrics.analogies.BLOCK", 1)
+    monkeypatch.setattr("polyadic.metrics.analogies.BLOCK", 1)
     assert analogies(embedding, sections, method=method) == found
     assert 0 < found.correct < found.covered == 30 < found.total == 31
     assert sum(section.correct for section in found.sections.values()) == found.correct

@@ -6,19 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from lowrank.data import Entries
-from lowrank.embedding import Embedding
-from lowrank.errors import InputError
-from lowrank.forms import CP
-from lowrank.losses import Squared
-from lowrank.models.words.joint import JointCP
-from lowrank.models.words.pairwise import PPMISVD
-from lowrank.models.words.phrases import phrase_vectors
-from lowrank.models.words.symmetric import SymmetricCP
-from lowrank.objective import Objective, Term
-from lowrank.penalties import L1, L2, NonNegative
-from lowrank.solvers import NotConvergedWarning
-from lowrank.solvers.start import best_scale
+from polyadic.data import Entries
+from polyadic.embedding import Embedding
+from polyadic.errors import InputError
+from polyadic.forms import CP
+from polyadic.losses import Squared
+from polyadic.models.words.joint import JointCP
+from polyadic.models.words.pairwise import PPMISVD
+from polyadic.models.words.phrases import phrase_vectors
+from polyadic.models.words.symmetric import SymmetricCP
+from polyadic.objective import Objective, Term
+from polyadic.penalties import L1, L2, NonNegative
+from polyadic.solvers import NotConvergedWarning
+from polyadic.solvers.start import best_scale
 
 
 def full(values):

@@ -1,4 +1,4 @@
-"""N-best lists: JSON lines and SVMrank lines, as groups, in blocks, with every fault named; ``lowrank rerank``."""
+"""N-best lists: JSON lines and SVMrank lines, as groups, in blocks, with every fault named; ``polyadic rerank``."""
 
 import gzip
 import itertools
@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import InputError, NBestLists, load_reranker
-from lowrank.cli import app
-from lowrank.solvers.passive_aggressive import passive_aggressive
-from lowrank.text.nbest import SCORE, read_nbest, write_nbest
-from lowrank.text.rank_lines import RankLines
+from polyadic import InputError, NBestLists, load_reranker
+from polyadic.cli import app
+from polyadic.solvers.passive_aggressive import passive_aggressive
+from polyadic.text.nbest import SCORE, read_nbest, write_nbest
+from polyadic.text.rank_lines import RankLines
 
 
 def candidate(cost, features, **more):
@@ -201,7 +201,7 @@ def test_train_evaluate_apply(files, model):
     rerank("apply", out, files / "test.jsonl", "--out", chosen, "--scores", "--force")
     assert chosen.read_text() == before
     assert rerank("apply", out, files / "test.jsonl").count("\n") == 60
-    assert "next: lowrank rerank evaluate" in rerank("train", files / "train.jsonl", "--out", out, "--force")
+    assert "next: polyadic rerank evaluate" in rerank("train", files / "train.jsonl", "--out", out, "--force")
 
 
 def test_rank_lines_on_the_command_line(tmp_path):
@@ -282,7 +282,7 @@ def test_interrupted(files, monkeypatch, epochs):
         yield from itertools.islice(sweeps(*arguments, **options), epochs + 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lowrank.models.predictors.reranking.passive_aggressive", interrupted)
+    monkeypatch.setattr("polyadic.models.predictors.reranking.passive_aggressive", interrupted)
     told = rerank("train", train, "--out", out, "--force", "--json", code=130)
     if epochs:
         assert "kept what was reached" in told

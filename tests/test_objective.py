@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from lowrank import kernels, objective
-from lowrank.data import Entries
-from lowrank.errors import InputError
-from lowrank.forms import CP
-from lowrank.losses import Huber, Logistic, Poisson, Squared
-from lowrank.models.words.orders import symmetric_terms
-from lowrank.objective import Objective, Term, fit
-from lowrank.penalties import L1, L2, NonNegative
+from polyadic import kernels, objective
+from polyadic.data import Entries
+from polyadic.errors import InputError
+from polyadic.forms import CP
+from polyadic.losses import Huber, Logistic, Poisson, Squared
+from polyadic.models.words.orders import symmetric_terms
+from polyadic.objective import Objective, Term, fit
+from polyadic.penalties import L1, L2, NonNegative
 from strategies import plain_entries, symmetric_entries
 
 EXACT = 1e-6

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import lowrank
+import polyadic
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -37,30 +37,30 @@ def names(wheel):
 
 def test_wheel_is_pure_python(wheel):
     """The wheel fits every platform and holds no compiled file."""
-    assert wheel.name == f"lowrank-{lowrank.__version__}-py3-none-any.whl"
-    assert {Path(name).suffix for name in names(wheel) if name.startswith("lowrank/")} <= {".py", ".typed", ".txt"}
+    assert wheel.name == f"polyadic-{polyadic.__version__}-py3-none-any.whl"
+    assert {Path(name).suffix for name in names(wheel) if name.startswith("polyadic/")} <= {".py", ".typed", ".txt"}
 
 
 def test_wheel_holds_what_it_must(wheel):
     """The wheel carries the licence, the mark of typed packages and every source file."""
     content = set(names(wheel))
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in content)
-    assert "lowrank/py.typed" in content
-    sources = {f"lowrank/{path.relative_to(ROOT / 'src/lowrank')}" for path in (ROOT / "src/lowrank").rglob("*.py")}
+    assert "polyadic/py.typed" in content
+    sources = {f"polyadic/{path.relative_to(ROOT / 'src/polyadic')}" for path in (ROOT / "src/polyadic").rglob("*.py")}
     assert sources - content == set()
 
 
 def test_wheel_holds_nothing_else(wheel):
     """The wheel holds the package and its description: no tests, no benchmarks, no documents."""
-    metadata = f"lowrank-{lowrank.__version__}.dist-info"
-    assert {name.split("/")[0] for name in names(wheel)} == {"lowrank", metadata}
+    metadata = f"polyadic-{polyadic.__version__}.dist-info"
+    assert {name.split("/")[0] for name in names(wheel)} == {"polyadic", metadata}
 
 
 def test_wheel_runs(wheel, tmp_path):
     """The unpacked wheel is enough to import the package and to run its command line."""
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(tmp_path)
-    code = "import lowrank, lowrank.cli; print(lowrank.__file__); lowrank.cli.main()"
+    code = "import polyadic, polyadic.cli; print(polyadic.__file__); polyadic.cli.main()"
     done = subprocess.run(
         [sys.executable, "-c", code, "--version"],
         check=True,
@@ -70,11 +70,11 @@ def test_wheel_runs(wheel, tmp_path):
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )
     where, version = done.stdout.splitlines()
-    assert Path(where).samefile(tmp_path / "lowrank" / "__init__.py")
-    assert version == f"lowrank {lowrank.__version__}"
+    assert Path(where).samefile(tmp_path / "polyadic" / "__init__.py")
+    assert version == f"polyadic {polyadic.__version__}"
 
 
 def test_versions_agree():
     """The package and its metadata carry one version."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["version"] == lowrank.__version__
+    assert project["version"] == polyadic.__version__

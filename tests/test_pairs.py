@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from lowrank import InputError, ScoreRegression
-from lowrank.models.sentences.pairs import pair_features
+from polyadic import InputError, ScoreRegression
+from polyadic.models.sentences.pairs import pair_features
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 3))

@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from lowrank import ArcFactored, Embedding, InputError, LowRankParser
-from lowrank.cli import app
-from lowrank.kernels.arc_tensor import hashed_cells, tensor_cells
-from lowrank.models.syntax.arc_collisions import pair_collisions
-from lowrank.models.syntax.arc_parts import PAIRS, SeveralRootsWarning, coded, known_features, rows_of
-from lowrank.models.syntax.arc_vectors import vector_rows
-from lowrank.models.syntax.parser_storage import load_parser, save_parser
-from lowrank.models.syntax.tensor_parses import UnknownTagsWarning
-from lowrank.text.token_features import POS, TAG, WORD_TAG, TokenCoder, token_features
-from lowrank.text.trees import read_trees
+from polyadic import ArcFactored, Embedding, InputError, LowRankParser
+from polyadic.cli import app
+from polyadic.kernels.arc_tensor import hashed_cells, tensor_cells
+from polyadic.models.syntax.arc_collisions import pair_collisions
+from polyadic.models.syntax.arc_parts import PAIRS, SeveralRootsWarning, coded, known_features, rows_of
+from polyadic.models.syntax.arc_vectors import vector_rows
+from polyadic.models.syntax.parser_storage import load_parser, save_parser
+from polyadic.models.syntax.tensor_parses import UnknownTagsWarning
+from polyadic.text.token_features import POS, TAG, WORD_TAG, TokenCoder, token_features
+from polyadic.text.trees import read_trees
 from small_language import made, sentence
 
 # A loop behind a door: hashed_cells.

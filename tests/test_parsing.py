@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from lowrank import InputError, MissingExtraError, pattern_triples
-from lowrank.text.parsing import parse
+from polyadic import InputError, MissingExtraError, pattern_triples
+from polyadic.text.parsing import parse
 
 
 def pipeline():
@@ -55,5 +55,5 @@ def test_pipelines_that_are_not_there_or_do_not_parse():
 
 def test_spacy_is_optional(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(MissingExtraError, match=r"lowrank\[spacy\]"):
+    with pytest.raises(MissingExtraError, match=r"polyadic\[spacy\]"):
         list(parse(["Ann slept."]))

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.datasets.treebanks import penn_sample
-from lowrank.metrics.brackets import bracket_score
-from lowrank.models.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
-from lowrank.models.syntax.lexicon import Lexicon
-from lowrank.models.syntax.list_files import read_lists, write_lists
-from lowrank.models.syntax.lists import chosen, folded, jackknife, oracle, propose
-from lowrank.models.syntax.pcfg import PCFG
-from lowrank.text.binarising import annotate, binarise, without_loops
-from lowrank.text.brackets import TOP, Phrase, parse_phrase
+from polyadic import InputError
+from polyadic.datasets.treebanks import penn_sample
+from polyadic.metrics.brackets import bracket_score
+from polyadic.models.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
+from polyadic.models.syntax.lexicon import Lexicon
+from polyadic.models.syntax.list_files import read_lists, write_lists
+from polyadic.models.syntax.lists import chosen, folded, jackknife, oracle, propose
+from polyadic.models.syntax.pcfg import PCFG
+from polyadic.text.binarising import annotate, binarise, without_loops
+from polyadic.text.brackets import TOP, Phrase, parse_phrase
 
 TREES = [
     parse_phrase(text)

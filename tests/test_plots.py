@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from lowrank import CorrespondenceAnalysis, Embedding, InputError, plots
+from polyadic import CorrespondenceAnalysis, Embedding, InputError, plots
 
 VECTORS = Embedding(
     ["apollo", "god", "moon", "zeus", "lunar", "orbit"],

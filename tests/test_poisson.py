@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from lowrank import kernels
-from lowrank.data import Entries
-from lowrank.errors import InputError
-from lowrank.forms import CP
-from lowrank.losses import Poisson, Squared
-from lowrank.models.words.poisson import PoissonCP
-from lowrank.objective import Objective, Term
-from lowrank.penalties import L2, NonNegative
-from lowrank.solvers import apr, run
+from polyadic import kernels
+from polyadic.data import Entries
+from polyadic.errors import InputError
+from polyadic.forms import CP
+from polyadic.losses import Poisson, Squared
+from polyadic.models.words.poisson import PoissonCP
+from polyadic.objective import Objective, Term
+from polyadic.penalties import L2, NonNegative
+from polyadic.solvers import apr, run
 from strategies import plain_entries, symmetric_entries
 
 FLOOR = Poisson().floor

@@ -9,11 +9,11 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 from typer.testing import CliRunner
 
-from lowrank import InputError
-from lowrank.cli import app
-from lowrank.datasets.multilabel import Labelling
-from lowrank.datasets.school import FEATURES, PUPILS, SCHOOLS, School, school
-from lowrank.suites.predictors import labels, schools
+from polyadic import InputError
+from polyadic.cli import app
+from polyadic.datasets.multilabel import Labelling
+from polyadic.datasets.school import FEATURES, PUPILS, SCHOOLS, School, school
+from polyadic.suites.predictors import labels, schools
 
 
 def texts(seed=0):

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.metrics.ranking import CELL, Ranking, precision_recall, ranking
+from polyadic import InputError
+from polyadic.metrics.ranking import CELL, Ranking, precision_recall, ranking
 
 
 def slow_rank(scores, hidden, others):

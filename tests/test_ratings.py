@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lowrank import InputError
-from lowrank.datasets import citeulike, lastfm, movielens, movielens_fold, ratings
+from polyadic import InputError
+from polyadic.datasets import citeulike, lastfm, movielens, movielens_fold, ratings
 
 FILES = {
     "user_artists.dat": "userID\tartistID\tweight\r\n7\t30\t5\r\n2\t30\t4\r\n2\t9\t3\r\n",

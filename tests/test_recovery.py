@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.datasets import analogy_questions
-from lowrank.embedding import Embedding
-from lowrank.metrics.analogies import analogies, kind_of, pair_figure, pairs_of
-from lowrank.metrics.figures import Figure, difference
-from lowrank.metrics.recovery import (
+from polyadic import InputError
+from polyadic.datasets import analogy_questions
+from polyadic.embedding import Embedding
+from polyadic.metrics.analogies import analogies, kind_of, pair_figure, pairs_of
+from polyadic.metrics.figures import Figure, difference
+from polyadic.metrics.recovery import (
     FOLDS,
     PENALTIES,
     _divide,
@@ -351,7 +351,7 @@ def test_pair_figure_by_hand():
 
 def test_too_many_pairs_are_refused(monkeypatch):
     """A table of all pairs that would fill the memory is refused."""
-    monkeypatch.setattr("lowrank.metrics.analogies.MOST_PAIRS", 3)
+    monkeypatch.setattr("polyadic.metrics.analogies.MOST_PAIRS", 3)
     with pytest.raises(InputError, match="combine 4 pairs are too many for one figure; ask at most 3"):
         pair_figure("x", [(question, 1, 1) for question in combined(4)], used=12, total=12)
 

@@ -11,10 +11,10 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lowrank import InputError, LowRankTasks, ReducedRankRegression, ReducedRankRegressionCV
-from lowrank.linalg.reduced_rank import spectrum_of
-from lowrank.losses import Huber, Logistic, Squared
-from lowrank.solvers.tasks import RIDGE, Tasks
+from polyadic import InputError, LowRankTasks, ReducedRankRegression, ReducedRankRegressionCV
+from polyadic.linalg.reduced_rank import spectrum_of
+from polyadic.losses import Huber, Logistic, Squared
+from polyadic.solvers.tasks import RIDGE, Tasks
 
 RNG = np.random.default_rng(0)
 

@@ -7,15 +7,15 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from lowrank import Entries, InputError
-from lowrank.models.relations.bayesian import BayesianFactorization
-from lowrank.models.relations.collective import CollectiveFactorization
-from lowrank.models.relations.database import Database
-from lowrank.models.relations.negatives import with_negatives
-from lowrank.models.relations.storage import load_model
-from lowrank.models.relations.tables import Relation
-from lowrank.models.relations.variational import VariationalFactorization
-from lowrank.solvers.chain import Average
+from polyadic import Entries, InputError
+from polyadic.models.relations.bayesian import BayesianFactorization
+from polyadic.models.relations.collective import CollectiveFactorization
+from polyadic.models.relations.database import Database
+from polyadic.models.relations.negatives import with_negatives
+from polyadic.models.relations.storage import load_model
+from polyadic.models.relations.tables import Relation
+from polyadic.models.relations.variational import VariationalFactorization
+from polyadic.solvers.chain import Average
 
 LIKES = {"user": ["ann", "ann", "bob", "cid"], "film": ["Jaws", "Up", "Jaws", "M"], "stars": [5.0, 1, 4, 2]}
 MODELS = [

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import InputError
-from lowrank.cli import app
-from lowrank.datasets.knowledge import Knowledge
-from lowrank.models.relations.universal import UniversalSchema
-from lowrank.suites.numbers import table
-from lowrank.suites.relations import knowledge, logic, protocol, typed
-from lowrank.suites.relations.report import report
-from lowrank.suites.store import whole
+from polyadic import InputError
+from polyadic.cli import app
+from polyadic.datasets.knowledge import Knowledge
+from polyadic.models.relations.universal import UniversalSchema
+from polyadic.suites.numbers import table
+from polyadic.suites.relations import knowledge, logic, protocol, typed
+from polyadic.suites.relations.report import report
+from polyadic.suites.store import whole
 
 
 def circles(seed=0, n=24):

@@ -5,13 +5,13 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_array
 
-from lowrank import InputError
-from lowrank.groups import Groups
-from lowrank.models.syntax.derivations import Parse
-from lowrank.models.syntax.lists import judged
-from lowrank.models.syntax.ranked import Ranked, load_ranked, narrowed, save_ranked
-from lowrank.models.syntax.reranking import feature_groups
-from lowrank.suites.cao2014.lists import (
+from polyadic import InputError
+from polyadic.groups import Groups
+from polyadic.models.syntax.derivations import Parse
+from polyadic.models.syntax.lists import judged
+from polyadic.models.syntax.ranked import Ranked, load_ranked, narrowed, save_ranked
+from polyadic.models.syntax.reranking import feature_groups
+from polyadic.suites.cao2014.lists import (
     Lists,
     describe,
     featured,
@@ -23,9 +23,9 @@ from lowrank.suites.cao2014.lists import (
     save_lists,
     save_parsed,
 )
-from lowrank.text import rerank_features
-from lowrank.text.brackets import parse_phrase
-from lowrank.text.rerank_features import KINDS, Featuriser, bucket, of_tag, of_tree
+from polyadic.text import rerank_features
+from polyadic.text.brackets import parse_phrase
+from polyadic.text.rerank_features import KINDS, Featuriser, bucket, of_tag, of_tree
 
 TREE = parse_phrase(
     "(S (NP (NNS Cats) (CC and) (NNS dogs)) (VP (VBD saw) (NP (NP (DT a) (NN man)) (PP (IN in) (NP (NN town))))) (. .))"

@@ -13,11 +13,11 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
-from lowrank import MIRA, Groups, InputError, RankingPerceptron, TensorMIRA, load_reranker
-from lowrank.metrics.reranking import reranking
-from lowrank.models.predictors.class_groups import ClassGroups, as_rows
-from lowrank.models.predictors.rerank_choosing import choose
-from lowrank.solvers.run import Sweep
+from polyadic import MIRA, Groups, InputError, RankingPerceptron, TensorMIRA, load_reranker
+from polyadic.metrics.reranking import reranking
+from polyadic.models.predictors.class_groups import ClassGroups, as_rows
+from polyadic.models.predictors.rerank_choosing import choose
+from polyadic.solvers.run import Sweep
 
 MODELS = [RankingPerceptron(), MIRA(), MIRA(best=5, augmented=True), TensorMIRA(2), TensorMIRA(1, order=3)]
 
@@ -399,7 +399,7 @@ def test_articles(realdata):
     """Of 100 articles of BBC news a tensor in guided cells learns nearly as much as free weights, in a 40th of them."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    from lowrank.datasets.topics import bbc
+    from polyadic.datasets.topics import bbc
 
     articles = bbc(realdata)
     order = np.random.default_rng(0).permutation(len(articles))[:600]

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from lowrank import Entries, InputError
-from lowrank.models.relations.rescal import RESCAL
-from lowrank.solvers.rescal import relation_factors, rescal, rescal_start
-from lowrank.solvers.run import run
+from polyadic import Entries, InputError
+from polyadic.models.relations.rescal import RESCAL
+from polyadic.solvers.rescal import relation_factors, rescal, rescal_start
+from polyadic.solvers.run import run
 
 
 def relations(n=15, K=4, *, share=0.2, seed=0):

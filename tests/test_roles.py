@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.datasets.propositions import split_documents, web_propositions
-from lowrank.metrics.figures import difference
-from lowrank.metrics.roles import by_role, match_roles, role_figures, role_score
-from lowrank.models.syntax.role_matching import best_roles, played_once
-from lowrank.text import role_features as f
-from lowrank.text.propositions import Argument, Proposition, Sentence, read_propositions
-from lowrank.text.trees import Tree
+from polyadic import InputError
+from polyadic.datasets.propositions import split_documents, web_propositions
+from polyadic.metrics.figures import difference
+from polyadic.metrics.roles import by_role, match_roles, role_figures, role_score
+from polyadic.models.syntax.role_matching import best_roles, played_once
+from polyadic.text import role_features as f
+from polyadic.text.propositions import Argument, Proposition, Sentence, read_propositions
+from polyadic.text.trees import Tree
 
 SEEDS = st.integers(0, 2**32 - 1)
 

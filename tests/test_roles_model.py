@@ -10,18 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
-from lowrank import InputError
-from lowrank.datasets.propositions import split_documents, web_propositions
-from lowrank.kernels.role_cells import hashed_cells, score_cells
-from lowrank.metrics.roles import match_roles, role_score
-from lowrank.models.syntax.predicates import PredicateFinder
-from lowrank.models.syntax.role_frames import TRIPLES, framed, frames_of, known_features, role_names
-from lowrank.models.syntax.role_matching import best_roles, played_once
-from lowrank.models.syntax.role_regression import RoleRegression
-from lowrank.models.syntax.role_start import power_parts, random_parts, tensor_cells
-from lowrank.models.syntax.role_storage import load_roles, save_roles
-from lowrank.models.syntax.semantic_roles import SemanticRoles
-from lowrank.solvers.role_tensor import (
+from polyadic import InputError
+from polyadic.datasets.propositions import split_documents, web_propositions
+from polyadic.kernels.role_cells import hashed_cells, score_cells
+from polyadic.metrics.roles import match_roles, role_score
+from polyadic.models.syntax.predicates import PredicateFinder
+from polyadic.models.syntax.role_frames import TRIPLES, framed, frames_of, known_features, role_names
+from polyadic.models.syntax.role_matching import best_roles, played_once
+from polyadic.models.syntax.role_regression import RoleRegression
+from polyadic.models.syntax.role_start import power_parts, random_parts, tensor_cells
+from polyadic.models.syntax.role_storage import load_roles, save_roles
+from polyadic.models.syntax.semantic_roles import SemanticRoles
+from polyadic.solvers.role_tensor import (
     Costs,
     Frame,
     RoleLearner,
@@ -30,10 +30,10 @@ from lowrank.solvers.role_tensor import (
     score_roles,
     total_score,
 )
-from lowrank.suites.syntax.roles import compared
-from lowrank.text.propositions import Argument, Proposition, Sentence, read_propositions
-from lowrank.text.role_features import near_words
-from lowrank.text.trees import Tree
+from polyadic.suites.syntax.roles import compared
+from polyadic.text.propositions import Argument, Proposition, Sentence, read_propositions
+from polyadic.text.role_features import near_words
+from polyadic.text.trees import Tree
 
 # The loop behind score_cells is cell_scores.
 
@@ -528,7 +528,7 @@ def test_the_command_line(tmp_path):
     """Train, label what has no predicates, and evaluate; the roles are those of the library."""
     from typer.testing import CliRunner
 
-    from lowrank.cli import app
+    from polyadic.cli import app
 
     def call(*words, fails=False):
         result = CliRunner().invoke(app, ["roles", *map(str, words)])

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.linalg.power import greedy_power, rank_one_power
+from polyadic import InputError
+from polyadic.linalg.power import greedy_power, rank_one_power
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -1,4 +1,4 @@
-"""The rules of style that a machine can check, read from the syntax trees of ``src/lowrank``."""
+"""The rules of style that a machine can check, read from the syntax trees of ``src/polyadic``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import lowrank
-import lowrank.kernels
+import polyadic
+import polyadic.kernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TESTS = Path(__file__).resolve().parent
-PACKAGE = TESTS.parent / "src" / "lowrank"
+PACKAGE = TESTS.parent / "src" / "polyadic"
 DOORS = PACKAGE / "kernels"
 KERNELS = DOORS / "loops"
 
@@ -102,7 +102,7 @@ def imports(path: Path) -> Iterator[tuple[ast.stmt, str]]:
         if isinstance(node, ast.Import):
             yield from ((node, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            package = ["lowrank", *path.relative_to(PACKAGE).parent.parts]
+            package = ["polyadic", *path.relative_to(PACKAGE).parent.parts]
             base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
             module = ".".join(part for part in (base, node.module or "") if part)
             yield from ((node, f"{module}.{alias.name}") for alias in node.names)
@@ -160,8 +160,8 @@ def test_public_names_have_docstrings():
 
 
 def test_only_doors_lead_to_kernels():
-    """A module of loops is imported by its doors in ``lowrank.kernels`` and by nobody else."""
-    kernels = {f"lowrank.kernels.loops.{path.stem}" for path in kernel_paths()}
+    """A module of loops is imported by its doors in ``polyadic.kernels`` and by nobody else."""
+    kernels = {f"polyadic.kernels.loops.{path.stem}" for path in kernel_paths()}
     assert [
         f"{where(path, node)}: {name}"
         for path in paths()
@@ -209,7 +209,7 @@ def test_kernels_are_tested_by_name():
     tests = [path for path in TESTS.glob("*.py") if path != Path(__file__).resolve()]
     tested = set(re.findall(r"\w+", "\n".join(path.read_text(encoding="utf-8") for path in tests)))
     kernels = {f.name: where(path, f) for path in kernel_paths() for f, _ in compiled(path)}
-    doors = dict.fromkeys(filter(str.islower, lowrank.kernels.__all__), "kernels/__init__.py")
+    doors = dict.fromkeys(filter(str.islower, polyadic.kernels.__all__), "kernels/__init__.py")
     named = {name: place for name, place in (kernels | doors).items() if not name.startswith("_")}
     assert [f"{place}: {name}" for name, place in named.items() if name not in tested] == []
 
@@ -315,17 +315,17 @@ def test_no_work_is_left_in_comments(folder):
 @pytest.mark.parametrize("path", [p for p in paths() if p.name == "__init__.py"], ids=where)
 def test_public_names_exist(path):
     """Every name in the ``__all__`` of a package can be had from it."""
-    package = importlib.import_module(".".join(["lowrank", *path.parent.relative_to(PACKAGE).parts]))
+    package = importlib.import_module(".".join(["polyadic", *path.parent.relative_to(PACKAGE).parts]))
     assert [name for name in getattr(package, "__all__", []) if not hasattr(package, name)] == []
 
 
 def test_dir_lists_public_names():
-    """``dir(lowrank)`` shows what can be used, though nothing of it is loaded yet."""
-    assert set(lowrank.__all__) - {"__version__"} <= set(dir(lowrank))
+    """``dir(polyadic)`` shows what can be used, though nothing of it is loaded yet."""
+    assert set(polyadic.__all__) - {"__version__"} <= set(dir(polyadic))
 
 
 def test_import_loads_nothing_slow():
-    """``import lowrank`` loads none of the large packages it may need later."""
-    code = f"import sys, lowrank; print(*sorted(set({SLOW_TO_IMPORT}) & set(sys.modules)))"
+    """``import polyadic`` loads none of the large packages it may need later."""
+    code = f"import sys, polyadic; print(*sorted(set({SLOW_TO_IMPORT}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == []

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.text.formulas import And, Atom, Implies, Not, Or, Rule, check_predicates
-from lowrank.text.rules import parse_rule, read_published_rules, read_rules
+from polyadic import InputError
+from polyadic.text.formulas import And, Atom, Implies, Not, Or, Rule, check_predicates
+from polyadic.text.rules import parse_rule, read_published_rules, read_rules
 from strategies import formulas
 
 XY, YX = ("x", "y"), ("y", "x")

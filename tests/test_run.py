@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import reference
-from lowrank.data import Entries
-from lowrank.errors import InputError
-from lowrank.losses import Poisson, Squared
-from lowrank.models.words.orders import symmetric_terms
-from lowrank.models.words.symmetric import SymmetricCP
-from lowrank.objective import Objective
-from lowrank.penalties import L2, NonNegative, PositiveL1
-from lowrank.solvers import Checkpoint, DivergedWarning, Sweep, load_checkpoint, run, save_checkpoint
-from lowrank.solvers.start import best_scale, given_start, positive_start, zero_unlisted
+from polyadic.data import Entries
+from polyadic.errors import InputError
+from polyadic.losses import Poisson, Squared
+from polyadic.models.words.orders import symmetric_terms
+from polyadic.models.words.symmetric import SymmetricCP
+from polyadic.objective import Objective
+from polyadic.penalties import L2, NonNegative, PositiveL1
+from polyadic.solvers import Checkpoint, DivergedWarning, Sweep, load_checkpoint, run, save_checkpoint
+from polyadic.solvers.start import best_scale, given_start, positive_start, zero_unlisted
 
 
 def sweeps(values):

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import normalized_mutual_info_score, v_measure_score
 
-from lowrank import InputError, datasets
-from lowrank.datasets import Instance, read_instances, read_sense_key, read_senseval
-from lowrank.metrics import senses as measures
-from lowrank.metrics.figures import difference
-from lowrank.metrics.senses import fuzzy_bcubed, fuzzy_nmi, jaccard, paired_f, remap, senses, tau, wndcg
+from polyadic import InputError, datasets
+from polyadic.datasets import Instance, read_instances, read_sense_key, read_senseval
+from polyadic.metrics import senses as measures
+from polyadic.metrics.figures import difference
+from polyadic.metrics.senses import fuzzy_bcubed, fuzzy_nmi, jaccard, paired_f, remap, senses, tau, wndcg
 
 BY_INSTANCE = ("jaccard", "tau", "wndcg", "wndcg_published")
 CLUSTERING = ("fuzzy_nmi", "fuzzy_bcubed", "v_measure", "paired_f")

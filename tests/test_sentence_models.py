@@ -15,14 +15,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from lowrank import ConvolutionalSentences, Corpus, Embedding, InputError, MeanSentences
-from lowrank.linalg.circulant import convolve
-from lowrank.models.sentences import base
-from lowrank.models.sentences.base import EmptySentencesWarning
-from lowrank.models.sentences.pooling import pooled, width
-from lowrank.models.sentences.signals import blocks
-from lowrank.models.sentences.words import vectors_of, words_of
-from lowrank.solvers.sparse_codes import sparse_codes
+from polyadic import ConvolutionalSentences, Corpus, Embedding, InputError, MeanSentences
+from polyadic.linalg.circulant import convolve
+from polyadic.models.sentences import base
+from polyadic.models.sentences.base import EmptySentencesWarning
+from polyadic.models.sentences.pooling import pooled, width
+from polyadic.models.sentences.signals import blocks
+from polyadic.models.sentences.words import vectors_of, words_of
+from polyadic.solvers.sparse_codes import sparse_codes
 
 POOLINGS = ("mean", "moments", "largest", "extremes", "all")
 KNOWN = [f"w{k}" for k in range(20)]

@@ -9,12 +9,12 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from lowrank import Embedding, InputError
-from lowrank.linalg.circulant import deconvolve
-from lowrank.models.sentences.base import EmptySentencesWarning
-from lowrank.models.sentences.bayes import LogCountRatio
-from lowrank.models.sentences.convolutional import ConvolutionalSentences
-from lowrank.models.sentences.words import words_of
+from polyadic import Embedding, InputError
+from polyadic.linalg.circulant import deconvolve
+from polyadic.models.sentences.base import EmptySentencesWarning
+from polyadic.models.sentences.bayes import LogCountRatio
+from polyadic.models.sentences.convolutional import ConvolutionalSentences
+from polyadic.models.sentences.words import words_of
 
 GOOD, BAD = ["good", "fine", "great", "lovely"], ["bad", "poor", "awful", "dull"]
 

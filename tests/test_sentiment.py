@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError, datasets
-from lowrank.embedding import Embedding
-from lowrank.metrics.figures import difference
-from lowrank.metrics.sentiment import Review, check_shares, document_vectors, first, sentiment
+from polyadic import InputError, datasets
+from polyadic.embedding import Embedding
+from polyadic.metrics.figures import difference
+from polyadic.metrics.sentiment import Review, check_shares, document_vectors, first, sentiment
 from strategies import plain_words
 
 WORDS = ("good", "fine", "bad", "dull", "film", "plot", "the")

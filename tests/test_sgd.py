@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from lowrank import InputError
-from lowrank.kernels import absent_columns, sgd_cells, sgd_pairs
-from lowrank.models.completion.factorization import MatrixFactorization
-from lowrank.models.completion.sgd import StochasticMatrixFactorization
-from lowrank.plots.completion import descent
+from polyadic import InputError
+from polyadic.kernels import absent_columns, sgd_cells, sgd_pairs
+from polyadic.models.completion.factorization import MatrixFactorization
+from polyadic.models.completion.sgd import StochasticMatrixFactorization
+from polyadic.plots.completion import descent
 
 
 def centred(n=40, m=30, seed=0):

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from lowrank.data import Entries
-from lowrank.errors import InputError
-from lowrank.forms import CP
-from lowrank.losses import Squared
-from lowrank.objective import Objective, Term
-from lowrank.penalties import L1, L2, NonNegative
-from lowrank.solvers import NotConvergedWarning, Sweep, quasi_newton, run
-from lowrank.solvers.quasi_newton import _direction
+from polyadic.data import Entries
+from polyadic.errors import InputError
+from polyadic.forms import CP
+from polyadic.losses import Squared
+from polyadic.objective import Objective, Term
+from polyadic.penalties import L1, L2, NonNegative
+from polyadic.solvers import NotConvergedWarning, Sweep, quasi_newton, run
+from polyadic.solvers.quasi_newton import _direction
 
 
 class Quadratic:

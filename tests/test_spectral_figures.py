@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from lowrank.models.syntax.derivations import Parse
-from lowrank.models.syntax.latent_pcfg import LatentPCFG
-from lowrank.suites.bouchard2015.topics import Collection
-from lowrank.suites.spectral import grammars, hidden, topics
-from lowrank.text.brackets import parse_phrase
+from polyadic.models.syntax.derivations import Parse
+from polyadic.models.syntax.latent_pcfg import LatentPCFG
+from polyadic.suites.bouchard2015.topics import Collection
+from polyadic.suites.spectral import grammars, hidden, topics
+from polyadic.text.brackets import parse_phrase
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*made of noise")
 

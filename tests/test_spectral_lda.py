@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from lowrank import InputError
-from lowrank.models.topics.anchors import AnchorTopics
-from lowrank.models.topics.spectral import SpectralLDA, WordMoments
-from lowrank.suites.spectral.topics import planted_documents, recovery, topic_error
+from polyadic import InputError
+from polyadic.models.topics.anchors import AnchorTopics
+from polyadic.models.topics.spectral import SpectralLDA, WordMoments
+from polyadic.suites.spectral.topics import planted_documents, recovery, topic_error
 
 
 def listed(counts, alpha0):
@@ -141,7 +141,7 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("lowrank.models.topics.spectral.mixtures", stop)
+    monkeypatch.setattr("polyadic.models.topics.spectral.mixtures", stop)
     with pytest.raises(KeyboardInterrupt):
         model.fit([[4, 2, 1], [2, 4, 1]])
     assert (model.components_ == before).all()
@@ -160,8 +160,8 @@ def test_documents_may_all_have_one_mixture():
 @pytest.mark.realdata
 def test_news_has_coherent_topics():
     """On BBC news words of a topic belong together more than those of topics by anchors."""
-    from lowrank.metrics.topics import in_documents, npmi_coherence
-    from lowrank.suites.bouchard2015.topics import bbc
+    from polyadic.metrics.topics import in_documents, npmi_coherence
+    from polyadic.suites.bouchard2015.topics import bbc
 
     found = bbc()
     table = found.table[::4]

@@ -7,8 +7,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from lowrank.cli import app
-from lowrank.suites.spectral import automata, hidden, protocol
+from polyadic.cli import app
+from polyadic.suites.spectral import automata, hidden, protocol
 from test_syntax_suite import parts
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from lowrank import Embedding, InputError, MeanSentences
-from lowrank.embedding.static import write_static
-from lowrank.text.tokens import Tokenizer
+from polyadic import Embedding, InputError, MeanSentences
+from polyadic.embedding.static import write_static
+from polyadic.text.tokens import Tokenizer
 
 VECTORS = Embedding(["the", "film", "o'neil", "café"], np.arange(12.0).reshape(4, 3) + 1)
 

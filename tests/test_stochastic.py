@@ -15,18 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference
-from lowrank import kernels
-from lowrank.data import Entries
-from lowrank.errors import InputError
-from lowrank.forms import CP
-from lowrank.losses import Logistic, Poisson, Squared
-from lowrank.objective import Objective, Term, parts_of
-from lowrank.penalties import L1, L2, NonNegative
-from lowrank.solvers import Adagrad, Adam, quasi_newton, run, stochastic
-from lowrank.solvers.batches import Batches, Zeros, cells_of
-from lowrank.tns import write_tns
+from polyadic import kernels
+from polyadic.data import Entries
+from polyadic.errors import InputError
+from polyadic.forms import CP
+from polyadic.losses import Logistic, Poisson, Squared
+from polyadic.objective import Objective, Term, parts_of
+from polyadic.penalties import L1, L2, NonNegative
+from polyadic.solvers import Adagrad, Adam, quasi_newton, run, stochastic
+from polyadic.solvers.batches import Batches, Zeros, cells_of
+from polyadic.tns import write_tns
 
-module = import_module("lowrank.solvers.stochastic")  # the function of this name hides it
+module = import_module("polyadic.solvers.stochastic")  # the function of this name hides it
 
 RULES = [Adam(0.05), Adagrad(0.5), Adagrad(0.5, whole_rows=True)]
 

@@ -6,12 +6,12 @@ from functools import partial
 import numpy as np
 import pytest
 
-from lowrank import Corpus, Embedding, InputError, datasets, read_vectors
-from lowrank.datasets import Instance, SenseSet
-from lowrank.metrics.completion import Gap
-from lowrank.suites import demo, words
-from lowrank.suites.induction import induction
-from lowrank.text.counts import Counts
+from polyadic import Corpus, Embedding, InputError, datasets, read_vectors
+from polyadic.datasets import Instance, SenseSet
+from polyadic.metrics.completion import Gap
+from polyadic.suites import demo, words
+from polyadic.suites.induction import induction
+from polyadic.text.counts import Counts
 
 
 @pytest.mark.slow

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank.cli import app
-from lowrank.suites.syntax import parsing
-from lowrank.text.trees import Tree
+from polyadic.cli import app
+from polyadic.suites.syntax import parsing
+from polyadic.text.trees import Tree
 
 
 def treebank(count, seed):

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from lowrank import Corpus, CorrespondenceAnalysis, Embedding, InputError, KernelCorrespondenceAnalysis, count
-from lowrank import datasets as sets
-from lowrank.cli import app, faults
-from lowrank.models.tables.vectors import CorrespondenceVectors
-from lowrank.suites import niitsuma2018
-from lowrank.text.contexts import contexts
+from polyadic import Corpus, CorrespondenceAnalysis, Embedding, InputError, KernelCorrespondenceAnalysis, count
+from polyadic import datasets as sets
+from polyadic.cli import app, faults
+from polyadic.models.tables.vectors import CorrespondenceVectors
+from polyadic.suites import niitsuma2018
+from polyadic.text.contexts import contexts
 
 TOPICS = [
     "moon rocket orbit lunar crew module",
@@ -111,7 +111,7 @@ def test_vectors_of_places_are_not_those_of_words(corpus):
 # ---- the command line
 
 
-def lowrank(*arguments):
+def polyadic(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
@@ -128,7 +128,7 @@ def lowrank(*arguments):
 )
 def test_train(options, corpus, tmp_path):
     """Every method and its options, from a corpus to vectors that say how they were made."""
-    done = lowrank("train", corpus.path, "--out", tmp_path / "v", "--rank", "4", *options, "--json")
+    done = polyadic("train", corpus.path, "--out", tmp_path / "v", "--rank", "4", *options, "--json")
     assert done.exit_code == 0, done.output + repr(done.exception)
     vectors = Embedding.load(tmp_path / "v")
     assert (vectors.rank, len(vectors)) == (4, 19)
@@ -140,16 +140,16 @@ def test_train_with_scores(corpus, tmp_path):
     """Scores come from a file of pairs."""
     (tmp_path / "pairs.txt").write_text("moon god 5\nmoon rocket 1\n")
     how = ("--method", "kca", "--scores", tmp_path / "pairs.txt", "--score-weight", "3", "--rank", "4")
-    done = lowrank("train", corpus.path, "--out", tmp_path / "v", *how)
+    done = polyadic("train", corpus.path, "--out", tmp_path / "v", *how)
     assert done.exit_code == 0, done.output + repr(done.exception)
     assert Embedding.load(tmp_path / "v").meta["trained"]["scores"] == str(tmp_path / "pairs.txt")
 
 
 def test_train_from_counts_of_pairs(corpus, tmp_path):
     """A folder of counts of pairs is a table."""
-    lowrank("count", corpus.path, "--out", tmp_path / "counts", "--order", "2", "--width", "5", "--min-count", "1")
+    polyadic("count", corpus.path, "--out", tmp_path / "counts", "--order", "2", "--width", "5", "--min-count", "1")
     for source, out in ((tmp_path / "counts", "a"), (corpus.path, "b")):
-        done = lowrank("train", source, "--out", tmp_path / out, "--method", "ca", "--rank", "4")
+        done = polyadic("train", source, "--out", tmp_path / out, "--method", "ca", "--rank", "4")
         assert done.exit_code == 0, done.output
     a, b = (Embedding.load(tmp_path / out).vectors for out in "ab")
     np.testing.assert_array_equal(a, b)
@@ -178,8 +178,8 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
 )
 def test_train_refuses(options, fault, corpus, tmp_path, monkeypatch):
     """Options without an effect, and what cannot be, are answered before any work."""
-    monkeypatch.setattr(sys.modules["lowrank.cli.train"], "_data", None)  # what does the work
-    done = lowrank("train", corpus.path, "--out", tmp_path / "v", *options)
+    monkeypatch.setattr(sys.modules["polyadic.cli.train"], "_data", None)  # what does the work
+    done = polyadic("train", corpus.path, "--out", tmp_path / "v", *options)
     assert done.exit_code == faults.BAD_INPUT, done.output
     assert fault in done.stderr
     assert not (tmp_path / "v").exists()
@@ -206,7 +206,7 @@ def test_reproduce_niitsuma2018(corpus, scored, tmp_path):
     """One command makes the table, by both policies; a second run does nothing, and says the same."""
     del scored
     how = ("--out", tmp_path / "out", "--rank", "4", "--min-count", "2", "--share", "1", "--json")
-    done = lowrank("reproduce", "niitsuma2018", corpus.path, *how)
+    done = polyadic("reproduce", "niitsuma2018", corpus.path, *how)
     assert done.exit_code == 0, done.output + repr(done.exception)
     report = json.loads(done.stdout)
     names = [row["name"] for row in report["rows"]]
@@ -220,14 +220,14 @@ def test_reproduce_niitsuma2018(corpus, scored, tmp_path):
     text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert re.search(r"\| Linear CA F \| \.\d{3} \| .* \| \.189 \|", text)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "models").rglob("*") if path.is_file()}
-    again = json.loads(lowrank("reproduce", "niitsuma2018", corpus.path, *how).stdout)
+    again = json.loads(polyadic("reproduce", "niitsuma2018", corpus.path, *how).stdout)
     assert again == report
     assert {path: path.stat().st_mtime_ns for path in before} == before
     for changed in (("--rank", "5"), ("--width", "3"), ("--seed", "1")):
-        other = lowrank("reproduce", "niitsuma2018", corpus.path, *how, *changed)
+        other = polyadic("reproduce", "niitsuma2018", corpus.path, *how, *changed)
         assert "was made with" in other.stderr, changed
-    wider = lowrank("reproduce", "niitsuma2018", corpus.path, *how, "--width", "3", "--force")
-    fresh = lowrank("reproduce", "niitsuma2018", corpus.path, "--out", tmp_path / "new", *how[2:], "--width", "3")
+    wider = polyadic("reproduce", "niitsuma2018", corpus.path, *how, "--width", "3", "--force")
+    fresh = polyadic("reproduce", "niitsuma2018", corpus.path, "--out", tmp_path / "new", *how[2:], "--width", "3")
     values = [[(row["name"], row["men"]) for row in json.loads(run.stdout)["rows"]] for run in (wider, fresh)]
     assert values[0] == values[1]
 
@@ -236,7 +236,7 @@ def test_reproduce_refuses(scored, tmp_path):
     """Standard input, and sources that do not exist, leave nothing behind."""
     del scored
     for source, fault in (("-", "cannot be read again"), ("nowhere.txt", "nowhere.txt")):
-        done = lowrank("reproduce", "niitsuma2018", source, "--out", tmp_path / "out")
+        done = polyadic("reproduce", "niitsuma2018", source, "--out", tmp_path / "out")
         assert done.exit_code == faults.BAD_INPUT
         assert fault in done.stderr
         assert not (tmp_path / "out").exists()
@@ -254,10 +254,10 @@ def test_reproduce_says_what_ctrl_c_left(finished, corpus, scored, tmp_path, mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr(niitsuma2018, "_trained" if finished else "_corpus", stop)
-    done = lowrank(
+    done = polyadic(
         "reproduce", "niitsuma2018", corpus.path, "--out", tmp_path / "out", "--rank", "4", "--min-count", "2"
     )
     assert done.exit_code == faults.INTERRUPTED
     said = f"kept the finished stages in {tmp_path / 'out'}; the same command goes on from there"
-    assert done.stderr.splitlines()[-1] == f"lowrank: interrupted; {said if finished else 'nothing was written'}"
+    assert done.stderr.splitlines()[-1] == f"polyadic: interrupted; {said if finished else 'nothing was written'}"
     assert (tmp_path / "out").exists() == finished

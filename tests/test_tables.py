@@ -8,17 +8,17 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_array
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from lowrank import (
+from polyadic import (
     CorrespondenceAnalysis,
     Entries,
     InputError,
     KernelCorrespondenceAnalysis,
     MultipleCorrespondenceAnalysis,
 )
-from lowrank.models.tables import residuals
-from lowrank.models.tables.gini import categorical_covariance, contingency_table, gini_index
-from lowrank.models.tables.kernel_correspondence import CASES
-from lowrank.models.tables.kernels import categorical_kernel, root, stop_word_kernel
+from polyadic.models.tables import residuals
+from polyadic.models.tables.gini import categorical_covariance, contingency_table, gini_index
+from polyadic.models.tables.kernel_correspondence import CASES
+from polyadic.models.tables.kernels import categorical_kernel, root, stop_word_kernel
 
 FISHER = np.array([[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]])
 """Eye colours (blue, light, medium, dark) and hair colours (fair, red, medium, dark, black) in Caithness."""

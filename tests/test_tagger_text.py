@@ -1,4 +1,4 @@
-"""From text to tagged words: how it is cut, what is told of words, figures of tags, and ``lowrank tag``."""
+"""From text to tagged words: how it is cut, what is told of words, figures of tags, and ``polyadic tag``."""
 
 import json
 import re
@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from lowrank import InputError, TextTagger, load_tagger, load_text_tagger, read_columns, tag_features
-from lowrank.cli import app
-from lowrank.datasets.chunking import CONLL2000, chunks
-from lowrank.datasets.treebanks import web_treebank
-from lowrank.metrics.chunks import Span, begun_by_b, by_kind, span_figures, spans, tag_accuracy
-from lowrank.models.sequences.coded import spans_only
-from lowrank.solvers.tagging import TagLearner
-from lowrank.suites.syntax.tagging import chunk_rows, cut_rows
-from lowrank.text.lemmas import Lemmas
-from lowrank.text.plain import plain_sentences, plain_trees, read_paragraphs
-from lowrank.text.tag_features import need_tags, shape
-from lowrank.text.trees import Tree, read_trees
+from polyadic import InputError, TextTagger, load_tagger, load_text_tagger, read_columns, tag_features
+from polyadic.cli import app
+from polyadic.datasets.chunking import CONLL2000, chunks
+from polyadic.datasets.treebanks import web_treebank
+from polyadic.metrics.chunks import Span, begun_by_b, by_kind, span_figures, spans, tag_accuracy
+from polyadic.models.sequences.coded import spans_only
+from polyadic.solvers.tagging import TagLearner
+from polyadic.suites.syntax.tagging import chunk_rows, cut_rows
+from polyadic.text.lemmas import Lemmas
+from polyadic.text.plain import plain_sentences, plain_trees, read_paragraphs
+from polyadic.text.tag_features import need_tags, shape
+from polyadic.text.trees import Tree, read_trees
 
 
 def cut(text, **how):
@@ -419,7 +419,7 @@ def test_faults_of_commands(tmp_path, bank):
         (["apply", tmp_path / "g", tmp_path / "one"], "must have words and parts of speech, as what"),
         (["apply", tmp_path / "c", "--text", columns], "--text needs a tagger learned from CoNLL-U"),
         (["apply", tmp_path / "t", "--by-line", bank], "--by-line goes with --text"),
-        (["apply", tmp_path, bank], "is not a lowrank folder"),
+        (["apply", tmp_path, bank], "is not a polyadic folder"),
         (["apply", tmp_path / "t", tmp_path / "none"], "cannot read"),
         (["evaluate", tmp_path / "t", tmp_path / "empty"], "has no words"),
         (["evaluate", tmp_path / "c", tmp_path / "empty"], "has no words"),

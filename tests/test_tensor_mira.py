@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from lowrank import MIRA, Groups, InputError, RankingPerceptron, TensorMIRA
-from lowrank.kernels import candidate_lists, feature_cells, mira_lists, perceptron_lists, tensor_mira_lists
-from lowrank.kernels.loops import passive_aggressive as loops
-from lowrank.models.predictors.mapping import guided_order, mapped, mapped_spectrum, mode_sizes, places
-from lowrank.models.predictors.tensor_start import by_components, by_signs, tensor_norm
-from lowrank.solvers.passive_aggressive import Linear, Multilinear, passive_aggressive, spacing, tensor_cells
-from lowrank.solvers.run import run
-from lowrank.suites.cao2014.compared import PUBLISHED
+from polyadic import MIRA, Groups, InputError, RankingPerceptron, TensorMIRA
+from polyadic.kernels import candidate_lists, feature_cells, mira_lists, perceptron_lists, tensor_mira_lists
+from polyadic.kernels.loops import passive_aggressive as loops
+from polyadic.models.predictors.mapping import guided_order, mapped, mapped_spectrum, mode_sizes, places
+from polyadic.models.predictors.tensor_start import by_components, by_signs, tensor_norm
+from polyadic.solvers.passive_aggressive import Linear, Multilinear, passive_aggressive, spacing, tensor_cells
+from polyadic.solvers.run import run
+from polyadic.suites.cao2014.compared import PUBLISHED
 
 
 def made(seed=0, *, lists=40, candidates=6, features=24, density=0.3, noise=0.1):

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.linalg.whitening import symmetrized, third_moments, whitening
-from lowrank.solvers.tensor_power import Components, tensor_power
+from polyadic import InputError
+from polyadic.linalg.whitening import symmetrized, third_moments, whitening
+from polyadic.solvers.tensor_power import Components, tensor_power
 
 SEEDS = st.integers(0, 999)
 
@@ -116,7 +116,7 @@ def test_moments_are_added_up_in_blocks(monkeypatch):
     a, b, c, w = rng.random((9, 2)), rng.random((9, 3)), rng.random((9, 4)), rng.random(9)
     whole = np.einsum("n,ni,nj,nk->ijk", w, a, b, c)
     np.testing.assert_allclose(third_moments(a, b, c, w), whole)
-    monkeypatch.setattr("lowrank.linalg.whitening.BLOCK", 30)
+    monkeypatch.setattr("polyadic.linalg.whitening.BLOCK", 30)
     np.testing.assert_allclose(third_moments(a, b, c, w), whole)
     np.testing.assert_allclose(third_moments(a, b, c), np.einsum("ni,nj,nk->ijk", a, b, c))
 

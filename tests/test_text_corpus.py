@@ -20,15 +20,15 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import lowrank
-from lowrank.arrays import ArrayWriter, open_array
-from lowrank.errors import InputError
-from lowrank.text import encoder
-from lowrank.text.corpus import Corpus
-from lowrank.text.readers import read
-from lowrank.text.tokens import Tokenizer, whitespace
+import polyadic
+from polyadic.arrays import ArrayWriter, open_array
+from polyadic.errors import InputError
+from polyadic.text import encoder
+from polyadic.text.corpus import Corpus
+from polyadic.text.readers import read
+from polyadic.text.tokens import Tokenizer, whitespace
 
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(lowrank.__file__).parents[1])}
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(polyadic.__file__).parents[1])}
 FILES = ["documents.npy", "ids.npy", "meta.json", "sentences.npy", "vocabulary.txt"]
 DOCUMENTS = st.lists(st.lists(st.lists(st.sampled_from("abcdefg"), max_size=6), max_size=4), max_size=8)
 
@@ -91,7 +91,7 @@ def test_jobs_and_hashing_change_nothing(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("\n".join(english(200_000)))
     assert path.stat().st_size > (encoder.SMALL + 1) * encoder.CHUNK
-    code = "import sys; from lowrank.text.corpus import Corpus; Corpus.build(*sys.argv[1:3], jobs=int(sys.argv[3]))"
+    code = "import sys; from polyadic.text.corpus import Corpus; Corpus.build(*sys.argv[1:3], jobs=int(sys.argv[3]))"
     contents = []
     for jobs, seed in ((1, "0"), (2, "1")):
         out = tmp_path / f"{jobs}"
@@ -117,7 +117,7 @@ def test_long_files_are_one_document(tmp_path, monkeypatch):
     (tmp_path / "b.txt").write_text("")
     (tmp_path / "c.txt").write_text("Word1 again.")
     whole = Corpus.build(read(tmp_path), min_count=1)
-    monkeypatch.setattr("lowrank.text.streams.BLOCK", 1000)
+    monkeypatch.setattr("polyadic.text.streams.BLOCK", 1000)
     monkeypatch.setattr(encoder, "CHUNK", 3000)
     parts = Corpus.build(tmp_path, min_count=1, jobs=1)
     assert parts.digest == whole.digest
@@ -357,7 +357,7 @@ def test_interrupt_leaves_nothing(tmp_path, jobs):
     code = f"""
 import contextlib
 import itertools, signal, sys
-from lowrank.text.corpus import Corpus
+from polyadic.text.corpus import Corpus
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 def texts():
     for i in itertools.count():

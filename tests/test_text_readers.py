@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank.errors import InputError
-from lowrank.text import readers
-from lowrank.text.readers import PIECE, Piece, Reading, pieces, read
-from lowrank.text.streams import blocks, lines
+from polyadic.errors import InputError
+from polyadic.text import readers
+from polyadic.text.readers import PIECE, Piece, Reading, pieces, read
+from polyadic.text.streams import blocks, lines
 
 zstandard = pytest.importorskip("zstandard")
 
@@ -283,7 +283,7 @@ def test_options_are_checked():
 
 def test_standard_input():
     """``"-"`` reads standard input and leaves it open."""
-    code = "import sys; from lowrank.text.readers import read; print(list(read('-')), sys.stdin.buffer.closed)"
+    code = "import sys; from polyadic.text.readers import read; print(list(read('-')), sys.stdin.buffer.closed)"
     text = '<doc id="1" title="T">\nT\nbody é\n</doc>\n'
     environment = os.environ | {"PYTHONPATH": str(Path(readers.__file__).parents[2])}
     command = [sys.executable, "-c", code]
@@ -309,9 +309,9 @@ def test_missing_extra(tmp_path, monkeypatch):
     (tmp_path / "a.xml").write_text(mediawiki(("A", 0, "x")))
     monkeypatch.setitem(sys.modules, "zstandard", None)
     monkeypatch.setitem(sys.modules, "gensim.corpora.wikicorpus", None)
-    with pytest.raises(ImportError, match=r'pip install "lowrank\[zst\]"'):
+    with pytest.raises(ImportError, match=r'pip install "polyadic\[zst\]"'):
         list(read(tmp_path / "a.zst"))
-    with pytest.raises(ImportError, match=r'pip install "lowrank\[gensim\]"'):
+    with pytest.raises(ImportError, match=r'pip install "polyadic\[gensim\]"'):
         list(read(tmp_path / "a.xml"))
-    with pytest.raises(ImportError, match=r'pip install "lowrank\[gensim\]"'):
+    with pytest.raises(ImportError, match=r'pip install "polyadic\[gensim\]"'):
         readers.clean_markup("x")

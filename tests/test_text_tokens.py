@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank.errors import InputError
-from lowrank.text.stopwords import ENGLISH, stop_words
-from lowrank.text.tokens import Tokenizer, whitespace
+from polyadic.errors import InputError
+from polyadic.text.stopwords import ENGLISH, stop_words
+from polyadic.text.tokens import Tokenizer, whitespace
 
 WORD = st.text(st.characters(categories=["Lu", "Ll", "Lo", "Nd"]), min_size=1, max_size=8)
 

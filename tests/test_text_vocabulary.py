@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank.errors import InputError
-from lowrank.text.vocabulary import Vocabulary
+from polyadic.errors import InputError
+from polyadic.text.vocabulary import Vocabulary
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r"), min_size=1, max_size=5)
 COUNTS = st.dictionaries(WORDS, st.integers(1, 5), min_size=1, max_size=30)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import Entries, InputError, read_tns, write_tns
+from polyadic import Entries, InputError, read_tns, write_tns
 
 
 @st.composite
@@ -67,8 +67,8 @@ def test_files_of_others_are_read(tmp_path):
         ("1 2 3\n1 2 3 4\n", "x.tns:2: an entry is 2 indices from 1"),
         ("7\n", "x.tns:1: an entry is at least one index"),
         ("1 1 nan\n", "x.tns: values must be finite; entry 0 is nan"),
-        ("# lowrank symmetric shape 3 3\n1 2 1\n", "x.tns: symmetric entries must list each tuple once"),
-        ("# lowrank general shape 2 2\n3 1 1\n", "x.tns: index 2 of entry 0 lies outside mode 0 of length 2"),
+        ("# polyadic symmetric shape 3 3\n1 2 1\n", "x.tns: symmetric entries must list each tuple once"),
+        ("# polyadic general shape 2 2\n3 1 1\n", "x.tns: index 2 of entry 0 lies outside mode 0 of length 2"),
     ],
 )
 def test_faults_are_named(text, message, tmp_path):

@@ -12,10 +12,10 @@ from sklearn import decomposition
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from lowrank import InputError, plots
-from lowrank.kernels import RowEntries, divergence_rows, hals, nonnegative_lasso, nonnegative_rows, simplex_rows
-from lowrank.metrics import topics as metrics
-from lowrank.metrics.topics import (
+from polyadic import InputError, plots
+from polyadic.kernels import RowEntries, divergence_rows, hals, nonnegative_lasso, nonnegative_rows, simplex_rows
+from polyadic.metrics import topics as metrics
+from polyadic.metrics.topics import (
     c_v_coherence,
     completion_perplexity,
     diversity,
@@ -25,18 +25,18 @@ from lowrank.metrics.topics import (
     npmi_coherence,
     stability,
 )
-from lowrank.models.topics.anchors import AnchorTopics, co_occurrence
-from lowrank.models.topics.choose import Choice, best, choose_rank, held_out_perplexity
-from lowrank.models.topics.lda import LDA
-from lowrank.models.topics.nmf import NMF
-from lowrank.models.topics.plsa import PLSA
-from lowrank.models.topics.rlsi import RLSI
-from lowrank.models.topics.text import TextTopics
-from lowrank.solvers.mixture import Mixture
-from lowrank.solvers.nonnegative import Divergence, cells_of
-from lowrank.text.corpus import Corpus
-from lowrank.text.documents import document_table, table_of_texts
-from lowrank.text.tokens import Tokenizer
+from polyadic.models.topics.anchors import AnchorTopics, co_occurrence
+from polyadic.models.topics.choose import Choice, best, choose_rank, held_out_perplexity
+from polyadic.models.topics.lda import LDA
+from polyadic.models.topics.nmf import NMF
+from polyadic.models.topics.plsa import PLSA
+from polyadic.models.topics.rlsi import RLSI
+from polyadic.models.topics.text import TextTopics
+from polyadic.solvers.mixture import Mixture
+from polyadic.solvers.nonnegative import Divergence, cells_of
+from polyadic.text.corpus import Corpus
+from polyadic.text.documents import document_table, table_of_texts
+from polyadic.text.tokens import Tokenizer
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:Maximum number of iterations")
 LOSSES = ("squared", "kl")
@@ -695,7 +695,7 @@ def test_pictures_show_words_and_shares():
 @pytest.mark.realdata
 def test_published_sets_have_their_sizes(realdata):
     """News and posts are as many as published."""
-    from lowrank.datasets.topics import BBC, bbc, kos
+    from polyadic.datasets.topics import BBC, bbc, kos
 
     articles = bbc(realdata)
     assert {label: sum(one.label == label for one in articles) for label in BBC} == BBC

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lowrank import InputError
-from lowrank.text.trees import InvalidTreesWarning, read_tagged_trees, read_trees
+from polyadic import InputError
+from polyadic.text.trees import InvalidTreesWarning, read_tagged_trees, read_trees
 
 SENTENCE = """\
 # text = Don't go

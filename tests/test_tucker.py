@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 import reference
 import strategies
-from lowrank import kernels
-from lowrank.data import Entries
-from lowrank.errors import InputError
-from lowrank.models.words.tucker import Tucker
-from lowrank.resources import free_memory
-from lowrank.solvers import NotConvergedWarning, hooi, hosvd, run
+from polyadic import kernels
+from polyadic.data import Entries
+from polyadic.errors import InputError
+from polyadic.models.words.tucker import Tucker
+from polyadic.resources import free_memory
+from polyadic.solvers import NotConvergedWarning, hooi, hosvd, run
 
 
 def dense_core(X, factors):

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from lowrank import InputError
-from lowrank.models.relations.rescal import RESCAL
-from lowrank.models.relations.typed_rescal import TypedRESCAL
-from lowrank.solvers.rescal import rescal, rescal_start
-from lowrank.solvers.typed_rescal import Beside, Domain, Ridges, _Problem, typed_rescal
-from lowrank.suites.relations.typed import facts, roles
+from polyadic import InputError
+from polyadic.models.relations.rescal import RESCAL
+from polyadic.models.relations.typed_rescal import TypedRESCAL
+from polyadic.solvers.rescal import rescal, rescal_start
+from polyadic.solvers.typed_rescal import Beside, Domain, Ridges, _Problem, typed_rescal
+from polyadic.suites.relations.typed import facts, roles
 
 
 def typed(n=14, K=3, *, seed=0):

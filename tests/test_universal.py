@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 
-from lowrank.errors import InputError
-from lowrank.metrics.judged import average_precision
-from lowrank.models.relations.log_odds import PairForm
-from lowrank.models.relations.schema_storage import load_schema_model
-from lowrank.models.relations.universal import UniversalSchema
-from lowrank.models.relations.unseen import Asked, expected, fold_in
-from lowrank.solvers.questions import Listed, Ridges, _Descent, _pairs, descend_questions
-from lowrank.solvers.run import run
-from lowrank.text.schema import Schema, read_schema, schema_of
+from polyadic.errors import InputError
+from polyadic.metrics.judged import average_precision
+from polyadic.models.relations.log_odds import PairForm
+from polyadic.models.relations.schema_storage import load_schema_model
+from polyadic.models.relations.universal import UniversalSchema
+from polyadic.models.relations.unseen import Asked, expected, fold_in
+from polyadic.solvers.questions import Listed, Ridges, _Descent, _pairs, descend_questions
+from polyadic.solvers.run import run
+from polyadic.text.schema import Schema, read_schema, schema_of
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 TRIPLES = st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["p", "q", "r"])), min_size=1, max_size=20)
@@ -403,7 +403,7 @@ def test_many_cells_are_told_part_by_part(monkeypatch):
     model = UniversalSchema(3, features="NFE", max_iter=5, seed=0).fit(schema)
     cells = np.argwhere(np.ones(schema.cells.shape))
     whole = model.log_odds(cells)
-    monkeypatch.setattr("lowrank.models.relations.log_odds.CELLS", 7)
+    monkeypatch.setattr("polyadic.models.relations.log_odds.CELLS", 7)
     np.testing.assert_array_equal(model.log_odds(cells), whole)
 
 
@@ -411,7 +411,7 @@ def test_more_than_fits_is_refused(monkeypatch):
     """Dense answers that the memory would not hold are refused before they are made."""
     schema = random_schema(np.random.default_rng(12))
     model = UniversalSchema(3, max_iter=2, seed=0).fit(schema)
-    monkeypatch.setattr("lowrank.resources.free_memory", lambda: 100.0)
+    monkeypatch.setattr("polyadic.resources.free_memory", lambda: 100.0)
     for ask in (lambda: model.column_log_odds([0, 1, 2]), lambda: model.predict_unseen(schema)):
         with pytest.raises(InputError, match="ask about fewer at a time"):
             ask()

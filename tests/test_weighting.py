@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lowrank import Corpus
-from lowrank.errors import InputError
-from lowrank.text.counts import count
-from lowrank.text.weighting import ppmi
+from polyadic import Corpus
+from polyadic.errors import InputError
+from polyadic.text.counts import count
+from polyadic.text.weighting import ppmi
 from strategies import Text, sentences
 
 

@@ -1,0 +1,39 @@
+"""Public names that load their module when first used, so that ``import polyadic`` costs nothing."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def attach(package: str, homes: dict[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Make ``__getattr__`` and ``__dir__`` of a package whose public names live in its modules.
+
+    Parameters
+    ----------
+    package : str
+        ``__name__`` of the package.
+    homes : dict of str to str
+        Module of each public name, relative to the package (``".data"``).
+
+    Returns
+    -------
+    getattr_, dir_
+        The two module-level functions of PEP 562.
+    """
+
+    def getattr_(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(homes[name], package), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def dir_() -> list[str]:
+        return sorted(homes)
+
+    return getattr_, dir_

@@ -1,0 +1,169 @@
+"""``polyadic automaton``: probabilities of strings by a weighted automaton."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from polyadic.cli import options as o
+from polyadic.cli import show
+from polyadic.cli.faults import interrupted
+from polyadic.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Learn an automaton from strings; score and draw strings.")
+
+Strings = Annotated[
+    Path,
+    typer.Argument(metavar="STRINGS", help="A string a line, spaces between its symbols; `-` for standard input."),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `polyadic automaton train`.")]
+Format = Annotated[
+    Literal["lines", "pautomac"],
+    typer.Option("--format", help="pautomac: a line `strings size`, then `length symbol symbol ...`."),
+]
+Ranks = Annotated[str, typer.Option("--rank", metavar="R[,R...]", help="States; of several, strings held out choose.")]
+Method = Annotated[
+    Literal["hull", "svd"],
+    typer.Option(help="hull: no negative weights, improved by likelihood. svd: singular vectors."),
+]
+Statistic = Annotated[
+    Literal["factor", "prefix", "string"], typer.Option(help="What is counted: substrings, prefixes or whole strings.")
+]
+Basis = Annotated[int, typer.Option(min=1, help="Prefixes and suffixes of the matrix, each.")]
+Longest = Annotated[int, typer.Option(min=0, help="Symbols of each at most.")]
+Passes = Annotated[int, typer.Option(min=0, help="Over the strings, at most, to improve the likelihood (hull).")]
+Starts = Annotated[int, typer.Option(min=1, help="Times that the passes begin anew for each rank (hull).")]
+Order = Annotated[int, typer.Option(min=0, help="Of the n-grams that are mixed in; 0 mixes in equal probabilities.")]
+HeldOut = Annotated[
+    float, typer.Option(min=0, max=0.9, help="Share of strings held out to choose by; 0 takes one rank.")
+]
+Unknown = Annotated[str | None, typer.Option(help="Symbol of the strings that stands for those never seen.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")]
+Each = Annotated[bool, typer.Option("--each", help="Print the log-probability of each string, one a line.")]
+Solution = Annotated[
+    Path | None, typer.Option("--solution", metavar="FILE", help="True probabilities, as PAutomaC has them.")
+]
+Many = Annotated[int, typer.Option("--number", "-n", min=1, help="How many strings to draw.")]
+DrawLongest = Annotated[int, typer.Option("--longest", min=0, help="Symbols of a string at most.")]
+DrawSeed = Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same strings.")]
+
+
+def train(
+    strings: Strings,
+    *,
+    out: o.Out,
+    form: Format = "lines",
+    rank: Ranks = "10,20,40",
+    method: Method = "hull",
+    statistic: Statistic = "factor",
+    basis: Basis = 300,
+    longest: Longest = 4,
+    passes: Passes = 100,
+    starts: Starts = 1,
+    order: Order = 3,
+    held_out: HeldOut = 0.1,
+    unknown: Unknown = None,
+    seed: Seed = 0,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Learn an automaton from strings; an empty line is the empty string."""
+    import time
+
+    from polyadic.files import check_replaceable
+    from polyadic.models.sequences.automaton_storage import KIND, save_automaton
+    from polyadic.models.sequences.spectral_automaton import SpectralAutomaton
+
+    check_replaceable(out, KIND, overwrite=force)
+    ranks = o.numbers("--rank", rank, o.positive)
+    if not ranks:
+        raise InputError("--rank takes at least one number")
+    data, alphabet = _read(strings, form)
+    number = form == "pautomac" and unknown is not None and unknown.isdecimal()
+    options: dict[str, Any] = {"method": method, "statistic": statistic, "basis": basis, "longest": longest}
+    options |= {"passes": passes, "starts": starts, "order": order, "held_out": held_out}
+    options["unknown"] = int(str(unknown)) if number else unknown
+    began = time.perf_counter()
+    model = SpectralAutomaton(list(ranks), alphabet=alphabet, seed=seed, **options).fit(data)
+    told: dict[str, Any] = {"strings": len(data), "symbols": len(model.symbols_), "states": model.rank_}
+    if held_out:
+        told |= {
+            "log_likelihood": round(max(model.tried_.values()), 4),
+            "automaton_share": round(model.model_.share, 4),
+        }
+    told |= {"seconds": round(time.perf_counter() - began, 2)}
+    if not as_json:
+        show.table([*told], [tuple(told.values())])
+    save_automaton(model, out, overwrite=force)
+    show.wrote(out, told, as_json=as_json, hint=f"polyadic automaton score {out} STRINGS")
+    if model.interrupted_:
+        raise interrupted(kept=[f"what was reached, in {out}"])
+
+
+def score(
+    model: Model,
+    strings: Strings,
+    *,
+    form: Format = "lines",
+    solution: Solution = None,
+    each: Each = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Tell the log-likelihood and perplexities of strings; with true probabilities the perplexity of PAutomaC."""
+    import math
+
+    from polyadic.metrics.strings import string_perplexity
+    from polyadic.models.sequences.automaton_storage import load_automaton
+    from polyadic.text.strings import read_probabilities
+
+    found = load_automaton(model)
+    data, _ = _read(strings, form)
+    symbols = {str(symbol): symbol for symbol in found.symbols_}  # words and numbers look alike in a file
+    logs = found.log_likelihoods([[symbols.get(str(symbol), symbol) for symbol in string] for string in data])
+    if each and as_json:
+        show.in_json({"log_likelihoods": logs.tolist()})
+        return
+    if each:
+        for log in logs.tolist():
+            typer.echo(f"{log:.10g}")
+        return
+    units = len(data) + sum(map(len, data))
+    told: dict[str, Any] = {"strings": len(data), "log_likelihood": float(logs.mean())}
+    told["perplexity_per_symbol"] = math.exp(-float(logs.sum()) / units)
+    if solution is not None:
+        truth = read_probabilities(solution)
+        if len(truth) != len(data):
+            raise InputError(f"{solution} has {len(truth):,} probabilities and {strings} has {len(data):,} strings")
+        told["perplexity"] = string_perplexity(truth, logs)
+    if as_json:
+        show.in_json(told)
+    else:
+        show.table([*told], [tuple(told.values())])
+
+
+def sample(model: Model, *, number: Many = 10, longest: DrawLongest = 1000, seed: DrawSeed = 0) -> None:
+    """Draw strings, one a line."""
+    from polyadic.models.sequences.automaton_storage import load_automaton
+
+    for string in load_automaton(model).sample(number, longest=longest, seed=seed):
+        typer.echo(" ".join(map(str, string)))
+
+
+def _read(strings: Path, form: str) -> tuple[Any, Any]:
+    """Give strings, and their alphabet if the file names it."""
+    from polyadic.text.strings import read_pautomac, read_strings
+
+    if form == "pautomac":
+        found = read_pautomac(strings)
+        return found.strings, range(found.size)
+    return read_strings(strings), None
+
+
+EXAMPLES: dict[Callable[..., None], str] = {
+    train: "polyadic automaton train strings.txt --out model --rank 10,20,40",
+    score: "polyadic automaton score model others.txt",
+    sample: "polyadic automaton sample model --number 5",
+}
+for verb, example in EXAMPLES.items():
+    app.command(epilog=f"Example:\n\n{example}")(verb)

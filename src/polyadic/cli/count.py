@@ -1,0 +1,51 @@
+"""``polyadic count``: a corpus to n-way co-occurrence counts."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polyadic.cli import options as o
+from polyadic.cli import show
+from polyadic.cli.stages import counted
+from polyadic.errors import InputError
+from polyadic.files import check_replaceable
+
+Tns = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the counts as FROSTT text.")]
+
+
+def count(
+    corpus: o.CorpusFolder,
+    *,
+    out: o.Out,
+    order: o.Order = 3,
+    window: o.Window = "span",
+    width: o.Width = 10,
+    min_count: o.TupleMinCount = 2,
+    repeats: o.Repeats = False,
+    memory: o.Memory = None,
+    threads: o.Threads = None,
+    tns: Tns = None,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Count how often each pair, triple, ... of words occurs together within a window."""
+    from polyadic.text.corpus import Corpus
+    from polyadic.tns import write_tns
+
+    check_replaceable(out, "counts", overwrite=force)
+    if tns and not tns.parent.is_dir():
+        raise InputError(f"cannot write {tns}: the folder {tns.parent} does not exist")
+    steps = show.Steps(silent=as_json)
+    counts = counted(
+        Corpus.open(corpus),
+        steps,
+        {"order": order, "window": window, "width": width, "min_count": min_count, "repeats": repeats},
+        path=out,
+        overwrite=force,
+        memory=memory,
+        threads=threads,
+    )
+    if tns:
+        write_tns(counts.entries, tns)
+    show.wrote(out, {"steps": steps.done}, as_json=as_json, hint=f"polyadic train {out} --out vectors")

@@ -1,0 +1,99 @@
+"""What a user sees when something fails: one sentence and an exit code, never a traceback for bad input."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import signal
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import typer
+from typer.core import TyperGroup
+
+from polyadic.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+BAD_INPUT = 1
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+
+
+class Verbs(TyperGroup):
+    """The verbs; what they raise becomes one sentence on standard error."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb that was asked for."""
+        with ended_as_interrupted(), in_one_sentence():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def in_one_sentence() -> Iterator[None]:
+    """Say warnings and the faults of input in one line each; other errors are ours and keep their traceback."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            yield
+        except BrokenPipeError:
+            raise  # the reader of our output has enough; typer leaves quietly
+        except KeyboardInterrupt:
+            raise interrupted() from None
+        except MemoryError as error:
+            say(f"out of memory: {error}" if str(error) else "out of memory")
+            raise typer.Exit(BAD_INPUT) from None
+        except (InputError, MissingExtraError, OSError) as error:
+            say(_sentence(error))
+            raise typer.Exit(BAD_INPUT) from None
+
+
+@contextlib.contextmanager
+def ended_as_interrupted() -> Iterator[None]:
+    """Let a request to end, as `kill` sends it, do what Ctrl-C does: nothing is half-written, no worker stays."""
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextlib.contextmanager
+def keeping(content: Callable[[], list[str]]) -> Iterator[None]:
+    """Name what is left of the body when it is interrupted."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise interrupted(kept=content()) from None
+
+
+def stages_in(folder: Path) -> Callable[[], list[str]]:
+    """Tell what a run of stages leaves when it is interrupted; nothing if its folder is gone again."""
+    return lambda: [f"the finished stages in {folder}; the same command goes on from there"] if folder.exists() else []
+
+
+def interrupted(*, kept: Sequence[str] = ()) -> typer.Exit:
+    """Say that Ctrl-C was heard and what is there in spite of it; return the exit to raise."""
+    say(f"interrupted; kept {' and '.join(kept)}" if kept else "interrupted; nothing was written")
+    return typer.Exit(INTERRUPTED)
+
+
+def say(message: str) -> None:
+    """Write one line to standard error."""
+    typer.echo(f"polyadic: {' '.join(message.split())}", err=True)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        full = "; free some room, or name another disk (--out, --keep, TMPDIR)" if error.errno == errno.ENOSPC else ""
+        return (f"{error.filename}: " if error.filename is not None else "") + error.strerror + full
+    return str(error) or type(error).__name__
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    say(f"warning: {message}")

@@ -1,0 +1,180 @@
+"""``polyadic hmm``: sequences of symbols by hidden states."""
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from polyadic.cli import options as o
+from polyadic.cli import show
+from polyadic.cli.faults import interrupted
+from polyadic.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Learn a hidden Markov model from sequences; score, draw, tell states.")
+
+END = "</s>"
+"""Symbol behind each sequence where ends are learned."""
+
+Sequences = Annotated[
+    Path,
+    typer.Argument(metavar="SEQUENCES", help="A sequence a line, spaces between its symbols; `-` for standard input."),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `polyadic hmm train`.")]
+States = Annotated[int, typer.Option(min=1, help="Hidden states.")]
+Init = Annotated[
+    Literal["spectral", "random"],
+    typer.Option(help="Where Baum-Welch starts: at moments of three symbols, or by chance."),
+]
+Steps = Annotated[int, typer.Option(min=1, help="Of Baum-Welch, at most.")]
+Smoothing = Annotated[float, typer.Option(min=0, help="Added to each expected count.")]
+Ends = Annotated[bool, typer.Option("--ends", help=f"Learn where sequences end too, as the symbol {END}.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")]
+Each = Annotated[bool, typer.Option("--each", help="Print the log-probability of each sequence, one a line.")]
+Many = Annotated[int, typer.Option("--number", "-n", min=1, help="How many sequences to draw.")]
+Longest = Annotated[int, typer.Option("--longest", min=1, help="Symbols of a sequence at most.")]
+DrawSeed = Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same sequences.")]
+Missing = Annotated[
+    bool, typer.Option("--missing", help="Pass over symbols that were not seen in training; else they are refused.")
+]
+File = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
+]
+
+
+def train(
+    sequences: Sequences,
+    *,
+    out: o.Out,
+    states: States = 10,
+    init: Init = "spectral",
+    steps: Steps = 100,
+    smoothing: Smoothing = 0.0,
+    ends: Ends = False,
+    seed: Seed = 0,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Learn from sequences."""
+    from polyadic.files import check_replaceable
+    from polyadic.models.sequences.hidden_markov import HiddenMarkov
+    from polyadic.models.sequences.hidden_storage import KIND, save_hidden
+    from polyadic.text.strings import read_strings
+
+    check_replaceable(out, KIND, overwrite=force)
+    data = read_strings(sequences)
+    if ends:
+        if any(END in sequence for sequence in data):
+            raise InputError(f"{sequences} has the symbol {END} already; leave it or --ends out")
+        data = [(*sequence, END) for sequence in data]
+    model = HiddenMarkov(states, init=init, max_iter=steps, smoothing=smoothing, seed=seed).fit(data)
+    if model.interrupted_ and not model.n_iter_:
+        raise interrupted()
+    told: dict[str, Any] = {"sequences": len(data), "symbols": len(model.symbols_), "steps": model.n_iter_}
+    told |= {"perplexity": round(math.exp(-model.score(data) / sum(map(len, data))), 4)}
+    told |= {"seconds": round(model.result_.seconds[-1], 2)}
+    if not as_json:
+        show.table([*told], [tuple(told.values())])
+    save_hidden(model, out, overwrite=force)
+    show.wrote(out, told, as_json=as_json, hint=f"polyadic hmm score {out} SEQUENCES")
+    if model.interrupted_:
+        raise interrupted(kept=[f"what was reached, in {out}"])
+
+
+def score(
+    model: Model, sequences: Sequences, *, each: Each = False, missing: Missing = False, as_json: o.AsJson = False
+) -> None:
+    """Tell the log-probability and the perplexity of sequences, with their ends if the model knows any."""
+    found = _load(model, missing=missing)
+    data = [sequence for sequence, _ in _read(sequences, found)]
+    logs = found.score_sequences(data)
+    if each:
+        for log in logs.tolist():
+            typer.echo(f"{log:.10g}")
+        return
+    known = set(found.symbols_)
+    seen = sum(symbol in known for sequence in data for symbol in sequence)
+    told: dict[str, Any] = {"sequences": len(data), "symbols": seen}
+    if missing:
+        told["missing"] = sum(map(len, data)) - seen
+    told |= {"log_probability": float(logs.sum())}
+    told["perplexity"] = math.exp(min(-told["log_probability"] / max(told["symbols"], 1), 700))
+    if as_json:
+        show.in_json(told)
+    else:
+        show.table([*told], [tuple(told.values())])
+
+
+def states(model: Model, sequences: Sequences, *, missing: Missing = False, out: File = None) -> None:
+    """Write the likeliest hidden states of each sequence, numbers from 0, a line for each."""
+    found = _load(model, missing=missing)
+    data = _read(sequences, found)
+    paths = zip(found.predict([sequence for sequence, _ in data]), data, strict=True)
+    show.write_lines((" ".join(map(str, path[:length].tolist())) + "\n" for path, (_, length) in paths), out)
+
+
+def top(model: Model, *, top: o.Top = 8, as_json: o.AsJson = False) -> None:
+    """Show the likeliest symbols of each state, and where it mostly goes next."""
+    import numpy as np
+
+    found = _load(model)
+    rows = []
+    for chances, moves in zip(found.emissions_, found.moves_, strict=True):
+        best = np.argsort(-chances, kind="stable")[:top]
+        after = np.argsort(-moves, kind="stable")[:3]
+        rows.append(
+            (
+                [(str(found.symbols_[x]), float(chances[x])) for x in best if chances[x] > 0],
+                [(int(t), float(moves[t])) for t in after if moves[t] > 0],
+            )
+        )
+    if as_json:
+        of_state = [
+            {
+                "state": state,
+                "symbols": [{"symbol": name, "probability": round(p, 6)} for name, p in symbols],
+                "next": [{"state": t, "probability": round(p, 6)} for t, p in after],
+            }
+            for state, (symbols, after) in enumerate(rows)
+        ]
+        show.in_json({"states": of_state})
+    else:
+        cells = [[" ".join(f"{name}:{p:.2f}" for name, p in part) for part in row] for row in rows]
+        show.table(["state", "symbols", "next"], [(state, *row) for state, row in enumerate(cells)])
+
+
+def sample(model: Model, *, number: Many = 10, longest: Longest = 50, seed: DrawSeed = 0) -> None:
+    """Draw sequences, one a line; without ends they have the greatest length."""
+    found = _load(model)
+    stop = END if END in found.symbols_ else None
+    for sequence in found.sample(number, length=longest, stop=stop, seed=seed):
+        typer.echo(" ".join(str(symbol) for symbol in sequence if symbol != END))
+
+
+def _load(model: Path, *, missing: bool = False) -> Any:
+    from polyadic.models.sequences.hidden_storage import load_hidden
+
+    found = load_hidden(model)
+    found.unknown = "missing" if missing else found.unknown
+    return found
+
+
+def _read(sequences: Path, model: Any) -> list[tuple[tuple[str, ...], int]]:
+    """Give sequences and their lengths; where the model knows an end, one that has none gets it, beyond its length."""
+    from polyadic.text.strings import read_strings
+
+    ends = END in model.symbols_
+    data = read_strings(sequences)
+    return [((*line, END) if ends and line[-1:] != (END,) else line, len(line)) for line in data]
+
+
+EXAMPLES: dict[Callable[..., None], str] = {
+    train: "polyadic hmm train tags.txt --out model --states 12 --ends",
+    score: "polyadic hmm score model others.txt",
+    states: "polyadic hmm states model others.txt --out states.txt",
+    top: "polyadic hmm top model",
+    sample: "polyadic hmm sample model --number 5",
+}
+for verb, example in EXAMPLES.items():
+    app.command(epilog=f"Example:\n\n{example}")(verb)

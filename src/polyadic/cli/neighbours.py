@@ -1,0 +1,16 @@
+"""``polyadic neighbours``: the words nearest to a word."""
+
+from polyadic.cli import options as o
+from polyadic.cli import show
+
+
+def neighbours(vectors: o.Vectors, words: o.Words, *, top: o.Top = 10, as_json: o.AsJson = False) -> None:
+    """Show the words whose vectors have the largest cosine with that of WORD."""
+    from polyadic.embedding import read_vectors
+
+    embedding = read_vectors(vectors)
+    nearest = {word: embedding.neighbours(word, top=top) for word in o.given(words)}
+    if as_json:
+        show.in_json({"neighbours": show.pairs(nearest)})
+    else:
+        show.neighbours(nearest)

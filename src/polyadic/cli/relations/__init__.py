@@ -1,0 +1,24 @@
+"""``polyadic relations``: facts about entities, learned and completed, with rules."""
+
+from collections.abc import Callable
+
+import typer
+
+from polyadic.cli.relations import predict, rules
+from polyadic.cli.relations.evaluate import evaluate
+from polyadic.cli.relations.patterns import patterns
+from polyadic.cli.relations.predict import similar
+from polyadic.cli.relations.train import train
+
+app = typer.Typer(no_args_is_help=True, help="Learn facts about entities, from tables and text, and complete them.")
+
+EXAMPLES: dict[Callable[..., None], str] = {
+    train: "polyadic relations train facts.tsv --out model --validation valid.tsv",
+    predict.predict: "polyadic relations predict model --subject Oslo --relation lies_in",
+    evaluate: "polyadic relations evaluate model test.tsv --known valid.tsv",
+    similar: "polyadic relations similar model works_for",
+    patterns: "polyadic relations patterns parsed.conllu --out facts.tsv",
+}
+for verb, example in EXAMPLES.items():
+    app.command(epilog=f"Example:\n\n{example}")(verb)
+app.add_typer(rules.app, name="rules")

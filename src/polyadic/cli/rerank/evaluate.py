@@ -1,0 +1,36 @@
+"""``polyadic rerank evaluate``: what choices cost, beside the first candidates and the cheapest."""
+
+from typing import Any
+
+from polyadic.cli import options as o
+from polyadic.cli import show
+from polyadic.cli.rerank.lists import As, Lists, Model, Unknown, opened_for
+
+
+def evaluate(
+    model: Model,
+    lists: Lists,
+    *,
+    unknown: Unknown = "ignore",
+    form: As = "auto",
+    as_json: o.AsJson = False,
+) -> None:
+    """Tell mean costs: of the first candidates, of those chosen, and of the cheapest.
+
+    ``worst`` is what choices may come to where several candidates share the highest score.
+    """
+    from polyadic.metrics.reranking import reranking
+    from polyadic.models.predictors.reranker_storage import load_reranker
+
+    found = load_reranker(model)
+    blocks = opened_for(found.names_, lists, form, unknown=unknown)
+    costs = reranking((groups, found.decision_function(groups, unknown=unknown)) for groups in blocks)
+    told: dict[str, Any] = {"lists": costs.lists, "candidates": costs.candidates, "first": costs.first}
+    told |= {"reranked": costs.reranked, "oracle": costs.oracle, "random": costs.random, "gained": costs.gained}
+    told |= {"moved": costs.moved, "tied": costs.tied, "worst": costs.worst}
+    if hasattr(blocks, "ignored"):
+        told["unknown_features"] = blocks.ignored
+    if as_json:
+        show.in_json(told)
+    else:
+        show.table([*told], [tuple(told.values())])

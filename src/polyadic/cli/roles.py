@@ -1,0 +1,130 @@
+"""``polyadic roles``: who does what to whom, by a tensor of low rank over predicate, word, path and role."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from polyadic.cli import options as o
+from polyadic.cli import show
+from polyadic.cli.faults import interrupted
+from polyadic.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Label the arguments of predicates with their semantic roles.")
+
+Sentences = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SENTENCES", help="Trees and propositions in CoNLL-U with more columns, `-` for standard input."
+    ),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `polyadic roles train`.")]
+Rank = Annotated[int, typer.Option(min=1, help="Of the tensor.")]
+Gamma = Annotated[float, typer.Option(min=0, max=1, help="Share of sparse features; 1 is no tensor.")]
+Cap = Annotated[float, typer.Option("--C", min=0, help="Length of a step at most.")]
+Epochs = Annotated[int, typer.Option(min=1, help="Passes over the predicates.")]
+Once = Annotated[Literal["core", "all", "none"], typer.Option(help="Roles that one word at most may play.")]
+Bits = Annotated[int, typer.Option(min=4, max=30, help="2 to the power of it is the number of sparse weights.")]
+Find = Annotated[bool, typer.Option("--find", help="Look for predicates too; those of the file do not count.")]
+File = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
+]
+Tables = Annotated[bool, typer.Option("--tables", help="Also by role.")]
+
+
+def train(
+    sentences: Sentences,
+    *,
+    out: o.Out,
+    rank: Rank = 50,
+    gamma: Gamma = 0.9,
+    cap: Cap = 1.0,
+    epochs: Epochs = 5,
+    once: Once = "core",
+    bits: Bits = 20,
+    seed: o.Seed = 0,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Learn from sentences with trees, predicates and roles; and which words are predicates."""
+    from polyadic.files import check_replaceable
+    from polyadic.models.syntax.role_storage import KIND, save_roles
+    from polyadic.models.syntax.semantic_roles import SemanticRoles
+    from polyadic.text.propositions import read_propositions
+
+    check_replaceable(out, KIND, overwrite=force)
+    if not (held := list(read_propositions(sentences))):
+        raise InputError(f"{sentences} has no sentences")
+    model = SemanticRoles(rank, gamma=gamma, C=cap, max_iter=epochs, once=once, bits=bits, seed=seed).fit(held)
+    if model.interrupted_ and not model.n_iter_:
+        raise interrupted()  # where it starts is no model; what --force would replace stays
+    told: dict[str, Any] = {"sentences": len(held), "predicates": sum(len(one.propositions) for one in held)}
+    told |= {"arguments": sum(len(p.arguments) for one in held for p in one.propositions)}
+    told |= {"roles": len(model.roles_), "epochs": model.n_iter_}
+    told |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
+    if not as_json:
+        show.table([*told], [tuple(told.values())])
+    save_roles(model, out, overwrite=force)
+    show.wrote(out, told, as_json=as_json, hint=f"polyadic roles apply {out} SENTENCES")
+    if model.interrupted_:
+        raise interrupted(kept=[f"what was reached, in {out}"])
+
+
+def apply(model: Model, sentences: Sentences, *, find: Find = False, out: File = None) -> None:
+    """Write sentences with the roles of arguments; those that they have are not looked at.
+
+    With --find, parsed sentences without predicates will do.
+    """
+    from polyadic.models.syntax.role_storage import load_roles
+    from polyadic.text.propositions import read_propositions
+
+    labels = load_roles(model)
+    held = list(read_propositions(sentences))
+    if not find and not any(one.told for one in held):
+        raise InputError(f"{sentences} does not say which words are predicates; have them found, with --find")
+    show.write_lines((one.conllu() for one in labels.annotate(held, find=find)), out)
+
+
+def evaluate(
+    model: Model,
+    sentences: Sentences,
+    *,
+    find: Find = False,
+    tables: Tables = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Tell precision, recall and F1 of arguments and their roles, with intervals.
+
+    Sentences that do not say which words are predicates do not count.
+    """
+    from polyadic.metrics import roles as r
+    from polyadic.models.syntax.role_storage import load_roles
+    from polyadic.text.propositions import read_propositions
+
+    labels = load_roles(model)
+    if not (gold := [one for one in read_propositions(sentences) if one.told]):
+        raise InputError(f"{sentences} does not say which words are predicates; there is nothing to compare with")
+    found = list(labels.annotate(gold, find=find))
+    counts = [r.match_roles(one, other) for one, other in zip(gold, found, strict=True)]
+    score, figures = r.role_score(counts), r.role_figures(counts)
+    rows = r.by_role(gold, found) if tables else []
+    if as_json:
+        table = [{**x._asdict(), "precision": x.precision, "recall": x.recall, "f1": x.f1} for x in rows]
+        kinds: dict[str, Any] = {"role": table} if tables else {}
+        show.in_json({**score.as_dict(), "figures": [figure.as_dict() for figure in figures], **kinds})
+        return
+    show.table(["figure", "value", "interval"], [(f.name, f.value, f.interval()) for f in figures])
+    show.table(["sentences", "predicates", "arguments"], [(score.sentences, score.predicates, score.arguments)])
+    if tables:
+        columns = ["role", "gold", "found", "precision", "recall", "F1"]
+        show.table(columns, [(*x[:3], x.precision, x.recall, x.f1) for x in rows])
+
+
+EXAMPLES: dict[Callable[..., None], str] = {
+    train: "polyadic roles train en_ewt-up-dev.conllu --out roles",
+    apply: "polyadic roles apply roles parsed.conllu --find --out labelled.conllu",
+    evaluate: "polyadic roles evaluate roles en_ewt-up-test.conllu --tables",
+}
+for verb, example in EXAMPLES.items():
+    app.command(epilog=f"Example:\n\n{example}")(verb)

@@ -1,0 +1,155 @@
+"""What the verbs print: tables for people, tab-separated lines for pipes, JSON for programs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sys
+import time
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from polyadic.text.corpus import Corpus
+    from polyadic.text.counts import Counts, Plan
+
+
+class Steps:
+    """Seconds and sizes of the steps of a run: shown as each ends unless ``silent``, and kept in ``done``."""
+
+    def __init__(self, *, silent: bool) -> None:
+        self.silent = silent
+        self.done: dict[str, dict[str, Any]] = {}
+
+    @contextlib.contextmanager
+    def __call__(self, name: str) -> Iterator[dict[str, Any]]:
+        """Time the body, which puts what it found out into the dict that it is given."""
+        facts: dict[str, Any] = {}
+        start = time.perf_counter()
+        yield facts
+        seconds = round(time.perf_counter() - start, 3)
+        self.done[name] = {"seconds": seconds, **facts}
+        if not self.silent:
+            sizes = ", ".join(f"{key.replace('_', ' ')} {_cell(value)}" for key, value in facts.items())
+            typer.echo(f"{name:<10}{seconds:>9.1f} s   {sizes}".rstrip())
+
+
+def sizes_of_corpus(corpus: Corpus) -> dict[str, int]:
+    """Tell the sizes of a corpus."""
+    return {
+        "tokens": len(corpus),
+        "words": len(corpus.vocabulary),
+        "sentences": len(corpus.sentences) - 1,
+        "documents": len(corpus.documents) - 1,
+    }
+
+
+def sizes_of_plan(plan: Plan) -> dict[str, int]:
+    """Tell what counting will take."""
+    return {
+        "tuples_at_most": round(plan.tuples),
+        "memory_mib": math.ceil(plan.memory / 2**20),
+        "disk_mib_at_most": math.ceil(plan.disk / 2**20),
+    }
+
+
+def sizes_of_counts(counts: Counts) -> dict[str, int]:
+    """Tell the sizes of counts."""
+    return {
+        "order": len(counts.entries.shape),
+        "words": len(counts.vocabulary),
+        "entries": len(counts.entries.values),
+        "events": int(counts.events),
+    }
+
+
+def in_json(result: Mapping[str, Any]) -> None:
+    """Print one JSON object; numbers that are not finite become null."""
+    typer.echo(json.dumps(plain(result), ensure_ascii=False, indent=2))
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str | None = None) -> None:
+    """Print a table on a terminal; lines of cells between tabs, below one of headings, when piped."""
+    if not sys.stdout.isatty():
+        for row in [headings, *rows]:
+            typer.echo("\t".join(_cell(value) for value in row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    numbers = [all(isinstance(row[k], int | float) for row in rows) for k in range(len(headings))]
+    drawn = Table(title=title, title_justify="left", box=None, header_style="bold")
+    for heading, number in zip(headings, numbers, strict=True):
+        drawn.add_column(heading, justify="right" if number else "left")
+    for row in rows:
+        drawn.add_row(*(Text(_cell(value)) for value in row))
+    Console().print(drawn)
+
+
+def wrote(out: Path, sizes: Mapping[str, Any], *, as_json: bool, hint: str = "") -> None:
+    """Say what was written where."""
+    if as_json:
+        in_json({"out": str(out), **sizes})
+    else:
+        typer.echo(f"wrote {out}" + (f"; next: {hint}" if hint else ""))
+
+
+def write_lines(lines: Iterable[str], out: Path | None) -> None:
+    """Write a file, whole or not at all, or to standard output: in UTF-8 with line feeds, whatever a terminal wants."""
+    from polyadic.cli.faults import keeping
+    from polyadic.files import whole_file
+
+    sent = 0
+    with contextlib.ExitStack() as stack:
+        file: BinaryIO = sys.stdout.buffer
+        if out is None:
+            stack.enter_context(keeping(lambda: ["what was printed until then"] if sent else []))
+        else:
+            file = stack.enter_context(stack.enter_context(whole_file(out)).open("wb"))
+        for line in lines:
+            sent += file.write(line.encode())
+
+
+def pairs(lists: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[dict[str, Any]]]:
+    """Give neighbours their names, for JSON."""
+    return {query: [{"word": w, "cosine": round(c, 6)} for w, c in nearest] for query, nearest in lists.items()}
+
+
+def neighbours(lists: Mapping[str, Sequence[tuple[str, float]]]) -> None:
+    """Print the nearest words of each query: side by side on a terminal, one per line when piped."""
+    if not sys.stdout.isatty():
+        rows = [(query, word, cosine) for query, nearest in lists.items() for word, cosine in nearest]
+        table(["query", "neighbour", "cosine"], rows)
+        return
+    for query, nearest in lists.items():
+        table([query, "cosine"], nearest)
+        typer.echo()
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    if isinstance(value, list | tuple):
+        return (" to " if isinstance(value, tuple) else " and ").join(map(_cell, value))
+    if isinstance(value, float):
+        return f"{value:.4g}" if abs(value) >= 1 else f"{value:.3f}"
+    return f"{value:,}" if isinstance(value, int) and sys.stdout.isatty() else str(value)
+
+
+def plain(value: Any) -> Any:
+    """Make JSON's types of what the library returns."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):  # numpy's numbers and arrays
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, int | float | str | None) else str(value)

@@ -1,0 +1,210 @@
+"""``polyadic tag``: parts of speech, morphology and lemmas of sentences or plain text, and any tags in columns."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from polyadic.cli import options as o
+from polyadic.cli import show
+from polyadic.cli.faults import interrupted
+from polyadic.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Tag words: parts of speech, morphology, lemmas, chunks.")
+
+Sentences = Annotated[
+    Path, typer.Argument(metavar="SENTENCES", help="In CoNLL-U, or in columns; `-` for standard input.")
+]
+Input = Annotated[
+    Path, typer.Argument(metavar="INPUT", help="Sentences in CoNLL-U or columns, or text; `-` for standard input.")
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `polyadic tag train`.")]
+Columns = Annotated[
+    bool,
+    typer.Option(
+        "--columns",
+        help="Words come first and tags to learn last in a line, with a part of speech between them or not.",
+    ),
+]
+COLUMNS = "--columns"
+WITH_TAGS = "parts of speech, as what the tagger has learned from"
+Rank = Annotated[int | None, typer.Option(min=1, help="Of weights; with --columns.", show_default="any")]
+Loss = Annotated[
+    Literal["likelihood", "hinge", "perceptron"] | None,
+    typer.Option(help="What is made small; with --columns.", show_default="likelihood"),
+]
+Penalty = Annotated[
+    float | None, typer.Option("--l2", min=0, help="Of squared weights; with --columns.", show_default="0")
+]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the sentences.", show_default="10; CoNLL-U 5")]
+Least = Annotated[int | None, typer.Option(min=1, help="Drop features that are rarer.", show_default="1; CoNLL-U 2")]
+Text = Annotated[bool, typer.Option("--text", help="INPUT is plain English text; an empty line ends a paragraph.")]
+ByLine = Annotated[bool, typer.Option("--by-line", help="Of text, each line ends a sentence.")]
+File = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
+]
+Tables = Annotated[bool, typer.Option("--tables", help="Of spans, also by kind.")]
+
+
+def train(
+    sentences: Sentences,
+    *,
+    out: o.Out,
+    columns: Columns = False,
+    rank: Rank = None,
+    loss: Loss = None,
+    l2: Penalty = None,
+    epochs: Epochs = None,
+    least: Least = None,
+    seed: o.Seed = 0,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Learn upos, xpos, morphology and lemmas from CoNLL-U, or the last column of a file of columns.
+
+    Tags B-X, I-X and O of a last column are those of spans. If I-X follows B-X or I-X always, it always will (bio).
+    """
+    from polyadic.files import check_replaceable
+    from polyadic.models.sequences.tagger_storage import KIND, TEXT_KIND
+    from polyadic.models.sequences.text_tagger import TextTagger
+    from polyadic.text.trees import read_trees
+
+    check_replaceable(out, KIND if columns else TEXT_KIND, overwrite=force)
+    given = {name: value for name, value in (("rank", rank), ("loss", loss), ("l2", l2)) if value is not None}
+    common: dict[str, Any] = {
+        name: value for name, value in (("max_iter", epochs), ("least", least)) if value is not None
+    }
+    common["seed"] = seed
+    if columns:
+        model, told = _learned_columns(sentences, given | common)
+    else:
+        o.belonging("CoNLL-U", {f"--{name}": (value, (COLUMNS,)) for name, value in given.items()}, flag="tag train")
+        trees = list(read_trees(sentences, heads=False))
+        model = TextTagger(**common).fit(trees)
+        told = {"sentences": len(trees), "words": sum(map(len, trees))}
+        told |= {f"loss of {column}": round(tagger.history_[-1], 4) for column, tagger in model.taggers_.items()}
+    if not as_json:
+        show.table([*told], [tuple(told.values())])
+    model.save(out, overwrite=force)
+    show.wrote(out, told, as_json=as_json, hint=f"polyadic tag apply {out} SENTENCES")
+    if model.interrupted_:
+        raise interrupted(kept=[f"what was reached, in {out}"])
+
+
+def apply(model: Model, sentences: Input, *, text: Text = False, by_line: ByLine = False, out: File = None) -> None:
+    """Write sentences with their tags: CoNLL-U of CoNLL-U or text, or columns with one more.
+
+    In CoNLL-U the columns lemma, upos, xpos and features are told anew, all others stay.
+    """
+    from polyadic.models.sequences.tagger_storage import load_any_tagger
+    from polyadic.models.sequences.text_tagger import TextTagger
+    from polyadic.text.plain import read_paragraphs
+
+    if by_line and not text:
+        raise InputError("--by-line goes with --text")
+    tagger = load_any_tagger(model)
+    if not isinstance(tagger, TextTagger):
+        if text:
+            raise InputError(f"{model} tags columns; --text needs a tagger learned from CoNLL-U")
+        lines = _tagged_columns(tagger, sentences)
+    elif text:
+        lines = (tree.conllu() for tree in tagger.trees(read_paragraphs(sentences), by_line=by_line))
+    else:
+        lines = (tree.conllu() for tree in tagger.annotate(_trees(sentences)))
+    show.write_lines(lines, out)
+
+
+def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_json: o.AsJson = False) -> None:
+    """Tell the share of right tags, and F1 of spans, with intervals."""
+    from polyadic.metrics import chunks as c
+    from polyadic.models.sequences.tagger_storage import load_any_tagger
+    from polyadic.models.sequences.text_tagger import COLUMNS as TEXT_COLUMNS
+    from polyadic.models.sequences.text_tagger import TextTagger
+    from polyadic.text.trees import read_trees
+
+    tagger, kinds = load_any_tagger(model), []
+    if isinstance(tagger, TextTagger):
+        trees = list(read_trees(sentences, heads=False))
+        found = list(tagger.annotate(trees))
+        columns = {name: [[getattr(tree, name) for tree in side] for side in (trees, found)] for name in TEXT_COLUMNS}
+        figures = [c.tag_accuracy(*sides, name=name) for name, sides in columns.items()]
+    else:
+        X, gold = _features_and_tags(sentences, tagger)
+        tags = tagger.predict(X)
+        figures = [c.tag_accuracy(gold, tags)]
+        if c.spell_spans({tag for row in gold for tag in row} | set(tagger.tags_)):
+            figures += c.span_figures(gold, tags)
+            kinds = c.by_kind(gold, tags) if tables else []
+    if not figures[0].used:
+        raise InputError(f"{sentences} has no words")
+    if as_json:
+        rows = [{**r._asdict(), "precision": r.precision, "recall": r.recall, "F1": r.f1} for r in kinds]
+        show.in_json({"figures": [figure.as_dict() for figure in figures], "kinds": rows})
+        return
+    show.table(["figure", "value", "interval", "cases"], [(f.name, f.value, f.interval(), f.used) for f in figures])
+    if kinds:
+        headings = ["kind", "gold", "found", "precision", "recall", "F1"]
+        show.table(headings, [(r.name, r.gold, r.found, r.precision, r.recall, r.f1) for r in kinds])
+
+
+def _trees(path: Path) -> Iterator[Any]:
+    """Read sentences with their heads, or with heads of 0 where there are none."""
+    from polyadic.text.streams import name_of
+    from polyadic.text.trees import numbered_sentences, tree_of
+
+    for start, lines in numbered_sentences(path):
+        heads = any(line.split("\t")[6:7] not in ([], ["_"]) for line in lines if line[0].isdigit())
+        if (tree := tree_of(lines, start, name_of(str(path)), heads=heads)) is not None:
+            yield tree
+
+
+def _features_and_tags(path: Path, tagger: Any = None) -> tuple[list[list[list[str]]], list[tuple[str, ...]]]:
+    """Read what a tagger of columns learns from, or is tested on."""
+    from polyadic.text.columns import read_columns
+    from polyadic.text.tag_features import need_tags, tag_features
+
+    held = list(read_columns(path))
+    if held and len(held[0]) < 2:
+        raise InputError(f"{path} must have at least two columns, words and tags")
+    if held and len(held[0]) < 3 and tagger is not None and need_tags(tagger.features_):
+        raise InputError(f"{path} must have words, {WITH_TAGS}, and tags")
+    X = [tag_features(columns[0], columns[1] if len(columns) > 2 else None) for columns in held]
+    return X, [columns[-1] for columns in held]
+
+
+def _learned_columns(path: Path, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Learn the last column, and tell of what and how well."""
+    from polyadic.metrics.chunks import begun_by_b, spell_spans
+    from polyadic.models.sequences.sequence_tagger import SequenceTagger
+
+    X, y = _features_and_tags(path)
+    bio = spell_spans({tag for tags in y for tag in tags}) and all(map(begun_by_b, y))
+    model = SequenceTagger(**options, bio=bio).fit(X, y)
+    if model.interrupted_ and not model.n_iter_:
+        raise interrupted()  # where it starts is no model; what --force would replace stays
+    told = {"sentences": len(y), "words": sum(map(len, y)), "features": len(model.features_)}
+    told |= {"bio": model.bio, "tags": len(model.tags_)}
+    return model, told | {"epochs": model.n_iter_, "loss": round(model.history_[-1], 4)}
+
+
+def _tagged_columns(tagger: Any, path: Path) -> Iterator[str]:
+    """Give the lines of sentences, each with its tag at the end."""
+    from polyadic.text.columns import read_columns
+    from polyadic.text.tag_features import need_tags, tag_features
+
+    tags = need_tags(tagger.features_)
+    for columns in read_columns(path):
+        if tags and len(columns) < 2:
+            raise InputError(f"{path} must have words and {WITH_TAGS}")
+        [found] = tagger.predict([tag_features(columns[0], columns[1] if tags else None)])
+        yield "".join(f"{' '.join(row)}\n" for row in zip(*columns, found, strict=True)) + "\n"
+
+
+EXAMPLES: dict[Callable[..., None], str] = {
+    train: "polyadic tag train en_ewt-ud-train.conllu --out tagger",
+    apply: "polyadic tag apply tagger --text letter.txt --out letter.conllu",
+    evaluate: "polyadic tag evaluate tagger en_ewt-ud-dev.conllu",
+}
+for verb, example in EXAMPLES.items():
+    app.command(epilog=f"Example:\n\n{example}")(verb)

@@ -1,0 +1,235 @@
+"""``polyadic topics``: what documents are about."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from polyadic.cli import options as o
+from polyadic.cli import show
+from polyadic.cli.faults import interrupted, keeping
+from polyadic.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Topics of documents: words that belong together.")
+
+Docs = Annotated[
+    str,
+    typer.Argument(metavar="DOCS", help="A folder or a glob with a file for each document, or a file with one a line."),
+]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `polyadic topics train`.")]
+Method = Annotated[
+    Literal["nmf", "kl", "plsa", "lda", "anchors", "spectral", "rlsi"],
+    typer.Option(
+        help="Non-negative factors by squares or Kullback-Leibler divergence, probabilistic latent semantic analysis,"
+        " latent Dirichlet allocation, anchor words, latent Dirichlet allocation by moments, or sparse topics by"
+        " squares."
+    ),
+]
+Rank = Annotated[int, typer.Option(min=1, help="How many topics.")]
+Ranks = Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of topics to choose from.")]
+Folds = Annotated[int, typer.Option(min=2, help="Parts of the documents; each is held out once.")]
+Picture = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw the words of the topics, as .png, .svg or .pdf.")
+]
+Table = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write all weights, a row a document, as .npy.")
+]
+
+
+def train(
+    docs: Docs,
+    *,
+    out: o.Out,
+    method: Method = "nmf",
+    rank: Rank = 20,
+    min_count: o.MinCount = 5,
+    max_size: o.MaxSize = None,
+    stop_words: o.StopWords = "english",
+    encoding: o.Encoding = "utf-8",
+    errors: o.Errors = "strict",
+    top: o.Top = 10,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    picture: Picture = None,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Find topics, show their words, and how well these belong together in the same documents."""
+    from polyadic.files import check_replaceable
+    from polyadic.models.topics.storage import KIND
+    from polyadic.models.topics.text import TextTopics
+
+    check_replaceable(out, KIND, overwrite=force)
+    _check_picture(picture)
+    stop = None if stop_words == "none" else stop_words
+    how: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "stop_words": stop}
+    model = TextTopics(method, rank=rank, seed=seed, threads=threads, **how)
+    corpus = model.corpus(docs, file_format=_format(docs), encoding=encoding, errors=errors)
+    model.fit(corpus).save(out, overwrite=force)
+    if getattr(model.model_, "interrupted_", False):
+        raise interrupted(kept=[f"the topics found so far in {out}"])
+    with keeping(lambda: [f"the topics in {out}"]):
+        figures = _figures(model, corpus, top)
+        if picture is not None:
+            _draw(model, picture, top)
+    rows = _rows(model, top)
+    sizes = {"documents": len(corpus.documents) - 1, "words": len(model.words_), "topics": len(rows)}
+    if as_json:
+        show.in_json({"out": str(out), **sizes, **figures, "words_of_topics": dict(rows)})
+        return
+    show.table(["topic", "words"], [(k, " ".join(words)) for k, words in rows])
+    if figures:
+        show.table(list(figures), [tuple(figures.values())])
+    show.wrote(out, sizes, as_json=False, hint=f"polyadic topics assign {out} {docs}")
+
+
+def words(model: Model, *, top: o.Top = 10, picture: Picture = None, as_json: o.AsJson = False) -> None:
+    """Show the words of each topic."""
+    _check_picture(picture)
+    opened = _open(model)
+    if picture is not None:
+        _draw(opened, picture, top)
+    rows = _rows(opened, top)
+    if as_json:
+        show.in_json({"words_of_topics": dict(rows)})
+    else:
+        show.table(["topic", "words"], [(k, " ".join(some)) for k, some in rows])
+
+
+def assign(
+    model: Model,
+    docs: Docs,
+    *,
+    out: Table = None,
+    encoding: o.Encoding = "utf-8",
+    errors: o.Errors = "strict",
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Show the largest topic of each document, with its share of the document's weights."""
+    import numpy as np
+
+    from polyadic.files import whole_file
+    from polyadic.models.topics.text import TOKENIZER
+    from polyadic.text.documents import table_of_texts
+    from polyadic.text.readers import read
+
+    if out is not None and (out.suffix != ".npy" or (out.exists() and not force)):
+        fault = "exists already; choose another name or --force" if out.suffix == ".npy" else "must end in .npy"
+        raise InputError(f"{out} {fault}")
+    opened = _open(model)
+    texts = read(docs, format=_format(docs), encoding=encoding, errors=errors)
+    table = table_of_texts(texts, {word: column for column, word in enumerate(opened.words_)}, TOKENIZER)
+    weights = opened.transform_table(table)
+    positive = np.where(table.sum(axis=1)[:, None] > 0, np.maximum(weights, 0), 0)  # mixtures of no words are uniform
+    shares = positive / np.maximum(positive.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    if out is not None:
+        with whole_file(out) as draft:
+            np.save(draft, weights)
+    best = opened.top_words(3)
+    rows = [
+        (number, int(k) if row[k] else None, round(float(row[k]), 4), " ".join(best[k]) if row[k] else "")
+        for number, (row, k) in enumerate(zip(shares, shares.argmax(axis=1), strict=True), 1)
+    ]
+    headings = ["document", "topic", "share", "words"]
+    if as_json:
+        show.in_json({"documents": [dict(zip(headings, row, strict=True)) for row in rows]})
+    else:
+        show.table(headings, rows)
+
+
+def choose(
+    docs: Docs,
+    *,
+    ranks: Ranks = "5,10,20,50",
+    method: Method = "nmf",
+    folds: Folds = 3,
+    min_count: o.MinCount = 5,
+    stop_words: o.StopWords = "english",
+    encoding: o.Encoding = "utf-8",
+    errors: o.Errors = "strict",
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Compare numbers of topics: how well they foretell documents held out, and whether they are found again."""
+    from polyadic.models.topics.choose import best, choose_rank
+    from polyadic.models.topics.text import TextTopics
+    from polyadic.text.documents import document_table
+
+    try:
+        numbers = [o.positive(part) for part in ranks.split(",")]
+    except ValueError:
+        raise InputError(f"--ranks are whole numbers between commas, such as 5,10,20; got {ranks}") from None
+    stop = None if stop_words == "none" else stop_words
+    model = TextTopics(method, min_count=min_count, stop_words=stop, threads=threads)
+    corpus = model.corpus(docs, file_format=_format(docs), encoding=encoding, errors=errors)
+    table, known = document_table(corpus), corpus.vocabulary.words
+    choices = choose_rank(model, table, known, ranks=numbers, folds=folds, seed=seed)
+    chosen = {f"by_{measure}": best(choices, measure).rank for measure in ("perplexity", "stability")}
+    if as_json:
+        show.in_json({"ranks": [one._asdict() for one in choices], **chosen})
+        return
+    show.table(["topics", "perplexity", "spread", "stability"], choices)
+    show.table(list(chosen), [tuple(chosen.values())])
+
+
+def _figures(model: Any, corpus: Any, top: int) -> dict[str, float]:
+    """Tell how good the topics are that have two words."""
+    from polyadic.metrics.topics import WINDOWS, c_v_coherence, diversity, in_windows, npmi_coherence
+
+    topics = [some for some in model.top_words(top) if len(some) > 1]
+    if not topics:
+        return {}
+    texts = [[word for s in corpus.document(d) for word in s] for d in range(len(corpus.documents) - 1)]
+    every = [word for some in topics for word in some]
+    near, far = (in_windows(texts, every, window=WINDOWS[name]) for name in ("npmi", "c_v"))
+    coherence = {"npmi": npmi_coherence(topics, near), "c_v": c_v_coherence(topics, far)}
+    return {name: float(values.mean()) for name, values in coherence.items()} | {"diversity": diversity(topics)}
+
+
+def _rows(model: Any, top: int) -> list[tuple[int, list[str]]]:
+    return list(enumerate(model.top_words(top)))
+
+
+def _draw(model: Any, file: Path, top: int) -> None:
+    from polyadic.files import whole_file
+    from polyadic.plots.topics import topic_words
+
+    ax = topic_words(model, range(len(model.model_.components_)), top=min(top, 12))
+    with whole_file(file) as draft:
+        ax.figure.savefig(draft)
+
+
+def _check_picture(file: Path | None) -> None:
+    """Refuse, before any work, a picture that could not be written after it."""
+    if file is not None and file.suffix not in {".png", ".svg", ".pdf"}:
+        raise InputError(f"pictures are .png, .svg or .pdf; got {file}")
+    if file is not None and not file.parent.is_dir():
+        raise InputError(f"cannot write {file}: the folder {file.parent} does not exist")
+
+
+def _format(docs: str) -> Literal["auto", "lines"]:
+    """Take the lines of a file for documents; of a folder or a glob each file is one."""
+    path = Path(docs)
+    if {".jsonl", ".ndjson"} & set(path.suffixes) and path.is_file():
+        raise InputError(f"{docs} seems to hold JSON lines; name a file with the text of a document on each line")
+    return "lines" if docs == "-" or (path.exists() and not path.is_dir()) else "auto"
+
+
+def _open(path: Path) -> Any:
+    from polyadic.models.topics.text import TextTopics
+
+    return TextTopics.load(path)
+
+
+EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
+    "train": (train, "polyadic topics train articles/ --out topics --rank 20"),
+    "show": (words, "polyadic topics show topics --picture topics.png"),
+    "assign": (assign, "polyadic topics assign topics articles/"),
+    "choose": (choose, "polyadic topics choose articles/ --ranks 5,10,20"),
+}
+
+for name, (verb, example) in EXAMPLES.items():
+    app.command(name, epilog=f"Example:\n\n{example}")(verb)

@@ -1,0 +1,50 @@
+"""The folder of test sets, and its text files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polyadic.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def folder(path: str | os.PathLike[str] | None = None) -> Path:
+    """Give the folder of test sets: ``path``, else what the environment variable ``POLYADIC_DATA`` names.
+
+    Raises
+    ------
+    InputError
+        If neither is given, or there is no such folder.
+    """
+    named = path if path is not None else os.environ.get("POLYADIC_DATA")
+    if not named:
+        raise InputError("no folder of test sets is known; set the environment variable POLYADIC_DATA to its path")
+    if not Path(named).is_dir():
+        whose = "POLYADIC_DATA" if path is None else "the path given"
+        raise InputError(f"{named} is not a folder; {whose} must name the folder of test sets")
+    return Path(named)
+
+
+def lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Give "file, line n" and the line, for lines that say something."""
+    for number, line in enumerate(text(path).split("\n"), 1):
+        if line.strip() and not line.startswith("#"):
+            yield f"{path}, line {number}", line.strip()
+
+
+def text(path: Path, encoding: str = "utf-8-sig") -> str:
+    """Read a file, in UTF-8 unless told otherwise, or say that it cannot be read."""
+    try:
+        return path.read_text(encoding=encoding)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+
+
+def check_count(where: Path, found: int, published: int, what: str) -> None:
+    """Refuse a set that does not have its published size."""
+    if found != published:
+        raise InputError(f"{where} holds {found:,} {what}; the published set has {published:,}")

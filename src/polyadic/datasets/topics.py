@@ -1,0 +1,116 @@
+"""Documents with topics: news of the BBC in five folders, and words of posts of the blog KOS."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from polyadic.datasets.place import check_count, folder
+from polyadic.errors import InputError
+
+if TYPE_CHECKING:
+    import os
+    from pathlib import Path
+
+    Root = str | os.PathLike[str] | None
+
+BBC = {"business": 510, "entertainment": 386, "politics": 417, "sport": 511, "tech": 401}
+"""Folders and their articles."""
+KOS = (3430, 6906, 353160)
+"""Posts, words, and pairs of the two that occur."""
+
+
+class Article(NamedTuple):
+    """A piece of news.
+
+    Attributes
+    ----------
+    text : str
+        A heading, then paragraphs.
+    label : str
+        The folder.
+    name : str
+        Of the file, without its ending.
+    """
+
+    text: str
+    label: str
+    name: str
+
+
+def bbc(root: Root = None) -> list[Article]:
+    """Read 2,225 articles of 2004 and 2005 on five subjects, in order of folder and name.
+
+    All but one file are UTF-8; that one is Latin-1.
+
+    Parameters
+    ----------
+    root : path, optional
+        See :func:`~polyadic.datasets.folder`; the files are in ``topics/bbc``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, or a folder does not hold its published number of articles.
+
+    References
+    ----------
+    Greene, Cunningham (2006), Practical solutions to the problem of diagonal dominance in kernel document clustering.
+    """
+    where = folder(root) / "topics" / "bbc"
+    articles = []
+    for label, number in BBC.items():
+        files = sorted((where / label).glob("*.txt"))
+        check_count(where / label, len(files), number, "articles")
+        articles += [Article(_text(file), label, file.stem) for file in files]
+    return articles
+
+
+def kos(root: Root = None) -> csr_array:
+    """Read how often 6,906 words occur in 3,430 posts; the set does not say which words they are.
+
+    Parameters
+    ----------
+    root : path, optional
+        See :func:`~polyadic.datasets.folder`; the file is ``topics/docword.kos.txt.gz``.
+
+    Returns
+    -------
+    csr_array of shape (3430, 6906), float32
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is not of the published size.
+
+    References
+    ----------
+    Newman (2008), Bag of words, UCI machine learning repository.
+    """
+    file = folder(root) / "topics" / "docword.kos.txt.gz"
+    try:
+        with gzip.open(file, "rt", encoding="ascii") as stream:
+            numbers = np.array(stream.read().split(), np.int64)
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(f"{file} cannot be read: {error}") from None
+    check_count(file, len(numbers), 3 + 3 * KOS[2], "numbers")
+    for found, published, what in zip(numbers[:3].tolist(), KOS, ("posts", "words", "pairs"), strict=True):
+        check_count(file, found, published, what)
+    rows, columns, counts = numbers[3:].reshape(-1, 3).T
+    if not (0 < rows.min() <= rows.max() <= KOS[0] and 0 < columns.min() <= columns.max() <= KOS[1]):
+        raise InputError(f"{file} is damaged: it names a post or a word that there is not")
+    return csr_array((counts.astype(np.float32), (rows - 1, columns - 1)), shape=KOS[:2])
+
+
+def _text(file: Path) -> str:
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error}") from None
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")

@@ -1,0 +1,279 @@
+"""Test sets of word vectors: parsers for their files, and the folder that ``POLYADIC_DATA`` names.
+
+The folder holds the files as published, under ``words/similarity``, ``words/wikisem500-en``, ``words/outlier-8-8-8``
+and ``words/analogy``; nothing is downloaded. What is read from it is compared with the published counts. User files are
+parsed by ``read_pairs``, ``read_outlier_group`` and ``read_questions``.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polyadic.datasets.place import check_count, folder, lines, text
+from polyadic.errors import InputError, MissingExtraError, check_choice
+from polyadic.metrics.outliers import OutlierGroup
+
+if TYPE_CHECKING:
+    import os
+
+Pair = tuple[str, str, float]
+Question = tuple[str, str, str, str]
+
+SIMILARITY = {  # name: file, number of pairs
+    "ws353": ("ws353.txt", 353),
+    "ws353-similarity": ("ws353_similarity.txt", 203),
+    "ws353-relatedness": ("ws353_relatedness.txt", 252),
+    "men": ("bruni_men.txt", 3000),
+    "mturk-287": ("radinsky_mturk.txt", 287),
+    "mturk-771": ("EN-MTurk-771.txt", 771),
+    "rare-words": ("luong_rare.txt", 2034),
+    "simlex-999": ("EN-SIMLEX-999.txt", 999),
+    "simverb-3500": ("EN-SimVerb-3500.txt", 3500),
+    "rg-65": ("EN-RG-65.txt", 65),
+}
+OUTLIERS = {"wikisem500": ("wikisem500-en", 500, 2812), "8-8-8": ("outlier-8-8-8", 8, 64)}  # folder, groups, cases
+ANALOGIES = {"google": ("questions-words.txt", 19544), "msr": ("msr.txt", 8000)}  # file, number of questions
+SCORES = ("score", "similarity", "rating", "simlex999", "human (mean)", "mean")  # headings of a column of scores
+
+
+def similarity_sets(root: str | os.PathLike[str] | None = None) -> dict[str, list[Pair]]:
+    """Read the ten word similarity sets, by name.
+
+    Parameters
+    ----------
+    root : path, optional
+        See :func:`folder`.
+
+    Returns
+    -------
+    dict of str to list of (str, str, float)
+        ``ws353``, ``ws353-similarity``, ``ws353-relatedness``, ``men``, ``mturk-287``, ``mturk-771``, ``rare-words``,
+        ``simlex-999``, ``simverb-3500``, ``rg-65``.
+
+    Raises
+    ------
+    InputError
+        If a file is absent, malformed, or does not hold the published number of pairs.
+    """
+    where = folder(root) / "words" / "similarity"
+    sets = {}
+    for name, (file, number) in SIMILARITY.items():
+        sets[name] = read_pairs(where / file)
+        check_count(where / file, len(sets[name]), number, "pairs")
+    return sets
+
+
+def outlier_groups(name: str = "wikisem500", *, root: str | os.PathLike[str] | None = None) -> list[OutlierGroup]:
+    """Read an outlier detection set, in order of its file names.
+
+    Parameters
+    ----------
+    name : {"wikisem500", "8-8-8"}
+        The English WikiSem500 (500 groups, 2,812 cases), or 8-8-8 (8 groups, 64 cases).
+    root : path, optional
+        See :func:`folder`.
+
+    Raises
+    ------
+    InputError
+        If a file is malformed, or groups or cases are missing.
+    """
+    check_choice("name", name, OUTLIERS)
+    place, groups, cases = OUTLIERS[name]
+    where = folder(root) / "words" / place
+    read = read_outlier_groups(where)
+    check_count(where, len(read), groups, "groups")
+    check_count(where, sum(len(group.outliers) for group in read), cases, "cases")
+    return read
+
+
+def analogy_questions(name: str = "google", *, root: str | os.PathLike[str] | None = None) -> dict[str, list[Question]]:
+    """Read an analogy set by section.
+
+    Parameters
+    ----------
+    name : {"google", "msr"}
+        Google's 19,544 questions in 14 sections, or the 8,000 of MSR.
+    root : path, optional
+        See :func:`folder`.
+
+    Raises
+    ------
+    InputError
+        If the file is absent, malformed, or does not hold the published number of questions.
+    """
+    check_choice("name", name, ANALOGIES)
+    file, number = ANALOGIES[name]
+    where = folder(root) / "words" / "analogy" / file
+    sections = read_questions(where)
+    check_count(where, sum(map(len, sections.values())), number, "questions")
+    return sections
+
+
+def gensim_file(name: str) -> Path:
+    """Find a file that gensim brings with its tests: ``wordsim353.tsv``, ``simlex999.txt``, ``questions-words.txt``.
+
+    Raises
+    ------
+    MissingExtraError
+        If gensim is not installed.
+    InputError
+        If gensim has no such file.
+    """
+    try:
+        from gensim.test.utils import datapath
+    except ImportError:
+        raise MissingExtraError("gensim", "gensim", f"the test file {name}") from None
+    path = Path(datapath(name))
+    if not path.is_file():
+        raise InputError(f"gensim brings no file {name!r}; looked in {path.parent}")
+    return path
+
+
+def read_pairs(path: str | os.PathLike[str], *, score: int | str | None = None) -> list[Pair]:
+    r"""Read word pairs with scores, one pair per line: two words and at least one number.
+
+    Fields are separated by tabs, else by commas or semicolons, else by spaces. Empty lines, and lines that begin with
+    ``#``, are skipped; so is a first line of headings.
+
+    Parameters
+    ----------
+    path : path
+        The file, in UTF-8.
+    score : int or str, optional
+        Number of the column of scores, from 0, or its heading. Without it, the column whose heading says that it is
+        the score, else the third. (The original SimVerb file, which has no headings, needs ``score=3``.)
+
+    Raises
+    ------
+    InputError
+        If a line does not fit; the message names file and line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "pairs.txt"
+    >>> _ = file.write_text("word1,word2,POS,SimLex999\nold,new,A,1.58\n")
+    >>> read_pairs(file)
+    [('old', 'new', 1.58)]
+    """
+    column, pairs = score if isinstance(score, int) else None, []
+    if column is not None and column < 2:
+        raise InputError(f"score must be the number of a column of at least 2; got {column}")
+    for number, (where, line) in enumerate(lines(Path(path))):
+        fields = _fields(line)
+        if column is None:
+            column = _score_column(where, fields, score)
+        if number == 0 and _is_heading(fields):
+            continue
+        pairs.append(_pair(where, fields, column))
+    if not pairs:
+        raise InputError(f"{path} holds no word pairs")
+    return pairs
+
+
+def read_outlier_group(path: str | os.PathLike[str]) -> OutlierGroup:
+    """Read an outlier group: cluster words one per line, an empty line, outliers one per line.
+
+    Raises
+    ------
+    InputError
+        If one of the two parts is missing, or there is a third.
+    """
+    file = Path(path)
+    parts: list[list[str]] = [[]]
+    after_empty = False
+    for number, line in enumerate(text(file).splitlines(), 1):
+        if not line.strip():
+            after_empty = True
+            continue
+        if after_empty and parts[-1]:  # several empty lines count as one
+            parts.append([])
+        after_empty = False
+        parts[-1].append(line.strip())
+        if len(parts) > 2:
+            raise InputError(
+                f"{file}, line {number}: a group has cluster words, one empty line, outliers; here is more"
+            )
+    if len(parts) < 2:
+        raise InputError(f"{file}: expected cluster words, an empty line, outliers; found no empty line between words")
+    return OutlierGroup(tuple(parts[0]), tuple(parts[1]), file.stem)
+
+
+def read_outlier_groups(path: str | os.PathLike[str]) -> list[OutlierGroup]:
+    """Read a folder of outlier groups, of which each is a ``.txt`` file, in order of their names.
+
+    Raises
+    ------
+    InputError
+        If there are none, or one is malformed.
+    """
+    files = sorted(Path(path).glob("*.txt"))
+    if not files:
+        raise InputError(f"{path} holds no .txt files, of which each would be an outlier group")
+    return [read_outlier_group(file) for file in files]
+
+
+def read_questions(path: str | os.PathLike[str]) -> dict[str, list[Question]]:
+    """Read analogy questions, four words per line; a line ``: name`` begins a section.
+
+    Returns
+    -------
+    dict of str to list of (str, str, str, str)
+        By section; questions before the first section are in the section ``""``.
+
+    Raises
+    ------
+    InputError
+        If a line does not have four words; the message names file and line.
+    """
+    sections: dict[str, list[Question]] = {}
+    name = ""
+    for where, line in lines(Path(path)):
+        if line.startswith(":"):
+            name = line[1:].strip()
+            continue
+        fields = line.split()
+        if len(fields) != 4:
+            raise InputError(f"{where}: expected four words; found {len(fields)}")
+        a, b, c, answer = fields
+        sections.setdefault(name, []).append((a, b, c, answer))
+    if not sections:
+        raise InputError(f"{path} holds no questions")
+    return sections
+
+
+def _fields(line: str) -> list[str]:
+    separator = next((mark for mark in "\t,;" if mark in line), None)
+    return [field.strip() for field in line.split(separator)]
+
+
+def _score_column(where: str, first: list[str], score: int | str | None) -> int:
+    headings = [field.lower() for field in first]
+    if isinstance(score, str):
+        if score.lower() not in headings:
+            raise InputError(f"{where}: no column is headed {score!r}; found {', '.join(map(repr, first))}")
+        return headings.index(score.lower())
+    named = [n for n, heading in enumerate(headings) if n >= 2 and heading in SCORES and _is_heading(first)]
+    return named[0] if named else 2
+
+
+def _is_heading(fields: list[str]) -> bool:
+    return len(fields) > 2 and not any(field.lstrip("+-.")[:1].isdigit() or _is_number(field) for field in fields[2:])
+
+
+def _pair(where: str, fields: list[str], column: int) -> Pair:
+    if len(fields) <= column:
+        raise InputError(f"{where}: expected two words and a score in field {column + 1}; found {len(fields)} fields")
+    if not _is_number(fields[column]):
+        raise InputError(f"{where}: expected a number in field {column + 1}; found {fields[column]!r}")
+    return fields[0], fields[1], float(fields[column])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

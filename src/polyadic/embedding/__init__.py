@@ -1,0 +1,16 @@
+"""Word vectors: the object, its folder on disk, and the text and binary formats of other tools."""
+
+from polyadic.embedding.components import Component, components, components_of
+from polyadic.embedding.formats import read_vectors, write_vectors
+from polyadic.embedding.vectors import Embedding, analogy_scores, unit_rows
+
+__all__ = [
+    "Component",
+    "Embedding",
+    "analogy_scores",
+    "components",
+    "components_of",
+    "read_vectors",
+    "unit_rows",
+    "write_vectors",
+]

@@ -1,0 +1,85 @@
+"""What the columns of an embedding stand for: the words that have most of each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.errors import check_int
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polyadic.embedding.vectors import Embedding
+
+
+class Component(NamedTuple):
+    """A column and the words that have most of it."""
+
+    column: int
+    share: float
+    """Share of the words that have any of it."""
+    words: list[tuple[str, float]]
+    """The strongest words and their values, strongest first; by magnitude where values have both signs."""
+
+
+def components(embedding: Embedding, columns: Sequence[int] | None = None, *, top: int = 10) -> list[Component]:
+    """Give the strongest words of columns.
+
+    The columns of non-negative sparse vectors are themes that can be read; those of other models are sums and
+    differences of many. Columns that no word has are left out.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Of any model.
+    columns : sequence of int, optional
+        All themes, by default in the order of the vectors.
+    top : int
+        Words per column.
+
+    Examples
+    --------
+    >>> from polyadic import Embedding
+    >>> vectors = Embedding(["bank", "money", "river"], [[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]])
+    >>> [(c.column, [word for word, _ in c.words]) for c in components(vectors, top=2)]
+    [(0, ['river', 'bank']), (1, ['money', 'bank'])]
+    """
+    check_int("top", top, low=1)
+    embedding = embedding.themes
+    found = []
+    for column in range(embedding.rank) if columns is None else columns:
+        values = embedding.vectors[:, column]
+        held = np.flatnonzero(values)
+        if not len(held):
+            continue
+        best = held[np.argsort(-np.abs(values[held]), kind="stable")[:top]]
+        words = [(embedding.words[row], float(values[row])) for row in best]
+        found.append(Component(int(column), len(held) / len(values), words))
+    return found
+
+
+def components_of(embedding: Embedding, *words: str, most: int = 5, top: int = 10) -> list[Component]:
+    """Give the components that a word, or the product of several, has most of, strongest first.
+
+    A column counts relative to its length, so that one which all words have does not come first everywhere.
+
+    Raises
+    ------
+    InputError
+        If a word is not in the vocabulary.
+
+    Examples
+    --------
+    >>> from polyadic import Embedding
+    >>> vectors = Embedding(["bank", "money", "river"], [[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]])
+    >>> [c.column for c in components_of(vectors, "bank")], [c.column for c in components_of(vectors, "bank", "river")]
+    ([1, 0], [0])
+    """
+    check_int("most", most, low=1)
+    embedding = embedding.themes
+    lengths: Any = np.linalg.norm(embedding.vectors, axis=0)
+    values = np.abs(embedding.phrase(*words)) / np.where(lengths > 0, lengths, 1) ** len(words)
+    held = np.flatnonzero(values)
+    return components(embedding, held[np.argsort(-values[held], kind="stable")[:most]].tolist(), top=top)

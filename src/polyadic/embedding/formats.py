@@ -1,0 +1,364 @@
+r"""The vector files of other tools, read and written.
+
+=================== ====================================================================================
+``word2vec``        text; first line ``V R``, then per line a word and R numbers, separated by spaces
+``fasttext``        the same (``.vec``)
+``glove``           the same without the first line
+``word2vec-binary`` first line ``V R``, then V times: word, space, R little-endian float32, ``\n`` or not
+=================== ====================================================================================
+
+Numbers are float32; written and read again they are the same bits. A word ends at its first space, unless more than R
+fields follow: then the last R are its numbers (GloVe's files hold words with spaces). Files may be gzipped.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import warnings
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+
+import numpy as np
+
+from polyadic.embedding.vectors import Embedding
+from polyadic.errors import InputError, check_choice, check_int
+from polyadic.files import whole_file
+from polyadic.progress import Advance, bar
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator
+
+FORMATS = ("word2vec", "word2vec-binary", "glove", "fasttext")
+SNIFFED = 1 << 16  # bytes that format="auto" looks at
+CHUNK = 1 << 24  # bytes read at a time from binary files
+FASTTEXT_MODEL = (793712314).to_bytes(4, "little")  # the first bytes of fastText's own .bin
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BLANKS = " \t\n\r\x0b\x0c"  # what separates fields in these files
+
+
+class _Source(NamedTuple):
+    """A vector file while it is read."""
+
+    path: Path
+    stream: BinaryIO
+    decode: Callable[[bytes], str]
+    advance: Advance
+
+    def ticks(self) -> Iterator[None]:
+        """Move the progress bar, once per item drawn, by the bytes read since."""
+        raw = getattr(self.stream, "fileobj", None) or self.stream
+        done = 0
+        while True:
+            yield
+            now = raw.tell()
+            self.advance(now - done)
+            done = now
+
+
+class _Rows:
+    """Words and vectors as they come; the matrix grows in place."""
+
+    def __init__(self, rank: int, duplicates: str) -> None:
+        self.index: dict[str, int] = {}
+        self.rank, self.duplicates = rank, duplicates
+        self.vectors = np.empty((0, rank), np.float32)
+
+    def add(self, where: str, word: str, vector: np.ndarray) -> None:
+        if not np.isfinite(vector).all():
+            raise InputError(f"{where}: the vector of {word!r} is not finite")
+        row = len(self.index)
+        if self.index.setdefault(word, row) != row:
+            if self.duplicates == "first":
+                return
+            raise InputError(f"{where}: {word!r} comes a second time; duplicates='first' keeps the first of each word")
+        if row == len(self.vectors):
+            self.vectors.resize((2 * row or 16, self.rank), refcheck=False)
+        self.vectors[row] = vector
+
+    def embedding(self) -> Embedding:
+        self.vectors.resize((len(self.index), self.rank), refcheck=False)
+        return Embedding(self.index, self.vectors)
+
+
+def read_vectors(
+    path: str | os.PathLike[str],
+    *,
+    format: str = "auto",  # noqa: A002 the word users know for it
+    limit: int | None = None,
+    encoding: str = "utf-8",
+    errors: str = "strict",
+    duplicates: str = "raise",
+) -> Embedding:
+    r"""Read word vectors written by word2vec, GloVe, fastText, gensim, or this library.
+
+    Parameters
+    ----------
+    path : path
+        A file, gzipped or not, or a folder written by :meth:`Embedding.save`.
+    format : {"auto", "word2vec", "word2vec-binary", "glove", "fasttext"}
+        ``"auto"`` looks at the first bytes.
+    limit : int, optional
+        Read only the first words.
+    encoding, errors : str
+        How words are decoded, see :meth:`bytes.decode`; the encoding must extend ASCII.
+    duplicates : {"raise", "first"}
+        Whether a word that comes twice is an error, or only its first vector is kept.
+
+    Raises
+    ------
+    InputError
+        If a line does not fit; the message names file and line, what was expected and what was found.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "vectors.txt"
+    >>> _ = file.write_text("cat 1 0.5\ndog 1 -2\n")
+    >>> read_vectors(file)["dog"]
+    array([ 1., -2.], dtype=float32)
+    """
+    path = Path(path)
+    check_choice("format", format, ("auto", *FORMATS))
+    check_choice("duplicates", duplicates, ("raise", "first"))
+    check_choice("errors", errors, ("strict", "replace", "ignore", "surrogateescape", "backslashreplace"))
+    most = None if limit is None else check_int("limit", limit, low=1)
+    if path.is_dir():
+        return _first(Embedding.load(path), most)
+    _check_encoding(encoding)
+    with _opened(path) as stream, bar(f"reading {path.name}", total=path.stat().st_size, unit="B") as advance:
+        kind = _sniff(path, stream) if format == "auto" else format
+        if stream.read(len(BYTE_ORDER_MARK)) != BYTE_ORDER_MARK:
+            stream.seek(0)
+        source = _Source(path, stream, lambda word: word.decode(encoding, errors), advance)
+        rows = (_read_binary if kind == "word2vec-binary" else _read_text)(source, kind, most, duplicates)
+    return rows.embedding()
+
+
+def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format: str) -> None:  # noqa: A002 see above
+    """Write word vectors for other tools, as float32; a path that ends in ``.gz`` is gzipped.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        What to write.
+    path : path
+        The file; written whole or not at all.
+    format : {"word2vec", "word2vec-binary", "glove", "fasttext"}
+        See the module.
+
+    Raises
+    ------
+    InputError
+        If a word is empty or holds a blank, which none of the formats can hold, or a number is too large for float32.
+    """
+    check_choice("format", format, FORMATS)
+    for row, word in enumerate(embedding.words):
+        if not word or any(blank in word for blank in BLANKS):
+            raise InputError(
+                f"word {row} ({word!r}) is empty or holds a blank, which the {format} format cannot hold;"
+                f" Embedding.save can"
+            )
+    with whole_file(path) as draft, _created(draft) as stream:
+        if format != "glove":
+            stream.write(b"%d %d\n" % (len(embedding), embedding.rank))
+        line = " %.9g" * embedding.rank  # nine digits tell any two float32 apart
+        for word, row in zip(embedding.words, embedding.vectors, strict=True):
+            vector = _as_float32(word, row)
+            binary = format == "word2vec-binary"
+            numbers = b" " + vector.tobytes() if binary else (line % tuple(vector.tolist())).encode("ascii")
+            stream.write(_encoded(word) + numbers + b"\n")
+
+
+def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -> _Rows:
+    promised, rank, first = None, None, 1
+    if kind != "glove":
+        promised, rank = _header(source.path, source.stream.readline(), kind)
+        first = 2
+    rows, ticks = (None if rank is None else _Rows(rank, duplicates)), source.ticks()
+    wanted = min((n for n in (promised, limit) if n is not None), default=None)
+    read = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeprecationWarning)  # how numpy before 2.4 says that a text is no number
+        for line, text in enumerate(source.stream, first):
+            if text.isspace():
+                continue
+            if read == wanted:
+                if read == limit:
+                    break
+                raise InputError(
+                    f"{source.path}, line {line}: the first line promises {promised:,} words; here is more"
+                )
+            if rows is None:
+                rows = _Rows(_numbers_at_the_end(source.path, text), duplicates)
+            where = f"{source.path}, line {line}"
+            word, vector = _parse(where, text, rows.rank)
+            rows.add(where, _decoded(where, source, word), vector)
+            read += 1
+            if read % 1024 == 0:
+                next(ticks)
+    if rows is None or read == 0:
+        raise InputError(f"{source.path} holds no vectors")
+    if wanted is not None and promised == wanted and read < wanted:
+        raise InputError(f"{source.path} ends after {read:,} words; its first line promises {promised:,}")
+    return rows
+
+
+def _read_binary(source: _Source, kind: str, limit: int | None, duplicates: str) -> _Rows:
+    promised, rank = _header(source.path, source.stream.readline(SNIFFED), kind)
+    rows, ticks = _Rows(rank, duplicates), source.ticks()
+    width, chunk, start = 4 * rank, b"", 0
+    for read in range(promised if limit is None else min(limit, promised)):
+        space = chunk.find(b" ", start)
+        if space < 0 or space + 1 + width > len(chunk):
+            chunk, start = chunk[start:] + source.stream.read(max(CHUNK, 2 * width)), 0
+            space = chunk.find(b" ")
+            next(ticks)
+        if space < 0 or space + 1 + width > len(chunk):
+            raise InputError(f"{source.path} ends after {read:,} words; its first line promises {promised:,}")
+        where = f"{source.path}, word {read + 1}"
+        word = _decoded(where, source, chunk[start:space].removeprefix(b"\n"))
+        rows.add(where, word, np.frombuffer(chunk, "<f4", rank, space + 1))
+        start = space + 1 + width
+    if limit is None and (chunk[start:] + source.stream.read(1)).strip():
+        raise InputError(f"{source.path} goes on after the {promised:,} words its first line promises")
+    return rows
+
+
+def _parse(where: str, text: bytes, rank: int) -> tuple[bytes, np.ndarray]:
+    """Split a line into its word and its numbers."""
+    word, _, rest = text.strip().partition(b" ")
+    with contextlib.suppress(ValueError, DeprecationWarning):
+        # fromstring gives [-1.] for a text without numbers
+        vector = np.fromstring(rest, np.float32, sep=" ") if rest else np.empty(0, np.float32)
+        if len(vector) == rank:
+            return word, vector
+    fields = text.strip().rsplit(None, rank)
+    if len(fields) <= rank:
+        raise InputError(f"{where}: expected a word and {rank} numbers; found {len(text.split()) - 1} after the word")
+    for field in fields[1:]:
+        if not _is_number(field):
+            raise InputError(
+                f"{where}: expected {rank} numbers at the end of the line; found {field.decode('latin-1')!r}"
+            )
+    extra = len(fields[0].split()) - 1
+    if all(_is_number(field) for field in fields[0].split()[1:]) and extra:
+        raise InputError(f"{where}: expected a word and {rank} numbers; found {rank + extra} after the word")
+    return fields[0], np.array(fields[1:], np.float32)
+
+
+def _header(path: Path, text: bytes, kind: str) -> tuple[int, int]:
+    found = _two_sizes(text)
+    if found is None:
+        shown = text[:60].decode("latin-1").rstrip()
+        raise InputError(
+            f"{path}, line 1: {kind} files begin with the number of words and of dimensions; found {shown!r}"
+        )
+    return found
+
+
+def _two_sizes(text: bytes) -> tuple[int, int] | None:
+    fields = text.split()
+    if len(fields) != 2 or not all(field.isdigit() and len(field) < 19 for field in fields):
+        return None
+    words, rank = map(int, fields)
+    return (words, rank) if words and 0 < rank < CHUNK else None
+
+
+def _numbers_at_the_end(path: Path, text: bytes) -> int:
+    """Find how many dimensions a GloVe file has: its first line gives it, less the word."""
+    fields = text.split()
+    rank = next((n for n, field in enumerate(reversed(fields[1:])) if not _is_number(field)), len(fields) - 1)
+    if rank == 0:
+        raise InputError(
+            f"{path}, line 1: expected a word and its numbers; found {text[:60].decode('latin-1').rstrip()!r}"
+        )
+    return rank
+
+
+def _is_number(field: bytes) -> bool:
+    try:
+        float(field)
+    except ValueError:
+        return False
+    return b"_" not in field
+
+
+def _sniff(path: Path, stream: BinaryIO) -> str:
+    """Tell the format from the first bytes."""
+    start = stream.read(SNIFFED)
+    stream.seek(0)
+    if start.startswith(FASTTEXT_MODEL):
+        raise InputError(f"{path} is a fastText model; its vectors are in the .vec file beside it")
+    first, _, rest = start.removeprefix(BYTE_ORDER_MARK).partition(b"\n")
+    sizes = _two_sizes(first)
+    if sizes is None:
+        return "glove"
+    # R numbers in text take at least 2 R - 1 bytes, all printable; the bytes of R binary ones hardly ever all are.
+    sample = rest.removeprefix(b"\n").partition(b" ")[2][: 2 * sizes[1] - 1]
+    return "word2vec" if all(byte in b"\t\r\n" or 32 <= byte < 127 for byte in sample) else "word2vec-binary"
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file, unpacked if gzipped; whatever goes wrong with the file itself names it."""
+    try:
+        with path.open("rb") as raw:
+            zipped = raw.read(2) == b"\x1f\x8b"
+            raw.seek(0)
+            stream = cast("BinaryIO", gzip.GzipFile(fileobj=raw) if zipped else raw)
+            yield stream
+    except (EOFError, zlib.error, OSError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+
+
+@contextlib.contextmanager
+def _created(path: Path) -> Iterator[BinaryIO]:
+    with path.open("wb") as raw:
+        if path.suffix == ".gz":
+            # no name and no time inside, so that equal vectors give equal files
+            with gzip.GzipFile(filename="", fileobj=raw, mode="wb", compresslevel=6, mtime=0) as packed:
+                yield cast("BinaryIO", packed)
+        else:
+            yield raw
+
+
+def _check_encoding(encoding: str) -> None:
+    try:
+        extends = " 0\n".encode(encoding) == b" 0\n"
+    except LookupError:
+        extends = False
+    if not extends:
+        raise InputError(f"encoding must be one that extends ASCII, such as 'utf-8' or 'latin-1'; got {encoding!r}")
+
+
+def _decoded(where: str, source: _Source, word: bytes) -> str:
+    try:
+        return source.decode(word)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: the word {word!r} cannot be decoded ({error}); give encoding or errors") from None
+
+
+def _encoded(word: str) -> bytes:
+    try:
+        return word.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(f"the word {word!r} cannot be written as UTF-8: {error}") from None
+
+
+def _as_float32(word: str, row: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        vector = row.astype("<f4")
+    if not np.isfinite(vector).all():
+        raise InputError(f"the vector of {word!r} is too large for float32, the type of these formats")
+    return vector
+
+
+def _first(embedding: Embedding, limit: int | None) -> Embedding:
+    if limit is None or limit >= len(embedding):
+        return embedding
+    counts = None if embedding.counts is None else embedding.counts[:limit]
+    words, vectors = embedding.words[:limit], embedding.vectors[:limit]
+    return Embedding(words, vectors, counts=counts, unknown=embedding.unknown, meta=embedding.meta)

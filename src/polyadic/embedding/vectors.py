@@ -1,0 +1,364 @@
+"""Word vectors: a vocabulary and a matrix, with neighbours, phrases and analogies."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.embedding.checks import check_counts, check_vectors, check_words, close_spellings
+from polyadic.embedding.folder import load_folder, save_folder
+from polyadic.errors import InputError, check_choice, check_int
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Iterable, Sequence
+
+UNKNOWN = ("raise", "zero", "skip")
+MUL_EPS = 1e-3  # keeps 3CosMul finite where a candidate is opposite to the word it divides by
+
+
+class Embedding:
+    r"""A vector :math:`u_w` for each word :math:`w`.
+
+    Words are compared by the cosine of their vectors, and a phrase is their elementwise product,
+
+    .. math:: \cos(u_v, u_w) = \frac{u_v \cdot u_w}{\|u_v\| \|u_w\|}, \qquad u_{vw} = u_v * u_w ,
+
+    where the cosine with a zero vector is 0.
+
+    Parameters
+    ----------
+    words : iterable of str
+        The vocabulary, without repetition; by convention in falling order of frequency.
+    vectors : array-like of shape (V, R)
+        One finite row per word. Floating types are kept, others become float32. The array is not copied;
+        ``Embedding.vectors`` is a read-only view of it.
+    counts : array-like of shape (V,), optional
+        How often each word occurred.
+    unknown : {"raise", "zero", "skip"}
+        What a word outside the vocabulary means. ``"raise"``: an :class:`~polyadic.errors.InputError` with close
+        spellings. ``"zero"``: a vector of zeros. ``"skip"``: it is left out of phrases and lists of words, and refused
+        where nothing would be left (one word, a similarity, an analogy).
+    themes : int, optional
+        How many columns, the last ones, are themes: those whose products mean something. Phrases and components are
+        made of these alone; by default all columns are themes.
+    meta : dict, optional
+        Anything JSON can hold, saved and loaded with the vectors: how they were trained, for instance.
+
+    Examples
+    --------
+    >>> embedding = Embedding(["star", "film", "sun"], [[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> embedding.neighbours("star", top=1)
+    [('film', 0.707...)]
+    >>> embedding.neighbours("star", "sun", top=1)  # the sense of "star" that "sun" selects, queries left out
+    [('film', 0.0)]
+    """
+
+    def __init__(
+        self,
+        words: Iterable[str],
+        vectors: np.ndarray | Sequence[Sequence[float]],
+        *,
+        counts: np.ndarray | Sequence[int] | None = None,
+        unknown: str = "raise",
+        themes: int | None = None,
+        meta: dict[str, Any] | None = None,
+    ) -> None:
+        self.words, self.index = check_words(words)
+        self.vectors = check_vectors(vectors, self.words)
+        self.counts = None if counts is None else check_counts(counts, len(self.words))
+        self.unknown = check_choice("unknown", unknown, UNKNOWN)
+        self.meta = {} if meta is None else dict(meta)
+        size = self.rank if themes is None else check_int("themes", themes, low=1, high=self.rank)
+        self._themes = None if size == self.rank else size
+
+    @property
+    def rank(self) -> int:
+        """Length of a vector."""
+        return int(self.vectors.shape[1])
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """Vectors of length 1, of shape (V, R); zero rows stay zero. Computed once, then kept."""
+        return unit_rows(self.vectors)
+
+    @cached_property
+    def themes(self) -> Embedding:
+        """The vectors of the themes alone; the embedding itself if all its columns are themes."""
+        if self._themes is None:
+            return self
+        return Embedding(self.words, self.vectors[:, -self._themes :], counts=self.counts, unknown=self.unknown)
+
+    @cached_property
+    def sparsity(self) -> float:
+        """Share of elements that are exactly zero."""
+        return 1 - np.count_nonzero(self.vectors) / self.vectors.size
+
+    def to_sparse(self) -> Any:
+        """Give the vectors as a :class:`scipy.sparse.csr_array` of shape (V, R)."""
+        from scipy.sparse import csr_array
+
+        return csr_array(self.vectors)
+
+    @cached_property
+    def lowercase(self) -> bool:
+        """Whether no word begins with an upper-case letter."""
+        return not any(word[:1] != word[:1].lower() for word in self.words)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Embedding:
+        return self  # it does not change, and models are cloned with it again and again
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.index
+
+    def __repr__(self) -> str:
+        return f"Embedding({len(self):,} words x {self.rank}, {self.vectors.dtype})"
+
+    def __getitem__(self, word: str) -> np.ndarray:
+        if word in self.index:
+            vector: np.ndarray = self.vectors[self.index[word]]
+            return vector
+        if self.unknown == "zero":
+            return np.zeros(self.rank, self.vectors.dtype)
+        raise self._unknown(word)
+
+    def find(self, word: str) -> int | None:
+        """Row of a word of some test set, or None.
+
+        If the whole vocabulary is in lower case, a word that is not in it as it is spelt is looked up in lower case.
+
+        Examples
+        --------
+        >>> Embedding(["israel"], [[1.0]]).find("Israel")
+        0
+        """
+        row = self.index.get(word)
+        return self.index.get(word.lower()) if row is None and self.lowercase else row
+
+    def lookup(self, words: Iterable[str]) -> np.ndarray:
+        """Vectors of several words, of shape (n, R); unknown words are refused, zero, or left out by ``unknown``."""
+        if isinstance(words, str):
+            raise InputError(f"lookup takes a list of words; for one word write embedding[{words!r}]")
+        asked = list(words)
+        kept = [word for word in asked if word in self.index or self.unknown != "skip"]
+        if asked and not kept:
+            raise self._unknown(asked[0])
+        return np.array([self[word] for word in kept], self.vectors.dtype).reshape(-1, self.rank)
+
+    def similarity(self, u: str, v: str) -> float:
+        """Cosine of two words; 0 if either vector is zero.
+
+        Examples
+        --------
+        >>> round(Embedding(["a", "b"], [[3.0, 4.0], [1.0, 0.0]]).similarity("a", "b"), 6)
+        0.6
+        """
+        a, b = unit_rows(np.stack([self[u], self[v]]).astype(np.float64))
+        return float(np.clip(a @ b, -1, 1))
+
+    def phrase(self, *words: str) -> np.ndarray:
+        """Elementwise product of the words' themes: the sense of each that the others select.
+
+        Parameters
+        ----------
+        *words : str
+            At least one.
+
+        Returns
+        -------
+        ndarray of shape (R,), or as long as there are themes
+            In float64, lest products of small numbers vanish.
+
+        Examples
+        --------
+        >>> Embedding(["a", "b"], [[3.0, 4.0], [1.0, 0.0]]).phrase("a", "b")
+        array([3., 0.])
+        """
+        if not words:
+            raise InputError("phrase needs at least one word; got none")
+        with np.errstate(over="ignore", invalid="ignore"):
+            product = np.prod(self.themes.lookup(words), axis=0, dtype=np.float64)
+        if not np.isfinite(product).all():
+            raise InputError(f"the product of the vectors of {', '.join(map(repr, words))} is too large for a number")
+        return np.asarray(product)
+
+    def neighbours(
+        self, *query: str | np.ndarray, top: int = 10, exclude: Collection[str] = ()
+    ) -> list[tuple[str, float]]:
+        """Words whose vectors have the largest cosine with the query.
+
+        Parameters
+        ----------
+        *query : str or ndarray of shape (R,)
+            A word, several words (meaning their :meth:`phrase`), or one vector. Query words are no answers.
+        top : int
+            How many words to return; fewer if the vocabulary is smaller.
+        exclude : collection of str
+            More words that are no answers.
+
+        Returns
+        -------
+        list of (str, float)
+            Words with their cosines, best first; equals in the order of the vocabulary.
+        """
+        is_phrase = len(query) > 1 or (len(query) == 1 and np.shape(query[0]) == (self.themes.rank,))
+        if is_phrase and self.themes is not self:
+            return self.themes.neighbours(*query, top=top, exclude=exclude)
+        if len(query) == 1 and not isinstance(query[0], str):
+            vector, left_out = self._check_query(query[0]), set(exclude)
+        else:
+            words = [word for word in query if isinstance(word, str)]
+            if not words or len(words) < len(query):
+                raise InputError("neighbours takes one word, several words, or one vector")
+            vector = self[words[0]] if len(words) == 1 else self.phrase(*words)
+            left_out = {*words, *exclude}
+        direction = unit_rows(vector[None])[0].astype(self.unit.dtype)
+        return self._best(np.clip(self.unit @ direction, -1, 1), top, left_out)
+
+    neighbors = neighbours
+
+    def analogy(self, a: str, b: str, c: str, *, top: int = 10, method: str = "add") -> list[tuple[str, float]]:
+        """Words that are to ``c`` as ``b`` is to ``a``; the three are no answers.
+
+        Parameters
+        ----------
+        a, b, c : str
+            ``analogy("man", "king", "woman")`` asks for "queen".
+        top : int
+            How many words to return.
+        method : {"add", "mul"}
+            See :func:`analogy_scores`.
+
+        Returns
+        -------
+        list of (str, float)
+            Words with their scores, best first; equals in the order of the vocabulary.
+
+        Examples
+        --------
+        >>> royal = Embedding(["man", "woman", "king", "queen"], [[1, 0, 0], [0, 1, 0], [1, 0, 1], [0, 1, 1]])
+        >>> royal.analogy("man", "king", "woman", top=1)[0][0]
+        'queen'
+        """
+        directions = unit_rows(np.stack([self[word] for word in (a, b, c)]))
+        cosines = directions.astype(self.unit.dtype) @ self.unit.T
+        return self._best(analogy_scores(*cosines, method=method), top, {a, b, c})
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a folder: ``vectors.safetensors``, ``vocabulary.txt`` and ``meta.json``.
+
+        Raises
+        ------
+        InputError
+            If the folder exists and ``overwrite`` is false, or a word holds a tab or a line break.
+        """
+        save_folder(
+            path,
+            self.words,
+            self.vectors,
+            self.counts,
+            {"unknown": self.unknown, "themes": self._themes, "meta": self.meta},
+            overwrite=overwrite,
+        )
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, unknown: str | None = None) -> Embedding:
+        """Open a folder written by :meth:`save`; the vectors are mapped into memory, not read into it.
+
+        Parameters
+        ----------
+        path : path
+            The folder.
+        unknown : {"raise", "zero", "skip"}, optional
+            Replaces the policy it was saved with.
+
+        Raises
+        ------
+        InputError
+            If the folder is no embedding, or its files are cut short or do not fit together.
+        """
+        words, vectors, counts, about = load_folder(path)
+        try:
+            policy = about.get("unknown", "raise") if unknown is None else unknown
+            themes, meta = about.get("themes"), about.get("meta")
+            return cls(words, vectors, counts=counts, unknown=policy, themes=themes, meta=meta)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+
+    def _best(self, scores: np.ndarray, top: int, left_out: Collection[str]) -> list[tuple[str, float]]:
+        check_int("top", top, low=1)
+        gone = [self.index[word] for word in left_out if word in self.index]
+        top = min(top, len(self) - len(gone))
+        if top == 0:
+            return []
+        scores = scores.copy()
+        scores[gone] = -np.inf
+        worst = np.partition(scores, -top)[-top]
+        rows = np.flatnonzero(scores >= worst)
+        rows = rows[np.argsort(-scores[rows], kind="stable")][:top]
+        return [(self.words[row], float(scores[row])) for row in rows]
+
+    def _check_query(self, query: Any) -> np.ndarray:
+        vector = np.asarray(query)
+        if vector.shape != (self.rank,) or vector.dtype.kind not in "fiu" or not np.isfinite(vector).all():
+            raise InputError(
+                f"a query vector must hold {self.rank} finite numbers; got shape {vector.shape}, type {vector.dtype}"
+            )
+        return vector.astype(np.float64)
+
+    def _unknown(self, word: object) -> InputError:
+        close = [repr(w) for w in close_spellings(str(word), self.words, self.index)]
+        hint = f"; close spellings: {', '.join(close)}" if close else ""
+        return InputError(f"{word!r} is not in the vocabulary of {len(self):,} words{hint}")
+
+
+def unit_rows(rows: np.ndarray) -> np.ndarray:
+    """Divide each row by its Euclidean length; rows of zeros stay zero. At least float32.
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    rows = rows.astype(np.result_type(rows, np.float32), copy=False)
+    # The largest entry is divided out first: squares of very large or small numbers leave the range of the type.
+    largest = np.maximum(rows.max(axis=1, keepdims=True), -rows.min(axis=1, keepdims=True))
+    unit: np.ndarray = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0)
+    length = np.sqrt(np.einsum("vr,vr->v", unit, unit))[:, None]
+    np.divide(unit, length, out=unit, where=length > 0)
+    return unit
+
+
+def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str = "add") -> np.ndarray:
+    r"""Score every candidate :math:`x` of "a is to b as c is to x".
+
+    .. math:: \text{add: } \cos(x, b) - \cos(x, a) + \cos(x, c)
+              \qquad \text{mul: } \frac{\cos'(x, b) \cos'(x, c)}{\cos'(x, a) + 0.001},
+              \quad \cos' = \frac{1 + \cos}{2}
+
+    Parameters
+    ----------
+    a, b, c : ndarray
+        Cosines of the candidates with each of the three words; any shape, all alike.
+    method : {"add", "mul"}
+        3CosAdd or 3CosMul.
+
+    References
+    ----------
+    Levy and Goldberg (2014), Linguistic regularities in sparse and explicit word representations, eq. 1 and 5.
+
+    Examples
+    --------
+    >>> analogy_scores(np.array([0.5]), np.array([1.0]), np.array([0.5]))
+    array([1.])
+    """
+    check_choice("method", method, ("add", "mul"))
+    if method == "add":
+        return np.asarray(b - a + c)
+    return np.asarray((b + 1) / 2 * ((c + 1) / 2) / (np.maximum(a, -1) / 2 + (0.5 + MUL_EPS)))

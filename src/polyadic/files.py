@@ -1,0 +1,228 @@
+"""Files and folders that are either whole or absent: written under a temporary name, then renamed."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polyadic.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+@contextlib.contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside ``path``; on success it takes the name, on failure it vanishes.
+
+    Raises
+    ------
+    InputError
+        If that is a folder, or would lie in none.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> target = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
+    >>> with whole_file(target) as draft:
+    ...     _ = draft.write_text("done")
+    >>> target.read_text()
+    'done'
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; name a file")
+    _need_parent(target)
+    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
+    os.close(handle)
+    try:
+        yield Path(draft)
+        Path(draft).chmod(0o666 & ~_umask())
+        Path(draft).replace(target)
+    finally:
+        Path(draft).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = False) -> Iterator[Path]:
+    """Give a temporary folder beside ``path``; on success it takes the name, on failure it vanishes.
+
+    Parameters
+    ----------
+    path : path
+        The folder to make.
+    kind : str
+        What the folder holds, written by :func:`write_meta`. With ``overwrite`` an existing folder is replaced only
+        if it is of the same kind, so that a slip of the fingers never deletes something else.
+    overwrite : bool
+        Whether an existing folder of the same kind is replaced.
+
+    Raises
+    ------
+    InputError
+        If the folder exists and may not be replaced.
+    """
+    target = Path(path)
+    check_replaceable(target, kind, overwrite=overwrite)
+    draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    try:
+        yield draft
+        draft.chmod(0o777 & ~_umask())
+        check_replaceable(target, kind, overwrite=overwrite)  # it may have come into being, or changed, meanwhile
+        if target.exists():
+            aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
+            target.replace(aside / "old")
+            try:
+                draft.replace(target)
+            except BaseException:
+                (aside / "old").replace(target)
+                raise
+            finally:
+                shutil.rmtree(aside)
+        else:
+            draft.replace(target)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: bool) -> None:
+    """Refuse a folder that :func:`whole_folder` could not write, before work begins.
+
+    Raises
+    ------
+    InputError
+        If it exists, is not empty, and may not be overwritten or holds something else; if one stands in it; if its
+        parent does not exist.
+    """
+    target = Path(path)
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        if not overwrite:
+            raise InputError(f"{target} exists already; choose another name, or overwrite it (--force, overwrite=True)")
+        if read_meta(target)["kind"] != kind:
+            raise InputError(f"{target} exists and is no {kind}, so it is not overwritten; choose another name")
+    if target.exists() and target.resolve() in (Path.cwd(), *Path.cwd().parents):
+        raise InputError(f"{target} is the folder you stand in, or holds it, and cannot be replaced; name another")
+    _need_parent(target)
+
+
+@contextlib.contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Make a folder if it is not there, and take it away again if the body fails and leaves nothing in it.
+
+    Raises
+    ------
+    InputError
+        If it is a file, or the folder it is to lie in does not exist.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; name a folder")
+    _need_parent(folder)
+    new = not folder.exists()
+    folder.mkdir(exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if new and not any(folder.iterdir()):
+            folder.rmdir()
+        raise
+
+
+@contextlib.contextmanager
+def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[Path, Callable[[], None]]]:
+    """Give the folder to make, and what deletes it in the end: nothing if it was named, all of it if it is temporary.
+
+    The caller hands the second to :func:`weakref.finalize` of the object that reads from the folder.
+    """
+    if path is not None:
+        yield Path(path), lambda: None
+        return
+    temporary = tempfile.mkdtemp(prefix="polyadic-")
+    release = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
+    try:
+        yield Path(temporary) / "folder", release
+    except BaseException:
+        release()
+        raise
+
+
+def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:
+    """Write ``meta.json``: what the folder is, the version of its format, and its settings."""
+    text = json.dumps({"kind": kind, "version": version, **content}, indent=2, sort_keys=True, ensure_ascii=False)
+    (folder / "meta.json").write_text(text + "\n", encoding="utf-8")
+
+
+def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: int | None = None) -> dict[str, Any]:
+    """Read ``meta.json`` and check what the folder is.
+
+    Raises
+    ------
+    InputError
+        If the folder is absent, is not ours, holds another kind, or was written in another version of the format.
+    """
+    path = Path(folder) / "meta.json"
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        what = "has no meta.json" if Path(folder).is_dir() else "is not a folder"
+        raise InputError(f"{folder} is not a {kind or 'polyadic'} folder: it {what}") from None
+    except (OSError, ValueError, RecursionError) as error:  # of ValueError: bad UTF-8, bad JSON, endless numbers
+        raise InputError(f"{path} cannot be read: {error}") from None
+    if not isinstance(meta, dict) or "kind" not in meta:
+        raise InputError(f"{path} does not say what kind of folder it belongs to")
+    if kind is not None and meta["kind"] != kind:
+        raise InputError(f"{folder} is a folder of kind {meta['kind']!r}; one of kind {kind!r} is needed here")
+    if version is not None and meta.get("version") != version:
+        raise InputError(
+            f"{folder} is in version {meta.get('version')!r} of the {kind} format; this polyadic reads version {version}"
+        )
+    return meta
+
+
+@contextlib.contextmanager
+def damage_told(folder: Path) -> Iterator[None]:
+    """Make one sentence, as an InputError, of what goes wrong while a folder is read into a model."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except KeyError as error:
+        raise InputError(f"{folder} is damaged: {error} is missing") from None
+    except (OSError, TypeError, ValueError, AttributeError, EOFError, SafetensorError) as error:
+        raise InputError(f"{folder} is damaged: {error}") from None
+
+
+def read_arrays(folder: Path) -> dict[str, Any]:
+    """Read ``arrays.safetensors``, without looking at what it holds."""
+    from safetensors.numpy import load
+
+    return dict(load((folder / "arrays.safetensors").read_bytes()))
+
+
+def numbered(what: str, names: Any) -> dict[str, int]:
+    """Give the place of each name of a list that was read.
+
+    Raises
+    ------
+    ValueError
+        If they are not different strings.
+    """
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names) or len({*names}) < len(names):
+        raise ValueError(f"{what} are not different strings")
+    return {name: at for at, name in enumerate(names)}
+
+
+def _need_parent(target: Path) -> None:
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {target}: the folder {target.parent} does not exist")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,107 @@
+"""The doors to the compiled loops: each makes arrays contiguous and of one type, checks shapes, then calls its loop.
+
+Nothing else in the library imports a loop. Loops run without the interpreter's lock, so parts of the work go to
+threads; a part has its own output, and parts are added in a fixed order: as many threads, the same bits.
+"""
+
+from polyadic.kernels.conjugate import conjugate_rows
+from polyadic.kernels.counting import WordIndex, chunk_sets, count_tuples, index_words, tuple_work
+from polyadic.kernels.cp import cp_predict, cp_pullback, cp_squared
+from polyadic.kernels.doors import table
+from polyadic.kernels.glove import GloveCells, glove_arrange, glove_epoch
+from polyadic.kernels.lasso import nonnegative_lasso
+from polyadic.kernels.machines import FeatureTable, Moves, anova_scores, anova_sweep
+from polyadic.kernels.mttkrp import mttkrp, mttkrp_symmetric
+from polyadic.kernels.nonnegative import divergence_rows, hals, nonnegative_rows, simplex_rows
+from polyadic.kernels.passive_aggressive import (
+    CandidateLists,
+    FeatureCells,
+    candidate_lists,
+    feature_cells,
+    mira_lists,
+    perceptron_lists,
+    tensor_mira_lists,
+)
+from polyadic.kernels.poisson import cp_poisson
+from polyadic.kernels.polya_gamma import polya_gamma
+from polyadic.kernels.rows import RandomRows, RowEntries, posterior_rows, row_moments, variational_rows
+from polyadic.kernels.sgd import absent_columns, sgd_cells, sgd_pairs
+from polyadic.kernels.stochastic import (
+    RowPenalties,
+    Touched,
+    absent_cells,
+    adagrad_rows,
+    adagrad_whole_rows,
+    adam_rows,
+    add_cp_pullback,
+    add_cp_squared,
+    pull_rows,
+    touch_rows,
+)
+from polyadic.kernels.triples import adagrad_step, add_rows, logistic_rows, softmax_rows, summed_rows
+from polyadic.kernels.tucker import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
+from polyadic.kernels.viterbi import viterbi_states
+
+__all__ = [
+    "CandidateLists",
+    "FeatureCells",
+    "FeatureTable",
+    "GloveCells",
+    "Moves",
+    "RandomRows",
+    "RowEntries",
+    "RowPenalties",
+    "Touched",
+    "WordIndex",
+    "absent_cells",
+    "absent_columns",
+    "adagrad_rows",
+    "adagrad_step",
+    "adagrad_whole_rows",
+    "adam_rows",
+    "add_cp_pullback",
+    "add_cp_squared",
+    "add_rows",
+    "anova_scores",
+    "anova_sweep",
+    "candidate_lists",
+    "chunk_sets",
+    "conjugate_rows",
+    "count_tuples",
+    "cp_poisson",
+    "cp_predict",
+    "cp_pullback",
+    "cp_squared",
+    "divergence_rows",
+    "feature_cells",
+    "glove_arrange",
+    "glove_epoch",
+    "hals",
+    "index_words",
+    "logistic_rows",
+    "mira_lists",
+    "mttkrp",
+    "mttkrp_symmetric",
+    "nonnegative_lasso",
+    "nonnegative_rows",
+    "perceptron_lists",
+    "polya_gamma",
+    "posterior_rows",
+    "pull_rows",
+    "row_moments",
+    "sgd_cells",
+    "sgd_pairs",
+    "simplex_rows",
+    "softmax_rows",
+    "summed_rows",
+    "table",
+    "tensor_mira_lists",
+    "touch_rows",
+    "tucker_core",
+    "tucker_predict",
+    "tucker_pullback",
+    "tuple_work",
+    "unfolding_gram",
+    "variational_rows",
+    "viterbi_states",
+]

@@ -1,0 +1,111 @@
+"""Doors to the loops that count tuples of words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.kernels.doors import frozen
+from polyadic.kernels.loops import counting
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class WordIndex(NamedTuple):
+    """A corpus prepared for counting: see :func:`index_words`."""
+
+    ids: NDArray[Any]
+    before: NDArray[np.uint16]
+    after: NDArray[np.uint16]
+    positions: NDArray[Any]
+    starts: NDArray[np.int64]
+
+
+def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reach: int) -> WordIndex:
+    """List the occurrences of each word and how far a window of ``reach`` stretches from each position.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (N,)
+        Word ids below ``size``.
+    sentences : ndarray of shape (S + 1,)
+        Where sentences start; the last value is N.
+    size : int
+        Number of words, V.
+    reach : int
+        Words to look to each side, at most 65,535.
+    """
+    ids, sentences = _tokens(ids, sentences)
+    if ids.max(initial=0) >= size or not 0 < reach < 1 << 16:
+        raise ValueError(f"ids must be below {size} and reach below 65,536; got {ids.max(initial=0)} and {reach}")
+    n = len(ids)
+    before, after = np.empty(n, np.uint16), np.empty(n, np.uint16)
+    counting.window_bounds(sentences, reach, before, after)
+    positions = np.empty(n, np.int32 if n < 1 << 31 else np.int64)
+    starts = np.empty(size + 1, np.int64)
+    counting.occurrences(ids, positions, starts)
+    return WordIndex(ids, before, after, positions, starts)
+
+
+def chunk_sets(
+    ids: NDArray[Any], sentences: NDArray[np.int64], length: int, order: int
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Cut sentences into chunks of ``length`` words; give the distinct words of each and where chunks start."""
+    ids, sentences = _tokens(ids, sentences)
+    if not (length > 0 and order > 0):
+        raise ValueError(f"length and order must be positive; got {length} and {order}")
+    sets = np.empty_like(ids)
+    bounds = np.empty(len(ids) // order + 2, np.int64)
+    n, chunks = counting.chunk_sets(ids, sentences, length, order, sets, bounds)
+    return sets[:n], bounds[: chunks + 1]
+
+
+def tuple_work(index: WordIndex, order: int, *, repeats: bool) -> NDArray[np.float64]:
+    """Give an upper bound of the number of tuples of which each word is the rarest member; shape (V,)."""
+    work = np.empty(len(index.starts) - 1)
+    counting.count_work(index.ids, index.before, index.after, order, repeats, work)
+    return work
+
+
+def count_tuples(
+    index: WordIndex, first: int, last: int, *, order: int, near: int, reach: int, repeats: bool, min_count: int
+) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
+    """Count the tuples whose rarest word is one of ``first``..``last`` - 1.
+
+    Parameters
+    ----------
+    index : WordIndex
+        The corpus.
+    first, last : int
+        Range of words.
+    order : int
+        Words in a tuple; ``(order - 1) * bit_length(last - 1)`` may not pass 64.
+    near, reach : int
+        A tuple spans at most ``reach`` positions, and one of them is within ``near`` of both ends.
+    repeats : bool
+        Whether a word may stand twice in a tuple.
+    min_count : int
+        Occurrences of the tuples to return.
+
+    Returns
+    -------
+    words : ndarray of shape (order, n)
+        Ids, rarest word first, in lexicographic order.
+    counts : ndarray of shape (n,)
+        Occurrences, at least ``min_count``.
+    marginals : ndarray of shape (V,)
+        Number of tuples, kept or not, that contain each word, once for each time it is a member.
+    """
+    marginals = np.zeros(len(index.starts) - 1, np.int64)
+    words, counts = counting.count_tuples(*index, first, last, order, near, reach, repeats, min_count, marginals)
+    return words, counts, marginals
+
+
+def _tokens(ids: NDArray[Any], sentences: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Check that sentences cut the ids into pieces: a loop would write beyond its arrays."""
+    ids, sentences = frozen(ids), frozen(sentences, np.int64)
+    if not (len(sentences) and sentences[0] == 0 and sentences[-1] == len(ids) and (np.diff(sentences) >= 0).all()):
+        raise ValueError(f"sentences must rise from 0 to the number of ids, {len(ids)}")
+    return ids, sentences

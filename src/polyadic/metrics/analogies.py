@@ -1,0 +1,274 @@
+"""Analogies: the word that is to c as b is to a."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.embedding import analogy_scores
+from polyadic.errors import InputError, check_choice, check_int
+from polyadic.metrics.figures import Figure
+from polyadic.progress import bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from polyadic.embedding import Embedding
+
+Question = tuple[str, str, str, str]
+KINDS = ("semantic", "syntactic")
+BLOCK = 1 << 24  # numbers in the largest array made at a time
+MOST_PAIRS = 4000  # whose table takes 256 MB; Google's questions combine 549, those of MSR 799
+
+
+@dataclass(frozen=True)
+class Section:
+    """Questions of one kind: answered rightly, with all four words known, and all."""
+
+    correct: int
+    covered: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Analogies:
+    """Share of the analogy questions answered rightly.
+
+    Attributes
+    ----------
+    accuracy : float
+        Correct answers among the covered questions.
+    correct, covered, total : int
+        Questions answered rightly, with all four words known, and all.
+    sections : dict of str to Section
+        The same for each section.
+    method : str
+        ``"add"`` or ``"mul"``.
+    answers : dict of str to list of (question, bool)
+        The covered questions of each section, and whether they were answered rightly.
+    """
+
+    accuracy: float
+    correct: int
+    covered: int
+    total: int
+    sections: dict[str, Section]
+    method: str
+    answers: dict[str, list[tuple[Question, bool]]] = field(default_factory=dict, repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the fields for JSON, without the single answers."""
+        return {name: value for name, value in asdict(self).items() if name != "answers"}
+
+    def __str__(self) -> str:
+        return f"accuracy {self.accuracy:.3f} ({self.covered:,} of {self.total:,} questions known)"
+
+    def figures(self, prefix: str) -> list[Figure]:
+        """Give the accuracy over all questions and, if there are both, over semantic and syntactic ones.
+
+        See :func:`kind_of` and :func:`pair_figure`.
+        """
+        figures = []
+        kinds = KINDS if len({kind_of(name) for name in self.sections}) > 1 else ()
+        for kind in ("", *kinds):
+            names = [name for name in self.answers if kind in {"", kind_of(name)}]
+            asked = [(question, float(right), 1.0) for name in names for question, right in self.answers[name]]
+            if asked:
+                total = sum(self.sections[name].total for name in names)
+                name = " ".join(filter(None, (prefix, kind, "accuracy")))
+                figures.append(pair_figure(name, asked, used=len(asked), total=total))
+        return figures
+
+
+def analogies(
+    embedding: Embedding, sections: Mapping[str, Iterable[Question]], *, method: str = "add", limit: int | None = None
+) -> Analogies:
+    """Answer "a is to b as c is to ?" with the word of the best score, the three words themselves left out.
+
+    Questions with an unknown word are left out and counted; words are in lower case if the whole vocabulary is.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Its own policy for unknown words plays no part here.
+    sections : mapping of str to iterable of (a, b, c, answer)
+        Questions by section.
+    method : {"add", "mul"}
+        See :func:`~polyadic.embedding.analogy_scores`.
+    limit : int, optional
+        Know only the first words of the vocabulary, as questions and as answers.
+
+    Raises
+    ------
+    InputError
+        If there is no question whose four words are known.
+
+    Examples
+    --------
+    >>> from polyadic.embedding import Embedding
+    >>> royal = Embedding(["man", "woman", "king", "queen"], [[1, 0, 0], [0, 1, 0], [1, 0, 1], [0, 1, 1]])
+    >>> print(analogies(royal, {"gender": [("man", "king", "woman", "queen"), ("man", "boy", "woman", "girl")]}))
+    accuracy 1.000 (1 of 2 questions known)
+    """
+    check_choice("method", method, ("add", "mul"))
+    size = len(embedding) if limit is None else min(check_int("limit", limit, low=1), len(embedding))
+    asked = {name: list(questions) for name, questions in sections.items()}
+    for question in (question for questions in asked.values() for question in questions):
+        if len(question) != 4:
+            raise InputError(f"a question must be four words; got {question!r}")
+    known = {name: known_questions(embedding, questions, size) for name, questions in asked.items()}
+    results, answers = {}, {}
+    with bar("analogies", total=sum(len(rows) for _, rows in known.values())) as advance:
+        for name, (questions, rows) in known.items():
+            right: list[bool] = []
+            # A block has at most three words per question; the cosines of each, and the scores, are rows of `size`.
+            step = max(1, BLOCK // (4 * size))
+            for start in range(0, len(rows), step):
+                right += _correct(embedding.unit[:size], rows[start : start + step], method).tolist()
+                advance(len(rows[start : start + step]))
+            answers[name] = list(zip(questions, right, strict=True))
+            results[name] = Section(sum(right), len(rows), len(asked[name]))
+    correct, covered, total = (sum(getattr(s, f) for s in results.values()) for f in ("correct", "covered", "total"))
+    if covered == 0:
+        raise InputError(f"the vocabulary of {size:,} words knows all four words of none of the {total:,} questions")
+    return Analogies(correct / covered, correct, covered, total, results, method, answers)
+
+
+def known_questions(
+    embedding: Embedding, questions: Iterable[Question], size: int
+) -> tuple[list[Question], NDArray[np.int64]]:
+    """Give the questions whose four words are among the first ``size``, and their rows, of shape (n, 4)."""
+    found = [(question, tuple(map(embedding.find, question))) for question in questions]
+    known = [(question, row) for question, row in found if all(word is not None and word < size for word in row)]
+    return [question for question, _ in known], np.array([row for _, row in known], dtype=np.int64).reshape(-1, 4)
+
+
+def answered(scores: NDArray[Any], questions: NDArray[np.int64], *, exclude: bool = True) -> NDArray[np.bool_]:
+    """Whether the word of the best score is the answer; scores of the words of the question are overwritten.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, V)
+        Of every word as an answer.
+    questions : ndarray of shape (n, 4)
+        Rows of the four words.
+    exclude : bool
+        Whether the first three are no answers.
+
+    Examples
+    --------
+    >>> answered(np.array([[0.9, 0.2, 0.1, 0.5]]), np.array([[0, 1, 2, 3]]))
+    array([ True])
+    """
+    if exclude:
+        np.put_along_axis(scores, questions[:, :3], -np.inf, axis=1)
+    return np.asarray(scores.argmax(axis=1) == questions[:, 3])
+
+
+def kind_of(section: str) -> str:
+    """Say whether a section asks for grammar or meaning.
+
+    Google's syntactic sections are those whose names begin with "gram"; MSR, which has no sections, is syntactic.
+
+    Examples
+    --------
+    >>> kind_of("gram2-opposite"), kind_of("family"), kind_of("")
+    ('syntactic', 'semantic', 'syntactic')
+    """
+    return "syntactic" if section.startswith("gram") or not section else "semantic"
+
+
+def pairs_of(questions: Iterable[Question]) -> NDArray[np.int64]:
+    """Give the two word pairs of each question, either way round, as places in their sorted list; shape (n, 2).
+
+    Examples
+    --------
+    >>> pairs_of([("a", "b", "c", "d"), ("d", "c", "a", "d")]).tolist()
+    [[0, 2], [2, 1]]
+    """
+    ends = [(tuple(sorted((a, b))), tuple(sorted((c, d)))) for a, b, c, d in questions]
+    place = {pair: at for at, pair in enumerate(sorted({pair for two in ends for pair in two}))}
+    return np.array([(place[p], place[q]) for p, q in ends], dtype=np.int64).reshape(-1, 2)
+
+
+def pair_figure(name: str, asked: Iterable[tuple[Question, float, float]], *, used: int, total: int) -> Figure:
+    r"""Make a figure of questions whose units are the word pairs that they combine.
+
+    Test sets combine few pairs into many questions, so that questions are far from independent: a pair that a model
+    does not know spoils all of its questions. Therefore pairs :math:`p` are drawn again, and the question that combines
+    two of them counts as often as both together,
+
+    .. math:: \frac{\sum_{pq} t_p t_q\, r_{pq}}{\sum_{pq} t_p t_q\, n_{pq}} ,
+
+    with :math:`t_p` times that a pair was drawn, :math:`r_{pq}` right answers and :math:`n_{pq}` answers. Questions
+    drawn one by one would give intervals that are much too narrow (a fifth as wide as they should be for 30 pairs that
+    differ in difficulty), and so, half as wide, would those drawn with their first pair only.
+
+    Parameters
+    ----------
+    name : str
+        Of the figure.
+    asked : iterable of (question, right, tested)
+        How often each question was answered rightly, and how often it was tested.
+    used, total : int
+        Questions that count, and all.
+
+    Returns
+    -------
+    Figure
+        With a row for each pair, of :math:`r_{p\cdot}` and then :math:`n_{p\cdot}`.
+
+    Raises
+    ------
+    InputError
+        If there is no question, or they combine too many pairs.
+
+    References
+    ----------
+    Snijders and Borgatti (1999), Non-parametric standard errors and tests for network statistics (the bootstrap of
+    vertices; questions are the edges of a graph of pairs).
+
+    Examples
+    --------
+    >>> asked = [(("a", "b", "c", "d"), 1.0, 1.0), (("c", "d", "e", "f"), 0.0, 1.0)]
+    >>> pair_figure("accuracy", asked, used=2, total=2).value
+    0.5
+    """
+    answers = list(asked)
+    if not answers:
+        raise InputError(f"the figure {name!r} needs at least one question")
+    questions, right, tested = zip(*answers, strict=True)
+    p, q = pairs_of(questions).T
+    n = int(max(p.max(), q.max())) + 1
+    if n > MOST_PAIRS:
+        raise InputError(f"questions that combine {n:,} pairs are too many for one figure; ask at most {MOST_PAIRS:,}")
+    rows = np.zeros((n, 2 * n))
+    np.add.at(rows, (p, q), right)
+    np.add.at(rows, (p, n + q), tested)
+    return Figure(name, rows, used=used, total=total, statistic=pair_ratio)
+
+
+def pair_ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Right answers over answers, where two pairs together count as often as both; (n, 2 n), (B, n) -> (B,).
+
+    Samples without any question have NaN.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 1.0, 0.0, 2.0], [0.0, 0.0, 1.0, 0.0]])  # of pairs 0 and 1: 1 of 2 right, and 0 of 1
+    >>> pair_ratio(rows, np.array([[1, 1], [2, 1], [2, 0]])).tolist()
+    [0.3333333333333333, 0.3333333333333333, nan]
+    """
+    right, tested = (((times @ part) * times).sum(axis=1) for part in np.hsplit(rows, 2))
+    return np.asarray(np.divide(right, tested, out=np.full(len(times), np.nan), where=tested > 0))
+
+
+def _correct(unit: NDArray[Any], questions: NDArray[np.int64], method: str) -> NDArray[np.bool_]:
+    words, place = np.unique(questions[:, :3], return_inverse=True)
+    cosines = unit[words] @ unit.T
+    a, b, c = place.reshape(-1, 3).T
+    return answered(analogy_scores(cosines[a], cosines[b], cosines[c], method=method), questions)

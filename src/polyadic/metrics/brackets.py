@@ -1,0 +1,210 @@
+r"""Constituency parsing: how many labelled brackets of a tree are those that the treebank has.
+
+A bracket is a label and the words it spans. With ``m`` brackets of both trees, ``g`` of the treebank's and ``t`` of the
+tree that is judged, summed over sentences:
+
+.. math:: \text{precision} = m / t, \qquad \text{recall} = m / g, \qquad F = 2 m / (g + t)
+
+The conventions are those of ``evalb`` with the parameters ``COLLINS.prm``, with which parsers of the Penn Treebank have
+been compared since 1997:
+
+* tags are no brackets, nor is ``TOP`` around the sentence;
+* punctuation (tags ``, : `` '' .``) is taken out before words are counted, and brackets that held nothing else go with
+  it, so it does not matter where a comma is attached;
+* ``PRT`` counts as ``ADVP``;
+* brackets are matched one to one: of two equal ones in a tree each needs its own in the other.
+
+Which words are punctuation is told by the tags of the treebank for both trees. ``evalb`` asks each tree about itself
+and leaves out a sentence, as an error, where that gives different words.
+
+References
+----------
+Black et al. (1991), A procedure for quantitatively comparing the syntactic coverage of English grammars. Collins
+(1997), Three generative, lexicalised models for statistical parsing. Sekine, Collins, ``evalb``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.errors import InputError
+from polyadic.metrics.figures import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+Span = tuple[str, int, int]
+
+PUNCTUATION = frozenset({",", ":", "``", "''", "."})
+"""Tags of words that are not counted."""
+UNCOUNTED = frozenset({"TOP", "-NONE-"})
+EQUAL = {"PRT": "ADVP"}
+
+
+class Bracketing(NamedTuple):
+    """A tree as the metric sees it.
+
+    Attributes
+    ----------
+    words, tags : sequence of str
+    spans : sequence of (str, int, int)
+        Label, first word and the word after the last, of each phrase; tags are not among them.
+    """
+
+    words: Sequence[str]
+    tags: Sequence[str]
+    spans: Sequence[Span]
+
+
+class Matched(NamedTuple):
+    """Brackets of a tree: those of both, those of the treebank, those of the tree; and tags that are right, and words.
+
+    Examples
+    --------
+    >>> Matched(3, 4, 5).f1
+    0.6666666666666666
+    """
+
+    matched: int
+    gold: int
+    found: int
+    tags: int = 0
+    words: int = 0
+
+    @property
+    def f1(self) -> float:
+        """Share of brackets in common; 1 if neither tree has any."""
+        return 2 * self.matched / (self.gold + self.found) if self.gold + self.found else 1.0
+
+
+class BracketScore(NamedTuple):
+    """Figures of a corpus.
+
+    Attributes
+    ----------
+    precision, recall, f1 : float
+        From the sums over sentences.
+    complete : float
+        Share of sentences all of whose brackets are right.
+    tagging : float
+        Share of words, punctuation apart, with the tag of the treebank.
+    sentences : int
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    complete: float
+    tagging: float
+    sentences: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the figures for JSON."""
+        return dict(self._asdict())
+
+
+def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
+    """Give the brackets that count, over words without punctuation.
+
+    Parameters
+    ----------
+    spans : iterable of (str, int, int)
+    tags : sequence of str
+        Of the treebank's tree.
+
+    Examples
+    --------
+    >>> counted([("TOP", 0, 4), ("S", 0, 4), ("PRN", 1, 2), ("VP", 1, 3)], ["NN", ",", "VBZ", "."])
+    Counter({('S', 0, 2): 1, ('VP', 1, 2): 1})
+    """
+    before = [0]
+    for tag in tags:
+        before.append(before[-1] + (tag not in PUNCTUATION))
+    return Counter(
+        (EQUAL.get(label, label), before[start], before[end])
+        for label, start, end in spans
+        if label not in UNCOUNTED and before[start] < before[end]
+    )
+
+
+def match_brackets(gold: Bracketing, found: Bracketing) -> Matched:
+    """Compare a tree with that of the treebank.
+
+    Parameters
+    ----------
+    gold, found : Bracketing
+
+    Raises
+    ------
+    InputError
+        If they are not of the same words, or a bracket lies beyond them.
+
+    Examples
+    --------
+    >>> words, tags = ["it", "barks", "."], ["PRP", "VBZ", "."]
+    >>> gold = Bracketing(words, tags, [("S", 0, 3), ("NP", 0, 1), ("VP", 1, 2)])
+    >>> match_brackets(gold, Bracketing(words, ["NN", "VBZ", "."], [("S", 0, 2), ("VP", 1, 3), ("NP", 1, 2)]))
+    Matched(matched=2, gold=3, found=3, tags=1, words=2)
+    """
+    if len(gold.words) != len(found.words):
+        raise InputError(f"trees of one sentence are compared; got {len(gold.words)} and {len(found.words)} words")
+    for place, (one, other) in enumerate(zip(gold.words, found.words, strict=True), 1):
+        if one != other:
+            raise InputError(f"trees of one sentence are compared; word {place} is {one!r} and {other!r}")
+    for label, start, end in (*gold.spans, *found.spans):
+        if not 0 <= start < end <= len(gold.words):
+            raise InputError(f"a bracket must span words of the sentence; got {label} from {start} to {end}")
+    return match_counted(counted(gold.spans, gold.tags), gold.tags, found)
+
+
+def match_counted(gold: Counter[Span], tags: Sequence[str], found: Bracketing) -> Matched:
+    """Compare a tree with the counted brackets and the tags of that of the treebank, without looking at words."""
+    other = counted(found.spans, tags)
+    kept = [(one, another) for one, another in zip(tags, found.tags, strict=True) if one not in PUNCTUATION]
+    right = sum(one == another for one, another in kept)
+    matched = sum(min(count, gold[span]) for span, count in other.items() if span in gold)
+    return Matched(matched, gold.total(), other.total(), right, len(kept))
+
+
+def bracket_score(sentences: Iterable[Matched] | NDArray[np.int64]) -> BracketScore:
+    """Give the figures of a corpus from the counts of its sentences.
+
+    Parameters
+    ----------
+    sentences : iterable of Matched, or array of shape (sentences, 5)
+
+    Raises
+    ------
+    InputError
+        If there are no sentences.
+
+    Examples
+    --------
+    >>> bracket_score([Matched(3, 4, 5, 9, 10), Matched(2, 2, 2, 5, 5)]).f1.__round__(3)
+    0.769
+    """
+    rows = np.array(list(sentences), np.int64).reshape(-1, len(Matched._fields))
+    if not len(rows):
+        raise InputError("there are no sentences to score")
+    matched, gold, found, right, words = rows.sum(axis=0).tolist()
+    complete = (rows[:, 0] == rows[:, 1]) & (rows[:, 0] == rows[:, 2])
+    return BracketScore(
+        matched / found if found else 0.0,
+        matched / gold if gold else 0.0,
+        2 * matched / (gold + found) if gold + found else 1.0,
+        float(complete.mean()),
+        right / words if words else 0.0,
+        len(rows),
+    )
+
+
+def bracket_figure(name: str, sentences: Iterable[Matched] | NDArray[np.int64]) -> Figure:
+    """Give F as a figure whose units are sentences, so that it has an interval and can be compared."""
+    rows = np.array(list(sentences), np.int64).reshape(-1, len(Matched._fields))
+    pairs = np.stack([2 * rows[:, 0], rows[:, 1] + rows[:, 2]], axis=1).astype(float)
+    return Figure(name, pairs, used=len(rows), total=len(rows))

@@ -1,0 +1,160 @@
+r"""Tagging: how many tokens have the right tag, and how many spans that tags spell are those of the treebank.
+
+``B-NP`` begins a span of the kind NP, ``I-NP`` goes on with it, ``O`` is outside. With m spans that agree in kind,
+first and last word, f found and g in the treebank, summed over sentences:
+
+.. math:: \text{precision} = m / f, \qquad \text{recall} = m / g, \qquad F_1 = 2 m / (f + g)
+
+As in ``conlleval``, the program of the shared tasks, an ``I-NP`` that follows no span of its kind begins one.
+
+References
+----------
+Tjong Kim Sang, Buchholz (2000), Introduction to the CoNLL-2000 shared task: chunking
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from polyadic.errors import InputError
+from polyadic.metrics.figures import Figure
+from polyadic.metrics.rows import rows_by_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.metrics.dependencies import Row
+
+    Tags = Sequence[str]
+
+
+class Span(NamedTuple):
+    """Words of one kind, from ``first`` to the one before ``end``, from 0."""
+
+    kind: str
+    first: int
+    end: int
+
+
+def spell_spans(tags: Iterable[str]) -> bool:
+    """Tell whether tags are of spans: ``O``, or ``B-`` or ``I-`` and a kind."""
+    return all(tag == "O" or (tag[:2] in {"B-", "I-"} and len(tag) > 2) for tag in tags)
+
+
+def begun_by_b(tags: Tags) -> bool:
+    """Tell whether spans begin by ``B-`` always: ``I-X`` follows ``B-X`` or ``I-X``.
+
+    So it is in CoNLL-2000; in CoNLL-2003 as published ``B-X`` begins a span only right behind another of its kind.
+
+    Examples
+    --------
+    >>> begun_by_b(["B-NP", "I-NP", "O"]), begun_by_b(["I-NP", "I-NP", "O"])
+    (True, False)
+    """
+    moves = pairwise(["O", *tags])
+    return all(not tag.startswith("I-") or before in (f"B-{tag[2:]}", tag) for before, tag in moves)
+
+
+def spans(tags: Tags) -> list[Span]:
+    """Give the spans that tags spell.
+
+    Raises
+    ------
+    InputError
+        If a tag is neither ``O`` nor ``B-`` or ``I-`` and a kind.
+
+    Examples
+    --------
+    >>> spans(["B-NP", "I-NP", "B-NP", "O", "I-VP", "I-NP"])[1:]
+    [Span(kind='NP', first=2, end=3), Span(kind='VP', first=4, end=5), Span(kind='NP', first=5, end=6)]
+    """
+    if not spell_spans(tags):
+        raise InputError(f"tags of spans are O, or B- or I- and a kind; got {' '.join(tags)!r}")
+    found, kind, first = [], "", 0
+    for at, tag in enumerate([*tags, "O"]):
+        if kind and tag != f"I-{kind}":
+            found.append(Span(kind, first, at))
+            kind = ""
+        if tag != "O" and not kind:
+            kind, first = tag[2:], at
+    return found
+
+
+def span_figures(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Figure]:
+    """Give F1, precision and recall of spans as figures whose units are sentences; NaN where there are no spans.
+
+    Parameters
+    ----------
+    gold, found : sequences of sequences of str
+        Tags of each sentence.
+
+    Raises
+    ------
+    InputError
+        If they are not as many, or a tag is none of spans.
+
+    Examples
+    --------
+    >>> [f.value for f in span_figures([["B-NP", "I-NP", "O", "B-NP"]], [["B-NP", "I-NP", "B-VP", "O"]])]
+    [0.5, 0.5, 0.5]
+    """
+    rows = []
+    for one, other in _paired(gold, found):
+        a, b = set(spans(one)), set(spans(other))
+        rows.append((len(a & b), len(b), len(a)))
+    m, f, g = np.array(rows, float).reshape(-1, 3).T
+    ratios = {"F1": (2 * m, f + g), "precision": (m, f), "recall": (m, g)}
+    return [_figure(name, *pair, used=int(g.sum())) for name, pair in ratios.items()]
+
+
+def by_kind(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Row]:
+    """Give a row for each kind of span, the most frequent first.
+
+    Raises
+    ------
+    InputError
+        As in :func:`span_figures`.
+
+    Examples
+    --------
+    >>> by_kind([["B-NP", "O"]], [["B-NP", "B-VP"]])[0]
+    Row(name='NP', gold=1, found=1, matched=1)
+    """
+    pairs = ((set(spans(one)), set(spans(other))) for one, other in _paired(gold, found))
+    return rows_by_kind(pairs, lambda span: span.kind)
+
+
+def tag_accuracy(gold: Sequence[Tags], found: Sequence[Tags], *, name: str = "accuracy") -> Figure:
+    """Give the share of tokens whose tag is right, as a figure whose units are sentences.
+
+    Raises
+    ------
+    InputError
+        If they are not as many.
+
+    Examples
+    --------
+    >>> tag_accuracy([["D", "N"], ["V"]], [["D", "V"], ["V"]]).value
+    0.6666666666666666
+    """
+    pairs = [(sum(map(str.__eq__, one, other)), len(one)) for one, other in _paired(gold, found)]
+    right, tokens = np.array(pairs, float).reshape(-1, 2).T
+    return _figure(name, right, tokens, used=int(tokens.sum()))
+
+
+def _figure(name: str, part: NDArray[np.float64], whole: NDArray[np.float64], *, used: int) -> Figure:
+    return Figure(name, np.stack([part, whole], axis=1), used=used, total=used)
+
+
+def _paired(gold: Sequence[Tags], found: Sequence[Tags]) -> Iterator[tuple[Tags, Tags]]:
+    if len(gold) != len(found):
+        raise InputError(f"each sentence needs two rows of tags; got {len(gold)} and {len(found)} sentences")
+    for at, (one, other) in enumerate(zip(gold, found, strict=True), 1):
+        if len(one) != len(other):
+            raise InputError(f"sentence {at}: each of its {len(one)} tokens needs a tag; got {len(other)}")
+        yield one, other

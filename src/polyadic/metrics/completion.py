@@ -1,0 +1,165 @@
+r"""Held-out completion: which of two words completes words that never occurred together with it in training.
+
+A case has the words given, the answer, which completes them in text that was held out, and a word that does not. A
+model orders the two by a score; the measure is the share of the cases where the answer comes first (ties count half),
+which is the area under the ROC curve for such pairs, 1/2 by chance. A model of tuples says how much they belong
+together, a model of pairs only how much the answer belongs to each word given:
+
+.. math:: \text{product: } \sum_r w_r \prod_d u^{(d)}_r \qquad
+          \text{sum: } \sum_d u^{(d)} \cdot w \qquad \text{cosines: } \sum_d \cos(u^{(d)}, w)
+
+References
+----------
+Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1, for the product. arXiv:1704.02686
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.errors import InputError
+from polyadic.metrics.figures import Figure, rank_correlation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.embedding import Embedding
+
+RULES = ("product", "sum", "cosines")
+BLOCK = 1 << 14
+"""Cases scored at a time."""
+
+
+class Gap(NamedTuple):
+    """A case: words given, the one that completes them, two that do not, and the association of given and answer.
+
+    ``wrong`` is any word, drawn by frequency; ``matched`` one that, like the answer, occurred with each of the words
+    given in training, and is about as frequent as the answer, so that pairs alone tell little.
+    """
+
+    given: tuple[str, ...]
+    answer: str
+    wrong: str
+    matched: str
+    association: float
+
+
+@dataclass(frozen=True, eq=False)
+class Completion:
+    """How well held-out tuples are completed.
+
+    Attributes
+    ----------
+    auc, matched, correlation : dict of str to float
+        By rule of scoring: answers before wrong words, before matched ones, and the Spearman correlation of the score
+        of the answer with the association in the text that was held out; NaN if either is constant.
+    best : str
+        The rule with the highest ``auc`` on the cases of even number (of those known, from 0); of equals the first.
+    used, total : int
+        Cases of which all words are known, and all.
+    scores : dict of str to ndarray of shape (used, 3)
+        By rule, the scores of the answer, the wrong and the matched word.
+    associations : ndarray of shape (used,)
+        Those of the cases known.
+    """
+
+    auc: dict[str, float]
+    matched: dict[str, float]
+    correlation: dict[str, float]
+    best: str
+    used: int
+    total: int
+    scores: dict[str, NDArray[np.float64]]
+    associations: NDArray[np.float64]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the fields for JSON, without the scores of each case; a correlation that is undefined is None."""
+        found = {name: getattr(self, name) for name in ("auc", "matched", "best", "used", "total")}
+        return found | {"correlation": {rule: None if math.isnan(x) else x for rule, x in self.correlation.items()}}
+
+    def figures(self, prefix: str = "completion") -> list[Figure]:
+        """Give the figures of the best rule, over the cases of odd number: none of those that it was chosen on."""
+        scores, odd = self.scores[self.best], slice(1, None, 2)
+        used, total = len(scores[odd]), self.total // 2
+        ranked = np.stack([scores[odd, 0], self.associations[odd]], axis=1)
+        return [
+            Figure(f"{prefix} AUC", _wins(scores[odd, :2]), used, total, chance=0.5),
+            Figure(f"{prefix} AUC, matched", _wins(scores[odd, ::2]), used, total, chance=0.5),
+            Figure(f"{prefix} correlation", ranked, used, total, statistic=rank_correlation, chance=0.0),
+        ]
+
+    def __str__(self) -> str:
+        rules = "; ".join(f"{rule} {self.auc[rule]:.3f}, matched {self.matched[rule]:.3f}" for rule in RULES)
+        return f"completion AUC by {rules} ({self.used:,} of {self.total:,} cases known)"
+
+
+def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
+    """Order the answer and the wrong words of each case, by each rule.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Its own policy for unknown words plays no part here: cases with an unknown word are left out.
+    gaps : iterable of Gap
+        The cases, all with the same number of words given, at least one.
+
+    Raises
+    ------
+    InputError
+        If the cases give different numbers of words, or none, an association is not finite, or fewer than two cases
+        are known.
+
+    Examples
+    --------
+    >>> from polyadic.embedding import Embedding
+    >>> words = Embedding(["pearl", "jam", "band", "ship"], [[1, 1], [1, 0], [1, 0], [0, 1]])
+    >>> gaps = [Gap(("pearl", "jam"), "band", "ship", "ship", 2.0)] * 2
+    >>> completion(words, gaps).auc
+    {'product': 1.0, 'sum': 1.0, 'cosines': 1.0}
+    """
+    cases = list(gaps)
+    if len({len(case.given) for case in cases}) > 1 or not all(case.given for case in cases):
+        raise InputError("all cases must give the same number of words, at least one")
+    if not all(math.isfinite(case.association) for case in cases):
+        raise InputError("the association of every case must be a finite number")
+    found = [[embedding.find(w) for w in (*case.given, case.answer, case.wrong, case.matched)] for case in cases]
+    known = [k for k, words in enumerate(found) if None not in words]
+    if len(known) < 2:
+        raise InputError(f"the vocabulary of {len(embedding):,} words knows {len(known)} of the {len(cases):,} cases")
+    rows = np.array([found[k] for k in known])
+    scores = {rule: np.concatenate([_scores(embedding, block, rule) for block in _blocks(rows)]) for rule in RULES}
+    associations = np.array([cases[k].association for k in known])
+    auc, matched = (
+        {rule: float(_wins(scores[rule][:, columns])[:, 0].mean()) for rule in RULES} for columns in ([0, 1], [0, 2])
+    )
+    once = np.ones((1, len(known)), np.int64)
+    correlation = {
+        rule: float(rank_correlation(np.stack([scores[rule][:, 0], associations], axis=1), once)[0]) for rule in RULES
+    }
+    best = max(RULES, key=lambda rule: _wins(scores[rule][::2, [0, 1]])[:, 0].mean())
+    return Completion(auc, matched, correlation, best, len(known), len(cases), scores, associations)
+
+
+def _blocks(rows: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
+    return [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
+
+
+def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:
+    """Score answer, wrong and matched word; (n, given + 3) -> (n, 3)."""
+    embedding = embedding.themes if rule == "product" else embedding
+    vectors = embedding.unit if rule == "cosines" else embedding.vectors
+    given = vectors[rows[:, :-3]].astype(np.float64)
+    context = given.prod(axis=1) if rule == "product" else given.sum(axis=1)
+    return np.stack([np.einsum("nr,nr->n", context, vectors[rows[:, -3 + k]]) for k in range(3)], axis=1)
+
+
+def _wins(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Whether the first of two scores is larger, 1/2 for ties, and one; (n, 2) -> (n, 2)."""
+    first, second = scores[:, 0], scores[:, -1]
+    return np.stack([(first > second) + 0.5 * (first == second), np.ones(len(scores))], axis=1)

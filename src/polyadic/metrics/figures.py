@@ -1,0 +1,209 @@
+r"""Figures that remember the cases they are made of, and so have intervals and can be compared.
+
+A figure is a statistic of units that could have been others: the groups of an outlier test, the questions of an analogy
+test, the lemmas of a sense test. Units are drawn again with replacement (the bootstrap): the spread of the statistic
+over such samples is the uncertainty of the figure, and its spread over the *same* samples of two models that were
+tested on the same units is the uncertainty of their difference, which is smaller, since units that are hard for one
+are hard for the other.
+
+References
+----------
+Efron, Tibshirani (1993), An introduction to the bootstrap, sections 13.3 and 16.4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.errors import InputError, check_int
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Statistic = Callable[[NDArray[np.float64], NDArray[np.int64]], NDArray[np.float64]]
+
+BLOCK = 1 << 22
+"""Numbers in the largest array made at a time."""
+
+
+def ratio(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sum of the first column over sum of the second, each row taken so many times; (n, 2), (B, n) -> (B,).
+
+    NaN where the second sum is 0.
+
+    Examples
+    --------
+    >>> ratio(np.array([[1.0, 2.0], [4.0, 4.0]]), np.array([[1, 1], [0, 1]])).tolist()
+    [0.8333333333333334, 1.0]
+    """
+    sums = times @ rows
+    return np.asarray(np.divide(sums[:, 0], sums[:, 1], out=np.full(len(times), math.nan), where=sums[:, 1] != 0))
+
+
+def rank_correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Spearman correlation of two columns, each row taken so many times; NaN where a side is constant.
+
+    Ties have their average rank.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 15.0]])
+    >>> rank_correlation(rows, np.array([[1, 1, 1], [1, 1, 0]])).tolist()
+    [0.5, 1.0]
+    """
+    ranks = np.stack([_average_ranks(column, times) for column in rows.T])  # (2, B, n)
+    total = np.maximum(times.sum(axis=1), 1)
+    ranks -= ((times * ranks).sum(axis=2) / total)[..., None]
+    covariance = (times * ranks[0] * ranks[1]).sum(axis=1)
+    scale = np.sqrt((times * ranks**2).sum(axis=2).prod(axis=0))
+    return np.asarray(np.divide(covariance, scale, out=np.full(len(times), math.nan), where=scale > 0))
+
+
+def correlation(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Pearson correlation of two columns, each row taken so many times; NaN where a side is constant.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 4.0]])
+    >>> correlation(rows, np.array([[1, 1, 1], [1, 1, 0], [1, 0, 0]])).round(3).tolist()
+    [0.982, 1.0, nan]
+    """
+    total = np.maximum(times.sum(axis=1), 1)[:, None]
+    x, y = ((column - times @ column[:, None] / total) for column in rows.T)
+    covariance, scale = (times * x * y).sum(axis=1), (times * x**2).sum(axis=1) * (times * y**2).sum(axis=1)
+    small = 1e-24 * (rows**2).sum(axis=0).prod()  # what rounding leaves of a constant side
+    return np.asarray(np.divide(covariance, np.sqrt(scale), out=np.full(len(times), math.nan), where=scale > small))
+
+
+def _average_ranks(column: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Rank of each value of a column if each were there so many times, without writing the copies down."""
+    _, level = np.unique(column, return_inverse=True)
+    at = np.argsort(level, kind="stable")
+    first = np.flatnonzero(np.diff(level[at], prepend=-1))
+    copies = np.add.reduceat(times[:, at], first, axis=1)  # of each different value
+    ranks = np.cumsum(copies, axis=1) - (copies - 1) / 2
+    return np.asarray(ranks[:, level])
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """A number, and the units it is made of.
+
+    Attributes
+    ----------
+    name : str
+        What was measured: ``"wikisem500 OD2 accuracy"``.
+    rows : ndarray of shape (n, k)
+        One per unit, such as what it adds to numerator and denominator; what the statistic takes.
+    used, total : int
+        Cases that count, and all; the others have unknown words, or served to train or to choose a rule.
+    statistic : callable
+        :func:`ratio`, :func:`correlation` or :func:`rank_correlation`.
+    chance : float, optional
+        What guessing would reach on the same cases.
+
+    Examples
+    --------
+    >>> rows = np.array([[3.0, 4.0], [1.0, 4.0]])
+    >>> Figure("accuracy", rows, used=8, total=10).value
+    0.5
+    """
+
+    name: str
+    rows: NDArray[np.float64]
+    used: int
+    total: int
+    statistic: Statistic = ratio
+    chance: float | None = None
+
+    @property
+    def value(self) -> float:
+        """The statistic of all units; NaN where it is not defined."""
+        return float(self.statistic(self.rows, np.ones((1, len(self.rows)), np.int64))[0])
+
+    def interval(self, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> tuple[float, float]:
+        """Give the percentile interval of the value over the samples where it is defined; NaN if it nowhere is."""
+        _check_level(level)
+        return _interval(_resampled([self], resamples, seed)[0], level)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give value, interval, cases and chance for JSON; what is undefined is None."""
+        low, high = self.interval()
+        found = {"value": self.value, "low": low, "high": high, "chance": self.chance}
+        numbers = {key: None if x is None or math.isnan(x) else x for key, x in found.items()}
+        return {"name": self.name, **numbers, "used": self.used, "total": self.total}
+
+
+class Difference(NamedTuple):
+    """How much larger one figure is than another, with its interval; NaN where a figure is not defined."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def certain(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return self.low > 0 or self.high < 0
+
+
+def difference(a: Figure, b: Figure, *, resamples: int = 1000, level: float = 0.95, seed: int = 0) -> Difference:
+    """Compare two figures over the same units: ``a`` minus ``b``, from paired samples.
+
+    Units are told apart by their number and order alone: that both figures are of one test is for the caller to see.
+
+    Raises
+    ------
+    InputError
+        If they are not over as many units and cases, or are different statistics.
+
+    Examples
+    --------
+    >>> right = np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> a, b = Figure("a", right, used=4, total=4), Figure("b", 1 - right * [1, 0], used=4, total=4)
+    >>> difference(a, b).value
+    0.5
+    """
+    if len(a.rows) != len(b.rows) or (a.used, a.statistic) != (b.used, b.statistic):
+        raise InputError(
+            f"{a.name} over {a.used:,} cases cannot be compared with {b.name} over {b.used:,}; test both on the words"
+            " they share"
+        )
+    _check_level(level)
+    first, second = _resampled([a, b], resamples, seed)
+    return Difference(a.value - b.value, *_interval(first - second, level))
+
+
+def _resampled(figures: list[Figure], resamples: int, seed: int) -> NDArray[np.float64]:
+    """Values of figures over the same samples of their units; shape (figures, resamples)."""
+    check_int("resamples", resamples, low=1)
+    rng, n = np.random.default_rng(seed), len(figures[0].rows)
+    values = np.full((len(figures), resamples), math.nan)
+    if not n:
+        return values
+    step = max(1, BLOCK // n)
+    for start in range(0, resamples, step):
+        size = min(step, resamples - start)
+        times = rng.multinomial(n, np.full(n, 1 / n), size=size)
+        for k, figure in enumerate(figures):
+            values[k, start : start + size] = figure.statistic(figure.rows, times)
+    return values
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise InputError(f"level must lie between 0 and 1; got {level!r}")
+
+
+def _interval(values: NDArray[np.float64], level: float) -> tuple[float, float]:
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        return math.nan, math.nan
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)

@@ -1,0 +1,258 @@
+r"""Rankings of pairs of entities for each relation, measured against people's judgements of some of them.
+
+A text says more than can be judged. So the best pairs of every system are pooled and judged, relation by relation, and
+only judgements of the pool count. With :math:`p_1, p_2, \dots` the pairs of a ranking from the top and G the true ones
+of the pool, the average precision of a relation is
+
+.. math:: \frac{1}{|G|} \sum_{k:\ p_k \in G} \frac{|\{j \le k : p_j \in G\}|}{k}.
+
+MAP is its mean over relations, weighted MAP the mean with weights :math:`|G|`.
+
+References
+----------
+Riedel, Yao, McCallum, Marlin (2013), Relation extraction with matrix factorization and universal schemas, section 5.
+Manning, Raghavan, Schütze (2008), Introduction to information retrieval, section 8.4, for eleven points.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from polyadic.errors import InputError, check_choice, check_int
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csr_array
+
+    Pair = tuple[str, str]
+    Rankings = Mapping[str, Sequence[Pair]]
+
+Unjudged = Literal["wrong", "skipped"]
+RECALLS = np.linspace(0, 1, 11)
+"""Eleven points of recall."""
+ROUNDING = 1e-9
+"""Of products with them that should be whole."""
+
+
+class Judged(NamedTuple):
+    """How well the rankings of a system put what is true first.
+
+    Attributes
+    ----------
+    relations : list of str
+        Those of which something in the pool is true, the most frequent first.
+    average_precision : ndarray of shape (relations,)
+    true, judged : ndarray of int of shape (relations,)
+        How many pairs of the pool are true, and how many are judged at all.
+    precision : ndarray of shape (relations, 11)
+        At the recalls 0, 0.1, ..., 1: the highest precision where recall is at least that; 0 if it is not reached.
+    """
+
+    relations: list[str]
+    average_precision: NDArray[np.float64]
+    true: NDArray[np.int64]
+    judged: NDArray[np.int64]
+    precision: NDArray[np.float64]
+
+    @property
+    def mean(self) -> float:
+        """MAP."""
+        return float(self.average_precision.mean())
+
+    @property
+    def weighted_mean(self) -> float:
+        """Weighted MAP: relations count by their true pairs."""
+        return float(np.average(self.average_precision, weights=self.true))
+
+    @property
+    def curve(self) -> NDArray[np.float64]:
+        """The mean over relations of precision at eleven points of recall."""
+        return np.asarray(self.precision.mean(axis=0))
+
+
+def judged(
+    systems: Mapping[str, Rankings],
+    judgements: Mapping[str, Mapping[Pair, bool]],
+    *,
+    pool: int | None = 100,
+    depth: int = 1000,
+    unjudged: Unjudged = "wrong",
+) -> dict[str, Judged]:
+    """Measure the rankings of some systems.
+
+    Parameters
+    ----------
+    systems : mapping of str to mapping of str to sequence of (subject, object)
+        By name, for each relation the pairs that a system names, the best first.
+    judgements : mapping of str to mapping of (subject, object) to bool
+        By relation. Relations without a judgement are left out.
+    pool : int, optional
+        How many pairs of each system, from the top, make the pool of a relation; None lets all judgements count.
+    depth : int
+        Where rankings are cut off.
+    unjudged : {"wrong", "skipped"}
+        Whether a pair that is not judged, or not of the pool, is held to be false, as the released evaluation does, or
+        passed over as if it did not stand there.
+
+    Returns
+    -------
+    dict of str to Judged
+        By system, all of the same relations.
+
+    Raises
+    ------
+    InputError
+        If a ranking names a pair twice, or nothing in the pool is true.
+
+    Examples
+    --------
+    >>> ranking = [("Ann", "Acme"), ("Bob", "Acme"), ("Cid", "Cog"), ("Dan", "Duo")]
+    >>> truth = {("Ann", "Acme"): True, ("Bob", "Acme"): False, ("Dan", "Duo"): True}
+    >>> judged({"one": {"leads": ranking}}, {"leads": truth})["one"].mean
+    0.75
+    >>> round(judged({"one": {"leads": ranking}}, {"leads": truth}, unjudged="skipped")["one"].mean, 3)
+    0.833
+    """
+    check_int("depth", depth, low=1)
+    check_choice("unjudged", unjudged, get_args(Unjudged))
+    if pool is not None:
+        check_int("pool", pool, low=1)
+    for name, rankings in systems.items():
+        for relation, pairs in rankings.items():
+            if len(set(pairs)) < len(pairs):
+                raise InputError(f"{name} names a pair twice for {relation}")
+    counted = {relation: _pooled(systems, relation, truth, pool) for relation, truth in judgements.items()}
+    counted = {relation: truth for relation, truth in counted.items() if any(truth.values())}
+    if not counted:
+        raise InputError("no pair of the pool is judged to be true")
+    relations = sorted(counted, key=lambda relation: -sum(counted[relation].values()))
+    true, known = (np.array(sizes) for sizes in zip(*(_sizes(counted[one]) for one in relations), strict=True))
+    measured = {}
+    for name, rankings in systems.items():
+        found = [_measured(rankings.get(one, ())[:depth], counted[one], unjudged) for one in relations]
+        precisions, points = (np.array(part) for part in zip(*found, strict=True))
+        measured[name] = Judged(relations, precisions, true, known, points)
+    return measured
+
+
+def ranked_cells(
+    scores: Callable[[int], NDArray[Any]],
+    seen: csr_array,
+    cells: ArrayLike,
+    *,
+    names: Sequence[str],
+    among: ArrayLike | None = None,
+    at_least: int = 1,
+) -> Judged:
+    """Rank pairs for each predicate of cells that a model has not seen; what else it has not seen is held to be false.
+
+    Parameters
+    ----------
+    scores : callable
+        From a column to an array of shape (pairs,), the higher the likelier.
+    seen : csr_array of shape (pairs, predicates)
+        What the model has seen; these cells are not ranked.
+    cells : array of int of shape (n, 2)
+        Row and column of what is true besides.
+    names : sequence of str
+        Of the predicates.
+    among : array of int, optional
+        The rows that are ranked; all of them by default.
+    at_least : int
+        Predicates of fewer such cells are left out.
+
+    Returns
+    -------
+    Judged
+        ``true`` counts the cells of each predicate, ``judged`` the pairs that were ranked.
+
+    Raises
+    ------
+    InputError
+        If no predicate has so many cells.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> seen = csr_array([[1, 0], [0, 1], [0, 1], [0, 1]])
+    >>> ranked_cells(lambda column: np.array([9.0, 3.0, 2.0, 1.0]), seen, [[2, 0]], names=["owns", "leads"]).mean
+    0.5
+    """
+    at = np.asarray(cells, np.int64).reshape(-1, 2)
+    columns, counts = np.unique(at[:, 1], return_counts=True)
+    columns = columns[counts >= check_int("at_least", at_least, low=1)]
+    rows = np.arange(seen.shape[0]) if among is None else np.unique(among)
+    by_column, found = seen.tocsc(), []
+    for column in columns.tolist():
+        candidates = np.setdiff1d(rows, by_column.indices[slice(*by_column.indptr[column : column + 2])])
+        order = np.argsort(-np.asarray(scores(column))[candidates], kind="stable")
+        right = np.isin(candidates[order], at[at[:, 1] == column, 0])
+        if number := int(right.sum()):
+            found.append((names[column], number, len(candidates), *average_precision(right, number)))
+    if not found:
+        raise InputError(f"no predicate has {at_least} cells that were not seen")
+    found.sort(key=lambda one: -one[1])
+    relations, true, ranked, precisions, points = zip(*found, strict=True)
+    return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
+
+
+def _pooled(
+    systems: Mapping[str, Rankings], relation: str, truth: Mapping[Pair, bool], pool: int | None
+) -> Mapping[Pair, bool]:
+    """Keep the judgements of the best pairs of every system."""
+    if pool is None:
+        return truth
+    best = {pair for rankings in systems.values() for pair in rankings.get(relation, ())[:pool]}
+    return {pair: is_true for pair, is_true in truth.items() if pair in best}
+
+
+def _sizes(truth: Mapping[Pair, bool]) -> tuple[int, int]:
+    return sum(truth.values()), len(truth)
+
+
+def _measured(
+    ranking: Sequence[Pair], truth: Mapping[Pair, bool], unjudged: Unjudged
+) -> tuple[float, NDArray[np.float64]]:
+    named = [pair for pair in ranking if pair in truth] if unjudged == "skipped" else ranking
+    return average_precision([truth.get(pair, False) for pair in named], sum(truth.values()))
+
+
+def average_precision(right: ArrayLike, number: int) -> tuple[float, NDArray[np.float64]]:
+    """Measure one ranking.
+
+    Parameters
+    ----------
+    right : array of bool
+        What is true of it, from the top.
+    number : int
+        How much is true in all, ranked or not.
+
+    Returns
+    -------
+    average_precision : float
+    precision : ndarray of shape (11,)
+        At eleven points of recall.
+
+    Raises
+    ------
+    InputError
+        If nothing is true, or less than the ranking holds.
+
+    Examples
+    --------
+    >>> found, precision = average_precision([True, False, True], 4)
+    >>> round(found, 4), precision.round(2).tolist()
+    (0.4167, [1.0, 1.0, 1.0, 0.67, 0.67, 0.67, 0.0, 0.0, 0.0, 0.0, 0.0])
+    """
+    hits = np.flatnonzero(np.asarray(right, bool))
+    if check_int("number", number, low=1) < len(hits):
+        raise InputError(f"the ranking holds {len(hits)} of {number} that are true")
+    precision = np.arange(1, len(hits) + 1) / (hits + 1)
+    needed = np.maximum(np.ceil(RECALLS * number - ROUNDING), 1).astype(int) - 1  # the hit that reaches each recall
+    highest = np.maximum.accumulate(precision[::-1])[::-1]
+    points = [highest[at] if at < len(highest) else 0.0 for at in needed]
+    return float(precision.sum() / number), np.array(points)

@@ -1,0 +1,93 @@
+"""Labels told of texts: average precision, precision of the first, and F1 above a threshold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+
+def label_measures(truth: Array, scores: Array, threshold: float | None = None) -> dict[str, float]:
+    """Measure scores of labels, by what each text has.
+
+    Parameters
+    ----------
+    truth : ndarray of shape (texts, labels)
+        Zeros and ones.
+    scores : ndarray of shape (texts, labels)
+        The higher the likelier, comparable over texts and labels.
+    threshold : float, optional
+        Above which a label is told; without it there is no F1.
+
+    Returns
+    -------
+    dict of str to float
+        ``micro_ap`` over all cells, ``macro_ap`` over labels that occur; ``precision_at_1``, ``_3`` and ``_5``, the
+        share of the first labels of a text that it has; ``micro_f1`` and ``macro_f1`` likewise.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, or no text has a label.
+
+    Examples
+    --------
+    >>> truth, scores = np.array([[1, 0, 0], [0, 1, 0]]), np.array([[0.9, 0.2, 0.1], [0.8, 0.7, 0.3]])
+    >>> found = label_measures(truth, scores, 0.6)
+    >>> found["precision_at_1"], round(found["micro_ap"], 3), found["micro_f1"]
+    (0.5, 0.833, 0.8)
+    """
+    from sklearn.metrics import average_precision_score, f1_score
+
+    truth, scores = np.asarray(truth, bool), np.asarray(scores)
+    if truth.shape != np.shape(scores) or truth.ndim != 2 or not truth.any():
+        raise InputError(
+            f"truth of shape {truth.shape} and scores of shape {np.shape(scores)} need a label that occurs"
+        )
+    some = truth.any(axis=0)
+    order = np.argsort(-scores, axis=1, kind="stable")
+    right = np.take_along_axis(truth, order, axis=1)
+    found = {
+        "micro_ap": float(average_precision_score(truth, scores, average="micro")),
+        "macro_ap": float(average_precision_score(truth[:, some], scores[:, some], average="macro")),
+        **{f"precision_at_{k}": float(right[:, :k].sum() / (k * len(right))) for k in (1, 3, 5)},
+    }
+    if threshold is not None:
+        told = scores > threshold
+        found["micro_f1"] = float(f1_score(truth, told, average="micro", zero_division=0))
+        found["macro_f1"] = float(f1_score(truth[:, some], told[:, some], average="macro", zero_division=0))
+    return found
+
+
+def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
+    """Give the threshold of the largest micro-F1, of scores above it, and that F1; arrays of one shape.
+
+    Raises
+    ------
+    InputError
+        If shapes differ, or there is no score.
+
+    Examples
+    --------
+    >>> threshold, f1 = best_threshold(np.array([[1, 0, 1, 0]]), np.array([[4.0, 3.0, 2.0, 1.0]]))
+    >>> threshold < 2, round(f1, 3)
+    (True, 0.8)
+    """
+    flat = np.asarray(scores).ravel()
+    if np.shape(truth) != np.shape(scores) or not flat.size:
+        raise InputError(f"truth of shape {np.shape(truth)} does not fit scores of shape {np.shape(scores)}")
+    if flat.dtype.kind != "f":  # else the threshold is to lie below the score in its own precision
+        flat = flat.astype(float)
+    order = np.argsort(-flat, kind="stable")
+    hits = np.cumsum(np.asarray(truth).ravel()[order])
+    last = np.r_[flat[order][1:] != flat[order][:-1], True]  # of equal scores all are told or none
+    f = np.where(last, 2 * hits / (np.arange(1, len(order) + 1) + hits[-1]), 0.0)
+    best = int(f.argmax())
+    return float(np.nextafter(flat[order[best]], flat.dtype.type(-np.inf))), float(f[best])

@@ -1,0 +1,141 @@
+r"""Names: whether words that stand side by side make one.
+
+Bailey and Aeron (2017), section 6.5, suggest the n-way association that a model predicts as a feature for finding named
+entities. Here the candidates are runs of adjacent words, of which those that title an article are names; they are
+ranked by the association that a model predicts for their words, all at once or two at a time,
+
+.. math:: \text{product: } \sum_r \prod_d u^{(d)}_r \qquad \text{sum: } \sum_{d < e} u^{(d)} \cdot u^{(e)}
+          \qquad \text{cosines: } \sum_{d < e} \cos(u^{(d)}, u^{(e)})
+
+and the measure is the area under the ROC curve, 1/2 by chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.errors import InputError
+from polyadic.metrics.completion import RULES
+from polyadic.metrics.figures import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from polyadic.embedding import Embedding
+
+
+BLOCK = 1 << 14
+"""Runs scored at a time."""
+
+
+class Candidate(NamedTuple):
+    """A run of words, and whether it is a name."""
+
+    words: tuple[str, ...]
+    name: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Multiwords:
+    """How well names are told from other runs of words.
+
+    Attributes
+    ----------
+    auc : dict of str to float
+        Area under the curve, by rule of scoring.
+    best : str
+        The rule with the highest area on the names of even number (of those known, from 0); of equals the first.
+    names, used, total : int
+        Names among the candidates of which all words are known, these, and all candidates.
+    shares : dict of str to ndarray of shape (names,)
+        By rule, the share of the other runs that each name comes before.
+    """
+
+    auc: dict[str, float]
+    best: str
+    names: int
+    used: int
+    total: int
+    shares: dict[str, NDArray[np.float64]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the fields for JSON, without the shares of each name."""
+        return {key: getattr(self, key) for key in ("auc", "best", "names", "used", "total")}
+
+    def figures(self, prefix: str = "names") -> list[Figure]:
+        """Give the area of the best rule, over the names of odd number: none of those that it was chosen on.
+
+        The units are the names; the other runs, of which there are many more, are taken as they are.
+        """
+        shares = self.shares[self.best][1::2]
+        rows = np.stack([shares, np.ones(len(shares))], axis=1)
+        return [Figure(f"{prefix} AUC", rows, self.used - self.names + len(shares), self.total, chance=0.5)]
+
+    def __str__(self) -> str:
+        rules = ", ".join(f"{rule} {self.auc[rule]:.3f}" for rule in RULES)
+        return f"AUC of {self.names:,} names among {self.used:,} runs of words, by {rules}"
+
+
+def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwords:
+    """Rank runs of words by the association that their vectors predict.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Its own policy for unknown words plays no part here: runs with an unknown word are left out.
+    candidates : iterable of Candidate
+        Runs of words, all of one length of at least 2.
+
+    Raises
+    ------
+    InputError
+        If the runs are of different lengths, or there are not two names and another run of known words.
+
+    Examples
+    --------
+    >>> from polyadic.embedding import Embedding
+    >>> words = Embedding(["new", "york", "old", "hat"], [[1, 1], [1, 1], [1, 0], [0, 1]])
+    >>> runs = [Candidate(("new", "york"), True), Candidate(("york", "new"), True), Candidate(("old", "hat"), False)]
+    >>> multiwords(words, runs).auc["sum"]
+    1.0
+    """
+    every = list(candidates)
+    if len({len(c.words) for c in every}) > 1 or (every and len(every[0].words) < 2):
+        raise InputError("all runs must have the same number of words, at least 2")
+    found = [([embedding.find(word) for word in c.words], c.name) for c in every]
+    known = [(rows, name) for rows, name in found if None not in rows]
+    name = np.array([name for _, name in known], bool)
+    if name.sum() < 2 or name.all():
+        raise InputError(
+            f"ranking needs two names and another run of known words; the vocabulary of {len(embedding):,} words knows"
+            f" {int(name.sum())} and {int((~name).sum())}"
+        )
+    rows = np.array([rows for rows, _ in known])
+    blocks = [rows[start : start + BLOCK] for start in range(0, len(rows), BLOCK)]
+    scores = {rule: np.concatenate([_scores(embedding, block, rule) for block in blocks]) for rule in RULES}
+    shares = {rule: _shares(scores[rule], name) for rule in RULES}
+    best = max(RULES, key=lambda rule: shares[rule][::2].mean())
+    auc = {rule: float(shares[rule].mean()) for rule in RULES}
+    return Multiwords(auc, best, int(name.sum()), len(known), len(every), shares)
+
+
+def _scores(embedding: Embedding, rows: NDArray[np.int64], rule: str) -> NDArray[np.float64]:
+    embedding = embedding.themes if rule == "product" else embedding
+    vectors = embedding.unit if rule == "cosines" else embedding.vectors
+    words = [vectors[column].astype(np.float64) for column in rows.T]
+    if rule == "product":
+        return np.asarray(np.prod(words, axis=0).sum(axis=1))
+    total = np.sum(words, axis=0)  # the square of a sum holds each pair twice, and the squares
+    return np.asarray((np.sum(total**2, axis=1) - sum(np.sum(w**2, axis=1) for w in words)) / 2)
+
+
+def _shares(scores: NDArray[np.float64], name: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Share of the other runs that each name comes before, ties counting half."""
+    others = np.sort(scores[~name])
+    below, up_to = (np.searchsorted(others, scores[name], side) for side in ("left", "right"))
+    return np.asarray((below + up_to) / (2 * len(others)))

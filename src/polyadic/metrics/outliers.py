@@ -1,0 +1,256 @@
+r"""Outlier detection of any order: the word that does not belong to the others.
+
+A group has cluster words and outliers. A case is one outlier among the cluster words, together :math:`W`. A word is as
+odd as the others are alike without it: with a similarity of :math:`n` words at once,
+
+.. math:: c(w) = \sum_{S \subset W \setminus \{w\},\ |S| = n} \operatorname{sim}(S), \qquad
+          \operatorname{sim}(\{a, b\}) = \cos(a, b), \qquad
+          \operatorname{sim}(S) = \Big(\frac1n \sum_{i \in S} \|u_i - \bar u_S\|\Big)^{-1} \text{ for } n > 2,
+
+and the outlier's position is the number of cluster words whose :math:`c` is smaller than its own. It is detected if
+that is all of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.embedding import unit_rows
+from polyadic.errors import InputError, check_int
+from polyadic.metrics.figures import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from polyadic.embedding import Embedding
+
+COINCIDENT = 1e5  # similarity of three or more words that share one vector, where the formula would divide by zero
+LARGEST = 1e30  # keeps similarities within float32
+
+
+class OutlierGroup(NamedTuple):
+    """Words that belong together, and words that do not belong to them."""
+
+    cluster: Sequence[str]
+    outliers: Sequence[str]
+    name: str = ""
+
+
+MOST_NUMBERS = 5_000_000
+"""Numbers held for the subsets of one cluster; the published clusters of eight words need 560."""
+
+
+@dataclass(frozen=True)
+class Outliers:
+    """How well outliers are found.
+
+    Attributes
+    ----------
+    opp, accuracy : float
+        Mean of position / size of the cluster, and share of the cases detected, both in [0, 1].
+    opp_interval, accuracy_interval : (float, float)
+        Percentile intervals from resampling whole groups, since the cases of a group share their cluster.
+    chance_opp, chance_accuracy : float
+        What a random order would reach on the same cases. (Random vectors may reach more: items share words.)
+    cases, total_cases, groups, total_groups : int
+        Used, and all. Figures over different cases cannot be compared.
+    order : int
+        Words compared at once.
+    unit : bool
+        Whether vectors had length 1.
+    level : float
+        Of the intervals.
+    """
+
+    opp: float
+    accuracy: float
+    opp_interval: tuple[float, float]
+    accuracy_interval: tuple[float, float]
+    chance_opp: float
+    chance_accuracy: float
+    cases: int
+    total_cases: int
+    groups: int
+    total_groups: int
+    order: int
+    unit: bool
+    level: float
+    sums: np.ndarray = field(repr=False, compare=False)
+    """Of each group: positions / size of the cluster, cases detected, and cases; shape (groups, 3)."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the fields for JSON, without the sums of each group."""
+        return {key: value for key, value in vars(self).items() if key != "sums"}
+
+    def figures(self, prefix: str = "outliers") -> list[Figure]:
+        """Give OPP and accuracy; groups are what is resampled, since the cases of a group share their cluster."""
+        names, chances = ("OPP", "accuracy"), (self.chance_opp, self.chance_accuracy)
+        return [
+            Figure(f"{prefix} OD{self.order} {name}", self.sums[:, [k, 2]], self.cases, self.total_cases, chance=chance)
+            for k, (name, chance) in enumerate(zip(names, chances, strict=True))
+        ]
+
+    def __str__(self) -> str:
+        low, high = self.opp_interval
+        bottom, top = self.accuracy_interval
+        return (
+            f"OD{self.order}: OPP {self.opp:.3f} ({low:.3f} to {high:.3f}; chance {self.chance_opp:.3f}),"
+            f" accuracy {self.accuracy:.3f} ({bottom:.3f} to {top:.3f}; chance {self.chance_accuracy:.3f}),"
+            f" {self.cases:,} of {self.total_cases:,} cases in {self.groups:,} of {self.total_groups:,} groups"
+        )
+
+
+def outliers(
+    embedding: Embedding,
+    groups: Iterable[OutlierGroup],
+    *,
+    order: int = 2,
+    unit: bool = True,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Outliers:
+    """Find the outlier among cluster words, comparing ``order`` words at a time.
+
+    An item ``A_b_c`` has the mean of the vectors of its known parts, and is unknown only if all parts are; words are in
+    lower case if the whole vocabulary is. Unknown items are left out. A group counts if at least ``order`` cluster
+    words and one outlier remain, so that two orders need not be averages of the same cases. Repeated words stay
+    repeated. Ties count against the outlier; similarities are compared as float32, so that rounding breaks no ties.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Its own policy for unknown words plays no part here.
+    groups : iterable of OutlierGroup
+        Cluster words, outliers, and a name.
+    order : {2, 3, 4}
+        Words compared at once.
+    unit : bool
+        Whether vectors are brought to length 1 first. Raw lengths bear on orders above 2: means of several words are
+        shorter than words.
+    resamples, level, seed
+        Of the bootstrap intervals.
+
+    Raises
+    ------
+    InputError
+        If no group can be used.
+
+    References
+    ----------
+    Camacho-Collados and Navigli (2016), Find the word that does not belong, section 3. Bailey and Aeron (2017), Word
+    embeddings via tensor factorization, section 6.1. arXiv:1704.02686
+
+    Examples
+    --------
+    >>> from polyadic.embedding import Embedding
+    >>> words = Embedding(["sun", "star", "moon", "ice"], [[1.0, 0.0], [0.9, 0.1], [0.9, 0.2], [0.0, 1.0]])
+    >>> outliers(words, [OutlierGroup(["sun", "star", "moon"], ["ice"])]).accuracy
+    1.0
+    """
+    check_int("order", order, low=2, high=4)
+    check_int("resamples", resamples, low=1)
+    every = list(groups)
+    used = [(p / size, size) for p, size in (_positions(embedding, group, order, unit) for group in every) if len(p)]
+    if not used:
+        raise InputError(
+            f"none of the {len(every)} groups has {order} known cluster words and a known outlier"
+            f" in the vocabulary of {len(embedding):,} words"
+        )
+    sums = np.array([(opp.sum(), (opp == 1).sum(), len(opp)) for opp, _ in used], float)
+    cases = int(sums[:, 2].sum())
+    found = Outliers(
+        opp=float(sums[:, 0].sum() / cases),
+        accuracy=float(sums[:, 1].sum() / cases),
+        opp_interval=(0.0, 1.0),
+        accuracy_interval=(0.0, 1.0),
+        chance_opp=0.5,
+        chance_accuracy=float(sum(len(opp) / (size + 1) for opp, size in used) / cases),
+        cases=cases,
+        total_cases=sum(len(group.outliers) for group in every),
+        groups=len(used),
+        total_groups=len(every),
+        order=order,
+        unit=unit,
+        level=level,
+        sums=sums,
+    )
+    intervals = [figure.interval(resamples=resamples, level=level, seed=seed) for figure in found.figures()]
+    return replace(found, opp_interval=intervals[0], accuracy_interval=intervals[1])
+
+
+def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool) -> tuple[np.ndarray, int]:  # noqa: FBT001 private
+    """Position of each known outlier, none if the group does not count, and how many cluster words are known."""
+    cluster = _vectors(embedding, group.cluster)
+    others = _vectors(embedding, group.outliers)
+    size = len(cluster)
+    if size < order or len(others) == 0:
+        return np.empty(0), size
+    if size * math.comb(size, order) > MOST_NUMBERS:
+        raise InputError(
+            f"a cluster of {size} words has {math.comb(size, order):,} subsets of {order}, too many; split it"
+        )
+    rows = np.concatenate([cluster, others])
+    inner, inner_without = _subsets(size, order)
+    outer, outer_without = _subsets(size, order - 1)
+    outlier = np.arange(size, len(rows))[:, None, None]
+    sets = np.concatenate(
+        [np.broadcast_to(outer, (len(others), *outer.shape)), np.broadcast_to(outlier, (len(others), len(outer), 1))], 2
+    )
+    alike = _cosines(rows) if order == 2 else _squared_distances(unit_rows(rows) if unit else rows)
+    similar = _pairs if order == 2 else _closeness
+    # c of each cluster word: the subsets of cluster words without it, and those that hold the outlier too
+    inside = similar(alike, inner)
+    compactness = inner_without @ inside + similar(alike, sets) @ outer_without.T
+    return (compactness < inside.sum()).sum(axis=1), size
+
+
+def _vectors(embedding: Embedding, items: Sequence[str]) -> np.ndarray:
+    """Vectors of the known items, in float64."""
+    known = [[row for part in item.split("_") if (row := embedding.find(part)) is not None] for item in items]
+    means = [embedding.vectors[rows].mean(axis=0, dtype=np.float64) for rows in known if rows]
+    return np.array(means).reshape(-1, embedding.rank)
+
+
+@functools.lru_cache
+def _subsets(size: int, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """Give the subsets of ``order`` out of ``size``, (S, order), and which lack each word, (size, S)."""
+    subsets = np.array(list(itertools.combinations(range(size), order)))
+    lack = (subsets[None] != np.arange(size)[:, None, None]).all(axis=2)
+    return subsets, lack.astype(np.float64)
+
+
+def _cosines(rows: np.ndarray) -> np.ndarray:
+    unit = unit_rows(rows)
+    return np.asarray(unit @ unit.T)
+
+
+def _squared_distances(rows: np.ndarray) -> np.ndarray:
+    difference = rows[:, None] - rows[None]  # not from dot products: equal words must have distance 0 exactly
+    return np.asarray(np.einsum("ijr,ijr->ij", difference, difference))
+
+
+def _pairs(cosines: np.ndarray, sets: np.ndarray) -> np.ndarray:
+    return _float32(cosines[sets[..., 0], sets[..., 1]])
+
+
+def _closeness(squared: np.ndarray, sets: np.ndarray) -> np.ndarray:
+    r"""Invert the mean distance to the centroid, with :math:`D` the squared distances of the pairs.
+
+    .. math:: \|u_i - \bar u_S\|^2 = \frac1n \sum_j D_{ij} - \frac{1}{2 n^2} \sum_{jk} D_{jk}
+    """
+    within = squared[sets[..., :, None], sets[..., None, :]]
+    to_centroid = within.mean(axis=-1) - within.mean(axis=(-2, -1))[..., None] / 2
+    distance = np.sqrt(np.maximum(to_centroid, 0)).mean(axis=-1)
+    return _float32(np.divide(1, distance, out=np.full_like(distance, COINCIDENT), where=distance > 0))
+
+
+def _float32(similarities: np.ndarray) -> np.ndarray:
+    """Round, and go back to float64, in which their sums are exact but for extreme values: ties stay ties."""
+    return np.asarray(np.minimum(similarities, LARGEST).astype(np.float32).astype(np.float64))

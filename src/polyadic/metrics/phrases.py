@@ -1,0 +1,183 @@
+r"""Phrases: whether the vector of two words means what they mean together.
+
+The sense of a phrase is known where it titles an article: *Pearl Jam* and *Pearl Harbor* are about different words. A
+case has the words of a title, the words characteristic of its article (its *own*), and those of other articles whose
+titles share a word with it. With the vector :math:`p` of the phrase, words are ranked by :math:`\cos(p, w)`:
+
+* **selection**: the share of pairs of an own word and another's where the own word comes first. What a word means with
+  most of its partners does not help here; the partner must select.
+* **retrieval**: the same against all words of the vocabulary.
+
+Both are areas under ROC curves, 1/2 by chance. The vector of the phrase is the product of its words' vectors, their
+sum, or the sum of their unit vectors. A fourth rule makes no vector: the *intersection* ranks words by the product of
+their cosines with each word of the title, where negative cosines count as zeros.
+
+References
+----------
+Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1, for the product. arXiv:1704.02686
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.embedding import unit_rows
+from polyadic.errors import InputError
+from polyadic.metrics.figures import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from polyadic.embedding import Embedding
+
+RULES = ("product", "sum", "cosines", "intersection")
+BLOCK = 256
+"""Phrases ranked at a time."""
+
+
+class Phrase(NamedTuple):
+    """A case: the words of a title, those characteristic of its article, and of others that share a word with it."""
+
+    words: tuple[str, ...]
+    own: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Phrases:
+    """How well phrases select the sense of their words.
+
+    Attributes
+    ----------
+    selection, retrieval : dict of str to float
+        Mean area under the curve, by rule of making the vector of a phrase.
+    best : str
+        The rule with the highest selection on the cases of even number (of those used, from 0); of equals the first.
+    used, total : int
+        Cases of which the words of the title and a word of each list are known, and all.
+    areas : dict of str to ndarray of shape (used, 2)
+        By rule, selection and retrieval of each case.
+    """
+
+    selection: dict[str, float]
+    retrieval: dict[str, float]
+    best: str
+    used: int
+    total: int
+    areas: dict[str, NDArray[np.float64]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the fields for JSON, without the areas of each case."""
+        return {name: getattr(self, name) for name in ("selection", "retrieval", "best", "used", "total")}
+
+    def figures(self, prefix: str = "phrases") -> list[Figure]:
+        """Give the figures of the best rule, over the cases of odd number: none of those that it was chosen on."""
+        areas = self.areas[self.best][1::2]
+        ones = np.ones(len(areas))
+        return [
+            Figure(f"{prefix} {name}", np.stack([column, ones], axis=1), len(areas), self.total // 2, chance=0.5)
+            for name, column in zip(("selection", "retrieval"), areas.T, strict=True)
+        ]
+
+    def __str__(self) -> str:
+        rules = "; ".join(f"{r} {self.selection[r]:.3f}, retrieval {self.retrieval[r]:.3f}" for r in self.selection)
+        return f"phrase selection by {rules} ({self.used:,} of {self.total:,} phrases known)"
+
+
+def phrases(
+    embedding: Embedding, cases: Iterable[Phrase], *, make: Callable[[list[tuple[str, ...]]], Any] | None = None
+) -> Phrases:
+    """Rank the words of each case by their cosine with the vector of the phrase.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Its own policy for unknown words plays no part here: they are left out.
+    cases : iterable of Phrase
+        Titles and words.
+    make : callable, optional
+        Gives the vectors of a list of titles, of shape (n, R): a rule of its own, ``"made"``, in place of the others.
+
+    Raises
+    ------
+    InputError
+        If fewer than two cases are known.
+
+    Examples
+    --------
+    >>> from polyadic.embedding import Embedding
+    >>> words = Embedding(["pearl", "jam", "harbor", "band", "ship"], [[1, 1], [1, 0], [0, 1], [1, 0], [0, 1]])
+    >>> cases = [Phrase(("pearl", "jam"), ("band",), ("ship",)), Phrase(("pearl", "harbor"), ("ship",), ("band",))]
+    >>> phrases(words, cases).selection
+    {'product': 1.0, 'sum': 1.0, 'cosines': 1.0, 'intersection': 1.0}
+    """
+    every = list(cases)
+    found = [tuple(_known(embedding, words) for words in case) for case in every]
+    usable = [
+        rows for rows, case in zip(found, every, strict=True) if len(rows[0]) == len(case.words) and all(map(len, rows))
+    ]
+    if len(usable) < 2:
+        raise InputError(
+            f"the vocabulary of {len(embedding):,} words knows {len(usable)} of the {len(every):,} phrases"
+        )
+    if make is None:
+        areas = {rule: _areas(embedding, usable, rule) for rule in RULES}
+    else:
+        vectors = np.asarray(make([tuple(embedding.words[row] for row in words) for words, _, _ in usable]))
+        areas = {"made": _areas(embedding, usable, vectors)}
+    selection, retrieval = ({rule: float(areas[rule][:, k].mean()) for rule in areas} for k in range(2))
+    best = max(areas, key=lambda rule: areas[rule][::2, 0].mean())
+    return Phrases(selection, retrieval, best, len(usable), len(every), areas)
+
+
+def _known(embedding: Embedding, words: tuple[str, ...]) -> NDArray[np.int64]:
+    rows = [row for word in words if (row := embedding.find(word)) is not None]
+    return np.array(rows, np.int64)
+
+
+Cases = list[tuple["NDArray[np.int64]", ...]]
+"""Rows of the words of the title, of its own words, and of those of others."""
+
+
+def _areas(embedding: Embedding, cases: Cases, how: str | NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give selection and retrieval of each case, by a rule or by vectors of the phrases; shape (n, 2)."""
+    embedding = embedding.themes if isinstance(how, str) and how == "product" else embedding
+    areas = []
+    for start in range(0, len(cases), BLOCK):
+        block = cases[start : start + BLOCK]
+        titles = [words for words, _, _ in block]
+        if isinstance(how, str):
+            alike = _alike(embedding, titles, how)
+        else:
+            alike = _cosines(embedding, how[start : start + BLOCK])
+        for row, (words, own, others) in zip(alike, block, strict=True):
+            rest = np.ones(len(row), bool)
+            rest[words] = rest[own] = False
+            areas.append((_area(row[own], row[others]), _area(row[own], row[rest]) if rest.any() else 0.5))
+    return np.array(areas)
+
+
+def _alike(embedding: Embedding, titles: list[NDArray[np.int64]], rule: str) -> NDArray[np.float64]:
+    """Tell how much every word of the vocabulary has of each title, by a rule; shape (titles, V)."""
+    if rule == "intersection":
+        unit = embedding.unit
+        return np.stack([np.maximum(unit[words] @ unit.T, 0).prod(axis=0) for words in titles])
+    vectors = embedding.unit if rule == "cosines" else embedding.vectors
+    made = [vectors[words].astype(np.float64) for words in titles]
+    return _cosines(embedding, np.stack([u.prod(axis=0) if rule == "product" else u.sum(axis=0) for u in made]))
+
+
+def _cosines(embedding: Embedding, phrases: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(unit_rows(phrases).astype(embedding.unit.dtype) @ embedding.unit.T)
+
+
+def _area(these: NDArray[np.float64], those: NDArray[np.float64]) -> float:
+    """Share of the pairs where the first is larger, ties counting half."""
+    ranked = np.sort(those)
+    below, up_to = np.searchsorted(ranked, these, "left"), np.searchsorted(ranked, these, "right")
+    return float((below + up_to).mean() / (2 * len(those)))

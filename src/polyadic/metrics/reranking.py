@@ -1,0 +1,84 @@
+"""What choices from lists cost, beside the first candidates and the cheapest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from polyadic.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
+
+    from polyadic.groups import Groups
+
+
+class Reranked(NamedTuple):
+    """Mean costs over lists.
+
+    Attributes
+    ----------
+    lists, candidates : int
+    first, oracle, random : float
+        Of the first candidates, of the cheapest, and of any by chance.
+    reranked : float
+        Of those of highest score, the first of equals.
+    tied : int
+        Lists in which several share the highest score.
+    worst : float
+        Of the dearest of those that do: what ``reranked`` may come to in another order.
+    moved : int
+        Lists whose choice is not the first candidate.
+    """
+
+    lists: int
+    candidates: int
+    first: float
+    oracle: float
+    random: float
+    reranked: float
+    tied: int
+    worst: float
+    moved: int
+
+    @property
+    def gained(self) -> float:
+        """The share of what separates the first from the cheapest that choices make up; NaN if nothing does."""
+        room = self.first - self.oracle
+        return (self.first - self.reranked) / room if room > 0 else float("nan")
+
+
+def reranking(scored: Iterable[tuple[Groups, ArrayLike]]) -> Reranked:
+    """Compare choices by score, block after block of lists with a score for each candidate.
+
+    Raises
+    ------
+    InputError
+        If there are no lists, or scores do not fit.
+
+    Examples
+    --------
+    >>> from polyadic.groups import Groups
+    >>> lists = Groups.of([[0.0]] * 4, costs=[3, 1, 2, 0], group=[0, 0, 1, 1])
+    >>> found = reranking([(lists, [0, 1, 5, 5])])
+    >>> found.first, found.oracle, found.reranked, found.worst, found.tied, found.moved
+    (2.5, 0.5, 1.5, 1.5, 1, 1)
+    """
+    sums, counts = np.zeros(5), np.zeros(4, np.int64)
+    for groups, given in scored:
+        s = np.asarray(given, float)
+        choice, at, costs = groups.choice(s), groups.starts[:-1], groups.costs
+        level = s == np.repeat(s[choice], np.diff(groups.starts))
+        dearest = np.maximum.reduceat(np.where(level, costs, -np.inf), at)
+        chance = np.add.reduceat(costs, at) / np.diff(groups.starts)
+        sums += [x.sum() for x in (costs[at], costs[groups.oracle], chance, costs[choice], dearest)]
+        several = np.add.reduceat(level, at, dtype=np.int64) > 1
+        counts += [len(groups), len(costs), int(several.sum()), int((choice != at).sum())]
+    if not counts[0]:
+        raise InputError("there are no lists to choose from")
+    first, oracle, chance, reranked, worst = (sums / counts[0]).tolist()
+    lists, candidates, tied, moved = counts.tolist()
+    return Reranked(lists, candidates, first, oracle, chance, reranked, tied, worst, moved)

@@ -1,0 +1,247 @@
+r"""Semantic roles: how many triples of predicate, argument and role are those of the annotation.
+
+.. math:: P = \frac{\#\text{matched}}{\#\text{found}}, \qquad R = \frac{\#\text{matched}}{\#\text{gold}}, \qquad
+          F_1 = \frac{2 \, \#\text{matched}}{\#\text{gold} + \#\text{found}}
+
+over all sentences (micro-averaged), once with roles and once without (arguments found, whatever their role). An
+argument is one word, the head of its phrase, as in the shared tasks of 2008 and 2009; unlike there, senses of
+predicates do not count. Arguments of a predicate that was not found are missed; all those of a word that is no
+predicate are wrong.
+
+References
+----------
+Surdeanu et al. (2008), The CoNLL-2008 shared task on joint parsing of syntactic and semantic dependencies. Hajič et al.
+(2009), The CoNLL-2009 shared task: syntactic and semantic dependencies in multiple languages
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from polyadic.errors import InputError
+from polyadic.metrics.dependencies import Row
+from polyadic.metrics.figures import Figure
+from polyadic.metrics.rows import rows_by_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+
+class Framed(Protocol):
+    """A predicate, and the places and roles of its arguments."""
+
+    @property
+    def place(self) -> int:
+        """Number of the word, from 1."""
+
+    @property
+    def arguments(self) -> Sequence[tuple[int, str]]:
+        """Numbers of words, and their roles."""
+
+
+class Labelled(Protocol):
+    """A sentence with its predicates."""
+
+    @property
+    def propositions(self) -> Sequence[Framed]:
+        """One per predicate."""
+
+    def __len__(self) -> int: ...
+
+
+class Matched(NamedTuple):
+    """What a sentence has, and what was found in it.
+
+    Attributes
+    ----------
+    gold, found : int
+        Arguments, once for each predicate.
+    labelled, places : int
+        Arguments found that are right, with their roles and without.
+    gold_predicates, found_predicates, predicates : int
+        Predicates of the annotation, those found, and those of these that are right.
+    complete : int
+        Predicates all of whose arguments, and no others, were found with their roles.
+
+    Examples
+    --------
+    >>> Matched(4, 3, labelled=2, places=3, gold_predicates=2, found_predicates=2, predicates=2, complete=1).f1
+    0.5714285714285714
+    """
+
+    gold: int
+    found: int
+    labelled: int
+    places: int
+    gold_predicates: int
+    found_predicates: int
+    predicates: int
+    complete: int
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall with roles; 1 where there is nothing and nothing was found."""
+        total = self.gold + self.found
+        return 2 * self.labelled / total if total else 1.0
+
+
+class RoleScore(NamedTuple):
+    """Figures of a corpus.
+
+    Attributes
+    ----------
+    precision, recall, f1 : float
+        Of arguments with their roles.
+    plain_precision, plain_recall, plain_f1 : float
+        Of arguments, whatever their roles.
+    predicate_precision, predicate_recall, predicate_f1 : float
+        Of predicates; 1 where they were given.
+    complete : float
+        Share of predicates of the annotation all of whose arguments are right.
+    arguments, predicates, sentences : int
+        Of the annotation.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    plain_precision: float
+    plain_recall: float
+    plain_f1: float
+    predicate_precision: float
+    predicate_recall: float
+    predicate_f1: float
+    complete: float
+    arguments: int
+    predicates: int
+    sentences: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the figures for JSON."""
+        return dict(self._asdict())
+
+
+def match_roles(gold: Labelled, found: Labelled) -> Matched:
+    """Compare a sentence with its annotation.
+
+    Parameters
+    ----------
+    gold, found : sentences with ``propositions``
+        Such as a :class:`~polyadic.text.propositions.Sentence`.
+
+    Raises
+    ------
+    InputError
+        If they are not of as many words.
+
+    Examples
+    --------
+    >>> from polyadic.text.propositions import Argument, Proposition, Sentence
+    >>> from polyadic.text.trees import Tree
+    >>> none = ("_",) * 3
+    >>> tree = Tree(("I", "saw", "it"), none, none, none, none, np.array([2, 0, 2]), none, none, none)
+    >>> gold = Proposition(2, "see.01", (Argument(1, "ARG0"), Argument(3, "ARG1")), (2,))
+    >>> found = Proposition(2, "see.01", (Argument(1, "ARG0"), Argument(3, "ARG2")), (2,))
+    >>> match_roles(Sentence(tree, (gold,)), Sentence(tree, (found,)))[:4]
+    (2, 2, 1, 2)
+    """
+    if len(gold) != len(found):
+        raise InputError(f"roles of one sentence are compared; got {len(gold)} and {len(found)} words")
+    right, others = _triples(gold), _triples(found)
+    want, have = ({one.place for one in sentence.propositions} for sentence in (gold, found))
+    wrong = {place for place, *_ in right ^ others}
+    places = {triple[:2] for triple in right} & {triple[:2] for triple in others}
+    counts = (len(right), len(others), len(right & others), len(places), len(want), len(have), len(want & have))
+    return Matched(*counts, len((want & have) - wrong))
+
+
+def role_score(sentences: Iterable[Matched]) -> RoleScore:
+    """Give the figures of a corpus from the counts of its sentences.
+
+    Parameters
+    ----------
+    sentences : iterable of Matched
+
+    Raises
+    ------
+    InputError
+        If there are no arguments in the annotation.
+
+    Examples
+    --------
+    >>> role_score([Matched(4, 3, 2, 3, 2, 2, 2, 1), Matched(1, 1, 1, 1, 1, 1, 1, 1)])[:3]
+    (0.75, 0.6, 0.6666666666666666)
+    """
+    rows = _rows(sentences)
+    gold, found, labelled, places, gold_p, found_p, predicates, complete = rows.sum(axis=0).tolist()
+    with_roles = Row("", gold, found, labelled)
+    plain, heads = with_roles._replace(matched=places), Row("", gold_p, found_p, predicates)
+    first, second, third = ((row.precision, row.recall, row.f1) for row in (with_roles, plain, heads))
+    return RoleScore(*first, *second, *third, complete / gold_p, gold, gold_p, len(rows))
+
+
+def role_figures(sentences: Iterable[Matched]) -> list[Figure]:
+    """Give precision, recall and F1 as figures whose units are sentences.
+
+    So they have intervals and can be compared with those of another model.
+
+    Parameters
+    ----------
+    sentences : iterable of Matched
+
+    Raises
+    ------
+    InputError
+        As in :func:`role_score`.
+
+    Examples
+    --------
+    >>> figures = role_figures([Matched(4, 3, 2, 3, 2, 2, 2, 1), Matched(1, 1, 1, 1, 1, 1, 1, 1)])
+    >>> {figure.name: round(figure.value, 3) for figure in figures[:3]}
+    {'precision': 0.75, 'recall': 0.6, 'F1': 0.667}
+    """
+    rows = _rows(sentences)
+    both, n = rows[:, 0] + rows[:, 1], len(rows)
+    fractions = {
+        "precision": (rows[:, 2], rows[:, 1]),
+        "recall": (rows[:, 2], rows[:, 0]),
+        "F1": (2 * rows[:, 2], both),
+        "F1 without roles": (2 * rows[:, 3], both),
+        "F1 of predicates": (2 * rows[:, 6], rows[:, 4] + rows[:, 5]),
+        "complete predicates": (rows[:, 7], rows[:, 4]),
+    }
+    return [Figure(name, np.stack(pair, axis=1).astype(float), used=n, total=n) for name, pair in fractions.items()]
+
+
+def by_role(gold: Sequence[Labelled], found: Sequence[Labelled]) -> list[Row]:
+    """Give a row for each role, the most frequent first; an argument matches if predicate, word and role are right.
+
+    Parameters
+    ----------
+    gold, found : sequences of sentences
+        As :func:`match_roles` takes them.
+
+    Raises
+    ------
+    InputError
+        If they are not as many.
+    """
+    if len(gold) != len(found):
+        raise InputError(f"each sentence needs its roles; got {len(gold)} and {len(found)} sentences")
+    pairs = ((_triples(one), _triples(other)) for one, other in zip(gold, found, strict=True))
+    return rows_by_kind(pairs, lambda triple: triple[2])
+
+
+def _triples(sentence: Labelled) -> set[tuple[int, int, str]]:
+    return {(one.place, place, role) for one in sentence.propositions for place, role in one.arguments}
+
+
+def _rows(sentences: Iterable[Matched]) -> NDArray[np.int64]:
+    rows = np.array(list(sentences), np.int64).reshape(-1, len(Matched._fields))
+    if not rows[:, 0].sum():
+        raise InputError("there are no arguments to score")
+    return rows

@@ -1,0 +1,127 @@
+"""Word similarity: how far the cosines of word pairs rank them as people do."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.embedding import unit_rows
+from polyadic.errors import InputError, check_choice
+from polyadic.metrics.figures import Figure, rank_correlation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from polyadic.embedding import Embedding
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Agreement with people on a list of word pairs.
+
+    Attributes
+    ----------
+    spearman : float
+        Rank correlation over the pairs that count; NaN where it is not defined: fewer than two pairs, or a constant
+        side.
+    covered, total : int
+        Pairs of which both words are known, and all pairs.
+    unknown : str
+        What became of the other pairs.
+    """
+
+    spearman: float
+    covered: int
+    total: int
+    unknown: str
+    rows: np.ndarray = field(repr=False, compare=False)
+    """Score and cosine of each pair that counts; shape (n, 2)."""
+
+    @property
+    def coverage(self) -> float:
+        """Share of the pairs of which both words are known."""
+        return self.covered / self.total
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give the fields for JSON, without the pairs; an undefined correlation is None."""
+        fields = {key: value for key, value in vars(self).items() if key != "rows"}
+        return fields | {"spearman": None if math.isnan(self.spearman) else self.spearman}
+
+    def figure(self, name: str = "similarity") -> Figure:
+        """Give the correlation as a figure; pairs are what is resampled.
+
+        Where pairs share words they are not independent, and intervals are too narrow: those of MEN, whose 3,000 pairs
+        share 751 words, held the truth in 79 % of 150 draws of vectors that know nothing but have hubs, not in 95 %;
+        those of WordSim-353 and SimLex-999 in 97 and 93 %.
+        """
+        return Figure(name, self.rows, self.covered, self.total, statistic=rank_correlation, chance=0.0)
+
+    def __str__(self) -> str:
+        value = "undefined" if math.isnan(self.spearman) else f"{self.spearman:.3f}"
+        return f"Spearman {value} ({self.covered:,} of {self.total:,} pairs known)"
+
+
+def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *, unknown: str = "skip") -> Similarity:
+    r"""Spearman correlation of people's scores with the cosines of word pairs.
+
+    .. math:: \rho = \operatorname{corr}(\operatorname{rank} s,\ \operatorname{rank} \cos(u_v, u_w))
+
+    Ties get their average rank; cosines are compared as float32, so that rounding breaks no ties. Words are in lower
+    case if the whole vocabulary is.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Its own policy for unknown words plays no part here.
+    pairs : iterable of (str, str, float)
+        Two words and their score.
+    unknown : {"skip", "zero"}
+        ``"skip"`` leaves out pairs with an unknown word: compare such figures only at equal coverage. ``"zero"`` keeps
+        them at similarity 0, as hyperwords does.
+
+    Raises
+    ------
+    InputError
+        If there are no pairs, or a score is no finite number.
+
+    Examples
+    --------
+    >>> from polyadic.embedding import Embedding
+    >>> words = Embedding(["sun", "star", "ice"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
+    >>> print(similarity(words, [("sun", "star", 9), ("star", "ice", 2), ("sun", "ice", 1), ("sun", "moon", 7)]))
+    Spearman 1.000 (3 of 4 pairs known)
+    """
+    check_choice("unknown", unknown, ("skip", "zero"))
+    scored = [_scored(number, pair) for number, pair in enumerate(pairs, 1)]
+    if not scored:
+        raise InputError("pairs must hold at least one pair of words; got none")
+    found = [(embedding.find(u), embedding.find(v), score) for u, v, score in scored]
+    known = [(u, v, score) for u, v, score in found if u is not None and v is not None]
+    cosines = [0.0] * (len(found) - len(known)) if unknown == "zero" else []
+    truth = [score for u, v, score in found if u is None or v is None] if unknown == "zero" else []
+    if known:
+        left, right, scores = zip(*known, strict=True)
+        rows = unit_rows(embedding.vectors[np.array([left, right])].reshape(2 * len(known), -1).astype(np.float64))
+        truth += scores
+        cosines += np.einsum("nr,nr->n", *np.split(rows, 2)).tolist()
+    compared = np.stack([np.array(truth, float), np.array(cosines, np.float32)], axis=1)
+    once = np.ones((1, len(compared)), np.int64)
+    spearman = float(rank_correlation(compared, once)[0]) if len(compared) > 1 else math.nan
+    return Similarity(spearman, len(known), len(found), unknown, compared)
+
+
+def _scored(number: int, pair: tuple[str, str, float]) -> tuple[str, str, float]:
+    if len(pair) != 3:
+        raise InputError(f"pair {number} must be two words and a score; got {pair!r}")
+    u, v, score = pair
+    # Scores left as text would be ranked like text: 10 before 9.
+    try:
+        value = float(score)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise InputError(f"pair {number} ({u!r}, {v!r}) needs a finite number for a score; got {score!r}")
+    return u, v, value

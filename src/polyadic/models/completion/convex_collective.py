@@ -1,0 +1,183 @@
+"""Several relations between things of several kinds, completed together as blocks of one symmetric matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic import resources
+from polyadic.errors import InputError, check_int, check_number
+from polyadic.losses import Squared
+from polyadic.models.completion.offsets import fit_offsets
+from polyadic.models.completion.ratings import cells_of, pairs
+from polyadic.solvers.proximal import proximal_gradient
+from polyadic.solvers.run import Fitted
+from polyadic.solvers.smooth import CellLosses, Parts
+from polyadic.solvers.trace_norm import Pattern, Problem, solve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.losses import Convex
+    from polyadic.models.completion.ratings import Cells
+    from polyadic.solvers.run import Result
+
+
+class Relation(NamedTuple):
+    """Known cells of a relation between things of two kinds.
+
+    Attributes
+    ----------
+    row_kind, column_kind : str
+        Such as ``"user"`` and ``"film"``. Relations that name the same kind share its things, in the same order.
+    X : Entries, sparse matrix or array with NaN for unknown cells
+        Within one kind a relation is symmetric, and each pair is given once.
+    loss : Convex
+    weight : float
+        Of its losses.
+    """
+
+    row_kind: str
+    column_kind: str
+    X: Any
+    loss: Convex = Squared()
+    weight: float = 1.0
+
+
+class ConvexCollective(Fitted, BaseEstimator):  # type: ignore[misc]
+    r"""Relations that share kinds of things, completed together without local minima.
+
+    All things of all kinds are rows and columns of one symmetric matrix Z, and a relation is a block of it:
+
+    .. math:: \min_{Z = Z^\top} \sum_t w_t \sum_{(i, j)\ \mathrm{known}} \ell_t(x^{(t)}_{ij}, \mu_t + z_{r_t(i) c_t(j)})
+              + \lambda \|Z\|_*
+
+    What no relation says anything about, such as the blocks on the diagonal, is free. With one relation, the trace norm
+    of Z is twice that of the block, so it is completed as by
+    :class:`~polyadic.models.completion.trace_norm.TraceNormCompletion` of twice the penalty.
+
+    Parameters
+    ----------
+    penalty : float
+        :math:`\lambda`.
+    max_iter, tol
+        Sweeps at most, and the duality gap at which to stop, relative to the objective.
+    threads : int, optional
+        All cores by default; the result does not depend on them.
+    watch : callable, optional
+        Called with the :class:`~polyadic.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    matrix_ : Spectral
+        Z; columns of U are those of V or their negatives.
+    rank_ : int
+    gap_ : float
+        How much smaller the objective can be at most.
+    places_ : dict of str to slice
+        The rows of Z that are things of a kind.
+    means_ : list of float
+        :math:`\mu_t`, found first.
+    history_, n_iter_, converged_, interrupted_
+        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+
+    References
+    ----------
+    Bouchard, Guo, Yin (2013), Convex collective matrix factorization, eq. 4 and algorithm 1.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> u, v, w = (rng.standard_normal(n) for n in (12, 10, 8))
+    >>> given = [Relation("user", "film", np.outer(u, v)), Relation("film", "word", np.outer(v, w))]
+    >>> model = ConvexCollective(0.01).fit(given)
+    >>> bool(np.abs(model.predict(0, [3], [4]) - u[3] * v[4]) < 0.05)
+    True
+    """
+
+    def __init__(
+        self,
+        penalty: float = 1.0,
+        *,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        threads: int | None = None,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.max_iter = max_iter
+        self.tol = tol
+        self.threads = threads
+        self.watch = watch
+
+    def fit(self, X: Sequence[Relation], y: Any = None) -> Self:
+        """Fit to the known cells of relations.
+
+        Raises
+        ------
+        InputError
+            If a kind is not of one size, a cell is given twice, or a parameter is out of range.
+        """
+        del y
+        threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
+        given = [cells_of(relation.X) for relation in X]
+        self.places_, self._kinds = _places(X, given), [(r.row_kind, r.column_kind) for r in X]
+        self.means_, losses, at = [], [], []
+        for relation, cells in zip(X, given, strict=True):
+            offsets = fit_offsets(cells, relation.loss, "mean", ridge=0.0)
+            weights = np.full(len(cells.values), check_number("weight", relation.weight, above=True))
+            mean = np.full(len(cells.values), offsets.mean)
+            losses.append(CellLosses(cells.values, relation.loss, weights, mean))
+            first, second = (self.places_[kind].start for kind in relation[:2])
+            at.append(np.stack([cells.rows + first, cells.columns + second]))
+            self.means_.append(offsets.mean)
+        pattern, order = _pattern(np.sort(np.hstack(at), axis=0), self.places_, threads)
+        spot = np.argsort(order)
+        ends = np.cumsum([len(part.x) for part in losses])
+        smooth = Parts([(spot[e - len(part.x) : e], part) for e, part in zip(ends, losses, strict=True)])
+        problem = Problem(pattern, smooth, check_number("penalty", self.penalty, above=True))
+        sweeps = proximal_gradient(problem)
+        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        self._keep(answer.result)
+        self.matrix_, self.rank_, self.gap_ = answer.M, answer.M.rank, answer.gap
+        return self
+
+    def predict(self, relation: int, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+        """Give the values of cells of a relation, named by its number, known or not; log-odds for logistic loss."""
+        check_is_fitted(self)
+        check_int("relation", relation, low=0, high=len(self._kinds) - 1)
+        first, second = (self.places_[kind] for kind in self._kinds[relation])
+        i, j = pairs(rows, columns, (first.stop - first.start, second.stop - second.start))
+        U, V = self.matrix_.U[first] * self.matrix_.s, self.matrix_.V[second]
+        return np.asarray(self.means_[relation] + np.einsum("nr,nr->n", U[i], V[j]))
+
+
+def _places(relations: Sequence[Relation], given: list[Cells]) -> dict[str, slice]:
+    """Give each kind its rows, in the order in which kinds are named."""
+    sizes: dict[str, int] = {}
+    for relation, cells in zip(relations, given, strict=True):
+        for kind, size in zip(relation[:2], cells.shape, strict=True):
+            if sizes.setdefault(kind, size) != size:
+                raise InputError(f"there are {sizes[kind]:,} of kind {kind!r} in one relation and {size:,} in another")
+    if not sizes:
+        raise InputError("at least one relation is completed; got none")
+    ends = np.cumsum(list(sizes.values())).tolist()
+    return {kind: slice(end - size, end) for (kind, size), end in zip(sizes.items(), ends, strict=True)}
+
+
+def _pattern(at: NDArray[np.int64], places: dict[str, slice], threads: int) -> tuple[Pattern, NDArray[np.int64]]:
+    """Sort cells of the upper triangle, and give the order that does."""
+    size = max(place.stop for place in places.values())
+    order = np.lexsort((at[1], at[0]))
+    rows, columns = at[:, order]
+    if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():
+        raise InputError(
+            "two things are related twice; give each pair of a symmetric relation once, and things that are in two"
+            " relations to one another a second kind"
+        )
+    return Pattern(rows, columns, (size, size), symmetric=True, threads=threads), order

@@ -1,0 +1,134 @@
+"""The columns that go best with a row, by the product of their factors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.errors import InputError, check_int
+from polyadic.models.completion.ratings import cells_of, pairs
+from polyadic.solvers.run import Fitted
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.models.completion.ratings import Cells
+
+BLOCK = 1 << 24
+"""Products of rows and columns held at once."""
+
+
+class Recommended(NamedTuple):
+    """Columns for each row, the best first.
+
+    Attributes
+    ----------
+    columns : int64 ndarray of shape (rows, n)
+        -1 where there are no more columns.
+    scores : ndarray of shape (rows, n)
+        Minus infinity there.
+    """
+
+    columns: NDArray[np.int64]
+    scores: NDArray[Any]
+
+
+class Recommending(Fitted):
+    """What models have whose products of factors say how well a column goes with a row.
+
+    Attributes
+    ----------
+    row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
+    """
+
+    row_factors_: NDArray[Any]
+    column_factors_: NDArray[Any]
+
+    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
+        """Give the products of rows and columns."""
+        check_is_fitted(self)
+        i, j = pairs(rows, columns, (len(self.row_factors_), len(self.column_factors_)))
+        return np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
+
+    def recommend(self, rows: ArrayLike, n: int = 10, *, without: Any = None) -> Recommended:
+        """Give the best columns for rows of the matrix.
+
+        Parameters
+        ----------
+        rows : array of int
+        n : int
+        without : Entries, sparse matrix or array, of shape (rows of the model, columns), optional
+            What is not to be recommended, usually what the model was fitted to.
+
+        Raises
+        ------
+        InputError
+            If a row is not there, or the shape of what is known is another.
+        """
+        check_is_fitted(self)
+        U, V = self.row_factors_, self.column_factors_
+        i, _ = pairs(rows, np.zeros_like(rows), (len(U), len(V)))
+        known = None if without is None else cells_of(without, empty=True)
+        if known is not None and known.shape != (len(U), len(V)):
+            raise InputError(f"what is known must be of shape {len(U), len(V)}; got {known.shape}")
+        known = None if known is None else known.at(known.values > 0)
+        return best_columns(U[i], V, n, without=None if known is None else known.take(i))
+
+
+def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | None = None) -> Recommended:
+    r"""Give the ``n`` columns with the largest :math:`u_i \cdot v_j` for each row; of equals, the first.
+
+    Parameters
+    ----------
+    U : ndarray of shape (rows, rank)
+    V : ndarray of shape (columns, rank)
+    n : int
+    without : Cells of shape (rows, columns), optional
+        They are not to be recommended.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit.
+
+    Examples
+    --------
+    >>> U, V = np.array([[1.0], [-1.0]]), np.array([[3.0], [1.0], [2.0]])
+    >>> best_columns(U, V, 2).columns.tolist()
+    [[0, 2], [1, 2]]
+    """
+    check_int("n", n, low=1)
+    starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
+    if without is not None:
+        if without.shape != (len(U), len(V)):
+            raise InputError(f"what is known must be of shape {len(U), len(V)}; got {without.shape}")
+        starts, columns = without.starts, without.columns
+    kept = min(n, len(V))
+    found = Recommended(np.full((len(U), n), -1), np.full((len(U), n), -np.inf, np.result_type(U, V)))
+    step = max(1, BLOCK // max(len(V), 1))
+    for first in range(0, len(U), step):
+        last = min(first + step, len(U))
+        scores = U[first:last] @ V.T
+        rows = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
+        scores[rows, columns[starts[first] : starts[last]]] = -np.inf
+        best = _largest(scores, kept)
+        found.scores[first:last, :kept] = np.take_along_axis(scores, best, axis=1)
+        found.columns[first:last, :kept] = best
+    found.columns[np.isneginf(found.scores)] = -1
+    return found
+
+
+def _largest(scores: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """Give the places of the largest of each row in falling order; of equals the first."""
+    if n < scores.shape[1]:
+        edge = np.partition(scores, -n, axis=1)[:, [-n]]
+        better, equal = scores > edge, scores == edge
+        room = n - better.sum(axis=1, keepdims=True)
+        chosen = better | (equal & (np.cumsum(equal, axis=1) <= room))
+        places = np.nonzero(chosen)[1].reshape(len(scores), n)
+    else:
+        places = np.broadcast_to(np.arange(n), scores.shape)
+    order = np.argsort(-np.take_along_axis(scores, places, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(places, order, axis=1)

@@ -1,0 +1,200 @@
+"""Completion of a matrix by one of small trace norm: a convex problem, so the answer comes with its distance to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic import resources
+from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.linalg.spectral import Spectral
+from polyadic.losses import Squared
+from polyadic.models.completion.debiasing import refit, rows_given_columns
+from polyadic.models.completion.offsets import Kind, Offsets, fit_offsets
+from polyadic.models.completion.ratings import cells_of, pairs
+from polyadic.solvers.admm import trace_norm_admm
+from polyadic.solvers.conditional_gradient import Ball, conditional_gradient
+from polyadic.solvers.proximal import proximal_gradient
+from polyadic.solvers.run import Fitted
+from polyadic.solvers.smooth import CellLosses
+from polyadic.solvers.trace_norm import Pattern, Problem, solve
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.losses import Convex
+    from polyadic.models.completion.ratings import Cells
+    from polyadic.solvers.run import Result, Sweep
+
+Method = Literal["fista", "soft-impute", "frank-wolfe", "admm"]
+
+
+class TraceNormCompletion(Fitted, BaseEstimator):  # type: ignore[misc]
+    r"""A matrix that explains known cells, of the smallest trace norm (sum of singular values) that pays.
+
+    .. math:: \min_M \sum_{(i, j)\ \mathrm{known}} \ell(x_{ij}, o_{ij} + m_{ij}) + \lambda \|M\|_*
+
+    or, for the method ``"frank-wolfe"``, the losses alone over :math:`\|M\|_* \le \tau`. The rank is found, not given
+    (the radius is none). There are no local minima, and the fit ends when the duality gap says that the objective is
+    within ``tol`` of the smallest there is, or where rounding leaves nothing to improve.
+
+    Parameters
+    ----------
+    penalty : float
+        :math:`\lambda`, in units of the values; see :mod:`~polyadic.models.completion.penalties` for its choice.
+    method : {"fista", "soft-impute", "frank-wolfe", "admm"}
+        See :mod:`~polyadic.solvers.proximal`, :mod:`~polyadic.solvers.conditional_gradient` and
+        :mod:`~polyadic.solvers.admm`; the last keeps dense matrices.
+    radius : float, optional
+        :math:`\tau`, instead of the penalty, of Frank-Wolfe.
+    loss : Convex
+        :class:`~polyadic.losses.Squared`, :class:`~polyadic.losses.Huber`, or :class:`~polyadic.losses.Logistic` for
+        values from 0 to 1; predictions are then log-odds.
+    offsets, bias_ridge : {"mean", "biases", "none"}, and float
+        What is found first, without M: a mean, or one number for each row and column too, of ridge ``bias_ridge``.
+    debias : bool
+        Whether to fit the singular values again without penalty, with the vectors as they are.
+    max_rank : int, optional
+        Singular values to be kept at most, the largest; :attr:`gap_` is that of what is kept.
+    max_iter, tol
+        Sweeps at most, and the duality gap at which to stop, relative to the objective.
+    threads : int, optional
+        All cores by default; the result does not depend on them.
+    watch : callable, optional
+        Called with the :class:`~polyadic.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    matrix_, start_ : Spectral
+        M as U, s and V, and before ``debias``; ``rank_`` is the number of its singular values.
+    multiplier_ : float
+        The penalty, of Frank-Wolfe that for which the answer is the same.
+    gap_, gaps_ : float, and dict of int to float
+        How much smaller the objective can be at most, before ``debias``; the same by sweep, where it was taken.
+    offsets_ : Offsets
+    history_, n_iter_, converged_, interrupted_
+        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+
+    References
+    ----------
+    Mazumder, Hastie, Tibshirani (2010), Spectral regularization algorithms for learning large incomplete matrices.
+    Jaggi, Sulovsky (2010), A simple algorithm for nuclear norm regularized problems.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.outer(rng.standard_normal(30), rng.standard_normal(20))
+    >>> known = np.where(rng.random(x.shape) < 0.5, x, np.nan)
+    >>> model = TraceNormCompletion(1.0, offsets="none", debias=True).fit(known)
+    >>> i, j = np.nonzero(np.isnan(known))
+    >>> model.rank_, bool(np.abs(model.predict(i, j) - x[i, j]).mean() < 0.1)
+    (1, True)
+    """
+
+    def __init__(
+        self,
+        penalty: float = 1.0,
+        *,
+        method: Method = "fista",
+        radius: float | None = None,
+        loss: Convex = Squared(),
+        offsets: Kind = "mean",
+        bias_ridge: float = 1.0,
+        debias: bool = False,
+        max_rank: int | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-3,
+        threads: int | None = None,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.method = method
+        self.radius = radius
+        self.loss = loss
+        self.offsets = offsets
+        self.bias_ridge = bias_ridge
+        self.debias = debias
+        self.max_rank = max_rank
+        self.max_iter = max_iter
+        self.tol = tol
+        self.threads = threads
+        self.watch = watch
+
+    def fit(self, X: Any, y: Any = None, *, start: Spectral | None = None) -> Self:
+        """Fit to the known cells of a matrix.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+            Zeros that a sparse matrix lists are known.
+        start : Spectral, optional
+            Where FISTA and Soft-Impute begin, such as ``start_`` of a fit with a larger penalty.
+
+        Raises
+        ------
+        InputError
+            If there is no known cell, one is given twice, or a parameter is out of range.
+        """
+        del y
+        check_choice("method", self.method, get_args(Method))
+        if (self.method == "frank-wolfe") != (self.radius is not None):
+            raise InputError("Frank-Wolfe needs a radius, and the other methods a penalty alone")
+        if self.max_rank is not None:
+            check_int("max_rank", self.max_rank, low=1)
+        problem, offsets = self._problem(cells_of(X))
+        sweeps = self._sweeps(problem, start)
+        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        self._keep(answer.result)
+        self.offsets_ = offsets
+        self.start_ = Spectral(*(part[..., : self.max_rank] for part in answer.M))
+        self.gap_ = answer.gap + problem.objective(self.start_) - self.history_[-1]
+        self.gaps_, self.rank_ = answer.gaps, self.start_.rank
+        self.multiplier_ = problem.penalty if isinstance(problem, Problem) else problem.multiplier(answer.M)
+        self.matrix_ = refit(self.start_, problem.pattern, problem.smooth) if self.debias else self.start_
+        return self
+
+    def largest_penalty(self, X: Any) -> float:
+        """Give the penalty from which on M is zero."""
+        return self._problem(cells_of(X))[0].largest_penalty()
+
+    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+        """Give the values of cells, known or not; log-odds for logistic loss."""
+        check_is_fitted(self)
+        i, j = pairs(rows, columns, (len(self.matrix_.U), len(self.matrix_.V)))
+        products = np.einsum("nr,nr->n", self.matrix_.U[i] * self.matrix_.s, self.matrix_.V[j])
+        return np.asarray(self.offsets_.at(i, j) + products)
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        r"""Give new rows, of any known cells, in the terms of the columns; shape (rows, rank).
+
+        Row :math:`u` minimizes its losses, of predictions :math:`\mu + b_j + u \cdot v_j \sqrt{s}`, and
+        :math:`\tfrac\lambda2 \|u\|^2`: the trace norm is the smallest such sum over products of two factors, so rows of
+        the matrix itself would come out as they are, but for their own offset.
+        """
+        check_is_fitted(self)
+        cells = cells_of(X)
+        pairs(cells.rows, cells.columns, (cells.shape[0], len(self.matrix_.V)))
+        o = self.offsets_.mean + self.offsets_.columns[cells.columns]
+        V = self.start_.V * np.sqrt(self.start_.s)
+        return rows_given_columns(cells, V, loss=self.loss, offsets=o, ridge=self.multiplier_, threads=self._threads())
+
+    def _problem(self, cells: Cells) -> tuple[Problem | Ball, Offsets]:
+        offsets = fit_offsets(cells, self.loss, self.offsets, ridge=self.bias_ridge)
+        pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=self._threads())
+        smooth = CellLosses(cells.values, self.loss, offsets=offsets.at(cells.rows, cells.columns))
+        penalty = check_number("penalty", self.penalty, above=True)
+        problem = Problem(pattern, smooth, penalty) if self.radius is None else Ball(pattern, smooth, self.radius)
+        return problem, offsets
+
+    def _sweeps(self, problem: Any, start: Spectral | None) -> Iterator[Sweep]:
+        if self.method in {"fista", "soft-impute"}:
+            return proximal_gradient(problem, start, accelerate=self.method == "fista")
+        return trace_norm_admm(problem) if self.method == "admm" else conditional_gradient(problem)
+
+    def _threads(self) -> int:
+        return resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)

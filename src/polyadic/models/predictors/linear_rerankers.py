@@ -1,0 +1,136 @@
+"""Rerankers with a weight for each feature: the averaged perceptron, and MIRA."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polyadic.errors import check_int, check_number
+from polyadic.models.predictors.reranking import Reranker
+from polyadic.solvers.passive_aggressive import Linear
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy as np
+
+    from polyadic.groups import Groups
+    from polyadic.solvers.run import Result
+
+
+class RankingPerceptron(Reranker):
+    r"""Weights that move from what was chosen to what costs least, by the difference of their features.
+
+    .. math:: w \leftarrow w + \phi_y - \phi_z \quad \text{where } z = \arg\max w \cdot \phi \text{ costs more than } y
+
+    Parameters
+    ----------
+    max_iter : int
+        Epochs.
+    averaged : bool
+        Whether weights are the mean over all lists, or the last.
+    shuffle : bool
+        Whether each epoch has its own order of the lists of a block.
+    seed : int, optional
+        Of that order.
+    watch : callable, optional
+        Called with the :class:`~polyadic.solvers.run.Result` so far after each epoch.
+
+    Attributes
+    ----------
+    weights_, names_, classes_, result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.predictors.reranking.Reranker`.
+
+    References
+    ----------
+    Collins (2002), Discriminative training methods for hidden Markov models. Collins, Duffy (2002), New ranking
+    algorithms for parsing and tagging, for lists.
+
+    Examples
+    --------
+    >>> from polyadic.groups import Groups
+    >>> lists = Groups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
+    >>> RankingPerceptron(seed=0).fit(lists).rerank(lists).tolist()
+    [1, 3]
+    """
+
+    def __init__(
+        self,
+        *,
+        max_iter: int = 10,
+        averaged: bool = True,
+        shuffle: bool = True,
+        seed: int | None = 0,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.max_iter = max_iter
+        self.averaged = averaged
+        self.shuffle = shuffle
+        self.seed = seed
+        self.watch = watch
+
+    def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Linear:
+        del blocks, rng
+        return Linear(V, averaged=self.averaged)
+
+
+class MIRA(Reranker):
+    r"""Weights that move no farther than it takes to score the cheapest above others by what these cost more.
+
+    .. math:: w \leftarrow \arg\min_w \tfrac12 \|w - w_t\|^2 + C \sum_j \max(0, \rho_j - w \cdot (\phi_y - \phi_j))
+
+    over the ``best`` candidates :math:`j` of highest score, :math:`\rho_j` what each costs more than :math:`y`.
+
+    Parameters
+    ----------
+    C : float
+        Steps are at most C times a difference of features.
+    best : int
+        How many candidates. One is solved for in closed form, several by coordinates of the dual.
+    augmented : bool
+        Whether costs are added to scores in the search of the best, which then are those of the largest loss.
+    max_iter, averaged, shuffle, seed, watch
+        As those of :class:`RankingPerceptron`.
+
+    Attributes
+    ----------
+    weights_, names_, classes_, result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.predictors.reranking.Reranker`.
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz, Singer (2006), Online passive-aggressive algorithms, PA-I. McDonald,
+    Crammer, Pereira (2005), Online large-margin training of dependency parsers, for the k best.
+
+    Examples
+    --------
+    >>> from polyadic.groups import Groups
+    >>> lists = Groups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
+    >>> MIRA(C=1.0).fit(lists).rerank(lists).tolist()
+    [1, 3]
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 0.1,
+        best: int = 1,
+        augmented: bool = True,
+        max_iter: int = 10,
+        averaged: bool = True,
+        shuffle: bool = True,
+        seed: int | None = 0,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.C = C
+        self.best = best
+        self.augmented = augmented
+        self.max_iter = max_iter
+        self.averaged = averaged
+        self.shuffle = shuffle
+        self.seed = seed
+        self.watch = watch
+
+    def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Linear:
+        del blocks, rng
+        C, best = check_number("C", self.C, above=True), check_int("best", self.best, low=1)
+        return Linear(V, C=C, augmented=self.augmented, best=best, averaged=self.averaged)

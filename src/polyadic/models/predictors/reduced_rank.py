@@ -1,0 +1,186 @@
+r"""Reduced-rank regression: several numbers predicted from the same features through a few directions.
+
+.. math:: \min_{b, U, V} \|Y - \mathbf 1 b^\top - X U V^\top\|_F^2 + \lambda \|U V^\top\|_F^2
+
+with :math:`U \in \mathbb R^{d \times R}` and :math:`V \in \mathbb R^{K \times R}`; see
+:mod:`polyadic.linalg.reduced_rank` for the solution.
+
+References
+----------
+Izenman (1975), Reduced-rank regression for the multivariate linear model.
+Mukherjee, Zhu (2011), Reduced rank ridge regression and its kernel extensions, section 2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from polyadic.errors import InputError, check_int, check_number
+from polyadic.linalg.reduced_rank import Spectrum, spectrum_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+SHARES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+"""Ridges to be tried, as shares of the largest eigenvalue of :math:`X^\\top X`."""
+
+
+class ReducedRankRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    r"""A linear map of low rank from features to targets, in closed form.
+
+    Parameters
+    ----------
+    rank : int
+        R, at most the number of targets; larger ones are plain ridge regression.
+    ridge : float
+        :math:`\lambda`, in units of the features squared.
+
+    Attributes
+    ----------
+    U_ : ndarray of shape (features, R)
+        Directions of the features; ``X @ U_`` is what all targets are predicted from.
+    V_ : ndarray of shape (targets, R)
+        Orthonormal columns: how targets depend on each.
+    intercept_ : ndarray of shape (targets,)
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 8))
+    >>> Y = X @ np.outer(rng.normal(size=8), [1.0, -2.0, 0.5]) + 3
+    >>> bool(np.allclose(ReducedRankRegression(1, ridge=1e-9).fit(X, Y).predict(X), Y))
+    True
+    """
+
+    def __init__(self, rank: int = 10, *, ridge: float = 1.0) -> None:
+        self.rank = rank
+        self.ridge = ridge
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to rows of features, sparse or dense, of shape (n, d), and targets of shape (n,) or (n, K).
+
+        Raises
+        ------
+        InputError
+            If the rank or the ridge is out of range.
+        """
+        X, Y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True)
+        return self._set(spectrum_of(X, _columns(Y)), check_int("rank", self.rank, low=1), self.ridge, flat=Y.ndim == 1)
+
+    def predict(self, X: Any) -> Array:
+        """Give the targets of rows of features."""
+        check_is_fitted(self, "U_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        Y = np.asarray((X @ self.U_) @ self.V_.T) + self.intercept_
+        return Y[:, 0] if self._flat else Y
+
+    def _set(self, spectrum: Spectrum, rank: int, ridge: float, *, flat: bool) -> Self:
+        U, V = spectrum.directions(check_number("ridge", ridge))
+        self.U_, self.V_ = U[:, :rank], V[:, :rank]
+        self.intercept_ = spectrum.y - (spectrum.x @ self.U_) @ self.V_.T
+        self._flat = flat
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what it takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class ReducedRankRegressionCV(ReducedRankRegression):
+    """Reduced-rank regression of the rank and the ridge that predict best what is held out, fold by fold.
+
+    Parameters
+    ----------
+    ranks : sequence of int, optional
+        All up to the number of targets by default; they cost next to nothing.
+    ridges : sequence of float, optional
+        By default ``SHARES`` of the largest eigenvalue of the features' Gram matrix.
+    folds : int
+    seed : int
+        Of the folds.
+
+    Attributes
+    ----------
+    rank_, ridge_ : int, float
+        The best.
+    errors_ : ndarray of shape (ridges, ranks)
+        Mean squared error of the rows held out.
+    U_, V_, intercept_
+        As of :class:`ReducedRankRegression`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(90, 8))
+    >>> Y = X @ rng.normal(size=(8, 2)) @ rng.normal(size=(2, 5)) + 0.1 * rng.normal(size=(90, 5))
+    >>> ReducedRankRegressionCV().fit(X, Y).rank_
+    2
+    """
+
+    def __init__(
+        self,
+        *,
+        ranks: Sequence[int] | None = None,
+        ridges: Sequence[float] | None = None,
+        folds: int = 5,
+        seed: int = 0,
+    ) -> None:
+        self.ranks = ranks
+        self.ridges = ridges
+        self.folds = folds
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose and fit; X and y as of :class:`ReducedRankRegression`.
+
+        Raises
+        ------
+        InputError
+            If a rank, a ridge or the number of folds is out of range.
+        """
+        kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 2}
+        X, Y = validate_data(self, X, y, multi_output=True, y_numeric=True, **kinds)
+        T = _columns(Y)
+        ranks = list(range(1, T.shape[1] + 1) if self.ranks is None else self.ranks)
+        whole = spectrum_of(X, T)
+        ridges = list(whole.w.max(initial=0) * np.array(SHARES) if self.ridges is None else self.ridges)
+        if not ranks or not ridges:
+            raise InputError("give at least one rank and one ridge")
+        top = max(check_int("rank", rank, low=1) for rank in ranks)
+        fold = np.random.default_rng(self.seed).permutation(len(T)) % min(check_int("folds", self.folds, low=2), len(T))
+        errors = np.zeros((len(ridges), top))
+        for k in range(fold.max() + 1):
+            errors += _errors(spectrum_of(X[fold != k], T[fold != k]), X[fold == k], T[fold == k], ridges, top)
+        self.errors_ = errors[:, np.array(ranks) - 1] / T.size
+        i, j = np.unravel_index(self.errors_.argmin(), self.errors_.shape)
+        self.rank_, self.ridge_ = int(ranks[j]), float(ridges[i])
+        return self._set(whole, self.rank_, self.ridge_, flat=Y.ndim == 1)
+
+
+def _errors(spectrum: Spectrum, X: Any, Y: Array, ridges: Sequence[float], top: int) -> Array:
+    """Give the squared errors of rows for each ridge, and each rank from 1 to ``top``."""
+    R = Y - spectrum.y
+    errors = np.empty((len(ridges), top))
+    for at, ridge in enumerate(ridges):
+        U, V = spectrum.directions(check_number("ridge", ridge))
+        T = np.asarray(X @ U) - spectrum.x @ U
+        gains = (T**2).sum(axis=0) - 2 * (T * (R @ V)).sum(axis=0)  # of each direction, as V is orthonormal
+        steps = np.zeros(top)
+        steps[: min(top, len(gains))] = gains[:top]
+        errors[at] = (R**2).sum() + np.cumsum(steps)
+    return errors
+
+
+def _columns(Y: Array) -> Array:
+    return Y[:, None] if Y.ndim == 1 else Y

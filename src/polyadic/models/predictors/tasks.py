@@ -1,0 +1,170 @@
+"""Many tasks or labels over the same features, whose weights lie in a space of few dimensions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.losses import Huber, Logistic, Squared
+from polyadic.solvers.quasi_newton import quasi_newton
+from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.tasks import Tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.losses import Convex
+    from polyadic.solvers.run import Result
+
+    Array = NDArray[np.float64]
+
+LossName = Literal["squared", "logistic", "huber"]
+LOSSES: dict[str, Convex] = {"squared": Squared(), "logistic": Logistic(), "huber": Huber()}
+
+
+class LowRankTasks(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+    r"""Regressions, or yes-and-no decisions, that share a few directions of the features.
+
+    .. math:: \min_{U, V, b} \sum_{(i, k)\ \mathrm{known}} \ell(y_{ik}, x_i^\top U v_k + b_k)
+              + \tfrac\lambda2 (\|U\|_F^2 + \|V\|_F^2)
+
+    Each row of V is the embedding of a task or label. With a rank of at least that of the convex solution, the penalty
+    is :math:`\lambda` times the trace norm of :math:`U V^\top`.
+
+    Parameters
+    ----------
+    rank : int
+        R; no more than features or tasks are used.
+    loss : {"squared", "logistic", "huber"}
+        Targets of ``"logistic"`` are from 0 to 1.
+    ridge : float
+        :math:`\lambda`, in units of a feature's and a target's scale.
+    max_iter, tol
+        Steps of L-BFGS at most, and the relative change at which to stop; see :func:`~polyadic.solvers.run.run`.
+    watch : callable, optional
+        Called with the :class:`~polyadic.solvers.run.Result` so far after each step.
+
+    Attributes
+    ----------
+    U_ : ndarray of shape (features, R)
+    V_ : ndarray of shape (tasks, R)
+    intercept_ : ndarray of shape (tasks,)
+    history_, n_iter_, converged_, interrupted_
+        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+
+    References
+    ----------
+    See :mod:`polyadic.solvers.tasks`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, w = rng.normal(size=(60, 5)), rng.normal(size=5)
+    >>> Y = np.outer(X @ w, [1.0, 2.0, -1.0]) + [0.0, 1.0, 5.0]
+    >>> Y[::2, 0] = Y[1::2, 1] = np.nan
+    >>> model = LowRankTasks(1, ridge=1e-3, tol=1e-9).fit(X, Y)
+    >>> bool(np.nanmax(np.abs(model.predict(X) - Y)) < 0.01)
+    True
+    """
+
+    def __init__(
+        self,
+        rank: int = 10,
+        *,
+        loss: LossName = "squared",
+        ridge: float = 1.0,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.rank = rank
+        self.loss = loss
+        self.ridge = ridge
+        self.max_iter = max_iter
+        self.tol = tol
+        self.watch = watch
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit to rows of features, sparse or dense, and targets of shape (n, tasks), NaN where they are not known.
+
+        Raises
+        ------
+        InputError
+            If no target is known, one does not fit the loss, or a parameter is out of range.
+        """
+        check_choice("loss", self.loss, get_args(LossName))
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        tasks = Tasks.of(X, y, loss=LOSSES[self.loss], ridge=check_number("ridge", self.ridge))
+        start = tasks.start(check_int("rank", self.rank, low=1))
+        result = run(quasi_newton(tasks, start), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        self._keep(result)
+        self.U_, self.V_, b = result.factors
+        self.intercept_ = b + tasks.centre
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Give what the loss is of: targets, or log-odds; of shape (n, tasks)."""
+        check_is_fitted(self, "U_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.asarray((X @ self.U_) @ self.V_.T + self.intercept_)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give targets; with the logistic loss, whether each label is likelier than not."""
+        m = self.decision_function(X)
+        return m > 0 if self.loss == "logistic" else m
+
+    def predict_proba(self, X: Any) -> Array:
+        """Give the probability of each label, of shape (n, labels).
+
+        Raises
+        ------
+        InputError
+            If the loss is not the logistic one.
+        """
+        from scipy.special import expit
+
+        if self.loss != "logistic":
+            raise InputError(f"there are probabilities with the logistic loss alone; this is {self.loss}")
+        return np.asarray(expit(self.decision_function(X)))
+
+    def predict_tasks(self, X: Any, tasks: ArrayLike) -> Array:
+        """Give one target for each row, that of its task, which is given by number.
+
+        Raises
+        ------
+        InputError
+            If there is no such task, or not one for each row.
+        """
+        at = np.asarray(tasks)
+        check_is_fitted(self, "U_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        if (
+            at.shape != (X.shape[0],)
+            or at.dtype.kind not in "iu"
+            or (at.size and not 0 <= at.min() <= at.max() < len(self.V_))
+        ):
+            raise InputError(
+                f"tasks are one whole number for each of {X.shape[0]:,} rows, from 0 and below {len(self.V_):,}"
+            )
+        return np.asarray(np.einsum("nr,nr->n", X @ self.U_, self.V_[at]) + self.intercept_[at])
+
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """Give the mean loss of the known targets of rows, with a minus: the more the better."""
+        Y, m = np.asarray(y, float), self.decision_function(X)
+        if Y.shape != m.shape:
+            raise InputError(f"targets must be of shape {m.shape}; got {Y.shape}")
+        known = ~np.isnan(Y)
+        return -float(LOSSES[self.loss].value(Y[known], m[known]).mean())
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what it takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = tags.target_tags.required = True
+        return tags

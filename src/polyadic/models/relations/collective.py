@@ -1,0 +1,124 @@
+"""Collective factorization of a database: one factor for each type of entity, shared by all tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from polyadic.errors import InputError, check_number
+from polyadic.models.relations.base import DatabaseModel, check_prior
+from polyadic.solvers.collective import collective
+from polyadic.solvers.run import Fitted, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from polyadic.models.relations.database import Database
+    from polyadic.models.relations.tables import Relation
+    from polyadic.solvers.run import Result
+
+
+class CollectiveFactorization(Fitted, DatabaseModel):
+    r"""Point estimates of factors and biases that explain the cells of all tables.
+
+    .. math:: \min \sum_t w_t \sum_e \ell_t(x_e, m_e)
+              + \tfrac12 \sum_s \lambda_s \sum_i n_i^\gamma \|u^{(s)}_i\|^2 + \tfrac{\rho}{2} \sum n_i^\gamma b_i^2,
+              \qquad m = o_t + \sum_d b_{i_d} + \sum_r \prod_d u_{i_d r}
+
+    A factor belongs to a type of entity, whatever table it stands in, so that what one table says of an entity helps
+    with the others. Numbers are centred and scaled to unit variance table by table; see
+    :mod:`polyadic.solvers.collective`.
+
+    Parameters
+    ----------
+    rank : int
+        Columns of each factor.
+    ridge : float or mapping of str to float
+        :math:`\lambda_s`, for all types or by type.
+    bias_ridge : float
+        :math:`\rho`.
+    count_power : float
+        :math:`\gamma`, of the number of cells :math:`n_i` that mention an entity; by default 1/2, and 0 if a table
+        weighs its zeros. With the ridges these served held-out ratings and listens best.
+    max_iter, tol
+        See :func:`~polyadic.solvers.run.run`; a sweep is all blocks.
+    seed : int, optional
+        Of the start and of sampled zeros.
+    threads : int, optional
+        All cores by default; the result does not depend on them.
+    watch : callable, optional
+        Called with the :class:`~polyadic.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    database_, factors_, offsets_, unobserved_
+        As those of :class:`~polyadic.models.relations.base.DatabaseModel`.
+    history_, n_iter_, converged_, interrupted_
+        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+
+    References
+    ----------
+    Singh, Gordon (2008), Relational learning via collective matrix factorization.
+
+    Examples
+    --------
+    >>> from polyadic.models.relations.tables import Relation
+    >>> likes = {"user": ["ann", "ann", "bob", "bob"], "film": ["Jaws", "Up", "Jaws", "M"], "stars": [5, 1, 5, 3]}
+    >>> model = CollectiveFactorization(1, seed=0).fit({"likes": Relation(likes, ("user", "film"), value="stars")})
+    >>> low, high = model.predict("likes", [("bob", "Up"), ("ann", "M")])
+    >>> bool(low < high)
+    True
+    """
+
+    def __init__(
+        self,
+        rank: int = 10,
+        *,
+        ridge: float | Mapping[str, float] = 1.0,
+        bias_ridge: float = 0.3,
+        count_power: float | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        seed: int | None = None,
+        threads: int | None = None,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.rank = rank
+        self.ridge = ridge
+        self.bias_ridge = bias_ridge
+        self.count_power = count_power
+        self.max_iter = max_iter
+        self.tol = tol
+        self.seed = seed
+        self.threads = threads
+        self.watch = watch
+
+    def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
+        """Fit to all tables.
+
+        Parameters
+        ----------
+        database : Database or mapping of str to Relation
+
+        Raises
+        ------
+        InputError
+            If the database contradicts itself, or a parameter is out of range.
+        """
+        del y
+        check_number("bias_ridge", self.bias_ridge, above=True)
+        linked, rng, threads = self._prepare(database)
+        weighed = any(linked.zeros)
+        default = 0.0 if weighed else 0.5
+        count_power = default if self.count_power is None else check_number("count_power", self.count_power)
+        if count_power and weighed:
+            raise InputError("count_power must be 0 where zeros are weighted: every row then has as many cells")
+        solver = collective(
+            linked,
+            linked.start(self.rank, rng, scale=self.rank**-0.5),
+            ridges=check_prior("ridge", self.ridge, self.database_.sizes),
+            bias_ridge=self.bias_ridge,
+            count_power=count_power,
+            threads=threads,
+        )
+        self._keep_state(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)))
+        return self

@@ -1,0 +1,149 @@
+"""Variational Bayes for a database: means and covariances of factors, nothing to tune but the rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from polyadic.errors import check_number
+from polyadic.kernels import RandomRows, row_moments
+from polyadic.models.relations.base import DatabaseModel, Prediction
+from polyadic.resources import check_memory, cores
+from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.variational import Beliefs, GammaPrior, beliefs, variational
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from polyadic.models.relations.database import Database
+    from polyadic.models.relations.tables import Relation
+    from polyadic.solvers.run import Result
+
+
+class VariationalFactorization(Fitted, DatabaseModel):
+    r"""A normal distribution for every row of every factor (:mod:`polyadic.solvers.variational`).
+
+    Noise, the size of biases and the relevance of each component are learned. Components that tables do not need
+    vanish, so ``rank`` is a bound; where it reaches the number of entities of a type, all of them do.
+
+    Parameters
+    ----------
+    rank : int
+        Columns of each factor, at most.
+    shape, rate : float
+        Of the gamma distribution that precisions have before anything is seen.
+    max_iter, tol
+        See :func:`~polyadic.solvers.run.run`.
+    seed : int, optional
+        Of the start and of sampled zeros.
+    threads : int, optional
+        All cores by default; the result does not depend on them.
+    watch : callable, optional
+        Called with the :class:`~polyadic.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    database_, factors_, offsets_, unobserved_
+        As those of :class:`~polyadic.models.relations.base.DatabaseModel`; means.
+    beliefs_ : Beliefs
+        All of the distribution.
+    relevance_ : dict of str to ndarray of shape (rank,)
+        By type, the share of each component in the squares of the means: those near zero have vanished.
+    bound_ : float
+        On the logarithm of the probability of the tables.
+    history_, n_iter_, converged_, interrupted_
+        The negative bound, sweep by sweep; see :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+
+    References
+    ----------
+    Klami, Bouchard, Tripathi (2014), Group-sparse embeddings in collective matrix factorization.
+
+    Examples
+    --------
+    >>> from polyadic.models.relations.tables import Relation
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.outer(rng.standard_normal(30), rng.standard_normal(20))
+    >>> known = np.where(rng.random(x.shape) < 0.5, x, np.nan)
+    >>> model = VariationalFactorization(3, seed=0).fit({"x": Relation(known, ("row", "column"))})
+    >>> int((model.relevance_["row"] > 0.01).sum())
+    1
+    """
+
+    def __init__(
+        self,
+        rank: int = 10,
+        *,
+        shape: float = 1.0,
+        rate: float = 1.0,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        seed: int | None = None,
+        threads: int | None = None,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.rank = rank
+        self.shape = shape
+        self.rate = rate
+        self.max_iter = max_iter
+        self.tol = tol
+        self.seed = seed
+        self.threads = threads
+        self.watch = watch
+
+    def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
+        """Fit to all tables.
+
+        Parameters
+        ----------
+        database : Database or mapping of str to Relation
+
+        Raises
+        ------
+        InputError
+            If the database contradicts itself, a parameter is out of range, or memory does not suffice.
+        """
+        del y
+        for name in ("shape", "rate"):
+            check_number(name, getattr(self, name), above=True)
+        linked, rng, threads = self._prepare(database)
+        check_memory(5 * 8 * linked.offsets[-1] * self.rank**2, "covariances of all rows", "lower the rank")
+        prior = GammaPrior(self.shape, self.rate)
+        start = beliefs(linked, self.rank, rng, prior=prior, threads=threads)
+        solver = variational(linked, start, prior=prior, threads=threads)
+        arrays = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.bound_ = -self.history_[-1]
+        self._believe(arrays)
+        return self
+
+    def _believe(self, arrays: list[NDArray[Any]]) -> None:
+        self.beliefs_ = Beliefs.of(arrays, len(self.database_.relations), len(self.database_.sizes))
+        self._keep_state(self.beliefs_.means)
+        squares = {entity: (U**2).sum(axis=0) for entity, U in self.factors_.items()}
+        self.relevance_ = {entity: values / (values.sum() or 1.0) for entity, values in squares.items()}
+
+    def _fitted(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        arrays, others = super()._fitted()
+        beliefs = {f"beliefs_{k}": part for k, part in enumerate(self.beliefs_.arrays())}
+        return arrays | beliefs, others | {"bound": self.bound_}
+
+    def _restore(self, arrays: Mapping[str, NDArray[Any]], others: Mapping[str, Any]) -> None:
+        super()._restore(arrays, others)
+        self.bound_ = others["bound"]
+        self._believe([arrays[f"beliefs_{k}"] for k in range(sum(name.startswith("beliefs_") for name in arrays))])
+
+    def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
+        q = self.beliefs_
+        t, types = list(self.database_.relations).index(relation), list(self.database_.sizes)
+        one = self.database_.relations[relation]
+        starts = np.cumsum([0, *self.database_.sizes.values()])
+        stacked = indices + [starts[types.index(e)] for e in one.entities]
+        product, square = row_moments(stacked, RandomRows(q.means[0], q.covariances), threads=cores())
+        mean = product + self._biases(relation, indices, q.means[1 + t])
+        variance = square - product**2 + self._biases(relation, indices, q.variances[t])
+        noise, scale = 0.0, self.database_.units[relation].scale
+        if one.loss == "squared":
+            noise = 1 / q.alphas[t]
+        return Prediction(self._in_units(relation, mean, variance), scale * np.sqrt(np.maximum(variance, 0) + noise))

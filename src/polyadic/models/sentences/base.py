@@ -1,0 +1,200 @@
+"""What all vectors of sentences share: sentences to signals to vectors, in blocks, with what is unknown counted."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.errors import InputError, check_choice, check_int
+from polyadic.models.sentences.pooling import Pooling, pooled, width
+from polyadic.models.sentences.signals import BLOCK, blocks
+from polyadic.models.sentences.storage import load_model, save_model
+from polyadic.models.sentences.words import check_words
+from polyadic.progress import tracked
+from polyadic.text.corpus import Corpus
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from polyadic.embedding import Embedding
+    from polyadic.models.sentences.signals import Rows
+    from polyadic.models.sentences.words import Sentences, Words
+
+Empty = Literal["zero", "error"]
+NUMBERS = 1 << 21
+"""Size of the largest array of activations made at a time."""
+
+
+class EmptySentencesWarning(UserWarning):
+    """Some sentences have no known word."""
+
+
+class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """Base of estimators that make signals of sentences, decode them and pool what is decoded.
+
+    A subclass has ``embedding_`` after a fit, and ``_decoded``, from signals (S, K, N) to activations (S, K, L, N);
+    ``_margin`` zeros follow the words, so that nothing wraps around.
+    """
+
+    embedding_: Embedding
+    pooling: Pooling
+    pool: int
+    segments: int
+    empty: Empty
+    words: Words | Embedding
+    rank: int
+    min_count: int
+    saved: ClassVar[tuple[str, ...]]
+    """Attributes of a fit besides ``embedding_``, which are saved."""
+
+    def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
+        """Fit to sentences and give their vectors; what can be read but once is kept in memory."""
+        del y
+        kept = sentences if isinstance(sentences, Corpus | Sequence) else list(sentences)
+        return self.fit(kept).transform(kept)
+
+    def transform(self, sentences: Sentences) -> NDArray[np.float32]:
+        """Give the vectors of sentences.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words, or Corpus
+            Text is cut into words in lower case; read once, in blocks. A corpus has a row for each of its sentences,
+            and those that were left empty when it was built have none.
+
+        Raises
+        ------
+        InputError
+            If a sentence has no known word and ``empty="error"``.
+
+        Warns
+        -----
+        EmptySentencesWarning
+            If some have none, with their number; their vectors are zero.
+        """
+        check_is_fitted(self)
+        return self._vectors(sentences, size=BLOCK, shown=False)
+
+    def encode(
+        self,
+        sentences: Sentences,
+        *,
+        batch_size: int = BLOCK,
+        show_progress_bar: bool = False,
+        convert_to_numpy: bool = True,
+        normalize_embeddings: bool = False,
+    ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
+        """Give the vectors of sentences, by the name and options that evaluation code for sentence encoders uses.
+
+        Parameters
+        ----------
+        sentences : str, or as for :meth:`transform`
+            One text gives one vector.
+        batch_size : int
+            Sentences in a block; changes nothing but memory.
+        show_progress_bar, convert_to_numpy : bool
+            A bar on a terminal; an array, else a list of vectors.
+        normalize_embeddings : bool
+            Scale vectors to length 1; those of zeros stay.
+        """
+        check_is_fitted(self)
+        size = check_int("batch_size", batch_size, low=1)
+        many = [sentences] if isinstance(sentences, str) else sentences
+        vectors = self._vectors(many, size=size, shown=show_progress_bar)
+        if normalize_embeddings:
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors /= np.where(lengths > 0, lengths, 1)
+        if isinstance(sentences, str):
+            return np.asarray(vectors[0])
+        return vectors if convert_to_numpy else list(vectors)
+
+    def activations(self, sentence: str | list[str]) -> NDArray[np.float64]:
+        """Give what is decoded of one sentence, shape (K, L, places): its known words, then what begins before them."""
+        check_is_fitted(self)
+        block = next(blocks([sentence], self.embedding_))
+        return self._decoded(self._signals(block, np.array([0]), len(block.rows)))[0]
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the fitted model into a folder, whole or not at all; what is there is replaced if it may be."""
+        check_is_fitted(self)
+        save_model(self, path, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model from the folder that :meth:`save` wrote; what is damaged is refused."""
+        model: Self = load_model(cls, path)
+        return model
+
+    def _vectors(self, sentences: Sentences, *, size: int, shown: bool) -> NDArray[np.float32]:
+        parts, unknown, total = [np.zeros((0, self._n_features_out), np.float32)], 0, 0
+        read = blocks(sentences, self.embedding_, size=size)
+        for block in tracked(read, "encoding") if shown else read:
+            parts.append(self._of_block(block))
+            unknown += int((block.lengths == 0).sum())
+            total += len(block.lengths)
+        if unknown:
+            what = f"{unknown:,} of {total:,} sentences have no known word"
+            if self.empty == "error":
+                raise InputError(f"{what}; leave them out, or take empty='zero'")
+            warnings.warn(f"{what}; their vectors are zero", EmptySentencesWarning, stacklevel=3)
+        return np.concatenate(parts)
+
+    def _of_block(self, block: Rows) -> NDArray[np.float32]:
+        """Decode sentences of equal length together."""
+        vectors = np.zeros((len(block.lengths), self._n_features_out), np.float32)
+        K = self.embedding_.rank
+        for words in np.unique(block.lengths[block.lengths > 0]).tolist():
+            rows = np.flatnonzero(block.lengths == words)
+            step = max(1, NUMBERS // (K * self._number * (words + self._margin)))
+            for start in range(0, len(rows), step):
+                some = rows[start : start + step]
+                w = self._decoded(self._signals(block, some, words))
+                vectors[some] = pooled(w, words, self.pooling, pool=self.pool, segments=self.segments)
+        return vectors
+
+    def _signals(self, block: Rows, some: NDArray[np.int64], words: int) -> NDArray[np.float64]:
+        """Vectors of sentences of so many words, with zeros after them; shape (S, K, N)."""
+        values = self._values(block.rows[block.edges[:-1][some, None] + np.arange(words)]).astype(float)
+        return np.pad(np.swapaxes(values, 1, 2), ((0, 0), (0, 0), (0, self._margin)))
+
+    def _values(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        return self.embedding_.vectors[rows]
+
+    @abstractmethod
+    def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give activations (S, K, L, N) of signals (S, K, N)."""
+
+    def check(self) -> None:
+        """Refuse parameters that are out of range."""
+        check_words(self.words, self.rank)
+        check_int("min_count", self.min_count, low=1)
+        check_choice("pooling", self.pooling, get_args(Pooling))
+        check_choice("empty", self.empty, get_args(Empty))
+        check_int("pool", self.pool, low=1)
+        check_int("segments", self.segments, low=1)
+
+    @abstractmethod
+    def check_arrays(self) -> None:
+        """Refuse fitted attributes that do not fit one another."""
+
+    @property
+    def _number(self) -> int:
+        """Signals of each coordinate."""
+        return 1
+
+    @property
+    def _margin(self) -> int:
+        return 0
+
+    @property
+    def _n_features_out(self) -> int:
+        signals = 1 if self.pooling == "all" else self._number
+        return self.embedding_.rank * signals * self.segments * width(self.pooling, self.pool)

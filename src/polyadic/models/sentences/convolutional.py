@@ -1,0 +1,200 @@
+"""Sentence vectors from scratch: filters of word sequences from their cumulants, and what sentences have of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.embedding import Embedding
+from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.linalg.circulant import deconvolve
+from polyadic.models.sentences.base import SentenceVectors
+from polyadic.models.sentences.cumulants import collect
+from polyadic.models.sentences.words import corpus_of, vectors_of
+from polyadic.solvers.convolutional import find_filters
+from polyadic.solvers.sparse_codes import sparse_codes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polyadic.models.sentences.base import Empty
+    from polyadic.models.sentences.pooling import Pooling
+    from polyadic.models.sentences.words import Sentences, Words
+
+Decoding = Literal["least-norm", "sparse"]
+
+
+class ConvolutionalSentences(SentenceVectors):
+    r"""Vectors of sentences by convolutional tensor decomposition, trained on nothing but the sentences.
+
+    A sentence is a signal for each coordinate of its words' vectors. Each coordinate has filters of its own, found from
+    the third cumulant of all patches of ``length`` neighbouring values (:mod:`polyadic.solvers.convolutional`). A
+    sentence, with zeros after it, is then decoded, how much of each filter begins where, and what is decoded is pooled.
+
+    Parameters
+    ----------
+    filters : int
+        L, of each coordinate. At best about a sixth of the length can be told apart, half of it with ``padded``.
+    length : int
+        n, of a patch and of a filter.
+    pooling : {"moments", "mean", "largest", "extremes", "all"}
+        What is kept of activations: see :mod:`polyadic.models.sentences.pooling`. ``"all"`` is as printed.
+    pool, segments : int
+        How many of the largest; parts of the sentence that are pooled apart.
+    padded : bool
+        Pad patches with as many zeros, so that filters do not wrap around.
+    decoding : {"least-norm", "sparse"}
+        In closed form (:func:`~polyadic.linalg.circulant.deconvolve`), or with few activations
+        (:func:`~polyadic.solvers.sparse_codes.sparse_codes`), which takes longer.
+    ridge, penalty : float
+        Added to the spectrum in closed form; of sparse activations, in root mean squares of the coordinate.
+    words : {"ppmi-svd", "ca", "one-hot"} or Embedding
+        Vectors of words: see :func:`~polyadic.models.sentences.words.vectors_of`. One-hot vectors are as printed.
+    rank, min_count : int
+        Of those that are made of the sentences: length, and how often a word must occur to have one.
+    starts : int
+        Random starts of each decomposition; the best is kept.
+    empty, seed
+        What a sentence without a known word is, ``"zero"`` or ``"error"``; of the starts.
+
+    Attributes
+    ----------
+    filters_ : ndarray of shape (K, L, n or 2 n)
+    weights_, error_ : ndarray
+        Cumulants of the activations at each shift; share of each cumulant that is not explained.
+    scales_ : ndarray of shape (K,)
+        Root mean square of each coordinate.
+    embedding_ : Embedding
+    number_ : int
+        Patches seen.
+
+    References
+    ----------
+    Huang, Anandkumar (2016), Unsupervised learning of word-sequence representations from scratch via convolutional
+    tensor decomposition. arXiv:1606.03153
+
+    Examples
+    --------
+    >>> sentences = ["a good film", "a very good film", "a bad film", "a very bad film"] * 5
+    >>> model = ConvolutionalSentences(filters=1, length=3, rank=2, min_count=1, seed=0).fit(sentences)
+    >>> model.transform(["a good film", "a bad film"]).shape
+    (2, 4)
+    """
+
+    saved = ("filters_", "weights_", "error_", "scales_", "number_")
+
+    def __init__(
+        self,
+        filters: int = 2,
+        *,
+        length: int = 6,
+        pooling: Pooling = "moments",
+        pool: int = 2,
+        segments: int = 1,
+        padded: bool = True,
+        decoding: Decoding = "least-norm",
+        ridge: float = 1.0,
+        penalty: float = 0.5,
+        words: Words | Embedding = "ppmi-svd",
+        rank: int = 100,
+        min_count: int = 2,
+        starts: int = 5,
+        empty: Empty = "zero",
+        seed: int | None = None,
+    ) -> None:
+        self.filters = filters
+        self.length = length
+        self.pooling = pooling
+        self.pool = pool
+        self.segments = segments
+        self.padded = padded
+        self.decoding = decoding
+        self.ridge = ridge
+        self.penalty = penalty
+        self.words = words
+        self.rank = rank
+        self.min_count = min_count
+        self.starts = starts
+        self.empty = empty
+        self.seed = seed
+
+    def fit(self, sentences: Sentences, y: Any = None) -> Self:
+        """Find the filters of sentences; they are read once, and memory does not grow with their number.
+
+        Raises
+        ------
+        InputError
+            If no sentence is as long as a patch, or a parameter is out of range.
+
+        Warns
+        -----
+        UserWarning
+            If there are fewer patches than a cumulant has cells, or more filters than it tells apart.
+        """
+        del y
+        self.check()
+        corpus = corpus_of(sentences, min_count=1 if isinstance(self.words, Embedding) else self.min_count)
+        embedding = vectors_of(corpus, self.words, rank=self.rank, seed=self.seed)
+        moments, scales = collect(corpus, embedding, self.length)
+        n = self.length
+        C = np.pad(moments.cumulant(), [(0, 0), *[(0, self._size - n)] * 3])
+        support = n if self.padded else None
+        found = find_filters(C, self.filters, support=support, starts=self.starts, seed=self.seed)
+        self.filters_, self.weights_, self.error_ = found
+        self.embedding_, self.scales_, self.number_ = embedding, scales, moments.number
+        return self
+
+    def static(self) -> Embedding:
+        """Give vectors of words whose mean over the known words of a sentence is the sentence's vector.
+
+        Raises
+        ------
+        InputError
+            If sentences are not means: pooling must be "mean", in one segment, and decoding in closed form.
+        """
+        check_is_fitted(self)
+        if (self.pooling, self.segments, self.decoding) != ("mean", 1, "least-norm"):
+            raise InputError("only means are static; take pooling='mean', segments=1 and decoding='least-norm'")
+        sums = self.filters_.sum(axis=-1)  # the spectrum at frequency zero
+        power = (sums**2).sum(axis=-1, keepdims=True) + self.ridge
+        gains = np.divide(sums, power, out=np.zeros_like(sums), where=power > 0)
+        rows = (self.embedding_.vectors[..., None] * gains).reshape(len(self.embedding_), -1)
+        return Embedding(self.embedding_.words, rows.astype(np.float32), counts=self.embedding_.counts)
+
+    def check(self) -> None:
+        """Refuse parameters that are out of range."""
+        super().check()
+        check_int("length", self.length, low=2)
+        check_int("filters", self.filters, low=1, high=self._size - 1)
+        check_int("starts", self.starts, low=1)
+        check_choice("decoding", self.decoding, get_args(Decoding))
+        check_number("ridge", self.ridge)
+        check_number("penalty", self.penalty)
+
+    def check_arrays(self) -> None:
+        """Refuse arrays that do not fit the settings."""
+        each = self.embedding_.rank, self.filters, self._size
+        if {self.filters_.shape, self.weights_.shape} != {each} or {self.error_.shape, self.scales_.shape} != {
+            each[:1]
+        }:
+            raise InputError("arrays do not fit the settings")
+
+    def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
+        if self.decoding == "sparse":
+            return sparse_codes(self.filters_, Y, self.penalty * self.scales_)
+        return deconvolve(self.filters_, Y, ridge=self.ridge)
+
+    @property
+    def _size(self) -> int:
+        """Values of a filter."""
+        return self.length * (2 if self.padded else 1)
+
+    @property
+    def _margin(self) -> int:
+        return self._size
+
+    @property
+    def _number(self) -> int:
+        return int(self.filters_.shape[1])

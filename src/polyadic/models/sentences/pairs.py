@@ -1,0 +1,108 @@
+"""Two sentences: features of how they compare, and a regression of scores people gave them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from polyadic.errors import InputError, check_int, check_number
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def pair_features(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
+    r"""Give :math:`[u \odot v, |u - v|]` for vectors of pairs of sentences, which does not depend on their order.
+
+    Raises
+    ------
+    InputError
+        If the two do not have the same shape.
+
+    References
+    ----------
+    Tai, Socher, Manning (2015), Improved semantic representations from tree-structured LSTM networks, section 4.2.
+
+    Examples
+    --------
+    >>> pair_features([[1.0, 2.0]], [[3.0, -1.0]]).tolist()
+    [[3.0, -2.0, 2.0, 3.0]]
+    """
+    u, v = (x if x.dtype.kind == "f" else x.astype(float) for x in map(np.asarray, (left, right)))
+    if u.shape != v.shape or u.ndim != 2:
+        raise InputError(f"two arrays of shape (pairs, features) are compared; got {u.shape} and {v.shape}")
+    return np.hstack([u * v, np.abs(u - v)])
+
+
+class ScoreRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Regression of scores between two whole numbers, by way of a distribution over the whole numbers.
+
+    A score :math:`t` is the distribution with :math:`1 - (t - \lfloor t \rfloor)` on :math:`\lfloor t \rfloor` and the
+    rest on the number above. A softmax of linear functions comes as close to these as it can in Kullback-Leibler
+    divergence (ridge penalty), and the prediction is the mean of its distribution. Numbers that no score is near have
+    no part in it; of two, only the difference of their functions is penalised.
+
+    Parameters
+    ----------
+    low, high : int
+        :math:`K_1` and :math:`K_2`, the range of scores.
+    C : float
+        Inverse strength of the penalty, as in scikit-learn's logistic regression.
+    max_iter, tol
+        Of L-BFGS.
+
+    Attributes
+    ----------
+    model_ : LogisticRegression
+
+    References
+    ----------
+    Tai, Socher, Manning (2015), section 4.2; Huang, Anandkumar (2016), section 3.3, with its indices counted from 1.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> ScoreRegression(low=0, high=2, C=1e4).fit(X, 2 * X[:, 0]).predict([[0.5]]).round(2).tolist()
+    [1.0]
+    """
+
+    def __init__(self, *, low: int = 0, high: int = 5, C: float = 1.0, max_iter: int = 1000, tol: float = 1e-4) -> None:
+        self.low = low
+        self.high = high
+        self.C = C
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit to scores.
+
+        Raises
+        ------
+        InputError
+            If a score is out of the range, all are the same whole number, or a parameter is out of range.
+        """
+        check_int("low", self.low, low=-(10**6))
+        check_int("high", self.high, low=self.low + 1)
+        check_number("C", self.C, above=True)
+        X, t = validate_data(self, X, y, dtype=float, y_numeric=True)
+        if t.min() < self.low or t.max() > self.high:
+            raise InputError(f"scores must be from {self.low} to {self.high}; got {t.min():g} to {t.max():g}")
+        below = np.floor(t).astype(int)
+        more = t - below
+        labels, weights = np.concatenate([below, below + 1]), np.concatenate([1 - more, more])
+        used = weights > 0  # each pair is there once, or twice with weights that sum to 1
+        if len(np.unique(labels[used])) < 2:
+            raise InputError(f"all scores are {t[0]:g}; there is nothing to tell apart")
+        self.model_ = LogisticRegression(C=self.C, max_iter=self.max_iter, tol=self.tol)
+        self.model_.fit(np.vstack([X, X])[used], labels[used], weights[used])
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Give the mean score of each row."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=float, reset=False)
+        return np.asarray(self.model_.predict_proba(X) @ self.model_.classes_)

@@ -1,0 +1,162 @@
+"""Parts of speech, morphology and lemmas of sentences and of plain text, learned from a treebank.
+
+Three chains over the same features of words tell the columns upos, xpos and features of CoNLL-U, morphology as one tag
+of all that is told of a word; lemmas come from word and xpos.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.errors import InputError
+from polyadic.models.sequences.coded import coded, learned_features
+from polyadic.models.sequences.sequence_tagger import SequenceTagger
+from polyadic.text.lemmas import Lemmas
+from polyadic.text.plain import plain_trees
+from polyadic.text.tag_features import tag_features
+from polyadic.text.trees import Tree
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from polyadic.solvers.run import Result
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "upos": {"loss": "likelihood"},
+    "xpos": {"loss": "likelihood"},
+    "features": {"rank": 20, "loss": "hinge"},
+}
+"""How each column is learned; chosen by the development part of the English Web Treebank."""
+COLUMNS = (*SETTINGS, "lemmas")
+"""What is told."""
+BLOCK = 1000
+"""Sentences tagged together."""
+
+
+class TextTagger:
+    """Tagger of all columns of CoNLL-U before the heads.
+
+    Parameters
+    ----------
+    max_iter : int
+        Passes over the sentences, for each column.
+    least : int
+        Times that a feature must be seen to be known.
+    seed : int, optional
+        Of the order of the sentences.
+    watch : callable, optional
+        Called with the name of a column, and a :class:`~polyadic.solvers.run.Result` after each pass.
+
+    Attributes
+    ----------
+    taggers_ : dict of str to SequenceTagger
+        By column.
+    lemmas_ : Lemmas
+
+    Examples
+    --------
+    >>> from polyadic.text.trees import Tree
+    >>> two, none = np.zeros(2, np.int32), ("_", "_")
+    >>> dogs = Tree(("Dogs", "bark"), ("dog", "bark"), ("NOUN", "VERB"), ("NNS", "VBP"), none, two, none, none, none)
+    >>> [pigs] = TextTagger(least=1).fit([dogs]).trees(["Pigs bark"])
+    >>> pigs.upos, pigs.lemmas
+    (('NOUN', 'VERB'), ('pig', 'bark'))
+    """
+
+    def __init__(
+        self,
+        *,
+        max_iter: int = 5,
+        least: int = 2,
+        seed: int | None = 0,
+        watch: Callable[[str, Result], None] | None = None,
+    ) -> None:
+        self.max_iter = max_iter
+        self.least = least
+        self.seed = seed
+        self.watch = watch
+
+    @property
+    def interrupted_(self) -> bool:
+        """Whether Ctrl-C stopped the fit of the last column."""
+        return self.taggers_["features"].interrupted_
+
+    def fit(self, trees: Iterable[Tree]) -> TextTagger:
+        """Learn from the sentences of a treebank.
+
+        Ctrl-C keeps what was reached once the last column has been gone through; before, it leaves all as it was.
+
+        Parameters
+        ----------
+        trees : iterable of Tree
+            A column that says nothing is learned as that.
+
+        Raises
+        ------
+        InputError
+            If there are no words, or a parameter is out of range.
+        """
+        taggers = {
+            column: SequenceTagger(max_iter=self.max_iter, least=self.least, seed=self.seed, **how)
+            for column, how in SETTINGS.items()
+        }
+        for column, tagger in taggers.items():
+            tagger.check()
+            if self.watch is not None:
+                tagger.watch = lambda result, column=column: self.watch(column, result)
+        held = list(trees)
+        if not any(map(len, held)):
+            raise InputError("a tagger needs at least one word")
+        sentences, known = learned_features((tag_features(tree.forms) for tree in held), least=self.least)
+        for column, tagger in taggers.items():
+            tagger.fit_coded(sentences, known, [getattr(tree, column) for tree in held])
+            if tagger.interrupted_ and (not tagger.n_iter_ or column != [*taggers][-1]):
+                raise KeyboardInterrupt
+        rows = (zip(tree.forms, tree.xpos, tree.lemmas, strict=True) for tree in held)
+        self.lemmas_ = Lemmas.counted(row for tree in rows for row in tree if row[2] != "_" or row[0] == "_")
+        self.taggers_ = taggers
+        return self
+
+    def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
+        """Give sentences with these columns filled anew; all others stay.
+
+        Parameters
+        ----------
+        trees : iterable of Tree
+        """
+        stream = iter(trees)
+        while block := list(islice(stream, BLOCK)):
+            sentences = coded((tag_features(tree.forms) for tree in block), self.taggers_["upos"].features_)
+            columns = [tagger.predict_coded(sentences) for tagger in self.taggers_.values()]
+            for tree, upos, xpos, features in zip(block, *columns, strict=True):
+                lemmas = tuple(map(self.lemmas_.lemma, tree.forms, xpos))
+                yield replace(tree, lemmas=lemmas, upos=tuple(upos), xpos=tuple(xpos), features=tuple(features))
+
+    def trees(self, texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree]:
+        """Cut plain English text into sentences of tagged words; heads are 0.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            No sentence goes from one to the next.
+        by_line : bool
+            Whether each line ends a sentence; else an empty line does.
+        """
+        return self.annotate(plain_trees(texts, by_line=by_line))
+
+    def tag(self, forms: Sequence[str]) -> Tree:
+        """Tag one sentence of words."""
+        none = ("_",) * len(forms)
+        heads = np.zeros(len(forms), np.int32)
+        return next(self.annotate([Tree(tuple(forms), none, none, none, none, heads, none, none, none)]))
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the tagger: see :func:`~polyadic.models.sequences.tagger_storage.save_text_tagger`."""
+        from polyadic.models.sequences.tagger_storage import save_text_tagger
+
+        save_text_tagger(self, path, overwrite=overwrite)

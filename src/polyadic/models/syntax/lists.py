@@ -1,0 +1,196 @@
+"""Lists of the k best trees of each sentence of a treebank, and how good each candidate is.
+
+A parser is too good on the sentences that it has learned from. So the lists of training sentences come from parsers
+that have learned from the others: the sentences are cut into folds, neighbours together since they are of one article,
+and those of each fold are parsed with the grammar of the rest.
+
+References
+----------
+Collins (2000), Discriminative reranking for natural language parsing, section 5
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import numpy as np
+
+from polyadic.errors import InputError, check_int
+from polyadic.metrics.brackets import Bracketing, Matched, counted, match_counted
+from polyadic.models.syntax.pcfg import PCFG
+from polyadic.progress import bar
+from polyadic.text.rerank_features import SCORE, Featuriser, of_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.models.syntax.derivations import Parse
+    from polyadic.text.brackets import Phrase
+    from polyadic.text.rerank_features import Feature
+
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+
+
+class Candidates(NamedTuple):
+    """The candidates of a sentence.
+
+    Attributes
+    ----------
+    gold : Phrase
+        The tree of the treebank.
+    parses : list of Parse
+        Best first.
+    counts : ndarray of int64 of shape (candidates, 5)
+        A :class:`~polyadic.metrics.brackets.Matched` for each.
+    """
+
+    gold: Phrase
+    parses: list[Parse]
+    counts: NDArray[np.int64]
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """1 - F of each candidate; shape (candidates,)."""
+        return np.array([1 - Matched(*row).f1 for row in self.counts.tolist()])
+
+    def describe(self, number: Callable[[Feature], int]) -> tuple[list[NDArray[np.int64]], list[dict[Feature, float]]]:
+        """Give the features of each candidate: the numbers of those that are counted, and those that have values.
+
+        Parameters
+        ----------
+        number : callable
+            Gives the number of a feature.
+        """
+        featurise = Featuriser(self.gold.words(), number)
+        found = [featurise(parse.tree) for parse in self.parses]
+        return found, [{SCORE: parse.log_probability, **of_tree(parse.tree)} for parse in self.parses]
+
+
+def bracketing(tree: Phrase) -> Bracketing:
+    """Give a tree as the metric sees it."""
+    tags = tree.tags()
+    return Bracketing([tag.word or "" for tag in tags], [tag.label for tag in tags], tree.spans())
+
+
+def judged(gold: Phrase, parses: list[Parse]) -> Candidates:
+    """Compare candidates with the tree of the treebank."""
+    wanted = bracketing(gold)
+    brackets = counted(wanted.spans, wanted.tags)
+    counts = [match_counted(brackets, wanted.tags, bracketing(parse.tree)) for parse in parses]
+    return Candidates(gold, parses, np.array(counts, np.int64))
+
+
+def propose(parser: PCFG, trees: Sequence[Phrase], *, k: int = 50, threads: int = 1) -> list[Candidates]:
+    """Parse the words of trees, and judge the candidates.
+
+    Parameters
+    ----------
+    parser : PCFG
+        Fitted, on other sentences.
+    trees : sequence of Phrase
+        Clean.
+    k : int
+        Candidates of each sentence, at most.
+    threads : int
+        Sentences parsed at the same time.
+    """
+
+    def one(gold: Phrase) -> Candidates:
+        return judged(gold, parser.k_best(gold.words(), k=k))
+
+    return parsed(one, trees, threads=threads)
+
+
+def parsed(parse: Callable[[Item], Found], sentences: Sequence[Item], *, threads: int) -> list[Found]:
+    """Parse sentences, some at the same time, and give what was found in their order."""
+    check_int("threads", threads, low=1)
+    found = []
+    with bar("parsing", len(sentences), unit="sentences") as advance, ThreadPoolExecutor(threads) as pool:
+        try:
+            for one in pool.map(parse, sentences) if threads > 1 else map(parse, sentences):
+                found.append(one)
+                advance()
+        finally:
+            pool.shutdown(cancel_futures=True)  # after Ctrl-C nothing that has not begun is parsed
+    return found
+
+
+def folded(trees: Sequence[Item], folds: int) -> Iterator[tuple[list[Item], Sequence[Item]]]:
+    """Give for each block of neighbours all the others, and the block; blocks are of the same size to within one.
+
+    Raises
+    ------
+    InputError
+        If there are fewer sentences than folds.
+
+    Examples
+    --------
+    >>> list(folded("abcd", 2))
+    [(['c', 'd'], 'ab'), (['a', 'b'], 'cd')]
+    """
+    check_int("folds", folds, low=2)
+    if len(trees) < folds:
+        raise InputError(f"{folds} folds need as many sentences; got {len(trees)}")
+    edges = np.linspace(0, len(trees), folds + 1).round().astype(int).tolist()
+    for first, last in pairwise(edges):
+        yield [*trees[:first], *trees[last:]], trees[first:last]
+
+
+def jackknife(
+    trees: Sequence[Phrase],
+    *,
+    folds: int = 10,
+    k: int = 50,
+    threads: int = 1,
+    parser: Callable[[], PCFG] = PCFG,
+) -> list[Candidates]:
+    """Give lists of training sentences, each from a grammar of the other folds.
+
+    Parameters
+    ----------
+    trees : sequence of Phrase
+        Clean, in the order of the treebank.
+    folds : int
+        See :func:`folded`.
+    k, threads : int
+        As for :func:`propose`.
+    parser : callable
+        Makes a parser that is not fitted.
+
+    Raises
+    ------
+    InputError
+        If there are fewer sentences than folds.
+    """
+    found: list[Candidates] = []
+    for rest, fold in folded(trees, folds):
+        found += propose(parser().fit(rest), fold, k=k, threads=threads)
+    return found
+
+
+def chosen(lists: Sequence[Candidates], choice: Sequence[int] | None = None) -> NDArray[np.int64]:
+    """Give the counts of one candidate of each sentence, for :func:`~polyadic.metrics.brackets.bracket_score`.
+
+    Parameters
+    ----------
+    lists : sequence of Candidates
+    choice : sequence of int, optional
+        The place of the candidate in each list; the parser's own, 0, if not given.
+
+    Returns
+    -------
+    ndarray of shape (sentences, 5)
+    """
+    places = [0] * len(lists) if choice is None else choice
+    return np.stack([one.counts[at] for one, at in zip(lists, places, strict=True)])
+
+
+def oracle(lists: Sequence[Candidates]) -> NDArray[np.int64]:
+    """Give the counts of the candidate of highest F of each sentence, of equals the parser's favourite."""
+    return chosen(lists, [int(np.argmin(one.costs)) for one in lists])

@@ -1,0 +1,106 @@
+"""Which words are predicates, and in which sense: a logistic regression on words, and the sense seen most often."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyadic.errors import InputError
+from polyadic.models.syntax.arc_parts import coded
+from polyadic.text.role_features import lemmas_of, word_features
+from polyadic.text.token_features import BIAS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.text.propositions import Sentence
+    from polyadic.text.trees import Tree
+
+
+class PredicateFinder:
+    """Tells predicates from other words.
+
+    Parameters
+    ----------
+    C : float
+        Of the regression: the larger, the less its weights are held back.
+
+    Attributes
+    ----------
+    features_ : dict of str to int
+    weights_ : ndarray of shape (features,)
+        A word is a predicate if those of its features sum to more than 0.
+    senses_ : dict of str to str
+        The sense seen most often of each lemma and part of speech; of others it is the lemma with ``.01``.
+    """
+
+    features_: dict[str, int]
+    weights_: NDArray[np.float32]
+    senses_: dict[str, str]
+
+    def __init__(self, C: float = 1.0) -> None:
+        self.C = C
+
+    def fit(self, sentences: Sequence[Sentence]) -> PredicateFinder:
+        """Learn from sentences that say which words are predicates; others are left out.
+
+        Parameters
+        ----------
+        sentences : sequence of Sentence
+
+        Raises
+        ------
+        InputError
+            If no word, or each, is a predicate.
+        """
+        from scipy.sparse import csr_array
+        from sklearn.linear_model import LogisticRegression
+
+        told = [one for one in sentences if one.told]
+        rows = [row for one in told for row in word_features(one.tree)]
+        places = [{one.place for one in sentence.propositions} for sentence in told]
+        wanted = np.array([at in here for one, here in zip(told, places, strict=True) for at in range(1, len(one) + 1)])
+        if not wanted.any() or wanted.all():
+            raise InputError("to find predicates, some words must be predicates and others not")
+        counts = Counter(feature for row in rows for feature in row if feature)
+        names = (name for name, count in counts.items() if count > 1)
+        known = {name: at for at, name in enumerate(names)}
+        table = coded(rows, known)
+        line, column = np.nonzero(table >= 0)
+        ones = np.ones(len(line), np.float32)
+        X = csr_array((ones, (line, table[line, column])), shape=(len(rows), len(known)))
+        # The bias is a feature of each word and the intercept goes into it.
+        fitted = LogisticRegression(C=self.C, max_iter=200, tol=1e-3).fit(X, wanted)
+        weights = fitted.coef_[0].astype(np.float32)
+        weights[known[rows[0][BIAS]]] += np.float32(fitted.intercept_[0])
+        self.features_, self.weights_, self.senses_ = known, weights, _frequent_senses(told)
+        return self
+
+    def find(self, tree: Tree) -> list[tuple[int, str]]:
+        """Give the number, from 1, and the sense of each predicate.
+
+        Parameters
+        ----------
+        tree : Tree
+            With heads and relations.
+        """
+        table = coded(word_features(tree), self.features_)
+        scores = np.where(table >= 0, self.weights_[table], 0).sum(axis=1)
+        lemmas = lemmas_of(tree)
+        named = [(at, lemmas[at], tree.upos[at]) for at in np.flatnonzero(scores > 0).tolist()]
+        return [(at + 1, self.senses_.get(f"{lemma} {tag}", f"{lemma}.01")) for at, lemma, tag in named]
+
+
+def _frequent_senses(sentences: Sequence[Sentence]) -> dict[str, str]:
+    """Give the most frequent sense of each lemma and part of speech, the first by name of several."""
+    seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for sentence in sentences:
+        lemmas = lemmas_of(sentence.tree)
+        for one in sentence.propositions:
+            at = one.place - 1
+            seen[f"{lemmas[at]} {sentence.tree.upos[at]}"][one.sense] += 1
+    return {name: min(counts, key=lambda sense: (-counts[sense], sense)) for name, counts in seen.items()}

@@ -1,0 +1,130 @@
+"""Groups of candidates for a reranker, of lists of parses.
+
+A feature that has the same value for all candidates of a sentence tells nothing about which to choose, so of each
+feature its smallest value in the list is taken away. Only features that tell candidates of enough training sentences
+apart are kept (Charniak & Johnson 2005 ask for five).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from polyadic.errors import InputError, check_int
+from polyadic.groups import Groups
+from polyadic.models.syntax.ranked import Ranked
+from polyadic.progress import tracked
+from polyadic.text.rerank_features import SCORE, Feature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+
+class Listed(Protocol):
+    """The candidates of a sentence, of phrases or of dependencies: what is needed of them."""
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """What a figure of a corpus is made of, for each candidate."""
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """What is lost if a candidate is chosen."""
+
+    def describe(self, number: Callable[[Feature], int]) -> tuple[list[NDArray[np.int64]], list[dict[Feature, float]]]:
+        """Give the numbers of the features of each candidate that are counted, and those that have values."""
+
+
+def feature_groups(
+    training: Sequence[Listed], *others: Sequence[Listed], least: int = 5
+) -> tuple[list[Ranked], list[Feature]]:
+    """Make groups of lists.
+
+    Parameters
+    ----------
+    training : sequence of Listed
+        Which features there are, these tell.
+    *others : sequence of Listed
+        Lists to choose settings by and to judge with, described by the same features.
+    least : int
+        Training sentences in which a feature must tell candidates apart.
+
+    Returns
+    -------
+    groups : list of Ranked
+        Of the training lists and of each of the others.
+    names : list of tuple
+        Of the features: the first is the parser's own score.
+
+    Raises
+    ------
+    InputError
+        If there are no training lists.
+    """
+    check_int("least", least, low=1)
+    if not training:
+        raise InputError("features need training lists")
+    numbers: dict[Feature, int] = {SCORE: 0}
+    rows = [
+        _sentence(one, lambda name: numbers.setdefault(name, len(numbers))) for one in tracked(training, "features")
+    ]
+    telling = np.bincount(np.concatenate([np.unique(columns) for _, columns, _ in rows]), minlength=len(numbers))
+    kept = telling >= least
+    kept[0] = True
+    names = [name for name, number in numbers.items() if kept[number]]
+    places = np.cumsum(kept) - 1
+    known = {name: at for at, name in enumerate(names)}
+    wanted = [kept[columns] for _, columns, _ in rows]
+    first = [(row[use], places[at[use]], value[use]) for (row, at, value), use in zip(rows, wanted, strict=True)]
+    groups = [_ranked(training, first, len(names))]
+    for lists in others:
+        found = [_sentence(one, lambda name: known.get(name, -1)) for one in tracked(lists, "features")]
+        groups.append(_ranked(lists, found, len(names)))
+    return groups, names
+
+
+Cells = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float32]"]
+
+
+def _sentence(one: Listed, number: Callable[[Feature], int]) -> Cells:
+    """Give rows, columns and values of the features that differ between the candidates of a sentence."""
+    found, dense = one.describe(number)
+    size = len(found)
+    rows = np.repeat(np.arange(size), [len(columns) for columns in found])
+    columns = np.concatenate(found)
+    known = columns >= 0
+    keys, values = np.unique(columns[known] * size + rows[known], return_counts=True)
+    columns, rows = np.divmod(keys, size)
+    for at, numbers in ((number(name), [row[name] for row in dense]) for name in dense[0]):
+        if at >= 0:
+            columns, rows = np.r_[columns, np.full(size, at)], np.r_[rows, np.arange(size)]
+            values = np.r_[values, numbers]
+    return _telling(rows, columns, values, size)
+
+
+def _telling(rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[np.float64], size: int) -> Cells:
+    """Take from each feature its smallest value in the list, which is 0 unless all candidates have it."""
+    order = np.argsort(columns, kind="stable")
+    rows, columns, values = rows[order], columns[order], np.asarray(values, float)[order]
+    starts = np.flatnonzero(np.diff(columns, prepend=-1))
+    sizes = np.diff(starts, append=len(columns))
+    least = np.where(sizes == size, np.minimum.reduceat(values, starts), 0.0) if len(starts) else values
+    values = values - np.repeat(least, sizes)
+    kept = values != 0
+    return rows[kept].astype(np.int32), columns[kept].astype(np.int32), values[kept].astype(np.float32)
+
+
+def _ranked(lists: Sequence[Listed], cells: Sequence[Cells], width: int) -> Ranked:
+    """Put the sentences below one another."""
+    from scipy.sparse import csr_array
+
+    starts = np.r_[0, np.cumsum([len(one.counts) for one in lists])].astype(np.int64)
+    rows = np.concatenate([row + start for (row, _, _), start in zip(cells, starts[:-1], strict=True)])
+    columns, values = (np.concatenate([cell[part] for cell in cells]) for part in (1, 2))
+    features: csr_array = csr_array((values, (rows, columns)), shape=(int(starts[-1]), width))
+    costs = np.concatenate([one.costs for one in lists])
+    return Ranked(Groups(features, costs, starts), np.concatenate([one.counts for one in lists]))

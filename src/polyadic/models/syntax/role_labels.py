@@ -1,0 +1,125 @@
+"""What a model of semantic roles does once it is learned: give roles to the words of predicates."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+from polyadic.errors import InputError
+from polyadic.models.syntax.role_frames import Known, frames_of
+from polyadic.models.syntax.role_matching import best_roles, played_once
+from polyadic.text.propositions import Argument, Proposition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from polyadic.models.syntax.predicates import PredicateFinder
+    from polyadic.models.syntax.role_matching import Once
+    from polyadic.solvers.role_tensor import Frame
+    from polyadic.text.propositions import Sentence
+    from polyadic.text.trees import Tree
+
+
+class RoleLabels(ABC):
+    """Roles for the predicates of sentences, by the scores of a model.
+
+    Attributes
+    ----------
+    known_ : Known
+        Numbers of features of words and of paths.
+    roles_ : list of str
+    predicates_ : PredicateFinder
+        Says which words are predicates, where nothing else does.
+    """
+
+    known_: Known
+    roles_: list[str]
+    predicates_: PredicateFinder
+    near: bool
+    once: Once
+    bits: int
+
+    def scores(self, tree: Tree, predicate: int) -> tuple[list[int], NDArray[np.float64]]:
+        """Give the words that may be arguments of a predicate, and the score of each role (column) for each.
+
+        A word plays none if no role scores above 0.
+
+        Parameters
+        ----------
+        tree : Tree
+            With heads and relations.
+        predicate : int
+            Number of a word, from 1.
+
+        Raises
+        ------
+        InputError
+            If there is no such word.
+        """
+        _check_place(tree, predicate)
+        words, frame = next(frames_of(tree, [predicate], self.known_, near=self.near, bits=self.bits))
+        return words, self._scores(frame)
+
+    def arguments(self, tree: Tree, predicates: Iterable[int]) -> list[tuple[Argument, ...]]:
+        """Give the arguments of each of some predicates, in the order of the words.
+
+        Parameters
+        ----------
+        tree : Tree
+            With heads and relations.
+        predicates : iterable of int
+            Numbers of words, from 1.
+
+        Raises
+        ------
+        InputError
+            If there is no such word.
+        """
+        places = list(predicates)
+        for place in places:
+            _check_place(tree, place)
+        once = played_once(self.roles_, self.once)
+        found = []
+        for words, frame in frames_of(tree, places, self.known_, near=self.near, bits=self.bits):
+            best = best_roles(self._scores(frame), once=once).tolist()
+            pairs = zip(words, best, strict=True)
+            found.append(tuple(Argument(word, self.roles_[role]) for word, role in pairs if role >= 0))
+        return found
+
+    def annotate(self, sentences: Iterable[Sentence], *, find: bool = False) -> Iterator[Sentence]:
+        """Give sentences with roles; those that they had are not looked at.
+
+        Parameters
+        ----------
+        sentences : iterable of Sentence
+        find : bool
+            Whether to look for predicates too, and guess their senses. If not, they are those of the sentence; a
+            sentence that does not say which words are predicates is given back as it is.
+        """
+        for sentence in sentences:
+            if not find and not sentence.told:
+                yield sentence
+                continue
+            given = sentence.propositions
+            if find:
+                given = tuple(Proposition(*one, (), (one[0],)) for one in self.predicates_.find(sentence.tree))
+            found = self.arguments(sentence.tree, [one.place for one in given])
+            yield sentence.with_propositions([_playing(*pair) for pair in zip(given, found, strict=True)])
+
+    @abstractmethod
+    def _scores(self, frame: Frame) -> NDArray[np.float64]:
+        """Give the score of each role for each word of a frame; that of none is 0."""
+
+
+def _playing(one: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
+    """Give a predicate other arguments; a word that is one no longer counts as part of the predicate."""
+    places = {argument.place for argument in arguments}
+    return one._replace(arguments=arguments, marks=tuple(mark for mark in one.marks if mark not in places))
+
+
+def _check_place(tree: Tree, predicate: int) -> None:
+    if not 1 <= predicate <= len(tree):
+        raise InputError(f"a predicate is a word of the sentence, from 1 to {len(tree)}; got {predicate!r}")

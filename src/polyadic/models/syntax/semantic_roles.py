@@ -1,0 +1,200 @@
+r"""Semantic roles scored by a tensor of four ways: features of the predicate, of the word, of their path, and the role.
+
+.. math:: s(p, a, r) = \gamma \, (\theta \cdot \phi(p, a) + \theta_r \cdot \phi(p, a))
+          + (1 - \gamma) \sum_{k=1}^K (P^\top \phi_p)_k (Q^\top \phi_a)_k (R^\top \phi_{pa})_k (S_0 + S_r)_k
+
+The sum over k is a tensor times all combinations of features, most of which were never seen; the sparse part has a
+weight for each of some combinations. The roles of a predicate are chosen together, since no two words play the same
+core role (:mod:`~polyadic.models.syntax.role_matching`).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.models.syntax.predicates import PredicateFinder
+from polyadic.models.syntax.role_frames import check_sentences, framed, known_features, role_names
+from polyadic.models.syntax.role_labels import RoleLabels
+from polyadic.models.syntax.role_matching import ONCE, best_roles, played_once
+from polyadic.models.syntax.role_start import power_parts, random_parts
+from polyadic.progress import tracked
+from polyadic.solvers.role_tensor import Costs, RoleLearner, RoleParts, check_costs, score_roles
+from polyadic.solvers.run import Fitted, Sweep, run
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from polyadic.models.syntax.role_frames import Known
+    from polyadic.models.syntax.role_matching import Once
+    from polyadic.solvers.role_tensor import Frame
+    from polyadic.solvers.run import Result
+    from polyadic.text.propositions import Sentence
+
+Init = Literal["power", "random"]
+
+
+class SemanticRoles(RoleLabels, Fitted):
+    r"""Roles of the arguments of predicates, by a tensor of low rank and sparse features.
+
+    Sentences need trees: of a treebank or of a parser. Which words are predicates may be given; a classifier that is
+    learned too says so elsewhere.
+
+    Parameters
+    ----------
+    rank : int
+        :math:`K`.
+    gamma : float
+        Share of the sparse part, from 0, the tensor alone, to 1, no tensor.
+    C : float
+        Of a step, at most.
+    max_iter : int
+        Passes over the predicates.
+    init : {"power", "random"}
+        Where the tensor starts: near the weights that the sparse part learns in one pass
+        (:func:`~polyadic.linalg.power.greedy_power`), or at small random numbers.
+    costs : (float, float, float)
+        Of an argument too many, one with the wrong role, and one too few.
+    near : bool
+        Whether only words above the predicate, and children of it and of those, may be arguments; or all words.
+    once : {"core", "all", "none"}
+        Which roles are played by one word at most.
+    averaged : bool
+        Whether each part is the mean over the passes. It is a mean of factors, not of scores.
+    least : int
+        Times that predicates and arguments must have a feature for it to be known.
+    bits : int
+        There are :math:`2^\text{bits}` weights of hashed features; 4,000 predicates use a quarter of those of 20 bits.
+    seed : int, optional
+        Of the order of the predicates, and of a random start.
+    watch : callable, optional
+        Called with a :class:`~polyadic.solvers.run.Result` after each pass; the objective is the loss of the mean
+        predicate, before the step that it leads to.
+
+    Attributes
+    ----------
+    parts_ : RoleParts
+        theta, P, Q, R and S.
+    known_, roles_, predicates_
+        See :class:`~polyadic.models.syntax.role_labels.RoleLabels`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.solvers.run.Fitted`.
+
+    References
+    ----------
+    Lei, Zhang, Marquez, Moschitti, Barzilay (2015), High-order low-rank tensors for semantic role labeling
+
+    Examples
+    --------
+    >>> from polyadic.text.propositions import Argument, Proposition, Sentence
+    >>> from polyadic.text.trees import Tree
+    >>> none, heads = ("_",) * 3, np.array([2, 0, 2], np.int32)
+    >>> tags, relations = ("NOUN", "VERB", "NOUN"), ("nsubj", "root", "obj")
+    >>> tree = Tree(("dogs", "chase", "cats"), none, tags, none, none, heads, relations, none, none)
+    >>> chase = Proposition(2, "chase.01", (Argument(1, "ARG0"), Argument(3, "ARG1")), (2,))
+    >>> model = SemanticRoles(2, max_iter=2, bits=10).fit([Sentence(tree, (chase,))] * 3)
+    >>> model.arguments(tree, [2])[0] == chase.arguments
+    True
+    """
+
+    parts_: RoleParts
+
+    def __init__(
+        self,
+        rank: int = 50,
+        *,
+        gamma: float = 0.9,
+        C: float = 1.0,
+        max_iter: int = 5,
+        init: Init = "power",
+        costs: tuple[float, float, float] = (1.0, 1.0, 1.0),
+        near: bool = True,
+        once: Once = "core",
+        averaged: bool = True,
+        least: int = 1,
+        bits: int = 20,
+        seed: int | None = 0,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.rank = rank
+        self.gamma = gamma
+        self.C = C
+        self.max_iter = max_iter
+        self.init = init
+        self.costs = costs
+        self.near = near
+        self.once = once
+        self.averaged = averaged
+        self.least = least
+        self.bits = bits
+        self.seed = seed
+        self.watch = watch
+
+    def fit(self, sentences: Iterable[Sentence]) -> SemanticRoles:
+        """Learn from sentences with roles.
+
+        Parameters
+        ----------
+        sentences : iterable of Sentence
+
+        Raises
+        ------
+        InputError
+            If no predicate has arguments that may be found, or a parameter is out of range.
+        """
+        self.check()
+        held = list(sentences)
+        check_sentences(held)
+        known, names = known_features(held, least=self.least), role_names(held)
+        finder = PredicateFinder().fit(held)
+        parts = self._keep(run(self._epochs(held, known, names), max_iter=self.max_iter, watch=self.watch))
+        self.known_, self.roles_, self.predicates_, self.parts_ = known, names, finder, RoleParts(*parts)
+        return self
+
+    def check(self) -> None:
+        """Refuse parameters out of range."""
+        if check_number("gamma", self.gamma) > 1:
+            raise InputError(f"gamma must be at most 1; got {self.gamma}")
+        check_number("C", self.C, above=True)
+        check_int("rank", self.rank, low=1)
+        check_int("bits", self.bits, low=4, high=30)
+        check_int("least", self.least, low=1)
+        check_choice("init", self.init, get_args(Init))
+        check_choice("once", self.once, ONCE)
+        check_costs(self.costs)
+
+    def _epochs(self, sentences: list[Sentence], known: Known, names: list[str]) -> Iterator[Sweep]:
+        """Yield the parts after each pass, and the mean loss in it; first the start, with the loss of no weights."""
+        rng = np.random.default_rng(self.seed)
+        frames = framed(sentences, known, names, near=self.near, bits=self.bits)
+        once, costs = played_once(names, self.once), Costs(*self.costs)
+
+        def learning(parts: RoleParts, gamma: float) -> RoleLearner:
+            return RoleLearner(parts, gamma=gamma, C=self.C, costs=costs, decode=partial(best_roles, once=once))
+
+        parts = random_parts(known, len(names), self.rank if self.gamma < 1 else 1, bits=self.bits, rng=rng)
+        if self.init == "power" and self.gamma < 1:
+            parts = power_parts(frames, learning(parts, 1.0), rng=rng)
+        learner = learning(parts, self.gamma)
+        yield Sweep([*learner.mean()], learner.loss_of_zero([roles for _, roles in frames]))
+        while True:
+            total = 0.0
+            for at in tracked(rng.permutation(len(frames)).tolist(), "learning roles"):
+                total += learner.learn(*frames[at])[1]
+            kept = learner.mean() if self.averaged else [part.copy() for part in learner.parts]
+            yield Sweep([*kept], total / len(frames))
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the model: see :func:`~polyadic.models.syntax.role_storage.save_roles`."""
+        from polyadic.models.syntax.role_storage import save_roles
+
+        save_roles(self, path, overwrite=overwrite)
+
+    def _scores(self, frame: Frame) -> NDArray[np.float64]:
+        return score_roles(frame, self.parts_, gamma=self.gamma).scores

@@ -1,0 +1,188 @@
+"""Correspondence analysis of a table of counts, dense or sparse, and never made dense."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.models.tables.kernels import inverse
+from polyadic.models.tables.residuals import linear
+from polyadic.models.tables.table import SIDES, Side, TableAnalysis, check_counts, squared_distances
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polyadic.linalg import Method
+
+
+class CorrespondenceAnalysis(TableAnalysis):
+    r"""Rows and columns of a table of counts as points whose distances are those of their profiles.
+
+    With the shares :math:`P = N / n` and their margins :math:`r, c`,
+
+    .. math:: D_r^{-1/2} (P - r c^\top) D_c^{-1/2} \approx U S V^\top, \qquad
+              F = D_r^{-1/2} U S, \qquad G = D_c^{-1/2} V S .
+
+    The squared singular values are the **inertias**; they sum to :math:`\chi^2 / n`. Rows or columns without
+    observations lie at zero and take part in nothing.
+
+    Parameters
+    ----------
+    rank : int
+        Axes; at most one less than the smaller side of the table.
+    power : float
+        Coordinates are :math:`D_r^{-1/2} U S^p`: 1, principal; 0, standard; smaller ones make word vectors better.
+    temper : float
+        Counts are taken to this power first; 1/2, of square roots, keeps rare events from dominating.
+    method : {"lanczos", "randomized"}
+        See :func:`~polyadic.linalg.truncated_svd`; a small table is decomposed exactly.
+    tol : float
+        Of the Lanczos method.
+    seed : int, optional
+        Of its start.
+
+    Attributes
+    ----------
+    row_coordinates_, column_coordinates_ : ndarray of shape (m, rank) and (n, rank)
+        :math:`F` and :math:`G`. In each axis the row with the largest element of :math:`U` is at the positive end.
+    row_standard_coordinates_, column_standard_coordinates_ : ndarray of shape (m, rank) and (n, rank)
+        :math:`D_r^{-1/2} U` and :math:`D_c^{-1/2} V`.
+    row_masses_, column_masses_ : ndarray of shape (m,) and (n,)
+        :math:`r` and :math:`c`.
+    singular_values_, inertia_ : ndarray of shape (rank,)
+        :math:`S` and its squares.
+    total_inertia_ : float
+        Of all axes, also those not kept: :math:`\chi^2 / n`.
+    explained_inertia_ratio_ : ndarray of shape (rank,)
+        Share of each axis in it.
+
+    References
+    ----------
+    Greenacre (2007), Correspondence analysis in practice, appendix A. Niitsuma, Lee (2018), eq. (4), (5), (18) to (20),
+    where margins are counts: their :math:`F` is ours divided by :math:`n^{3/2}`, and eq. (6) has a wrong sign.
+    Hsu, Hsieh (2022), On the expressivity of correspondence analysis, for roots of counts.
+
+    Examples
+    --------
+    Eye colours (rows: blue, light, medium, dark) and hair colours (fair, red, medium, dark, black) in Caithness:
+
+    >>> fisher = [[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]]
+    >>> model = CorrespondenceAnalysis(2).fit(fisher)
+    >>> model.inertia_.round(5).tolist(), round(model.total_inertia_, 5)
+    ([0.19924, 0.03009], 0.23019)
+    >>> model.row_coordinates_.round(3).tolist()
+    [[-0.4, -0.165], [-0.441, -0.088], [0.034, 0.245], [0.703, -0.134]]
+    """
+
+    def __init__(
+        self,
+        rank: int = 2,
+        *,
+        power: float = 1.0,
+        temper: float = 1.0,
+        method: Method = "lanczos",
+        tol: float = 1e-2,
+        seed: int | None = None,
+    ) -> None:
+        self.rank = rank
+        self.power = power
+        self.temper = temper
+        self.method = method
+        self.tol = tol
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Analyse a table of counts; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
+            Not negative.
+
+        Raises
+        ------
+        ValueError
+            If the table is empty, or holds something negative, infinite or missing.
+        InputError
+            If the rank does not fit, or a parameter is out of range.
+        """
+        del y
+        check_int("rank", self.rank, low=1)
+        check_number("power", self.power)
+        N, symmetric = self._read(X, temper=self.temper)
+        A = linear(N)
+        found = self._decompose(A, ("margins", "margins"), symmetric=symmetric)
+        self.inertia_ = self.singular_values_**2
+        self.row_masses_, self.column_masses_ = A.r, A.c
+        self.row_standard_coordinates_ = found.row_root[:, None] * found.U
+        self.column_standard_coordinates_ = found.column_root[:, None] * found.V
+        self.row_coordinates_ = self.row_standard_coordinates_ * self._scale()
+        self.column_coordinates_ = self.column_standard_coordinates_ * self._scale()
+        self._row_distances, self._column_distances = squared_distances(A.S, A.r, A.c)
+        self.total_inertia_ = float(A.r @ self._row_distances)
+        self.explained_inertia_ratio_ = self.inertia_ / (self.total_inertia_ or 1.0)
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Place supplementary rows among those that were fitted.
+
+        A row lies at the mean of the columns' standard coordinates, weighed by its profile; the rows that were fitted
+        come out where they are. A row without observations is placed at zero.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, n)
+            Counts of the same columns.
+
+        Returns
+        -------
+        ndarray of shape (m, rank)
+        """
+        check_is_fitted(self)
+        return self._place(self._read_more(X, temper=self.temper), self.column_standard_coordinates_)
+
+    def transform_columns(self, X: Any) -> NDArray[Any]:
+        """Place supplementary columns; X of shape (rows of the table, columns to place).
+
+        Raises
+        ------
+        InputError
+            If there are not as many rows as the table had.
+        """
+        check_is_fitted(self)
+        turned = csr_array(np.atleast_2d(X) if not issparse(X) else X, dtype=float).T.tocsr()
+        turned.sum_duplicates()
+        if turned.shape[1] != len(self.row_masses_):
+            raise InputError(f"X must have the {len(self.row_masses_)} rows of the table; got {turned.shape[1]}")
+        check_counts(turned.data)
+        turned.data **= self.temper
+        return self._place(turned, self.row_standard_coordinates_)
+
+    def contributions(self, side: Side = "rows") -> NDArray[Any]:
+        """Tell which share of the inertia of an axis each row or column makes up; columns sum to 1."""
+        standard, masses, _ = self._points(side)
+        return np.asarray(masses[:, None] * standard**2)
+
+    def squared_cosines(self, side: Side = "rows") -> NDArray[Any]:
+        """Tell which share of the inertia of each row or column an axis explains; the sum over axes is its quality."""
+        standard, _, distances = self._points(side)
+        return np.asarray((standard * self.singular_values_) ** 2 * inverse(np.maximum(distances, 0))[:, None])
+
+    def quality(self, side: Side = "rows") -> NDArray[Any]:
+        """Tell which share of its inertia each row or column shows in the axes kept."""
+        return np.asarray(self.squared_cosines(side).sum(axis=1))
+
+    def _points(self, side: Side) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        check_is_fitted(self)
+        check_choice("side", side, SIDES)
+        if side == "rows":
+            return self.row_standard_coordinates_, self.row_masses_, self._row_distances
+        return self.column_standard_coordinates_, self.column_masses_, self._column_distances
+
+    def _place(self, N: csr_array, standard: NDArray[Any]) -> NDArray[Any]:
+        means = (N @ standard) * inverse(np.asarray(N.sum(axis=1)).ravel())[:, None]
+        return np.asarray(means * inverse(self.singular_values_) * self._scale())

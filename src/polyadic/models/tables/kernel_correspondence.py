@@ -1,0 +1,166 @@
+"""Kernel correspondence analysis: any residual of a table under kernels of its rows and columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.models.tables.kernels import categorical_kernel
+from polyadic.models.tables.residuals import g_test, linear, log_counts, shifted_pmi, similarity
+from polyadic.models.tables.table import TableAnalysis
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from polyadic.linalg import Method
+    from polyadic.models.tables.kernels import Kernel
+    from polyadic.models.tables.residuals import Residual
+
+Difference = Literal["linear", "g-test", "shifted-pmi", "log-counts", "similarity"]
+
+PLAIN: dict[str, Any] = {"row_kernel": "identity", "column_kernel": "identity"}
+CASES: dict[str, dict[str, Any]] = {
+    "ca": {},
+    "gini": PLAIN,
+    "g-test": {"difference": "g-test", **PLAIN},
+    "sgns": {"difference": "shifted-pmi", **PLAIN},
+    "glove": {"difference": "log-counts", **PLAIN},
+    "categorical-pca": {**PLAIN, "row_kernel": categorical_kernel(1.0)},
+}
+"""Table 2 of Niitsuma and Lee: known methods, as settings of :class:`KernelCorrespondenceAnalysis`."""
+
+
+class KernelCorrespondenceAnalysis(TableAnalysis):
+    r"""Coordinates of rows and columns that keep any residual of a table, under any kernels.
+
+    .. math:: K_r^{1/2} (X \ominus Y) K_c^{1/2} \approx U S V^\top, \qquad
+              F = K_r^{1/2} U S, \qquad G = K_c^{1/2} V S,
+
+    where :math:`X = N / n`, :math:`Y = r c^\top`, and :math:`\ominus` is one of :mod:`polyadic.models.tables.residuals`.
+    With :math:`X - Y` and the inverse margins as kernels it is correspondence analysis; :data:`CASES` lists what else
+    it is: ``KernelCorrespondenceAnalysis(100, **CASES["g-test"])``.
+
+    Parameters
+    ----------
+    rank : int
+        Length of the vectors; at most one less than the smaller side of the table.
+    difference : {"linear", "g-test", "shifted-pmi", "log-counts", "similarity"}
+        :math:`\ominus`.
+    row_kernel, column_kernel : "margins", "identity", array or callable
+        :math:`K_r` and :math:`K_c`: see :mod:`polyadic.models.tables.kernels`.
+    shift, smoothing : float
+        Of ``shifted-pmi``: see :func:`~polyadic.models.tables.residuals.shifted_pmi`.
+    row_scores, column_scores : sparse array, optional
+        Of ``similarity``: see :func:`~polyadic.models.tables.residuals.similarity`.
+    beta : float
+        Of ``similarity``: what pairs of words without a score count.
+    power, temper, method, tol, seed
+        As in :class:`~polyadic.models.tables.correspondence.CorrespondenceAnalysis`.
+
+    Attributes
+    ----------
+    row_coordinates_, column_coordinates_ : ndarray of shape (m, rank) and (n, rank)
+        :math:`F` and :math:`G`.
+    singular_values_ : ndarray of shape (rank,)
+        :math:`S`.
+    row_masses_, column_masses_ : ndarray of shape (m,) and (n,)
+        Margins, as shares of all.
+
+    References
+    ----------
+    Niitsuma, Lee (2018), Word2Vec is a special case of kernel correspondence analysis and kernels for natural language
+    processing, sections 4 and 5. arXiv:1605.05087
+
+    Examples
+    --------
+    >>> fisher = [[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]]
+    >>> KernelCorrespondenceAnalysis(2).fit(fisher).singular_values_.round(5).tolist()
+    [0.44637, 0.17346]
+    >>> KernelCorrespondenceAnalysis(2, **CASES["g-test"]).fit_transform(fisher).round(3).tolist()
+    [[-0.025, -0.022], [-0.055, -0.037], [0.0, 0.045], [0.09, -0.029]]
+    """
+
+    def __init__(
+        self,
+        rank: int = 2,
+        *,
+        difference: Difference = "linear",
+        row_kernel: Kernel = "margins",
+        column_kernel: Kernel = "margins",
+        shift: float = 1.0,
+        smoothing: float = 1.0,
+        row_scores: Any = None,
+        column_scores: Any = None,
+        beta: float = 1.0,
+        power: float = 1.0,
+        temper: float = 1.0,
+        method: Method = "lanczos",
+        tol: float = 1e-2,
+        seed: int | None = None,
+    ) -> None:
+        self.rank = rank
+        self.difference = difference
+        self.row_kernel = row_kernel
+        self.column_kernel = column_kernel
+        self.shift = shift
+        self.smoothing = smoothing
+        self.row_scores = row_scores
+        self.column_scores = column_scores
+        self.beta = beta
+        self.power = power
+        self.temper = temper
+        self.method = method
+        self.tol = tol
+        self.seed = seed
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Analyse a table of counts.
+
+        Parameters
+        ----------
+        X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
+            Not negative.
+        y : None
+            Ignored.
+
+        Raises
+        ------
+        ValueError
+            If the table is empty, or holds something negative, infinite or missing.
+        InputError
+            If the rank, a kernel or scores do not fit, or a parameter is out of range or has no effect.
+        """
+        del y
+        check_int("rank", self.rank, low=1)
+        check_number("power", self.power)
+        N, symmetric = self._read(X, temper=self.temper)
+        A = self._residual(N)
+        alike = self.smoothing == 1 and self.row_scores is self.column_scores and self.difference != "log-counts"
+        found = self._decompose(A, (self.row_kernel, self.column_kernel), symmetric=symmetric and alike)
+        self.row_masses_, self.column_masses_ = A.r, A.c
+        self.row_coordinates_ = _applied(found.row_root, found.U) * self._scale()
+        self.column_coordinates_ = _applied(found.column_root, found.V) * self._scale()
+        return self
+
+    def _residual(self, N: csr_array) -> Residual:
+        check_choice("difference", self.difference, get_args(Difference))
+        own = {
+            "shifted-pmi": {"shift": self.shift != 1, "smoothing": self.smoothing != 1},
+            "similarity": {
+                "row_scores": self.row_scores is not None,
+                "column_scores": self.column_scores is not None,
+                "beta": self.beta != 1,
+            },
+        }
+        for difference, given in own.items():
+            if difference != self.difference and (idle := [name for name, there in given.items() if there]):
+                raise InputError(f"{idle[0]} has no effect with difference={self.difference!r}; it is of {difference}")
+        if self.difference == "shifted-pmi":
+            return shifted_pmi(N, shift=self.shift, smoothing=self.smoothing)
+        if self.difference == "similarity":
+            return similarity(N, rows=self.row_scores, columns=self.column_scores, beta=self.beta)
+        return {"linear": linear, "g-test": g_test, "log-counts": log_counts}[self.difference](N)
+
+
+def _applied(root: Any, vectors: Any) -> Any:
+    return root[:, None] * vectors if root.ndim == 1 else root @ vectors

@@ -1,0 +1,191 @@
+"""Word vectors by kernel correspondence analysis of words and their contexts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self, get_args
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from polyadic.errors import InputError, check_choice, check_number
+from polyadic.models.tables.kernel_correspondence import CASES, KernelCorrespondenceAnalysis
+from polyadic.models.tables.kernels import stop_word_kernel
+from polyadic.models.tables.table import Side
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.embedding import Embedding
+
+
+class CorrespondenceVectors:
+    r"""One vector per word, its coordinates in a kernel correspondence analysis of words and contexts.
+
+    Parameters
+    ----------
+    rank : int
+        Length of a word vector.
+    case : str
+        Of :data:`~polyadic.models.tables.kernel_correspondence.CASES`: ``"ca"``, ``"g-test"``, ``"sgns"``, ...
+    side : {"rows", "columns"}
+        Vectors of words, :math:`F`, or of contexts, :math:`G`; in a symmetric table they are the same up to signs.
+    power, temper : float
+        See :class:`~polyadic.models.tables.correspondence.CorrespondenceAnalysis`.
+    shift, smoothing : float
+        Of case ``"sgns"``: see :func:`~polyadic.models.tables.residuals.shifted_pmi`.
+    stop_weight : float
+        :math:`\alpha` of the stop-word kernel, above -1; 0 treats all words alike. Only with ``case="ca"``.
+    stop_words : collection of str
+        The words that it weighs.
+    scores : iterable of (str, str, float), optional
+        Pairs of words with their similarity, for the word-similarity kernel; scores are divided by the largest. Do not
+        test on the pairs that are given here. Only with ``case="ca"``, and not with ``stop_weight``.
+    score_weight : float
+        :math:`\alpha` of that kernel, where :math:`\beta = 1`.
+    words : sequence of str, optional
+        Of the rows; needed by the two kernels.
+    seed : int, optional
+        Of the decomposition.
+
+    Attributes
+    ----------
+    vectors_ : ndarray of shape (V, rank)
+    analysis_ : KernelCorrespondenceAnalysis
+    singular_values_ : ndarray of shape (rank,)
+
+    References
+    ----------
+    Niitsuma, Lee (2018), section 5. arXiv:1605.05087
+
+    Examples
+    --------
+    >>> from polyadic import Corpus
+    >>> from polyadic.text.contexts import contexts
+    >>> corpus = Corpus.build(["red rose", "red tulip", "fast car", "fast bus", "blue rose", "blue tulip"], min_count=1)
+    >>> vectors = CorrespondenceVectors(2).fit(contexts(corpus, side="left")).embedding(corpus.vocabulary.words)
+    >>> vectors.neighbours("rose", top=1)[0][0]
+    'tulip'
+    """
+
+    def __init__(
+        self,
+        rank: int = 300,
+        *,
+        case: str = "ca",
+        side: Side = "rows",
+        power: float = 0.5,
+        temper: float = 1.0,
+        shift: float = 1.0,
+        smoothing: float = 1.0,
+        stop_weight: float = 0.0,
+        stop_words: Collection[str] = (),
+        scores: Iterable[tuple[str, str, float]] | None = None,
+        score_weight: float = 1.0,
+        words: Sequence[str] | None = None,
+        seed: int | None = None,
+    ) -> None:
+        self.rank = rank
+        self.case = case
+        self.side = side
+        self.power = power
+        self.temper = temper
+        self.shift = shift
+        self.smoothing = smoothing
+        self.stop_weight = stop_weight
+        self.stop_words = stop_words
+        self.scores = scores
+        self.score_weight = score_weight
+        self.words = words
+        self.seed = seed
+
+    def fit(self, table: Any) -> Self:
+        """Decompose a table of words and contexts.
+
+        Parameters
+        ----------
+        table : sparse array or Entries of order 2, of shape (V, V) or (V, places * V)
+            Such as :func:`~polyadic.text.contexts.contexts` counts.
+
+        Raises
+        ------
+        InputError
+            If the rank does not fit, an option is out of range or has no effect, or no word is weighed.
+        """
+        self.check()
+        settings = {**CASES[self.case], **self._kernels(table.shape)}
+        same = {name: getattr(self, name) for name in ("power", "temper", "shift", "smoothing", "seed")}
+        analysis = KernelCorrespondenceAnalysis(self.rank, **same, **settings)
+        self.analysis_ = analysis.fit(table)
+        self.singular_values_ = analysis.singular_values_
+        self.vectors_ = analysis.coordinates(self.side).astype(np.float32)
+        return self
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the vectors their words, and how often these occur.
+
+        Raises
+        ------
+        InputError
+            If there are as many vectors as words not: those of positional contexts are of a word at a place.
+        """
+        from polyadic.embedding import Embedding
+
+        if len(self.vectors_) != len(words):
+            raise InputError(f"the {len(self.vectors_):,} {self.side} are places of words, not {len(words):,} words")
+        return Embedding(words, self.vectors_, counts=counts)
+
+    def check(self) -> None:
+        """Refuse parameters that do not go together.
+
+        Raises
+        ------
+        InputError
+            If one is out of range, or has no effect.
+        """
+        check_choice("case", self.case, tuple(CASES))
+        check_choice("side", self.side, get_args(Side))
+        check_number("score_weight", self.score_weight)
+        check_number("shift", self.shift, low=1.0)
+        check_number("smoothing", self.smoothing, above=True)
+        if self.scores is None and self.score_weight != 1:
+            raise InputError("score_weight has no effect without scores")
+        if self.case != "sgns" and (self.shift, self.smoothing) != (1, 1):
+            raise InputError(f"shift and smoothing are options of case 'sgns'; got case {self.case!r}")
+        stopped = self.stop_weight != 0
+        if (stopped or self.scores is not None) and self.case != "ca":
+            raise InputError(f"stop_weight and scores are kernels of case 'ca'; got case {self.case!r}")
+        if stopped and self.scores is not None:
+            raise InputError("stop_weight and scores are two kernels; give one of them")
+        if stopped:
+            stop_word_kernel((), self.stop_weight, stop_words=())
+
+    def _kernels(self, shape: tuple[int, ...]) -> dict[str, Any]:
+        if not self.stop_weight and self.scores is None:
+            return {}
+        words = tuple(self.words or ())
+        if len(words) != shape[0]:
+            raise InputError(f"the kernel needs the {shape[0]:,} words of the table; got {len(words):,}")
+        places = shape[1] // shape[0]
+        if self.scores is not None:
+            T = csr_array(self.score_weight * _matrix(self.scores, words))
+            return {"difference": "similarity", "row_scores": T, "column_scores": T if places == 1 else None}
+        if not set(words) & set(self.stop_words):
+            raise InputError("none of the stop words is in the vocabulary: keep them in the text")
+        kernels = [
+            stop_word_kernel(names, self.stop_weight, stop_words=self.stop_words) for names in (words, words * places)
+        ]
+        return dict(zip(("row_kernel", "column_kernel"), kernels, strict=True))
+
+
+def _matrix(scores: Iterable[tuple[str, str, float]], words: Sequence[str]) -> csr_array:
+    """Give the scores of known pairs of different words, divided by the largest, on both sides of the diagonal."""
+    index = {word: row for row, word in enumerate(words)}
+    found = {frozenset((index[u], index[v])): float(s) for u, v, s in scores if u in index and v in index and u != v}
+    if not found or not max(found.values()) > 0 or min(found.values()) < 0:
+        raise InputError("scores must be at least 0, and one above 0 of two different words of the vocabulary")
+    i, j = np.array([sorted(pair) for pair in found]).T
+    values = np.array([*found.values()]) / max(found.values())
+    both = np.concatenate([values, values]), (np.concatenate([i, j]), np.concatenate([j, i]))
+    return csr_array(both, shape=(len(words), len(words)))

@@ -1,0 +1,88 @@
+"""What all models of topics share: a non-negative table of documents and words, and factors of both."""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import validate_data
+
+from polyadic import resources
+from polyadic.errors import InputError, check_int
+from polyadic.solvers.run import Fitted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+
+class Topics(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """Base of models with a row of ``components_`` for each topic and of ``row_factors_`` for each document."""
+
+    rank: int
+    threads: int | None
+    components_: NDArray[Any]
+    row_factors_: NDArray[Any]
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to a table with a row for each document."""
+
+    @abstractmethod
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Give the factors of other documents, with the topics as they are (fold-in)."""
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
+        """Fit to a table, and give the factors of its rows."""
+        return self.fit(X, y).row_factors_
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that tables may be sparse, values must not be negative, and factors are of single precision."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
+        return tags
+
+    @contextlib.contextmanager
+    def _as_before_if_it_fails(self) -> Iterator[None]:
+        """Take back what the body did to the model if it does not end, also what validation keeps of a table."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _table(self, X: Any, *, reset: bool, unknown: bool = False) -> csr_array:
+        """Give a table without negative values; with ``unknown``, an array lists what is not NaN, zeros too."""
+        check_int("rank", self.rank, low=1)
+        finite: Any = "allow-nan" if unknown and not issparse(X) else True
+        x = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=reset)
+        if unknown and not issparse(x):
+            known = ~np.isnan(x)
+            starts = np.concatenate([[0], known.sum(axis=1).cumsum()])
+            table = csr_array((x[known], np.nonzero(known)[1], starts), shape=x.shape)
+        else:
+            table = csr_array(x)
+            if not table.has_canonical_format:
+                table = table.copy()
+                table.sum_duplicates()
+        if len(table.data) and table.data.min() < 0:
+            row = int(np.searchsorted(table.indptr, table.data.argmin(), side="right")) - 1
+            raise InputError(f"Negative values in data cannot be used; row {row} holds {table.data.min():g}")
+        if reset and not table.data.any():
+            raise InputError("every value is zero: there is nothing to factorize")
+        return table
+
+    @property
+    def _threads(self) -> int:
+        return resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])

@@ -1,0 +1,199 @@
+"""Non-negative matrix factorization of sparse tables, by squares or another beta-divergence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.models.topics.base import Topics
+from polyadic.solvers.nonnegative import Divergence, Squares, cells_of, descend
+from polyadic.solvers.nonnegative_start import nndsvd, uniform
+from polyadic.solvers.run import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from polyadic.solvers.nonnegative import Cells
+    from polyadic.solvers.run import Result
+
+    Array = NDArray[np.float32]
+
+Init = Literal["random", "nndsvd"]
+Unlisted = Literal["zero", "missing"]
+BETAS = {"squared": 2.0, "kl": 1.0}
+"""Divergences with a name of their own."""
+
+
+class NMF(Topics):
+    r"""Non-negative factors of a non-negative table, most often of documents and words.
+
+    .. math:: \min_{W, H \ge 0} \sum_{ij} w_{ij} d_\beta\big(x_{ij}, (W H)_{ij}\big)
+              + \lambda_W \sum W + \lambda_H \sum H + \tfrac{\mu_W}{2} \|W\|^2 + \tfrac{\mu_H}{2} \|H\|^2
+
+    with :math:`d_2 = \tfrac12 (x - m)^2`, by cyclic coordinate descent over rows that do not depend on one another
+    (HALS) with extrapolation; :math:`d_1 = x \log(x / m) - x + m` and others by multiplicative updates. No sweep raises
+    the objective. A sparse table stays sparse; its zeros count, at no cost, or are unknown.
+
+    Parameters
+    ----------
+    rank : int
+        Components.
+    loss : {"squared", "kl"} or float
+        :math:`\beta` from 0 to 2, of which ``"squared"`` is 2 and ``"kl"`` is 1. ``"kl"`` suits counts, and with
+        rescaling is probabilistic latent semantic analysis. For others every cell that counts is listed in memory.
+    l1_W, l1_H : float
+        :math:`\lambda`; larger ones give more zeros. Of one factor alone it is evaded: the other grows.
+    l2_W, l2_H : float
+        :math:`\mu`, for squares.
+    unlisted : {"zero", "missing"}
+        What cells are that a sparse table does not list. With ``"missing"`` NaN in an array is unknown, zeros are not.
+    zero_weight : float
+        :math:`w` of cells that are not listed and count as zero; for squares and ``"kl"``.
+    init : {"random", "nndsvd"}
+        Where to begin. Singular vectors take longer to find than they save, and end no lower.
+    max_iter, tol
+        See :func:`~polyadic.solvers.run.run`; a sweep improves both factors.
+    inner : int
+        Passes over the coordinates of a factor before the other has its turn.
+    seed : int, optional
+        Of the start.
+    threads : int, optional
+        All cores by default; the result depends on them in last digits only.
+    watch : callable, optional
+        Called with the :class:`~polyadic.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    components_ : float32 ndarray of shape (rank, columns)
+        :math:`H`.
+    row_factors_ : float32 ndarray of shape (rows, rank)
+        :math:`W` of the rows fitted to.
+    history_, n_iter_, converged_, interrupted_
+        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+
+    References
+    ----------
+    Cichocki, Phan (2009), Fast local algorithms for large scale nonnegative matrix and tensor factorizations.
+    Ang, Gillis (2019), Accelerating nonnegative matrix factorization algorithms using extrapolation.
+    Fevotte, Idier (2011), Algorithms for nonnegative matrix factorization with the beta-divergence.
+
+    Examples
+    --------
+    >>> x = np.array([[2.0, 2.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, 6.0]])
+    >>> model = NMF(2, seed=0).fit(x)
+    >>> float(np.abs(model.row_factors_ @ model.components_ - x).max().round(2))
+    0.0
+    >>> x[1, 0] = np.nan  # unknown
+    >>> model = NMF(1, unlisted="missing", seed=0).fit(x[:2, :2])
+    >>> (model.row_factors_ @ model.components_)[1, 0].round(2)
+    np.float32(1.0)
+    """
+
+    def __init__(
+        self,
+        rank: int = 10,
+        *,
+        loss: Literal["squared", "kl"] | float = "squared",
+        l1_W: float = 0.0,
+        l1_H: float = 0.0,
+        l2_W: float = 0.0,
+        l2_H: float = 0.0,
+        unlisted: Unlisted = "zero",
+        zero_weight: float = 1.0,
+        init: Init = "random",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        inner: int = 1,
+        seed: int | None = None,
+        threads: int | None = None,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.rank = rank
+        self.loss = loss
+        self.l1_W = l1_W
+        self.l1_H = l1_H
+        self.l2_W = l2_W
+        self.l2_H = l2_H
+        self.unlisted = unlisted
+        self.zero_weight = zero_weight
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.inner = inner
+        self.seed = seed
+        self.threads = threads
+        self.watch = watch
+
+    def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:
+        """Factorize a table.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (rows, columns)
+        weights : sparse matrix or array of shape (rows, columns), optional
+            How much each listed cell counts; ones by default.
+
+        Raises
+        ------
+        InputError
+            If a value is negative, all are zero, weights do not fit, or a parameter is out of range.
+        """
+        del y
+        cells = self._cells(X, weights, reset=True)
+        rng, fill = np.random.default_rng(self.seed), self._beta() != 2
+        random = self.init == "random"
+        start = uniform(cells, self.rank, rng=rng) if random else nndsvd(cells, self.rank, rng=rng, fill=fill)
+        sides = self._half(cells, "W"), self._half(cells.turned(), "H")
+        sweeps = descend(*sides, start, inner=self.inner)
+        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.row_factors_, self.components_ = W, np.ascontiguousarray(H.T)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Give the factors of other rows, with the components as they are; each row by itself."""
+        check_is_fitted(self)
+        cells, H = self._cells(X, None, reset=False), np.ascontiguousarray(self.components_.T)
+        size = cells.table.sum(axis=1) / max(float(H.sum(dtype=float)), 1e-30)
+        W = np.repeat(size[:, None], self.rank, axis=1).astype(np.float32)
+        self._half(cells, "W").solve(W, H, passes=self.max_iter, tol=self.tol)
+        return W
+
+    def __sklearn_tags__(self) -> Any:
+        """Say whether values may be NaN."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.unlisted == "missing"
+        return tags
+
+    def _beta(self) -> float:
+        return BETAS[self.loss] if isinstance(self.loss, str) else float(self.loss)
+
+    def _half(self, cells: Cells, side: str) -> Squares | Divergence:
+        l1, l2 = (getattr(self, f"{name}_{side}") for name in ("l1", "l2"))
+        beta, threads = self._beta(), self._threads
+        if beta == 2:
+            return Squares(cells, l1=l1, l2=l2, threads=threads)
+        return Divergence(cells, beta=beta, l1=l1, threads=threads)
+
+    def _cells(self, X: Any, weights: Any, *, reset: bool) -> Cells:
+        self._check()
+        missing, beta = self.unlisted == "missing", self._beta()
+        table = self._table(X, reset=reset, unknown=missing)
+        return cells_of(table, weights, zero_weight=0.0 if missing else self.zero_weight, beta=beta)
+
+    def _check(self) -> None:
+        if isinstance(self.loss, str):
+            check_choice("loss", self.loss, BETAS)
+        elif check_number("loss", self.loss) > 2:
+            raise InputError(f"loss must be 'squared', 'kl' or a number from 0 to 2; got {self.loss}")
+        for name in ("l1_W", "l1_H", "l2_W", "l2_H", "zero_weight"):
+            check_number(name, getattr(self, name))
+        if self._beta() != 2 and (self.l2_W or self.l2_H):
+            raise InputError("l2_W and l2_H are for loss='squared'; products could raise the objective")
+        check_choice("unlisted", self.unlisted, get_args(Unlisted))
+        check_choice("init", self.init, get_args(Init))
+        check_int("inner", self.inner, low=1)

@@ -1,0 +1,124 @@
+"""Regularized latent semantic indexing: topics of few words, found by squares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.errors import check_int, check_number
+from polyadic.models.topics.base import Topics
+from polyadic.solvers.latent_indexing import latent_indexing, ridge_rows, singular_start
+from polyadic.solvers.run import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from polyadic.solvers.run import Result
+
+
+class RLSI(Topics):
+    r"""Topics of few words each, and documents that use all topics, of either sign.
+
+    .. math:: \min \|X - W H\|^2 + \lambda_1 \sum_k \|h_k\|_1 + \lambda_2 \|W\|^2
+
+    :math:`H` by coordinate descent from singular vectors, :math:`W` exactly; no sweep raises the objective. (In the
+    paper documents are columns: its :math:`U` is :math:`H^\top`, its :math:`V` is :math:`W^\top`.)
+
+    Parameters
+    ----------
+    rank : int
+        Topics.
+    l1, l2 : float
+        :math:`\lambda_1` of words in topics, for rows of length 1 as TF-IDF gives; :math:`\lambda_2` of topics in
+        documents. Both above zero: alone, either is evaded by scale.
+    max_iter, tol
+        See :func:`~polyadic.solvers.run.run`.
+    inner : int
+        Passes over the words of topics in a sweep.
+    seed : int, optional
+        Of the search for singular vectors; what it changes is small.
+    threads : int, optional
+        All cores by default; the result depends on them in last digits only.
+    watch : callable, optional
+        Called with the :class:`~polyadic.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    components_ : float32 ndarray of shape (rank, words)
+        :math:`H`. The sign of a topic is that of most of the sum of its weights.
+    row_factors_ : float32 ndarray of shape (documents, rank)
+        :math:`W`.
+    history_, n_iter_, converged_, interrupted_
+        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+
+    References
+    ----------
+    Wang, Xu, Li, Craswell (2011), Regularized latent semantic indexing, equation 2.
+
+    Examples
+    --------
+    >>> x = np.array([[2.0, 2.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, 6.0]])
+    >>> model = RLSI(2, l1=0.1, l2=0.01, seed=0).fit(x)
+    >>> (model.components_ != 0).sum(axis=1).tolist()
+    [2, 2]
+    """
+
+    def __init__(
+        self,
+        rank: int = 10,
+        *,
+        l1: float = 0.1,
+        l2: float = 0.1,
+        max_iter: int = 500,
+        tol: float = 1e-4,
+        inner: int = 1,
+        seed: int | None = None,
+        threads: int | None = None,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.rank = rank
+        self.l1 = l1
+        self.l2 = l2
+        self.max_iter = max_iter
+        self.tol = tol
+        self.inner = inner
+        self.seed = seed
+        self.threads = threads
+        self.watch = watch
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Factorize a table.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (documents, words)
+
+        Raises
+        ------
+        InputError
+            If a value is negative, all are zero, or a parameter is out of range.
+        """
+        del y
+        table = self._checked(X, reset=True)
+        start = singular_start(table, self.rank, seed=self.seed)
+        sweeps = latent_indexing(table, start, l1=self.l1, l2=self.l2, passes=self.inner, threads=self._threads)
+        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        signs = np.where(H.sum(axis=0) < 0, np.float32(-1), np.float32(1))
+        self.row_factors_, self.components_ = W * signs, np.ascontiguousarray((H * signs).T)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Give the factors of other documents, with the topics as they are."""
+        check_is_fitted(self)
+        return ridge_rows(self._checked(X, reset=False), self.components_.T, l2=self.l2)
+
+    def _checked(self, X: Any, *, reset: bool) -> csr_array:
+        for name in ("l1", "l2"):
+            check_number(name, getattr(self, name), above=True)
+        check_int("inner", self.inner, low=1)
+        return self._table(X, reset=reset)

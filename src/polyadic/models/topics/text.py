@@ -1,0 +1,199 @@
+"""Topics of text: from documents to words that belong together, by any of the methods of this package."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.errors import InputError, check_choice, check_int
+from polyadic.models.topics.anchors import AnchorTopics
+from polyadic.models.topics.lda import LDA
+from polyadic.models.topics.nmf import NMF
+from polyadic.models.topics.plsa import PLSA
+from polyadic.models.topics.rlsi import RLSI
+from polyadic.models.topics.spectral import SpectralLDA
+from polyadic.progress import bar
+from polyadic.text.corpus import Corpus
+from polyadic.text.documents import counts_by_row, document_table, table_of_texts
+from polyadic.text.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from polyadic.models.topics.base import Topics
+    from polyadic.progress import Advance
+
+Method = Literal["nmf", "kl", "plsa", "lda", "anchors", "spectral", "rlsi"]
+OF_TFIDF = ("nmf", "rlsi")
+"""Methods of squares: counts of frequent words would be all that they explain."""
+TOKENIZER = Tokenizer(digits="drop")
+
+
+class TextTopics(BaseEstimator):  # type: ignore[misc]
+    r"""Topics of documents, and the words of each.
+
+    Methods of squares see TF-IDF, :math:`n_{dw} (1 + \log \frac{1 + D}{1 + D_w})` with rows of length 1; the others
+    see counts :math:`n_{dw}`.
+
+    Parameters
+    ----------
+    method : {"nmf", "kl", "plsa", "lda", "anchors", "spectral", "rlsi"}
+        :class:`~polyadic.models.topics.nmf.NMF` of squares, or of the Kullback-Leibler divergence,
+        :class:`~polyadic.models.topics.plsa.PLSA`, :class:`~polyadic.models.topics.lda.LDA`,
+        :class:`~polyadic.models.topics.anchors.AnchorTopics`, :class:`~polyadic.models.topics.spectral.SpectralLDA` or
+        :class:`~polyadic.models.topics.rlsi.RLSI`.
+    rank : int
+        Topics.
+    min_count, max_size, stop_words
+        Which words count: see :meth:`~polyadic.text.corpus.Corpus.build`. Words in lower case, without numbers.
+    seed, threads : int, optional
+        Of the random start; all cores by default.
+
+    Attributes
+    ----------
+    model_ : estimator
+        The fitted model of the method.
+    words_ : tuple of str
+        Of the columns of ``model_.components_``.
+    idf_ : ndarray of shape (words,)
+        What counts are multiplied by; ones for methods of counts.
+    background_ : ndarray of shape (words,)
+        How often each word occurs in the documents.
+
+    Examples
+    --------
+    >>> texts = ["the sun and the sky", "a sky of sun", "tax and law", "the law on tax"]
+    >>> model = TextTopics(rank=2, min_count=1, seed=0).fit(texts)
+    >>> sorted(sorted(topic) for topic in model.top_words(2))
+    [['law', 'tax'], ['sky', 'sun']]
+    >>> model.transform(["sky", "law", "fish"]).argmax(axis=1).tolist() != [0, 0, 0]
+    True
+    """
+
+    def __init__(
+        self,
+        method: Method = "nmf",
+        *,
+        rank: int = 20,
+        min_count: int = 5,
+        max_size: int | None = None,
+        stop_words: str | os.PathLike[str] | Iterable[str] | None = "english",
+        seed: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        self.method = method
+        self.rank = rank
+        self.min_count = min_count
+        self.max_size = max_size
+        self.stop_words = stop_words
+        self.seed = seed
+        self.threads = threads
+
+    def fit(self, documents: Corpus | Iterable[str], y: Any = None) -> Self:
+        """Find topics.
+
+        Parameters
+        ----------
+        documents : Corpus or iterable of str
+            Of a corpus the words are those that it was built with.
+
+        Raises
+        ------
+        InputError
+            If no words are left, or a parameter is out of range.
+        """
+        del y
+        check_choice("method", self.method, get_args(Method))
+        check_int("rank", self.rank, low=1)
+        corpus = documents if isinstance(documents, Corpus) else self.corpus(documents)
+        with bar("finding topics", unit="sweeps") as advance:
+            return self._fitted(document_table(corpus), corpus.vocabulary.words, advance)
+
+    def corpus(
+        self, source: Any, *, file_format: str = "auto", encoding: str = "utf-8", errors: str = "strict"
+    ) -> Corpus:
+        """Read documents as :meth:`fit` does; see :meth:`~polyadic.text.corpus.Corpus.build` for ``source``."""
+        how: Any = {"min_count": self.min_count, "max_size": self.max_size, "stop_words": self.stop_words}
+        return Corpus.build(source, tokenizer=TOKENIZER, format=file_format, encoding=encoding, errors=errors, **how)
+
+    def fit_table(self, counts: csr_array, words: Sequence[str]) -> Self:
+        """Find topics in counts of words, a row for each document; ``words`` name the columns."""
+        return self._fitted(counts, words, None)
+
+    def _fitted(self, counts: csr_array, words: Sequence[str], advance: Advance | None) -> Self:
+        check_choice("method", self.method, get_args(Method))
+        counts = counts_by_row(counts)
+        if len(words) != counts.shape[1]:
+            raise InputError(f"a table of {counts.shape[1]} columns needs as many words; got {len(words)}")
+        self.words_ = tuple(words)
+        self.background_ = np.asarray(counts.sum(axis=0, dtype=float))
+        self.idf_ = np.ones(len(words))
+        if self.method in OF_TFIDF:
+            self.idf_ += np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=len(words))))
+        model: Any = self._new()
+        if advance is not None and hasattr(model, "watch"):
+            model.watch = lambda result: advance(1, note=f"objective {result.history[-1]:,.6g}")
+        self.model_ = model.fit(self._weighted(counts))
+        if hasattr(model, "watch"):
+            model.watch = None
+        return self
+
+    def transform(self, texts: Iterable[str]) -> NDArray[Any]:
+        """Give the weights of topics in other documents; words that are not known are left out."""
+        check_is_fitted(self)
+        index = {word: column for column, word in enumerate(self.words_)}
+        return self.transform_table(table_of_texts(texts, index, TOKENIZER))
+
+    def transform_table(self, counts: csr_array) -> NDArray[Any]:
+        """Give the weights of topics in other documents, by counts of the same words."""
+        check_is_fitted(self)
+        if not counts.shape[0]:
+            raise InputError("there are no documents to find topics in")
+        return self.model_.transform(self._weighted(counts_by_row(counts)))
+
+    def top_words(self, top: int = 10) -> list[list[str]]:
+        """Give the words of largest weight of each topic; those of no weight are left out."""
+        check_is_fitted(self)
+        falling = np.argsort(-self.model_.components_, axis=1, kind="stable")[:, : check_int("top", top, low=1)]
+        topics = zip(self.model_.components_, falling, strict=True)
+        return [[self.words_[at] for at in best if weights[at] > 0] for weights, best in topics]
+
+    @property
+    def word_weights_(self) -> NDArray[Any]:
+        """Weights by which topics predict how often words occur; of TF-IDF, less the second factor."""
+        check_is_fitted(self)
+        return np.asarray(self.model_.components_ / self.idf_)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the fitted model into a folder, whole or not at all; what is there is replaced if it may be."""
+        from polyadic.models.topics.storage import save_topics
+
+        check_is_fitted(self)
+        save_topics(self, path, overwrite=overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model from the folder that :meth:`save` wrote; what is damaged is refused."""
+        from polyadic.models.topics.storage import load_topics
+
+        model: Self = load_topics(cls, path)
+        return model
+
+    def _weighted(self, counts: csr_array) -> csr_array:
+        return counts if self.method not in OF_TFIDF else normalize(counts * self.idf_[None, :].astype(np.float32))
+
+    def _new(self) -> Topics:
+        if self.method == "anchors":
+            return AnchorTopics(self.rank, threads=self.threads)
+        if self.method == "kl":
+            return NMF(self.rank, loss="kl", seed=self.seed, threads=self.threads)
+        kinds: dict[str, Any] = {"nmf": NMF, "plsa": PLSA, "lda": LDA, "spectral": SpectralLDA, "rlsi": RLSI}
+        return kinds[self.method](self.rank, seed=self.seed, threads=self.threads)

@@ -1,0 +1,187 @@
+"""Word vectors by CP decomposition of an n-way association tensor, a factor of its own for each mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+
+import numpy as np
+
+from polyadic import kernels, resources
+from polyadic.embedding import Embedding
+from polyadic.errors import InputError, check_choice, check_int
+from polyadic.forms import CP
+from polyadic.losses import Squared
+from polyadic.objective import Objective, Term, stacked
+from polyadic.penalties import L2
+from polyadic.resources import check_memory
+from polyadic.solvers.als import als
+from polyadic.solvers.run import Fitted, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.data import Entries
+    from polyadic.forms import Factors
+    from polyadic.solvers.run import Result
+
+Vectors = Literal["words", "contexts", "all"]
+
+
+class AsymmetricCP(Fitted):
+    r"""One vector per word and mode, such that the vectors of a tuple multiply to its association.
+
+    .. math:: \min_{\lambda, U} \tfrac12 \sum_{\text{all cells}} (x - m)^2 + \text{ridge}, \qquad
+              m_{i_1 \dots i_n} = \sum_r \lambda_r \prod_d U^{(d)}_{i_d r}, \quad \|U^{(d)}_{\cdot r}\| = 1
+
+    Every cell, zero or not, counts alike: weights of entries are not used. The ridge is that of
+    :func:`~polyadic.solvers.als.als`, on factors that share :math:`\lambda` in equal parts.
+
+    Parameters
+    ----------
+    rank : int
+        Number of components; the length of a word vector.
+    orthogonal : int
+        First sweeps with orthogonal factors (Orth-ALS); needs a rank of at most the length of each mode. On counted
+        text the fit came out alike with and without them.
+    ridge : float
+        Strength of the ridge.
+    max_iter, tol
+        See :func:`~polyadic.solvers.run.run`.
+    vectors : {"words", "contexts", "all"}
+        What :meth:`embedding` gives: :math:`U^{(1)} \lambda^{1/n}`, :math:`U^{(2)} \lambda^{1/n}`, or those of all
+        modes side by side.
+    seed : int, optional
+        Of the random start.
+    threads : int, optional
+        All cores by default. The same seed and threads give the same bits.
+    watch : callable, optional
+        Called with the :class:`~polyadic.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    factors_ : list of ndarray of shape (length of the mode, rank)
+        :math:`U^{(d)}`, columns of length one. In all modes but the first, the largest element of a column is positive.
+    weights_ : ndarray of shape (rank,)
+        :math:`\lambda`, positive and falling.
+    history_ : list of float
+        The objective at the start, where nothing is explained, and after each sweep. Without a ridge,
+        ``1 - (history_[-1] / history_[0]) ** 0.5`` is what tensor toolboxes call the fit.
+    n_iter_, converged_, interrupted_
+        Sweeps; whether the objective settled; whether Ctrl-C stopped the sweeps.
+
+    References
+    ----------
+    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.1 (CP). arXiv:1704.02686. Its "orthonormal
+    columns" are columns of length one. Sharan, Valiant (2017), Orthogonalized ALS. arXiv:1703.01804.
+
+    Examples
+    --------
+    >>> from polyadic.data import Entries
+    >>> x = Entries.collect([[0, 1, 2], [3, 4, 5]], [2.0, 1.0], 6)
+    >>> model = AsymmetricCP(8, seed=0).fit(x)
+    >>> bool(model.predict([[2, 0, 1]])[0] > 1.9), bool(abs(model.predict([[0, 1, 5]])[0]) < 0.1)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        rank: int = 300,
+        *,
+        orthogonal: int = 0,
+        ridge: float = 0.0,
+        max_iter: int = 50,
+        tol: float = 1e-3,
+        vectors: Vectors = "words",
+        seed: int | None = None,
+        threads: int | None = None,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.rank = rank
+        self.orthogonal = orthogonal
+        self.ridge = ridge
+        self.max_iter = max_iter
+        self.tol = tol
+        self.vectors = vectors
+        self.seed = seed
+        self.threads = threads
+        self.watch = watch
+
+    def fit(self, entries: Entries) -> Self:
+        """Factorize entries of order two or more, symmetric or not.
+
+        Raises
+        ------
+        InputError
+            If there are no entries, unlisted ones are missing, or a parameter is out of range.
+        """
+        check_int("rank", self.rank, low=1)
+        check_choice("vectors", self.vectors, get_args(Vectors))
+        if not len(entries):
+            raise InputError("there are no entries to factorize; lower the shift or min_count")
+        self._check_memory(entries)
+        rng = np.random.default_rng(self.seed)
+        # the first factor is solved for first: it starts at zero, so that history begins with nothing explained
+        start = [np.zeros((entries.shape[0], self.rank), np.float32)]
+        start += [rng.standard_normal((size, self.rank)).astype(np.float32) for size in entries.shape[1:]]
+        term = Term(_unweighted(entries), CP(), Squared(), tuple(range(entries.order)), zero_weight=1.0)
+        objective = Objective([term], [L2(self.ridge)] * entries.order, threads=self.threads)
+        solver = als(objective, start, orthogonal=self.orthogonal)
+        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        self.factors_, self.weights_ = _unit(result.factors)
+        self._keep(result)
+        return self
+
+    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
+        """Give the association :math:`m` that the model expects of tuples; shapes (n, order) -> (n,)."""
+        U, offsets = stacked(dict(enumerate(self._scaled())), tuple(range(len(self.factors_))))
+        threads = self.threads or resources.cores()
+        return kernels.cp_predict(np.asarray(indices), U, offsets=offsets, threads=threads)
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the vectors that ``vectors`` names their words, and how often these occur."""
+        scaled = self._scaled()
+        if self.vectors == "all":
+            if len({len(u) for u in scaled}) > 1:
+                raise InputError(
+                    f"vectors='all' needs modes of one vocabulary; got {[len(u) for u in scaled]} rows:"
+                    " take 'words' or 'contexts'"
+                )
+            return Embedding(words, np.concatenate(scaled, axis=1), counts=counts)
+        mode = get_args(Vectors).index(check_choice("vectors", self.vectors, get_args(Vectors)))
+        return Embedding(words, scaled[mode], counts=counts)
+
+    def _scaled(self) -> Factors:
+        share = self.weights_ ** np.float32(1 / len(self.factors_))
+        return [u * share for u in self.factors_]
+
+    def _check_memory(self, entries: Entries) -> None:
+        """Refuse a rank whose factors, products with the data and normal equations would not fit."""
+        copies = 4 * entries.order + 2 * (self.threads or resources.cores()) + 6
+        check_memory(
+            4.0 * copies * max(entries.shape) * self.rank,
+            f"a model of {' x '.join(f'{size:,}' for size in entries.shape)} cells and rank {self.rank}",
+            "lower the rank or the size of the vocabulary",
+        )
+
+
+def _unweighted(entries: Entries) -> Entries:
+    from dataclasses import replace
+
+    return entries if entries.weights is None else replace(entries, weights=None)
+
+
+def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:
+    """Give columns of length one, and their weights, falling."""
+    lengths = [np.linalg.norm(u.astype(float), axis=0) for u in factors]
+    weights = np.prod(lengths, axis=0)
+    order = np.argsort(-weights, kind="stable")
+    units, sign = [], np.ones(len(weights))
+    for u, length in zip(factors[1:], lengths[1:], strict=True):
+        largest = np.take_along_axis(u, np.abs(u).argmax(axis=0)[None], axis=0)[0]
+        turn = np.where(largest < 0, -1.0, 1.0)
+        sign *= turn
+        units.append(u * (turn / np.where(length > 0, length, 1)))
+    units.insert(0, factors[0] * (sign / np.where(lengths[0] > 0, lengths[0], 1)))
+    return [u[:, order].astype(np.float32) for u in units], weights[order].astype(np.float32)

@@ -1,0 +1,170 @@
+"""Word vectors from counts of pairs by weighted least squares on their logarithms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from polyadic import kernels, resources
+from polyadic.embedding import Embedding
+from polyadic.errors import InputError, check_int, check_number
+from polyadic.resources import check_memory
+from polyadic.solvers.run import Fitted, Sweep, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.data import Entries
+    from polyadic.solvers.run import Result
+
+
+class GloVe(Fitted):
+    r"""Global vectors: inner products and biases that add up to log counts.
+
+    .. math:: \min \sum_{ij:\, x_{ij} > 0} f(x_{ij})\, \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2,
+              \qquad f(x) = \min(1, (x / x_{max})^a)
+
+    The vector of a word is :math:`w_i + c_i`. Each cell is visited once per epoch, in a random order that stays the
+    same, by Adagrad. The counts are those of :func:`~polyadic.text.counts.count`, where a pair counts one wherever in
+    the window it is; the reference divides by the distance of the two words, so near neighbours count more there.
+
+    Parameters
+    ----------
+    rank : int
+        Length of a word vector.
+    x_max, alpha : float
+        Of the weight :math:`f`; :math:`a` is ``alpha``.
+    step : float
+        Length of the first step per unit of the gradient.
+    epochs : int
+        How often each cell is visited.
+    tol : float
+        Stop earlier where epochs change the loss by less, see :func:`~polyadic.solvers.run.run`.
+    seed : int, optional
+        Of the start and of the order of the cells.
+    threads : int, optional
+        All cores by default. The same seed and threads give the same bits.
+    watch : callable, optional
+        Called with the :class:`~polyadic.solvers.run.Result` so far after each epoch.
+
+    Attributes
+    ----------
+    vectors_ : ndarray of shape (V, rank)
+        :math:`w + c`.
+    factors_ : list of two ndarrays of shape (V, rank)
+        :math:`w` and :math:`c`.
+    biases_ : list of two ndarrays of shape (V,)
+        :math:`b` and :math:`d`.
+    history_ : list of float
+        The objective at the start; then for each epoch the sum of the losses that cells had when their turn came.
+    n_iter_, converged_, interrupted_
+        Epochs; whether the loss settled; whether Ctrl-C stopped the epochs.
+
+    References
+    ----------
+    Pennington, Socher, Manning (2014), GloVe: global vectors for word representation, eq. 8 and 9.
+    Gemulla, Nijkamp, Haas, Sismanis (2011), Large-scale matrix factorization with distributed stochastic gradient
+    descent, section 4, for the parts that threads work on at the same time.
+
+    Examples
+    --------
+    >>> from polyadic.data import Entries
+    >>> x = Entries.collect([[0, 1], [0, 2], [1, 2]], [20.0, 5.0, 1.0], 3)
+    >>> model = GloVe(4, x_max=10, epochs=200, seed=0, threads=1).fit(x)
+    >>> bool(model.history_[-1] < 0.01 * model.history_[0])
+    True
+    """
+
+    def __init__(
+        self,
+        rank: int = 300,
+        *,
+        x_max: float = 100.0,
+        alpha: float = 0.75,
+        step: float = 0.05,
+        epochs: int = 25,
+        tol: float = 0.0,
+        seed: int | None = None,
+        threads: int | None = None,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.rank = rank
+        self.x_max = x_max
+        self.alpha = alpha
+        self.step = step
+        self.epochs = epochs
+        self.tol = tol
+        self.seed = seed
+        self.threads = threads
+        self.watch = watch
+
+    def fit(self, entries: Entries) -> Self:
+        """Factorize counts of pairs, such as ``count(corpus, order=2).entries``.
+
+        Raises
+        ------
+        InputError
+            If the entries are not counts of pairs, a parameter is out of range, or the step was too long.
+        """
+        check_int("rank", self.rank, low=1)
+        check_number("x_max", self.x_max, above=True)
+        check_number("alpha", self.alpha)
+        check_number("step", self.step, above=True)
+        check_int("epochs", self.epochs, low=1)
+        threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
+        _refuse_other_than_counts(entries)
+        self._check_memory(entries)
+        rng = np.random.default_rng(self.seed)
+        x = entries.values.astype(np.float32)
+        f = np.minimum(1, (x / np.float32(self.x_max)) ** np.float32(self.alpha))
+        size = entries.shape[0]
+        cells = kernels.glove_arrange(entries.indices, np.log(x), f, size=size, threads=threads, rng=rng)
+        solver = _epochs(cells, self.rank, self.step, threads, rng)
+        result = run(solver, max_iter=self.epochs, tol=self.tol, watch=self.watch)
+        w, c, b, d = result.factors
+        self.factors_, self.biases_ = [w, c], [b, d]
+        self.vectors_ = w + c
+        self._keep(result)
+        return self
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the sums of both vectors their words, and how often these occur."""
+        return Embedding(words, self.vectors_, counts=counts)
+
+    def _check_memory(self, entries: Entries) -> None:
+        """Refuse what would not fit: cells while they are moved, parameters, their steps and two copies."""
+        check_memory(
+            44.0 * len(entries) + 4.0 * 8 * entries.shape[0] * (self.rank + 1),
+            f"GloVe of rank {self.rank} for {len(entries):,} cells of {entries.shape[0]:,} words",
+            "lower the rank or the size of the vocabulary",
+        )
+
+
+def _refuse_other_than_counts(entries: Entries) -> None:
+    if entries.order != 2 or not entries.symmetric:
+        raise InputError("GloVe needs symmetric counts of pairs; count(corpus, order=2).entries are such")
+    if entries.weights is not None:
+        raise InputError("GloVe weighs counts itself; give it the entries of count, not of ppmi")
+    if not len(entries):
+        raise InputError("there are no entries to factorize; lower min_count")
+    if entries.values.min() <= 0:
+        raise InputError(f"GloVe takes logarithms of counts; the smallest is {entries.values.min()}, leave zeros out")
+
+
+def _epochs(
+    cells: kernels.GloveCells, rank: int, step: float, threads: int, rng: np.random.Generator
+) -> Iterator[Sweep]:
+    """Start near zero, as the reference does, and visit the cells again and again."""
+    shape = (2, cells.size, rank)
+    U = (rng.random(shape, dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
+    b = (rng.random(shape[:2], dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
+    parameters = U, b, np.ones_like(U), np.ones_like(b)
+    loss = kernels.glove_epoch(cells, parameters, step=0.0, threads=threads)
+    while True:
+        yield Sweep([U[0].copy(), U[1].copy(), b[0].copy(), b[1].copy()], loss)
+        loss = kernels.glove_epoch(cells, parameters, step=step, threads=threads)
+        if not np.isfinite(loss):
+            raise InputError(f"the loss became {loss}; lower step, which is {step:g}")

@@ -1,0 +1,195 @@
+"""Word vectors that explain pairs by all their columns, and larger tuples by their non-negative ones, the themes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from polyadic import kernels, resources
+from polyadic.embedding import Embedding
+from polyadic.errors import InputError, check_int, check_number
+from polyadic.losses import Squared
+from polyadic.models.words.orders import symmetric_terms
+from polyadic.models.words.pairwise import PPMISVD
+from polyadic.objective import Objective, fit
+from polyadic.penalties import L2, NonNegative
+from polyadic.resources import check_memory
+from polyadic.solvers.quasi_newton import quasi_newton
+from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.start import best_scale, given_start, positive_start, zero_unlisted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.data import Entries
+    from polyadic.objective import Slot, Term
+    from polyadic.solvers.run import Result
+
+ALL = (0, 1)
+"""The slot of both factors, side by side."""
+PAIRS = 1 / 3
+"""How much pairs count against each larger order; a tenth, a third and one are level on words, see third-order.md."""
+COPIES = 28
+"""Arrays of the size of the factors that a fit holds at once: see :mod:`polyadic.models.words.symmetric`."""
+
+
+class JointCP(Fitted):
+    r"""Free columns for pairs beside non-negative ones for pairs and larger tuples alike.
+
+    .. math:: \min_{A,\, C \ge 0}\ \alpha_2 \sum_{ij} w_{ij} \big(x_{ij} - (AA^\top + CC^\top)_{ij}\big)^2
+              + \sum_{n > 2} \alpha_n \sum_e w_e \Big(x_e - c^{-n} \sum_r \prod_d C_{e_d r}\Big)^2 + \text{zeros}
+
+    One factor for all orders, as in JCP-S, has to serve two ends: what pairs ask for are axes with two poles, such as
+    the eigenvectors of the PPMI matrix, but of the words at a negative pole the product of two is positive and that of
+    three negative, so that a triple of them cannot be explained by it. Here each order has weights of its own for the
+    columns: those of :math:`A` count for pairs alone, those of :math:`C`, the **themes**, for all orders. Products of
+    themes select senses; inner products of whole vectors tell how much two words belong together.
+
+    The sum over the cells that are not listed is exact, and weighs them by how often their words are listed: see
+    :func:`~polyadic.models.words.orders.symmetric_terms`.
+
+    Parameters
+    ----------
+    rank : int
+        Length of a word vector: columns of :math:`A` and :math:`C` together.
+    themes : int, optional
+        Columns of :math:`C`; by default half of them.
+    coupling : float
+        :math:`c`, the scale of the themes in the explanation of pairs; above 0.
+    order_weights : sequence of float, optional
+        As in :func:`~polyadic.models.words.orders.symmetric_terms`; by default pairs count a third of the others.
+    l1 : float
+        Weight of the sum of the themes.
+    start : ndarray of shape (V, rank), optional
+        Where to begin: :math:`A` and :math:`C` side by side, such as the vectors of a fit that was stopped.
+    max_iter, tol
+        See :func:`~polyadic.solvers.run.run`.
+    seed : int, optional
+        Of the random start of the themes; :math:`A` starts at eigenvectors.
+    threads : int, optional
+        All cores by default. The same seed and threads give the same bits.
+    watch : callable, optional
+        Called with the :class:`~polyadic.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    factors_ : list of two ndarrays of shape (V, rank - themes) and (V, themes)
+        :math:`A` and :math:`C`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.solvers.run.Fitted`.
+    explained_ : list of Fit
+        How much of each order is explained: see :func:`~polyadic.objective.fit`.
+
+    References
+    ----------
+    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.4, for one factor. arXiv:1704.02686
+
+    Examples
+    --------
+    >>> from polyadic.data import Entries
+    >>> pairs = Entries.collect([[0, 1], [0, 2], [1, 2], [3, 4], [3, 5], [4, 5]], [1.0] * 6, 6)
+    >>> triples = Entries.collect([[0, 1, 2], [3, 4, 5]], [2.0, 2.0], 6)
+    >>> model = JointCP(4, themes=2, seed=0, max_iter=200).fit([pairs, triples])
+    >>> listed, unlisted = model.predict(np.array([[0, 1, 2], [0, 1, 5]]))
+    >>> bool(listed > 100 * abs(unlisted))
+    True
+    """
+
+    def __init__(
+        self,
+        rank: int = 300,
+        *,
+        themes: int | None = None,
+        coupling: float = 0.5,
+        order_weights: Sequence[float] | None = None,
+        l1: float = 0.0,
+        start: NDArray[Any] | None = None,
+        max_iter: int = 100,
+        tol: float = 1e-3,
+        seed: int | None = None,
+        threads: int | None = None,
+        watch: Callable[[Result], None] | None = None,
+    ) -> None:
+        self.rank = rank
+        self.themes = themes
+        self.coupling = coupling
+        self.order_weights = order_weights
+        self.l1 = l1
+        self.start = start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.seed = seed
+        self.threads = threads
+        self.watch = watch
+
+    def fit(self, lists: Sequence[Entries]) -> Self:
+        """Factorize symmetric entries of order 2 and of one or more higher orders.
+
+        Raises
+        ------
+        InputError
+            If there are no pairs or nothing but pairs, entries are not symmetric, empty, all zero or of different
+            sizes, or a parameter is out of range.
+        """
+        themes = self.check()
+        orders = [entries.order for entries in lists]
+        if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
+            raise InputError(f"joint factorization needs pairs and then larger tuples; got entries of orders {orders}")
+        scaled = [replace(x, values=x.values * np.float32(self.coupling**x.order)) for x in lists[1:]]
+        weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
+        terms = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
+        size = lists[0].shape[0]
+        check_memory(
+            4.0 * (COPIES + 2 * (self.threads or resources.cores())) * size * self.rank,
+            f"a model of {size:,} words and rank {self.rank}",
+            "lower the rank or the size of the vocabulary",
+        )
+        A, C = self._start(lists, terms[1:], themes) if self.start is None else self._given(size, themes)
+        terms = [_explained_by(ALL, terms[0]), *(_explained_by(1, term) for term in terms[1:])]
+        objective = Objective(terms, [L2(), NonNegative(self.l1)], threads=self.threads)
+        sweeps = quasi_newton(objective, [A, C])
+        self.factors_ = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in terms]
+        return self
+
+    def _start(self, lists: Sequence[Entries], larger: list[Term], themes: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Take eigenvectors for the free columns, random numbers of the best scale for the themes."""
+        A = PPMISVD(self.rank - themes, seed=self.seed).fit(lists[0]).vectors_
+        C = NonNegative().prox(positive_start(len(A), themes, np.random.default_rng(self.seed)), 0.0)
+        return A, best_scale(larger, zero_unlisted(C, lists[1:]), threads=self.threads)
+
+    def _given(self, size: int, themes: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        given = np.asarray(self.start)
+        U = given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
+        if given.shape != U.shape or (U[:, -themes:] < 0).any():
+            raise InputError(f"start must have {self.rank} columns, the last {themes} not negative; got {given.shape}")
+        return U[:, :-themes], U[:, -themes:]
+
+    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
+        """Give the association that the model expects of tuples; shapes (n, order) -> (n,)."""
+        tuples, threads = np.asarray(indices), self.threads or resources.cores()
+        if tuples.ndim == 2 and tuples.shape[1] == 2:
+            return kernels.cp_predict(tuples, np.hstack(self.factors_), threads=threads)
+        return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.coupling), threads=threads)
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the rows of :math:`A` and :math:`C` side by side their words, and how often these occur."""
+        return Embedding(words, np.hstack(self.factors_), counts=counts, themes=self.factors_[1].shape[1])
+
+    def check(self) -> int:
+        """Give the number of themes, or raise an InputError if there is no room for them or a parameter is none."""
+        check_int("rank", self.rank, low=2)
+        themes = self.rank // 2 if self.themes is None else self.themes
+        check_int("themes", themes, low=1, high=self.rank - 1)
+        if not 0 < check_number("coupling", self.coupling) <= 1:
+            raise InputError(f"coupling must be above 0 and at most 1; got {self.coupling!r}")
+        return themes
+
+
+def _explained_by(slot: Slot, term: Term) -> Term:
+    """Give the same term with another factor for all its modes."""
+    return replace(term, slots=(slot,) * len(term.slots), importance=dict.fromkeys([slot], *term.importance.values()))

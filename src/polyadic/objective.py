@@ -1,0 +1,390 @@
+"""Objectives: losses of listed entries, and of all cells, over shared factors."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic import kernels, resources
+from polyadic.data import blocks
+from polyadic.errors import InputError, check_int, check_number
+from polyadic.forms import CP, Factors, Form
+from polyadic.losses import Loss, Squared
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.data import Entries
+    from polyadic.penalties import Penalty
+
+BATCH = 4096
+"""Entries whose predictions are held at once on the general path."""
+
+
+Slot = int | tuple[int, ...]
+"""The number of a factor, or of several side by side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    r"""One table of observations explained by some of the factors.
+
+    .. math:: \alpha \Big[ \sum_{e\ \mathrm{listed}} w_e\, \ell(x_e, m_e)
+              + \sum_{c\ \mathrm{unlisted}} z_c\, \ell(0, m_c) \Big], \qquad z_c = z \prod_d q_{c_d}
+
+    The second sum, over the cells that are not listed and count as zeros, is exact and costs nothing per cell: it is
+    the sum over all cells, for which a CP form has a formula if the loss is squared
+    (:meth:`polyadic.forms.CP.all_cells`) or Poisson's (:meth:`polyadic.forms.CP.total`), less that over the listed; the
+    importance :math:`q` of an index is a factor of its row there. A symmetric entry stands for all its permutations.
+
+    Parameters
+    ----------
+    entries : Entries
+        The observations :math:`x_e` and weights :math:`w_e`.
+    form : Form
+        How :math:`m_e` comes from factors.
+    loss : Loss
+        :math:`\ell`.
+    slots : tuple of int or of tuples of int
+        Which factor explains each mode; a factor named twice is shared. Several factors in one slot stand side by side:
+        their columns explain the mode together.
+    weight : float
+        :math:`\alpha`.
+    zero_weight : float
+        :math:`z`; 0 if unlisted cells say nothing, 1 for plain least squares.
+    importance : dict of int to ndarray, optional
+        :math:`q` by slot, a number per row of its factor: how much a zero says there. Slots left out have ones.
+
+    Raises
+    ------
+    InputError
+        If the slots do not fit, or zeros are weighted where cells are missing or form and loss have no formula.
+    """
+
+    entries: Entries
+    form: Form
+    loss: Loss
+    slots: tuple[Slot, ...]
+    weight: float = 1.0
+    zero_weight: float = 0.0
+    importance: Mapping[Slot, NDArray[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_number("weight", self.weight)
+        check_number("zero_weight", self.zero_weight)
+        if len(self.slots) != self.entries.order:
+            raise InputError(f"slots must name a factor per mode; got {self.slots} for order {self.entries.order}")
+        for slot, q in self.importance.items():
+            sizes = {n for s, n in zip(self.slots, self.entries.shape, strict=True) if s == slot}
+            if sizes != {len(q)} or q.ndim != 1 or not (np.isfinite(q).all() and (q >= 0).all()):
+                raise InputError(f"importance of slot {slot} must be a number of at least 0 for each row of its factor")
+        if self.zero_weight and self.entries.unlisted == "missing":
+            raise InputError("zero_weight must be 0 where unlisted entries are missing")
+        if self.zero_weight and not (isinstance(self.form, CP) and self.loss.zeros):
+            raise InputError("zero_weight needs a squared or Poisson loss and a CP form; use sampled zeros for others")
+        if self.zero_weight and not self.entries.symmetric and _lists_a_cell_twice(self.entries):
+            raise InputError("zero_weight needs each cell to be listed once; add the values of cells listed twice")
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether a slot names several factors."""
+        return not all(isinstance(slot, int) for slot in self.slots)
+
+
+class Objective:
+    r"""Sum of terms and penalties, :math:`f(U_1, \dots) = \sum_t \mathrm{term}_t + \sum_k \mathrm{penalty}_k(U_k)`.
+
+    Parameters
+    ----------
+    terms : sequence of Term
+        They may share factors.
+    penalties : sequence of Penalty
+        One per factor.
+    threads : int, optional
+        Threads for the compiled path; all cores by default.
+    compiled : bool
+        Use compiled loops where they apply (CP forms); the general path gives the same result.
+
+    Examples
+    --------
+    >>> from polyadic.data import Entries
+    >>> from polyadic.penalties import L2
+    >>> x = Entries.collect([[0, 1], [1, 1]], [2.0, 1.0], 2)
+    >>> f = Objective([Term(x, CP(), Squared(), (0, 0), zero_weight=1.0)], [L2()])
+    >>> f.value([np.array([[1.0], [1.0]])])
+    1.5
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[Term],
+        penalties: Sequence[Penalty],
+        *,
+        threads: int | None = None,
+        compiled: bool = True,
+    ) -> None:
+        self.terms = tuple(terms)
+        self.penalties = tuple(penalties)
+        self.threads = resources.cores() if threads is None else check_int("threads", threads, low=1)
+        named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
+        if named != set(range(len(self.penalties))):
+            raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")
+        self._parts = [part for term in self.terms for part in parts_of(term)]
+        self._compiled = compiled
+
+    def value(self, factors: Factors) -> float:
+        """Give the objective."""
+        return self.value_and_gradient(factors)[0]
+
+    def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
+        """Give the objective and the gradient of all of it that is smooth, one array per factor."""
+        seen = seen_by(self.terms, factors)
+        value = 0.0
+        gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
+        for part in self._parts:
+            fast = self._compiled and isinstance(part.term.form, CP)
+            loss, more = _compiled(part, seen, self.threads) if fast else _listed(part, seen)
+            value += loss
+            _add(gradients, more)
+        grams: dict[int, NDArray[Any]] = {}
+        for term in self.terms:
+            if term.zero_weight:
+                loss, more = _all_zero(term, seen, grams)
+                value += loss
+                _add(gradients, more)
+        value += sum(penalty.value(u) for penalty, u in zip(self.penalties, factors, strict=True))
+        return value, gradients
+
+
+Seen = Mapping[Slot, "NDArray[Any]"]
+"""The factor in each slot."""
+
+
+def _numbers(slot: Slot) -> tuple[int, ...]:
+    return (slot,) if isinstance(slot, int) else slot
+
+
+def seen_by(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]:
+    """Give the factor in each slot of some terms.
+
+    Raises
+    ------
+    InputError
+        If factors are no matrices of one rank with a row per index: compiled loops would read beyond them.
+    """
+    seen: dict[Slot, NDArray[Any]] = {}
+    for term in terms:
+        for slot in term.slots:
+            if slot not in seen:
+                numbers = _numbers(slot)
+                seen[slot] = factors[numbers[0]] if len(numbers) == 1 else np.hstack([factors[n] for n in numbers])
+        _check_fit(term, seen)
+    return seen
+
+
+def _check_fit(term: Term, seen: Seen) -> None:
+    shapes = [seen[s].shape for s in term.slots]
+    if any(len(s) != 2 or s[0] != n or s[1] != shapes[0][1] for s, n in zip(shapes, term.entries.shape, strict=True)):
+        raise InputError(f"entries of shape {term.entries.shape} need a factor row per index; got factors of {shapes}")
+
+
+def _lists_a_cell_twice(entries: Entries) -> bool:
+    """Whether two entries share all indices; symmetric entries never do."""
+    order = np.lexsort(entries.indices.T)
+    return bool((entries.indices[order][1:] == entries.indices[order][:-1]).all(axis=1).any())
+
+
+class Fit(NamedTuple):
+    r"""How much of the values a model explains, :math:`1 - \|X - M\| / \|X\|`; 0 is no better than zeros."""
+
+    listed: float
+    """Over the cells that are listed."""
+    all_cells: float | None
+    """Over all cells, the unlisted as zeros; None where they are missing or there is no formula."""
+
+
+def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
+    """Tell how much of the values of a term its factors explain; weights of entries are not used.
+
+    Examples
+    --------
+    >>> from polyadic.data import Entries
+    >>> x = Entries.collect([[0, 1]], [2.0], 2)
+    >>> fit(Term(x, CP(), Squared(), (0, 0)), [np.array([[1.0], [1.0]])])
+    Fit(listed=0.5, all_cells=0.29...)
+    """
+    threads = resources.cores() if threads is None else threads
+    seen = seen_by([term], factors)
+    size = product = error = 0.0
+    for part in parts_of(replace(term, weight=1.0)):
+        U, offsets = stacked(seen, part.slots)
+        for block in blocks(len(part.values)):
+            if isinstance(term.form, CP):
+                m = kernels.cp_predict(part.indices[block], U, offsets=offsets, threads=threads).astype(float)
+            else:
+                m = term.form([seen[s] for s in part.slots], part.indices[block])[0].astype(float)
+            x = part.values[block].astype(float)
+            size += part.scale * float(x @ x)
+            product += part.scale * float(x @ m)
+            error += part.scale * float(np.sum((x - m) ** 2))
+    if not size:
+        raise InputError("every listed entry is zero: there is nothing to explain")
+    total = None
+    if isinstance(term.form, CP) and term.entries.unlisted == "zero":
+        squares, _ = CP().all_cells([seen[s] for s in term.slots])
+        total = 1 - math.sqrt(max(size - 2 * product + squares, 0) / size)
+    return Fit(1 - math.sqrt(error / size), total)
+
+
+class Part(NamedTuple):
+    """Entries that stand for themselves alone, each as often as ``scale`` says."""
+
+    indices: NDArray[Any]
+    values: NDArray[Any]
+    weights: NDArray[Any] | None
+    slots: tuple[Slot, ...]
+    scale: float
+    term: Term
+
+
+def parts_of(term: Term) -> list[Part]:
+    """Split a term into parts.
+
+    An entry of a symmetric list stands for its permutations. Modes that share a factor may be exchanged, so only
+    different arrangements of slots need a part of their own: one if all share, n! if none do.
+    """
+    entries = term.entries
+    if not entries.symmetric:
+        return [Part(entries.indices, entries.values, entries.weights, term.slots, term.weight, term)]
+    arrangements = Counter(permutations(term.slots))
+    return [
+        Part(*arrays, slots, term.weight * copies * times / math.factorial(entries.order), term)
+        for arrays, copies in _equal_multiplicity(entries)
+        for slots, times in arrangements.items()
+    ]
+
+
+Listed = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any] | None"]
+"""Indices, values and weights."""
+
+
+def _equal_multiplicity(entries: Entries) -> Iterator[tuple[Listed, int]]:
+    """Split indices, values and weights so that all entries of a part stand for equally many permutations."""
+    columns, values, weights = entries.indices.T, entries.values, entries.weights
+    if not any((columns[d] == columns[d - 1]).any() for d in range(1, entries.order)):
+        yield (columns.T, values, weights), math.factorial(entries.order)
+        return
+    copies = entries.multiplicity()
+    for number in np.unique(copies):
+        of = np.flatnonzero(copies == number)
+        yield (columns[:, of].T, values[of], None if weights is None else weights[of]), int(number)
+
+
+Gradients = list[tuple[Slot, "NDArray[Any]"]]
+"""Slots and what is to be added to the gradients of their factors."""
+
+
+def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = None) -> tuple[float, Gradients]:
+    """Loss of all cells as if each were zero."""
+    squares = term.loss.zeros == "squares"
+    scale = term.weight * term.zero_weight * (0.5 if squares else 1)
+    scales: dict[Slot, NDArray[Any]] = {
+        s: (np.sqrt(q) if squares else q).astype(seen[s].dtype)[:, None] for s, q in term.importance.items()
+    }
+    weighed = {s: seen[s] * scales[s] if s in scales else seen[s] for s in term.slots}
+    mine = [weighed[s] for s in term.slots]
+    if squares:  # Gram matrices are shared by the identity of their factors: not those of products made here
+        total, pullback = CP().all_cells(mine, None if scales else grams)
+    else:
+        total, pullback = CP().total(mine)
+    gradients = zip(term.slots, pullback(scale), strict=True)
+    return scale * total, [(s, g * scales[s] if s in scales else g) for s, g in gradients]
+
+
+def _compiled(part: Part, seen: Seen, threads: int) -> tuple[float, Gradients]:
+    """Loss of the listed entries less their share of all zero cells, for CP forms."""
+    U, offsets = stacked(seen, part.slots)
+    if isinstance(part.term.loss, Squared):
+        value, gradient = kernels.cp_squared(
+            part.indices,
+            part.values,
+            part.weights,
+            U,
+            offsets=offsets,
+            zero_weight=part.term.zero_weight,
+            importance=stacked_importance(part.term, seen, part.slots),
+            scale=part.scale,
+            threads=threads,
+        )
+    else:
+        derivatives = kernels.cp_predict(part.indices, U, offsets=offsets, threads=threads)
+        value = 0.0
+        for block in blocks(len(part.values)):
+            more, derivatives[block] = _losses(part, block, derivatives[block])
+            value += more
+        gradient = kernels.cp_pullback(part.indices, derivatives, U, offsets=offsets, threads=threads)
+    starts = dict(zip(part.slots, offsets, strict=True))
+    return value, [(slot, gradient[at : at + len(seen[slot])]) for slot, at in starts.items()]
+
+
+def stacked(seen: Seen, slots: Sequence[Slot]) -> tuple[NDArray[Any], list[int]]:
+    """Give the factors that ``slots`` name as one tall matrix, and where the rows of each mode begin in it."""
+    named = list(dict.fromkeys(slots))
+    starts = np.cumsum([0, *(len(seen[s]) for s in named)]).tolist()
+    U = seen[named[0]] if len(named) == 1 else np.concatenate([seen[s] for s in named])
+    return U, [starts[named.index(s)] for s in slots]
+
+
+def stacked_importance(term: Term, seen: Seen, slots: Sequence[Slot]) -> NDArray[Any] | None:
+    """Give the importance of each row of what :func:`stacked` makes; None if all are ones."""
+    if not term.importance:
+        return None
+    return np.concatenate([term.importance.get(s, np.ones(len(seen[s]))) for s in dict.fromkeys(slots)])
+
+
+def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
+    """Do the same with any form."""
+    mine = [seen[s] for s in part.slots]
+    value, gradients = 0.0, [np.zeros_like(u) for u in mine]
+    for batch in blocks(len(part.values), BATCH):
+        m, pullback = part.term.form(mine, part.indices[batch])
+        more, derivatives = _losses(part, batch, m)
+        value += more
+        for d, gradient in enumerate(pullback(derivatives)):
+            gradients[d] += gradient
+    return value, list(zip(part.slots, gradients, strict=True))
+
+
+def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+    """Add up the losses of a batch of predictions, and give their derivatives."""
+    loss, z = part.term.loss, part.term.zero_weight
+    x = part.values[batch].astype(m.dtype)
+    w = m.dtype.type(1) if part.weights is None else part.weights[batch].astype(m.dtype)
+    losses, derivatives = w * loss.value(x, m), w * loss.grad(x, m)
+    if z:
+        zeros = np.full(len(x), z)
+        for index, slot in zip(part.indices[batch].T, part.slots, strict=True):
+            if slot in part.term.importance:
+                zeros *= part.term.importance[slot][index]
+        zeros, zero = zeros.astype(m.dtype), np.zeros_like(x)
+        losses -= zeros * loss.value(zero, m)
+        derivatives -= zeros * loss.grad(zero, m)
+    return part.scale * float(np.sum(losses, dtype=float)), derivatives * m.dtype.type(part.scale)
+
+
+def _add(gradients: Factors, more: Gradients) -> None:
+    """Add the gradient of each slot to those of its factors."""
+    for slot, gradient in more:
+        at = 0
+        for number in _numbers(slot):
+            width = gradients[number].shape[1]
+            gradients[number] += gradient[:, at : at + width]
+            at += width

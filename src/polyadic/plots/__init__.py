@@ -1,0 +1,23 @@
+"""Pictures: functions that draw onto matplotlib axes and return them. They never call ``show``."""
+
+from polyadic.plots.axes import new_axes
+from polyadic.plots.sentences import activation_map, templates
+from polyadic.plots.series import bars, curves, objective
+from polyadic.plots.tables import biplot, contributions, scree
+from polyadic.plots.topics import topic_groups, topic_words
+from polyadic.plots.words import senses
+
+__all__ = [
+    "activation_map",
+    "bars",
+    "biplot",
+    "contributions",
+    "curves",
+    "new_axes",
+    "objective",
+    "scree",
+    "senses",
+    "templates",
+    "topic_groups",
+    "topic_words",
+]

@@ -1,0 +1,110 @@
+"""Pictures of series of numbers: an objective by sweeps, figures with their intervals as curves or bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.errors import InputError
+from polyadic.plots.axes import new_axes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+
+def objective(history: Sequence[float], *, ax: Any = None) -> Any:
+    """Show the objective at the start and after each sweep.
+
+    Parameters
+    ----------
+    history : sequence of float
+        As in ``history_`` of a model.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = new_axes() if ax is None else ax
+    ax.plot(range(len(history)), history)
+    ax.set_xlabel("sweep")
+    ax.set_ylabel("objective")
+    return ax
+
+
+def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, ax: Any = None) -> Any:
+    """Show values that change with ``x``, each with its interval.
+
+    Parameters
+    ----------
+    series : mapping of str to array of shape (n, 3)
+        Value, low and high at each ``x``, by the name in the legend; NaN where there is none.
+    x : sequence of float
+        Such as ranks, or shares of a training part.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    InputError
+        If a series does not have value, low and high at each ``x``.
+    """
+    points = _points(series, len(x))
+    ax = new_axes() if ax is None else ax
+    for k, (name, (value, low, high)) in enumerate(points.items()):
+        style = {"marker": "osv^D<>"[k % 7], "markersize": 4, "linestyle": "-" if k < 10 else "--"}
+        ax.plot(x, value, color=f"C{k % 10}", label=name, **style)
+        ax.vlines(x, low, high, color=f"C{k % 10}", alpha=0.3, linewidth=1)
+    ax.set_xticks(x)
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return ax
+
+
+def bars(series: Mapping[str, ArrayLike], groups: Sequence[str], *, ax: Any = None) -> Any:
+    """Show values side by side in groups, each with its interval.
+
+    Parameters
+    ----------
+    series : mapping of str to array of shape (n, 3)
+        Value, low and high in each group, by the name in the legend; NaN where there is none.
+    groups : sequence of str
+        What the groups are called.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    InputError
+        If a series does not have value, low and high in each group.
+    """
+    points = _points(series, len(groups))
+    ax = new_axes(width=2 + 0.18 * (len(points) + 2) * len(groups)) if ax is None else ax
+    width = 1 / (len(points) + 2)
+    for k, (name, (value, low, high)) in enumerate(points.items()):
+        left = np.arange(len(groups)) + (k - (len(points) - 1) / 2) * width
+        ax.bar(left, value, width, label=name, color=f"C{k % 10}", edgecolor="white", hatch="//" if k >= 10 else None)
+        ax.vlines(left, low, high, color="0.3", linewidth=1)
+    ax.set_xticks(range(len(groups)), groups)
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    return ax
+
+
+def _points(series: Mapping[str, ArrayLike], size: int) -> dict[str, NDArray[np.float64]]:
+    """Give values, lows and highs of each series, as rows of floats."""
+    points = {name: np.asarray(rows, float) for name, rows in series.items()}
+    for name, rows in points.items():
+        if rows.shape != (size, 3):
+            raise InputError(f"{name!r} must have value, low and high at {size} places; got shape {rows.shape}")
+    return {name: rows.T for name, rows in points.items()}

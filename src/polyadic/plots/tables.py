@@ -1,0 +1,189 @@
+"""Pictures of correspondence analysis: rows and columns as points, inertias, contributions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from polyadic.errors import InputError, check_choice, check_int
+from polyadic.plots.axes import new_axes
+from polyadic.plots.labels import place
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.models.tables.correspondence import CorrespondenceAnalysis
+
+COLORS = {"rows": "C0", "columns": "C3"}
+
+
+def biplot(
+    model: CorrespondenceAnalysis,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    kind: Literal["symmetric", "rows", "columns"] = "symmetric",
+    axes: tuple[int, int] = (0, 1),
+    top: int | None = None,
+    ax: Any = None,
+) -> Any:
+    """Show the rows and columns of a table as points, with labels that do not cover one another.
+
+    Parameters
+    ----------
+    model : CorrespondenceAnalysis
+        Fitted, with ``power=1``.
+    rows, columns : sequence of str
+        Labels.
+    kind : {"symmetric", "rows", "columns"}
+        ``symmetric``: both in principal coordinates; distances among rows and among columns mean something, those
+        between the two do not. ``rows``: columns in standard coordinates, as arrows; a row lies at the mean of the
+        columns it is made of. ``columns``: the other way round.
+    axes : (int, int)
+        Which to show.
+    top : int, optional
+        Label only so many of either side: those of the best quality in these axes, weighed by their mass. By default
+        all; a label without room is left out, those of the largest mass come first.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    InputError
+        If there are not as many labels as points, or an axis was not kept.
+    """
+    check_choice("kind", kind, ("symmetric", "rows", "columns"))
+    first, second = (check_int("axes", axis, low=0, high=len(model.singular_values_) - 1) for axis in axes)
+    ax = new_axes(width=7, height=6) if ax is None else ax
+    points, texts, colors, weights = [], [], [], []
+    for side, labels in (("rows", rows), ("columns", columns)):
+        principal = kind in ("symmetric", side)
+        shown = _coordinates(model, side, principal=principal)[:, [first, second]]
+        _check_labels(labels, len(shown), side)
+        _draw(ax, shown, side, arrows=not principal)
+        importance = model.row_masses_ if side == "rows" else model.column_masses_
+        if top is not None:
+            importance = importance * model.squared_cosines(side)[:, [first, second]].sum(axis=1)  # type: ignore[arg-type]
+        best = np.argsort(-importance, kind="stable")[:top]
+        points.append(shown[best])
+        texts += [labels[k] for k in best]
+        colors += [COLORS[side]] * len(best)
+        weights.append(importance[best])
+    share = 100 * model.explained_inertia_ratio_
+    ax.set_xlabel(f"axis {first + 1} ({share[first]:.1f} % of the inertia)")
+    ax.set_ylabel(f"axis {second + 1} ({share[second]:.1f} %)")
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.margins(0.12)
+    ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)
+    order = np.argsort(-np.concatenate(weights), kind="stable")
+    place(ax, np.concatenate(points)[order], [texts[k] for k in order], [colors[k] for k in order])
+    return ax
+
+
+def _draw(ax: Any, points: NDArray[Any], side: str, *, arrows: bool) -> None:
+    """Show points, or arrows to them."""
+    color = COLORS[side]
+    ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
+    ax.axvline(0, color="0.8", linewidth=0.8, zorder=0)
+    if not arrows:
+        ax.scatter(*points.T, s=16, color=color, marker="o" if side == "rows" else "s", label=side, zorder=2)
+        return
+    ax.scatter(*points.T, s=1, color=color, zorder=2)
+    for x, y in points:
+        ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "color": color, "alpha": 0.5})
+    ax.plot([], [], color=color, label=f"{side}, standard")
+
+
+def _check_labels(labels: Sequence[str], size: int, side: str) -> None:
+    if len(labels) != size:
+        raise InputError(f"there are {size:,} {side} and {len(labels):,} labels of them")
+
+
+def scree(model: Any, *, ax: Any = None) -> Any:
+    """Show the share of the inertia of each axis, and how they add up.
+
+    Parameters
+    ----------
+    model : CorrespondenceAnalysis or MultipleCorrespondenceAnalysis
+        Fitted.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = new_axes(height=3.5) if ax is None else ax
+    share = 100 * np.asarray(model.explained_inertia_ratio_)
+    number = np.arange(1, len(share) + 1)
+    ax.bar(number, share, color="C0", label="of the axis")
+    ax.plot(number, np.cumsum(share), color="C3", marker="o", markersize=3, label="of all up to it")
+    ax.set_xlabel("axis")
+    ax.set_ylabel("share of the inertia (%)")
+    ax.legend(frameon=False)
+    return ax
+
+
+def contributions(
+    model: CorrespondenceAnalysis,
+    labels: Sequence[str],
+    *,
+    side: Literal["rows", "columns"] = "rows",
+    axis: int = 0,
+    top: int = 20,
+    ax: Any = None,
+) -> Any:
+    """Show which rows or columns make an axis, and at which end of it they are.
+
+    Parameters
+    ----------
+    model : CorrespondenceAnalysis
+        Fitted.
+    labels : sequence of str
+        Of all rows, or columns.
+    side : {"rows", "columns"}
+    axis : int
+        From 0.
+    top : int
+        How many, those that contribute most first.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A bar for each, to the left if it is at the negative end; a dotted line where all would contribute alike.
+
+    Raises
+    ------
+    InputError
+        If there are not as many labels as points, or the axis was not kept.
+    """
+    check_int("axis", axis, low=0, high=len(model.singular_values_) - 1)
+    check_int("top", top, low=1)
+    made = model.contributions(side)[:, axis]
+    _check_labels(labels, len(made), side)
+    best = np.argsort(-made, kind="stable")[:top]
+    signs = np.sign(_coordinates(model, side, principal=False)[best, axis])
+    ax = new_axes(height=1 + 0.22 * len(best)) if ax is None else ax
+    ax.barh(range(len(best)), 100 * made[best] * signs, color=np.where(signs < 0, "C3", "C0"))
+    ax.set_yticks(range(len(best)), [labels[k] for k in best])
+    for mean in (-100 / len(made), 100 / len(made)):
+        ax.axvline(mean, color="0.5", linestyle=":", linewidth=1)
+    ax.axvline(0, color="0.3", linewidth=0.8)
+    ax.invert_yaxis()
+    ax.xaxis.set_major_formatter(lambda x, _: f"{abs(x):g}")
+    ax.set_xlabel(f"contribution to axis {axis + 1} (%)")
+    return ax
+
+
+def _coordinates(model: CorrespondenceAnalysis, side: str, *, principal: bool) -> Any:
+    standard = model.row_standard_coordinates_ if side == "rows" else model.column_standard_coordinates_
+    return standard * model.singular_values_ if principal else standard

@@ -1,0 +1,100 @@
+"""Pictures of topics: their words, and which documents have them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.errors import InputError, check_int
+from polyadic.plots.axes import new_axes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike
+
+    from polyadic.models.topics.text import TextTopics
+
+
+def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: int = 8, ax: Any = None) -> Any:
+    """Show the words of topics as bars, as long as their weight is large beside that of the first.
+
+    Parameters
+    ----------
+    model : TextTopics
+        Fitted.
+    topics : sequence of int, optional
+        Which to show; by default the first ten.
+    top : int
+        Words of each.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure, ``ax.figure``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A row of bars for each topic, each bar with its word.
+
+    Raises
+    ------
+    InputError
+        If there is no such topic.
+    """
+    check_is_fitted(model)
+    check_int("top", top, low=1)
+    H = model.model_.components_
+    chosen = list(range(min(len(H), 10))) if topics is None else list(topics)
+    if not chosen or not all(isinstance(k, int | np.integer) and 0 <= k < len(H) for k in chosen):
+        raise InputError(f"topics are numbers from 0 to {len(H) - 1}; got {chosen}")
+    ax = new_axes(width=1.2 + 1.05 * top, height=0.8 + 0.42 * len(chosen)) if ax is None else ax
+    for row, k in enumerate(chosen):
+        best = [at for at in np.argsort(-H[k], kind="stable")[:top] if H[k, at] > 0]
+        for column, at in enumerate(best):
+            ax.barh(row + 0.25, 0.94 * H[k, at] / H[k, best[0]], 0.3, left=column, color=f"C{row % 10}")
+            ax.text(column, row, model.words_[at], va="bottom", fontsize=9, clip_on=True)
+    ax.set_xlim(0, top)
+    ax.set_ylim(len(chosen) - 0.4, -0.6)
+    ax.set_yticks(range(len(chosen)), [f"topic {k}" for k in chosen])
+    ax.set_xticks([])
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    return ax
+
+
+def topic_groups(weights: ArrayLike, labels: Sequence[Any], *, ax: Any = None) -> Any:
+    """Show how much of each topic is in documents of each label.
+
+    Parameters
+    ----------
+    weights : array of shape (documents, rank)
+        Of topics in documents; what is negative counts as zero, and each document as one.
+    labels : sequence, one for each document
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure, ``ax.figure``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        A row for each label, a column for each topic; topics are in order of the label that has most of them.
+
+    Raises
+    ------
+    InputError
+        If there are not as many labels as documents.
+    """
+    W = np.maximum(np.asarray(weights, float), 0)
+    if W.ndim != 2 or len(W) != len(labels) or not len(W):
+        raise InputError(f"weights of shape {W.shape} need a label for each document; got {len(labels)}")
+    W = W / np.maximum(W.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    names, group = np.unique(np.asarray([str(label) for label in labels]), return_inverse=True)
+    shares = np.stack([W[group == g].mean(axis=0) for g in range(len(names))])
+    order = np.lexsort([-shares.max(axis=0), shares.argmax(axis=0)])
+    ax = new_axes(width=2 + 0.35 * len(order), height=1.2 + 0.4 * len(names)) if ax is None else ax
+    image = ax.imshow(shares[:, order], cmap="Blues", vmin=0, aspect="auto")
+    ax.set_yticks(range(len(names)), names)
+    ax.set_xticks(range(len(order)), order)
+    ax.set_xlabel("topic")
+    ax.figure.colorbar(image, ax=ax, label="mean share")
+    return ax

@@ -1,0 +1,130 @@
+"""What this machine has: cores and memory, asked before work starts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polyadic.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+
+def cores() -> int:
+    """Give the number of processor cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def free_memory() -> int | None:
+    """Give the bytes that can be had without swapping, or None where the system does not tell."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+
+
+def check_memory(needed: float, what: str, remedy: str) -> None:
+    """Refuse work that would not fit.
+
+    Parameters
+    ----------
+    needed : float
+        Bytes.
+    what, remedy : str
+        What needs them, and what to do about it.
+
+    Raises
+    ------
+    InputError
+        If less is free.
+
+    Examples
+    --------
+    >>> check_memory(2.0**60, "a model of rank 10,000", "lower the rank")
+    Traceback (most recent call last):
+    polyadic.errors.InputError: a model of rank 10,000 needs 1,099,511,627,776 MiB of memory and ...; lower the rank
+    """
+    free = free_memory()
+    if free is not None and needed > free:
+        raise InputError(
+            f"{what} needs {needed / 2**20:,.0f} MiB of memory and {free / 2**20:,.0f} MiB are free; {remedy}"
+        )
+
+
+@contextlib.contextmanager
+def interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back for the moment, and for ever in processes that start meanwhile: the parent ends them quietly."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # starting it below, as loky does, would let Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def interrupts_told() -> Iterator[None]:
+    """Raise KeyboardInterrupt at the end of a body that took note of Ctrl-C and went on, as fits do.
+
+    Examples
+    --------
+    >>> import signal
+    >>> try:
+    ...     with interrupts_told():
+    ...         with contextlib.suppress(KeyboardInterrupt):
+    ...             signal.raise_signal(signal.SIGINT)
+    ... except KeyboardInterrupt:
+    ...     print("interrupted")
+    interrupted
+    """
+    if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
+        yield
+        return
+    heard = False
+
+    def wrapped(handler: Callable[[int, FrameType | None], Any]) -> Callable[[int, FrameType | None], None]:
+        def hear(number: int, frame: FrameType | None) -> None:
+            nonlocal heard
+            heard = True
+            handler(number, frame)
+
+        return hear
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number, handler in before.items():
+        signal.signal(number, wrapped(handler))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if heard:
+        raise KeyboardInterrupt
+
+
+def peak_memory() -> int | None:
+    """Give the most memory that this process ever held, in MiB, or None where the system does not tell."""
+    status = Path("/proc/self/status")
+    if status.exists():  # what getrusage says begins with the memory of the process that started this one
+        lines = status.read_text(encoding="ascii").splitlines()
+        return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM:")), None)
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak >> 20 if sys.platform == "darwin" else peak // 1024

@@ -1,0 +1,232 @@
+"""The table of what is trained: one row per model, with all its settings.
+
+A new model is a new row. Its class takes ``rank``, and where it has them ``seed`` and ``threads``; it has ``fit`` and
+``embedding``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from polyadic.errors import InputError, check_int, check_number
+from polyadic.models.tables.vectors import CorrespondenceVectors
+from polyadic.models.words.asymmetric import AsymmetricCP
+from polyadic.models.words.chance import RandomVectors
+from polyadic.models.words.glove import GloVe
+from polyadic.models.words.joint import JointCP
+from polyadic.models.words.neural import Word2Vec
+from polyadic.models.words.pairwise import PPMISVD
+from polyadic.models.words.sparse_coding import NNSE
+from polyadic.models.words.symmetric import SymmetricCP
+from polyadic.penalties import L2, NonNegative
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+COUNTS: dict[str, dict[str, Any]] = {
+    "pairs": {"order": 2, "window": "span", "width": 10, "min_count": 1},
+    "near pairs": {"order": 2, "window": "span", "width": 5, "min_count": 1},
+    "nearest pairs": {"order": 2, "window": "span", "width": 2, "min_count": 1},
+    "triples": {"order": 3, "window": "span", "width": 10, "min_count": 2},
+}
+"""What is counted, once for all models: arguments of :func:`~polyadic.text.counts.count`, the same for each."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A row of the table.
+
+    Attributes
+    ----------
+    make : callable
+        Takes the settings and gives a model.
+    fitted_to : {"text", "counts", "ppmi"}
+        The sentences, or some counts, or their associations.
+    counts : tuple of str
+        Which of :data:`COUNTS`; the model is fitted to all of them at once where there are several.
+    settings : dict
+        Keyword arguments of ``make``; those not named have its defaults.
+    weights : dict of str to dict
+        Keyword arguments of :func:`~polyadic.text.weighting.ppmi`, by counts; those not named have its defaults.
+    pairwise : bool
+        Whether it is a pairwise baseline, of which the best is what every model is compared with.
+    """
+
+    make: Callable[..., Any]
+    fitted_to: Literal["text", "counts", "ppmi"]
+    counts: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+    weights: dict[str, dict[str, Any]] = field(default_factory=dict)
+    pairwise: bool = False
+
+    def arguments(self, *, rank: int, seed: int, quick: bool = False) -> dict[str, Any]:
+        """Give the settings of a run: those of the row, rank and seed, and few sweeps if it is to be quick."""
+        has = inspect.signature(self.make).parameters
+        given = {"rank": rank, "seed": seed, **self.settings, **(QUICK if quick else {})}
+        return {name: value for name, value in given.items() if name in has}
+
+
+PAIRS, NEAR, TRIPLES, BOTH = ("pairs",), ("near pairs",), ("triples",), ("pairs", "triples")
+SMOOTH = {"near pairs": {"smoothing": 0.75}}
+"""The smoothing that Levy, Goldberg and Dagan (2015) recommend for pairs."""
+
+MODELS: dict[str, Model] = {
+    "random": Model(RandomVectors, "text"),
+    "cbow": Model(Word2Vec, "text", settings={"method": "cbow"}, pairwise=True),
+    "sgns": Model(Word2Vec, "text", settings={"method": "sgns"}, pairwise=True),
+    "glove": Model(GloVe, "counts", PAIRS, pairwise=True),
+    "ppmi-svd": Model(PPMISVD, "ppmi", NEAR, weights=SMOOTH, pairwise=True),
+    "root-ca": Model(CorrespondenceVectors, "counts", ("nearest pairs",), settings={"temper": 0.5}, pairwise=True),
+    "nnse": Model(NNSE, "ppmi", NEAR, weights=SMOOTH, pairwise=True),
+    "cp": Model(AsymmetricCP, "ppmi", TRIPLES),
+    "cp-s": Model(SymmetricCP, "ppmi", TRIPLES, settings={"penalty": L2(0.0)}),
+    "cp-sn": Model(SymmetricCP, "ppmi", TRIPLES, settings={"penalty": NonNegative(0.0)}),
+    "jcp-s": Model(SymmetricCP, "ppmi", BOTH, settings={"penalty": L2(0.0)}),
+    "jcp-sn": Model(SymmetricCP, "ppmi", BOTH, settings={"penalty": NonNegative(0.0)}),
+    "jcp": Model(JointCP, "ppmi", (*NEAR, *TRIPLES), weights=SMOOTH),
+}
+
+SHIFTED, RANKED = "cp-s", "jcp-s"
+"""The models of the study of shifts (Table 2) and of that of ranks (Figure 4)."""
+
+QUICK: dict[str, Any] = {"max_iter": 10, "tol": 0.0, "epochs": 2}
+"""Settings that take the place of a row's, where its model has them, in a quick run."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of a run.
+
+    Attributes
+    ----------
+    models : tuple of str
+        Rows of :data:`MODELS`.
+    rank, seed : int
+        Length of the vectors; seed of the split, of the tests made of text and of the models.
+    min_count, max_size : int
+        Of the vocabulary, as in :meth:`~polyadic.text.corpus.Corpus.build`; without a meaning where the source is a
+        corpus already.
+    share : float
+        Of the documents, held out for tests.
+    shifts, shift_rank : tuple of float, int
+        Of Table 2; no shifts, no table.
+    ranks : tuple of int
+        Of Figure 4; no ranks, no figure.
+    quick : bool
+        Few sweeps and epochs: to try the path.
+    threads : int, optional
+        All cores by default. A run may go on with another number.
+
+    Raises
+    ------
+    InputError
+        If a model is not in the table, or a number is out of range.
+    """
+
+    models: tuple[str, ...] = tuple(MODELS)
+    rank: int = 300
+    seed: int = 0
+    min_count: int = 10
+    max_size: int | None = 20_000
+    share: float = 0.1
+    shifts: tuple[float, ...] = (1, 5, 10, 15, 20, 25, 50)
+    shift_rank: int = 100
+    ranks: tuple[int, ...] = (25, 50, 100, 200, 300)
+    quick: bool = False
+    threads: int | None = None
+
+    @classmethod
+    def small(cls) -> Self:
+        """Give the settings of a quick run."""
+        return cls(rank=50, shifts=(1, 15), shift_rank=25, ranks=(10, 25, 50), quick=True)
+
+    def __post_init__(self) -> None:
+        check_models(self.models)
+        for name, ranks in (("rank", [self.rank]), ("shift_rank", [self.shift_rank]), ("ranks", self.ranks)):
+            for rank in ranks:
+                check_int(name, rank, low=1)
+        for shift in self.shifts:
+            check_number("shifts", shift, low=1.0)
+        if not 0 < self.share < 1:
+            raise InputError(f"share must lie between 0 and 1; got {self.share!r}")
+        check_int("seed", self.seed, low=0)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A model to train: its name, its row, and what it has of its own.
+
+    Attributes
+    ----------
+    name : str
+        Of its folder.
+    row : Model
+        With the shift, if there is one.
+    rank : int
+        Length of the vectors.
+    main : bool
+        Whether it is compared with the others by all tests; those of the studies are not.
+    """
+
+    name: str
+    row: Model
+    rank: int
+    main: bool = False
+
+
+def check_models(names: Sequence[str]) -> None:
+    """Refuse names that are not in the table.
+
+    Raises
+    ------
+    InputError
+        If one is not, is named twice, or there are none; the message lists what there is.
+
+    Examples
+    --------
+    >>> check_models(["cp-x"])
+    Traceback (most recent call last):
+    polyadic.errors.InputError: there is no model 'cp-x'; there are random, cbow, sgns, ...
+    """
+    for name in names:
+        if name not in MODELS:
+            raise InputError(f"there is no model {name!r}; there are {', '.join(MODELS)}")
+    if not names or len(set(names)) < len(names):
+        raise InputError(f"name each model once, and at least one of {', '.join(MODELS)}; got {', '.join(names)}")
+
+
+def shifts_of(settings: Settings) -> dict[float, Variant]:
+    """Give the models of the study of shifts, by shift; none if its model is not asked for."""
+    if SHIFTED not in settings.models:
+        return {}
+    return {shift: _shifted(shift, settings.shift_rank) for shift in sorted(set(settings.shifts))}
+
+
+def ranks_of(settings: Settings) -> dict[int, Variant]:
+    """Give the models of the study of ranks, by rank; that of the main rank is the main model."""
+    if RANKED not in settings.models:
+        return {}
+    row = MODELS[RANKED]
+    return {
+        rank: Variant(RANKED, row, rank, main=True)
+        if rank == settings.rank
+        else Variant(f"{RANKED}-rank-{rank}", row, rank)
+        for rank in sorted(set(settings.ranks))
+    }
+
+
+def variants(settings: Settings) -> list[Variant]:
+    """Give all models of a run, in the order of the table, those of the studies last."""
+    main = [Variant(name, MODELS[name], settings.rank, main=True) for name in MODELS if name in settings.models]
+    studies = [*shifts_of(settings).values(), *ranks_of(settings).values()]
+    return main + [variant for variant in studies if not variant.main]
+
+
+def _shifted(shift: float, rank: int) -> Variant:
+    from dataclasses import replace
+
+    row = MODELS[SHIFTED]
+    weights = {name: {**row.weights.get(name, {}), "shift": float(shift)} for name in row.counts}
+    return Variant(f"{SHIFTED}-shift-{shift:g}", replace(row, weights=weights), rank)

@@ -1,0 +1,127 @@
+"""MovieLens 100K: one fold completed by every method, settings chosen within its training part."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.models.completion.bayesian import BayesianMatrixFactorization
+from polyadic.models.completion.choosing import choose
+from polyadic.models.completion.factorization import MatrixFactorization
+from polyadic.models.completion.penalties import choose_penalty
+from polyadic.models.completion.sgd import StochasticMatrixFactorization
+from polyadic.models.completion.trace_norm import TraceNormCompletion
+from polyadic.models.relations.bayesian import BayesianFactorization
+from polyadic.models.relations.collective import CollectiveFactorization
+from polyadic.models.relations.tables import Relation
+from polyadic.models.relations.variational import VariationalFactorization
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from polyadic.data import Entries
+    from polyadic.datasets.ratings import Fold, MovieLens
+    from polyadic.suites.store import Facts
+
+RANKS, RIDGES, BIAS_RIDGES = (20, 40), (1.2, 1.4, 1.6), (0.3, 1.0)
+"""What alternating least squares choose from, penalties by the root of the count."""
+DECADES = (0, 18, 25, 35, 45, 50, 56, 200)
+"""Bounds of the ages that MovieLens itself uses."""
+
+
+def evaluate(fold: Fold, about: MovieLens, *, rank: int, seed: int) -> list[Facts]:
+    """Complete a fold by every method.
+
+    Parameters
+    ----------
+    fold : Fold
+    about : MovieLens
+        Whose users and films are the second and third table.
+    rank : int
+        Of the models that learn their penalties, and of point estimates of all tables.
+    seed : int
+
+    Returns
+    -------
+    list of dict
+        Name, ``rmse`` of predictions cut to 1 to 5, seconds with the choice of settings, and what was chosen.
+    """
+    return [_timed(name, make, fold) for name, make in (*_completions(rank, seed), *_databases(about, rank, seed))]
+
+
+def traits(about: MovieLens) -> dict[str, Relation]:
+    """Give users by traits and films by genres, as truth values of which all are known."""
+    jobs = sorted({user.occupation for user in about.users})
+    people = [
+        [user.gender == "F", *np.histogram([user.age], DECADES)[0], *(user.occupation == job for job in jobs)]
+        for user in about.users
+    ]
+    films = [[genre in film.genres for genre in about.genres] for film in about.films]
+    return {
+        "people": Relation(np.array(people, float), ("user", "trait"), loss="logistic"),
+        "kinds": Relation(np.array(films, float), ("film", "genre"), loss="logistic"),
+    }
+
+
+def _completions(rank: int, seed: int) -> list[tuple[str, Callable[[Entries], tuple[Any, Facts]]]]:
+    """Give methods of a single table: each takes training cells to a function of rows and columns."""
+
+    def plain(model: Any) -> Callable[[Entries], tuple[Any, Facts]]:
+        return lambda X: (model.fit(X).predict, {})
+
+    def chosen(X: Entries) -> tuple[Any, Facts]:
+        models = [
+            MatrixFactorization(r, ridge=ridge, bias_ridge=bias, count_power=0.5, seed=seed)
+            for r in RANKS
+            for ridge in RIDGES
+            for bias in BIAS_RIDGES
+        ]
+        best = choose(models, X, seed=seed).best
+        told = {"rank": best.rank, "ridge": best.ridge, "bias_ridge": best.bias_ridge}
+        return best.fit(X).predict, told
+
+    def trace_norm(X: Entries) -> tuple[Any, Facts]:
+        model = TraceNormCompletion(offsets="biases", bias_ridge=5.0, tol=1e-3)
+        model.set_params(penalty=choose_penalty(model, X, seed=seed).best).fit(X)
+        return model.predict, {"penalty": model.penalty, "rank": model.rank_}
+
+    return [
+        ("biases alone", plain(MatrixFactorization(0))),
+        ("stochastic gradient, rank 10, not chosen", plain(StochasticMatrixFactorization(10, ridge=0.12, seed=seed))),
+        ("alternating least squares", chosen),
+        ("trace norm", trace_norm),
+        (f"Bayesian, rank {rank}", plain(BayesianMatrixFactorization(rank, seed=seed))),
+    ]
+
+
+def _databases(about: MovieLens, rank: int, seed: int) -> list[tuple[str, Callable[[Entries], tuple[Any, Facts]]]]:
+    """Give models of databases, of ratings alone and with what is known of users and films."""
+    kinds: dict[str, Callable[[], Any]] = {
+        "point estimates": lambda: CollectiveFactorization(rank, seed=seed),
+        "variational": lambda: VariationalFactorization(rank, seed=seed),
+        "draws": lambda: BayesianFactorization(rank, seed=seed),
+    }
+
+    def method(make: Callable[[], Any], tables: dict[str, Relation]) -> Callable[[Entries], tuple[Any, Facts]]:
+        def fitted(X: Entries) -> tuple[Any, Facts]:
+            model = make().fit({"ratings": Relation(X, ("user", "film")), **tables})
+            return lambda i, j: model.predict("ratings", np.column_stack([i, j])), {}
+
+        return fitted
+
+    return [
+        (f"database of {what}, {name}, rank {rank}", method(make, tables))
+        for name, make in kinds.items()
+        for what, tables in (("ratings", {}), ("ratings, people, films", traits(about)))
+    ]
+
+
+def _timed(name: str, make: Callable[[Entries], tuple[Any, Facts]], fold: Fold) -> Facts:
+    start = time.perf_counter()
+    predict, chosen = make(fold.train)
+    seconds = time.perf_counter() - start
+    i, j = np.asarray(fold.test.indices, np.int64).T
+    m = np.clip(predict(i, j), 1, 5)
+    return {"name": name, "rmse": float(np.sqrt(np.mean((m - fold.test.values) ** 2))), "seconds": seconds, **chosen}

@@ -1,0 +1,165 @@
+"""Rerankers side by side on the same lists, with settings and epochs chosen on lists held out."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.metrics.figures import Figure
+from polyadic.models.predictors.linear_rerankers import MIRA, RankingPerceptron
+from polyadic.models.predictors.mapping import mapped_spectrum, mode_sizes, places
+from polyadic.models.predictors.rerank_choosing import choose
+from polyadic.models.predictors.tensor_mira import TensorMIRA
+from polyadic.suites.store import whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from polyadic.models.predictors.mapping import Mapping
+    from polyadic.models.predictors.reranking import Reranker
+    from polyadic.models.syntax.ranked import Ranked
+    from polyadic.suites.cao2014.lists import Lists
+    from polyadic.suites.store import Facts
+
+STEPS = (0.001, 0.01, 0.1)
+"""C of MIRA and T-MIRA, of which one is chosen."""
+PUBLISHED: dict[str, Any] = {
+    "surrogate": 1,
+    "init": "signs",
+    "updates": "fixed",
+    "augmented": False,
+    "averaged": False,
+}
+"""T-MIRA as in the paper, with the last weights; the others have the defaults of this library."""
+SPECTRUM = 40
+"""Singular values that are kept."""
+
+
+class Method(NamedTuple):
+    """A kind of reranker, and the settings among which lists held out choose."""
+
+    name: str
+    models: Sequence[Reranker]
+
+
+def methods(
+    *, orders: Iterable[int], ranks: Iterable[int], mappings: Iterable[Mapping], epochs: int, seed: int
+) -> list[Method]:
+    """Give perceptron, MIRA, and T-MIRA of each order, rank and mapping; and that of the paper, of order 2."""
+    common: dict[str, Any] = {"max_iter": epochs, "seed": seed}
+    found = [
+        Method("perceptron", [RankingPerceptron(**common)]),
+        Method("MIRA", [MIRA(C=C, **common) for C in STEPS]),
+    ]
+    for mapping in mappings:
+        for order in orders:
+            for rank in ranks:
+                how: dict[str, Any] = {"order": order, "mapping": mapping, **common}
+                models = [TensorMIRA(rank, C=C, **how) for C in STEPS]
+                found.append(Method(f"T-MIRA {order} {rank} {mapping}", models))
+    plain: dict[str, Any] = {**common, "averaged": False}
+    found.append(Method("perceptron published", [RankingPerceptron(**plain)]))
+    found.append(Method("MIRA published", [MIRA(C=C, augmented=False, **plain) for C in STEPS]))
+    for rank in ranks:
+        models = [TensorMIRA(rank, C=C, **PUBLISHED, **common) for C in STEPS]
+        found.append(Method(f"T-MIRA 2 {rank} published", models))
+    return found
+
+
+def measured(method: Method, lists: Lists) -> Facts:
+    """Learn from training lists, choose on the lists held out, rerank the lists to judge with.
+
+    Parameters
+    ----------
+    method : Method
+    lists : Lists
+
+    Returns
+    -------
+    dict
+        ``dev`` and ``test``: what figures are made of, summed over sentences; ``choice``: the candidate of each list
+        of the test part, from 0; mean costs of the training lists and of those held out by epoch; the settings that
+        were chosen, parameters, seconds of all fits.
+    """
+    began = time.perf_counter()
+    best = whole(choose(method.models, lists.train.groups, validation=lists.dev.groups).best)
+    choice = best.rerank(lists.test.groups)
+    parameters = sum(w.size for w in getattr(best, "factors_", [best.weights_]))
+    return {
+        "name": method.name,
+        "dev": sums(lists.dev, best.rerank(lists.dev.groups)),
+        "test": sums(lists.test, choice),
+        "choice": (choice - lists.test.groups.starts[:-1]).tolist(),
+        "training": best.history_[1:],
+        "held_out": best.result_.measured[1:],
+        "C": getattr(best, "C", None),
+        "epochs": best.result_.best,
+        "parameters": parameters,
+        "features": len(lists.names),
+        "seconds": time.perf_counter() - began,
+    }
+
+
+def baselines(lists: Lists) -> Facts:
+    """Give what the parser's own choices and the cheapest candidates add up to in the part to judge with."""
+    return {
+        name: {"test": sums(lists.test, choice), "dev": sums(lists.dev, other)}
+        for name, choice, other in (
+            ("one best", lists.test.one_best, lists.dev.one_best),
+            ("oracle", lists.test.groups.oracle, lists.dev.groups.oracle),
+        )
+    }
+
+
+def sums(ranked: Ranked, choice: Any) -> list[int]:
+    """Add up the counts of chosen candidates."""
+    found: list[int] = ranked.counts[choice].sum(axis=0).tolist()
+    return found
+
+
+def spectra(lists: Lists, *, mappings: Iterable[Mapping], seed: int) -> Facts:
+    """Give the largest singular values of a perceptron's weights as a matrix, of unit norm, by mapping."""
+    v = whole(RankingPerceptron(max_iter=1, averaged=False, seed=seed).fit(lists.train.groups)).weights_
+    sizes = mode_sizes(len(v), 2)
+    found: Facts = {}
+    for mapping in mappings:
+        s = mapped_spectrum(v, places(mapping, len(v), sizes, v=v, seed=seed), sizes)
+        found[mapping] = (s[:SPECTRUM] / np.sqrt((s**2).sum())).tolist()
+    return found
+
+
+def figure(name: str, ranked: Ranked, choices: Sequence[Sequence[int]]) -> Figure:
+    """Give the figure of choices, several for each list if they come of several runs: F, or attachment.
+
+    Parameters
+    ----------
+    name : str
+    ranked : Ranked
+    choices : sequence of sequence of int
+        The candidate of each list, from 0, by run.
+    """
+    rows = np.zeros((len(ranked.groups), 2))
+    for choice in choices:
+        counts = ranked.counts[ranked.groups.starts[:-1] + choice].astype(float)
+        rows += np.stack(fraction(counts), axis=1)
+    return Figure(name, rows, used=len(rows), total=len(rows))
+
+
+def fraction(counts: Any) -> tuple[Any, Any]:
+    """Take numerator and denominator of F, or of the share of right heads, from counts; (..., 5) or (..., 2).
+
+    Examples
+    --------
+    >>> [int(part) for counts in ([3, 4, 5, 9, 10], [7, 9]) for part in fraction(counts)]
+    [6, 9, 7, 9]
+    """
+    c = np.asarray(counts)
+    return (2 * c[..., 0], c[..., 1] + c[..., 2]) if c.shape[-1] > 2 else (c[..., 0], c[..., 1])
+
+
+def share_of(counts: Any) -> float:
+    """Give F, or the share of right heads, of summed counts."""
+    top, bottom = fraction(counts)
+    return float(top / bottom)

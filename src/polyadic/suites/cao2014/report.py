@@ -1,0 +1,72 @@
+"""The report of a run: ``report.md`` with tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyadic.suites.numbers import share, table
+
+if TYPE_CHECKING:
+    from polyadic.suites.store import Facts
+
+TITLES = {"penn": "Constituents of the Penn Treebank sample", "ewt": "Dependencies of the English Web Treebank"}
+FIGURES = {"penn": "F", "ewt": "UAS"}
+
+
+def report(facts: Facts) -> str:
+    """Write the tables."""
+    lines = ["# Reranking in tensor space", ""]
+    lines += ["Settings and epochs are chosen on lists held out. Figures are means over training sets.", ""]
+    for task in facts["settings"]["tasks"]:
+        found, name = facts[task], FIGURES[task]
+        lines += [f"## {TITLES[task]}", "", *_lists(found, name), ""]
+        lines += [f"### {name} by share of the training lists", "", *_figures(found, facts["settings"]), ""]
+        lines += ["### Differences, with intervals of 95 % over sentences", "", *_differences(found), ""]
+        lines += ["### Energy of the perceptron's weights in their first component", "", *_energy(found), ""]
+    return "\n".join(lines)
+
+
+def _lists(found: Facts, name: str) -> list[str]:
+    rows = [
+        [one, share(found["baselines"][one]["dev"]), share(found["baselines"][one]["test"])]
+        for one in found["baselines"]
+    ]
+    return table(["lists", f"{name} held out", f"{name} of the test part"], rows)
+
+
+def _figures(found: Facts, settings: Facts) -> list[str]:
+    lines = []
+    for name in dict.fromkeys(row["name"] for row in found["rows"]):
+        cells, last = [], None
+        for part in settings["shares"]:
+            here = [row for row in found["rows"] if row["name"] == name and row["share"] == part]
+            values = [row["figure"] for row in here]
+            cells.append(f"{share(float(np.mean(values)))} ± {share(float(np.std(values)))}")
+            last = here
+        rows = last or []
+        cells += [
+            f"{np.mean([row['parameters'] for row in rows]):,.0f}",
+            f"{np.mean([row['seconds'] for row in rows]):.0f}",
+        ]
+        lines.append([name, *cells])
+    heads = [f"{part:g}" for part in settings["shares"]]
+    return table(["D, H and mapping of T-MIRA", *heads, "parameters", "seconds of all fits"], lines)
+
+
+def _differences(found: Facts) -> list[str]:
+    rows = [
+        [
+            f"{one['share']:g}",
+            f"{one['one']} - {one['other']}",
+            share(one["value"]),
+            f"{share(one['low'])} to {share(one['high'])}",
+        ]
+        for one in found["differences"]
+    ]
+    return table(["share", "", "difference", "interval"], rows)
+
+
+def _energy(found: Facts) -> list[str]:
+    return table(["mapping", "share"], [[name, share(values[0] ** 2)] for name, values in found["spectra"].items()])

@@ -1,0 +1,54 @@
+"""Word sense induction as a test of word vectors: contexts are clustered, and the clusters compared with labels."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from polyadic.metrics.senses import senses
+from polyadic.models.words.senses import induce
+from polyadic.text.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from polyadic.datasets import Instance, SenseSet
+    from polyadic.embedding import Embedding
+    from polyadic.metrics.senses import Senses
+
+NUMBER = 3
+"""Senses for every word whose number is not known: of 3 and 5 the better by fuzzy NMI and B-cubed with most vectors."""
+
+
+def induction(
+    embedding: Embedding, test: SenseSet, *, number: int | None = NUMBER, rule: str = "sum", seed: int = 0
+) -> Senses:
+    """Cluster the contexts of each word, as :func:`~polyadic.models.words.senses.induce`, and compare with the labels.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Its own policy for unknown words plays no part here.
+    test : SenseSet
+        Contexts and labels.
+    number : int, optional
+        Senses for each word; without it, as many as the labels have.
+    rule : {"sum", "product"}
+        What stands for a context.
+    seed : int
+        Of the clustering and of the folds of the measures.
+    """
+    contexts: dict[str, list[Instance]] = defaultdict(list)
+    for instance in test.instances:
+        contexts[instance.lemma].append(instance)
+    tokenizer = Tokenizer()
+    labels: dict[str, dict[str, float]] = {}
+    for lemma, mine in contexts.items():
+        word = re.split("[.-]", lemma)[0]  # "add.v" and "line-n"
+        size = len({sense for one in mine for sense in test.gold[one.id]}) if number is None else number
+        words = [list(chain.from_iterable(tokenizer(f"{one.left}\n{one.right}"))) for one in mine]
+        if rule == "product" and embedding.find(word) is None:
+            continue  # its instances stay without an answer, which the measures count as such
+        found = induce(embedding, word, words, number=size, rule=rule, seed=seed)
+        labels |= {one.id: {str(sense): 1.0} for one, sense in zip(mine, found.tolist(), strict=True) if sense >= 0}
+    return senses(test.gold, labels, {one.id: one.lemma for one in test.instances}, seed=seed)

@@ -1,0 +1,139 @@
+"""Hidden states of grammars by singular vectors: what they are worth beside the plain grammar of the same rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyadic.metrics.brackets import bracket_figure, bracket_score, match_brackets
+from polyadic.metrics.figures import difference
+from polyadic.models.syntax.latent_marginals import MarginalParser
+from polyadic.models.syntax.latent_pcfg import LatentPCFG, PlainPCFG
+from polyadic.models.syntax.lists import bracketing
+from polyadic.models.syntax.pcfg import PCFG
+from polyadic.progress import tracked
+from polyadic.suites.cao2014.lists import penn_parts
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from polyadic.metrics.brackets import Matched
+    from polyadic.models.syntax.derivations import Parse
+    from polyadic.suites.store import Facts
+    from polyadic.text.brackets import Phrase
+
+    Root = str | os.PathLike[str] | None
+    Lists = list[tuple[Phrase, list[Parse]]]
+
+COSTS = (0.3, 0.4, 0.5)
+"""Of a phrase, to choose from."""
+
+
+def grammars(
+    states: Sequence[int] = (8, 32),
+    *,
+    marginal_states: Sequence[int] = (8, 16),
+    smoothing: Sequence[float] = (20.0, 50.0),
+    sentences: int | None = None,
+    candidates: int = 50,
+    root: Root = None,
+) -> Facts:
+    """Parse the sample of the Penn Treebank.
+
+    Parameters
+    ----------
+    states : sequence of int
+        Hidden states to choose from, on the development part.
+    marginal_states : sequence of int
+        The same, for parsing by marginals.
+    smoothing : sequence of float
+        The same.
+    sentences : int, optional
+        Of the development and the test part each, the first; all by default.
+    candidates : int
+        Trees of a list.
+    root : path, optional
+        See :func:`~polyadic.datasets.folder`.
+
+    Returns
+    -------
+    dict
+        For lists of the plain grammar and of the annotated one: F of the first tree, of the tree that is likeliest with
+        hidden states, and of the best; their difference with its interval; what was chosen. And F of trees by the
+        marginals of phrases, which need no lists.
+    """
+    train, dev, test = penn_parts(root=root)
+    kinds = {"plain": PlainPCFG, "annotated": PCFG}
+    lists = {
+        (name, part): listed(kind().fit(train), trees[:sentences], candidates)
+        for name, kind in kinds.items()
+        for part, trees in {"dev": dev, "test": test}.items()
+    }
+    models = [LatentPCFG(m, smoothing=s).fit(train) for m in tracked(states, "hidden states") for s in smoothing]
+    few = [LatentPCFG(m, smoothing=s).fit(train) for m in marginal_states for s in smoothing]
+    return {
+        "parts": {name: judged(models, lists[name, "dev"], lists[name, "test"]) for name in kinds},
+        "marginals": by_marginals(few, lists["annotated", "dev"], lists["annotated", "test"]),
+    }
+
+
+def listed(parser: PCFG, trees: Sequence[Phrase], k: int) -> Lists:
+    """Give each tree with the best ones of a parser."""
+    return [(tree, parser.k_best(tree.words(), k=k)) for tree in tracked(trees, "parsing")]
+
+
+def judged(models: Sequence[LatentPCFG], dev: Lists, test: Lists) -> Facts:
+    """Choose a model and the weight of the parser's own score on one part, and judge it on the other."""
+    found = [
+        (bracket_score(matched(dev, chosen)).f1, weight, model)
+        for model in models
+        for weight, chosen in reranked(model, dev, (0.0, 0.5, 1.0, 2.0)).items()
+    ]
+    f, weight, model = max(found, key=lambda row: row[0])
+    first = matched(test, [0] * len(test))
+    best = [max((_match(tree, parse) for parse in parses), key=lambda one: one.f1) for tree, parses in test]
+    chosen = matched(test, reranked(model, test, (weight,))[weight])
+    facts: Facts = {"states": model.states, "smoothing": model.smoothing, "weight": weight, "dev_f1": f}
+    facts |= {"first": bracket_score(first).f1, "latent": bracket_score(chosen).f1, "best": bracket_score(best).f1}
+    gain = difference(bracket_figure("latent", chosen), bracket_figure("first", first))
+    return facts | {"gain": gain._asdict(), "sentences": len(test)}
+
+
+def by_marginals(models: Sequence[LatentPCFG], dev: Lists, test: Lists) -> Facts:
+    """Choose a model and a cost of phrases on one part; judge them on the other, beside the first trees of lists."""
+    parsers = [MarginalParser(model, cost=cost) for model in models for cost in COSTS]
+    scores = [bracket_score(parsed(parser, dev)).f1 for parser in tracked(parsers, "parsing by marginals")]
+    best = parsers[int(np.argmax(scores))]
+    found, first = parsed(best, test), matched(test, [0] * len(test))
+    gain = difference(bracket_figure("marginals", found), bracket_figure("first", first))
+    facts: Facts = {"states": best.model.states, "smoothing": best.model.smoothing, "cost": best.cost}
+    facts |= {"dev_f1": max(scores), "f1": bracket_score(found).f1, "gain": gain._asdict(), "sentences": len(test)}
+    return facts | {"first": bracket_score(first).f1}
+
+
+def parsed(parser: MarginalParser, lists: Lists) -> list[Matched]:
+    """Parse the sentences of lists anew, and compare."""
+    return [match_brackets(bracketing(tree), bracketing(parser.parse(tree.words()))) for tree, _ in lists]
+
+
+def reranked(model: LatentPCFG, lists: Lists, weights: Sequence[float]) -> dict[float, list[int]]:
+    """Give the places of the trees of highest sum of both logarithms, that of the parser times a weight."""
+    chosen: dict[float, list[int]] = {weight: [] for weight in weights}
+    for _, parses in lists:
+        logs = np.array([model.log_probability(parse.tree) for parse in parses])
+        own = np.array([parse.log_probability for parse in parses])
+        logs = np.where(np.isfinite(logs), logs, -1e9)
+        for weight, places in chosen.items():
+            places.append(int((logs + weight * own).argmax()))
+    return chosen
+
+
+def matched(lists: Lists, places: Sequence[int]) -> list[Matched]:
+    """Compare the tree at a place of each list with that of the treebank."""
+    return [_match(tree, parses[place]) for (tree, parses), place in zip(lists, places, strict=True)]
+
+
+def _match(tree: Phrase, parse: Parse) -> Matched:
+    return match_brackets(bracketing(tree), bracketing(parse.tree))

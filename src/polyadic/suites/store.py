@@ -1,0 +1,247 @@
+"""The folder of a run: finished stages, each with what it was made of, so that a second run skips them."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import math
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from polyadic.errors import InputError
+from polyadic.files import whole_file
+from polyadic.resources import interrupts_told
+from polyadic.text.readers import find_files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from contextlib import AbstractContextManager
+
+    Stage = tuple[str, Mapping[str, Any], Callable[[], dict[str, Any]]]
+
+Facts = dict[str, Any]
+Model = TypeVar("Model")
+
+
+class RefusedError(InputError):
+    """A stage is there and was made of something else, or cannot be read."""
+
+
+class Steps(Protocol):
+    """Tells how long a step took, and what the body put into the dict that it is given."""
+
+    def __call__(self, name: str) -> AbstractContextManager[dict[str, Any]]:
+        """Time the body."""
+
+
+class Store:
+    """Keeps the stages of a run.
+
+    A stage ``a/b`` is what it wrote, and the file ``a/b.json``, written last, which says what it was made of and what
+    was found. Where that file is there and says the same, nothing is done.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the run.
+    steps : callable
+        Told of each stage.
+    force : bool
+        Whether stages made of something else are replaced instead of refused.
+    """
+
+    def __init__(self, folder: Path, *, steps: Steps, force: bool = False) -> None:
+        self.folder = folder
+        self._steps = steps
+        self._force = force
+
+    def keep(
+        self, name: str, made_of: Mapping[str, Any], make: Callable[[Path | None], Facts], *, target: Path | None = None
+    ) -> Facts:
+        """Give the facts of a stage, which is made if it is not there.
+
+        Parameters
+        ----------
+        name : str
+            Of the stage.
+        made_of : mapping
+            All that the result depends on.
+        make : callable
+            Does the work: takes ``target`` and writes there what it wants, whole, over what may be there; returns facts
+            for JSON.
+        target : Path, optional
+            The file or folder that the stage is to leave.
+
+        Raises
+        ------
+        RefusedError
+            If the stage is there and was made of something else, which the message names.
+        KeyboardInterrupt
+            If Ctrl-C was heard while it was made, even where a fit kept what it had reached.
+        """
+        label = self.folder / f"{name}.json"
+        wanted = described(made_of)
+        found = read_label(label)
+        if found and (differing := _differing(found["made_of"], wanted)):
+            if not self._force:
+                raise RefusedError(
+                    f"{self.folder / name} was made with {differing}; choose another --out, or --force to replace it"
+                )
+            found = None
+        with self._steps(name) as told:
+            if found and (target is None or target.exists()):
+                told["kept"] = True
+                return dict(found["facts"])
+            label.unlink(missing_ok=True)  # a label never describes what was there before
+            start = time.perf_counter()
+            with interrupts_told():  # what a fit reached until Ctrl-C is no result
+                facts = described(make(target))
+            facts["stage_seconds"] = round(time.perf_counter() - start, 3)
+            told.update({key: value for key, value in facts.items() if isinstance(value, int) and key != "seconds"})
+            write_json(label, {"made_of": wanted, "facts": facts})
+        return dict(facts)
+
+
+def whole(model: Model) -> Model:
+    """Give a fitted model, or stop the run if Ctrl-C ended its fit early: it cannot be judged.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If it did.
+    """
+    if any(getattr(one, "interrupted_", False) for one in (model, getattr(model, "model_", None))):
+        raise KeyboardInterrupt
+    return model
+
+
+def read_label(label: Path) -> Facts | None:
+    """Read what a stage was made of and what was found, or None if it is not finished.
+
+    Raises
+    ------
+    RefusedError
+        If the file is damaged.
+    """
+    try:
+        found = json.loads(label.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise RefusedError(f"{label} cannot be read ({error}); delete it, and the stage is done again") from None
+    if not isinstance(found, dict) or not {"made_of", "facts"} <= set(found):
+        raise RefusedError(f"{label} does not describe a stage; delete it, and the stage is done again")
+    return found
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON, whole."""
+    with whole_file(path) as draft:
+        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def write_report(out: Path, facts: Mapping[str, Any], report: Callable[[Facts], str]) -> Facts:
+    """Write what a run found into its folder, as ``report.json`` and, in words, ``report.md``; give what was written.
+
+    Parameters
+    ----------
+    out : Path
+    facts : mapping
+    report : callable
+        Makes Markdown of the facts, in JSON's types.
+    """
+    told: Facts = described(dict(facts))
+    write_json(out / "report.json", told)
+    with whole_file(out / "report.md") as draft:
+        draft.write_text(report(told), encoding="utf-8")
+    return told
+
+
+def run_stages(
+    store: Store, settings: Any, stages: Mapping[str, Iterable[Stage]], *, report: Callable[[Facts], str]
+) -> Facts:
+    """Do the stages of each part that are not there yet, and report.
+
+    Parameters
+    ----------
+    store : Store
+    settings : dataclass
+        Of the run, which the report begins with.
+    stages : mapping
+        By part, in order: of each stage the name, what it is made of, and what makes its facts.
+    report : callable
+        See :func:`write_report`.
+
+    Returns
+    -------
+    dict
+        The content of ``report.json``: settings, and for each part the facts of its stages by name.
+    """
+    found: Facts = {}
+    for part, some in stages.items():
+        (store.folder / part).mkdir(parents=True, exist_ok=True)
+        found[part] = {
+            name: store.keep(f"{part}/{name}", made_of, lambda _, make=make: make())  # type: ignore[misc]
+            for name, made_of, make in some
+        }
+    return write_report(store.folder, {"settings": asdict(settings), **found}, report)
+
+
+def described(value: Any) -> Any:
+    """Make JSON's types of settings, without anything that changes from run to run, such as an address.
+
+    Examples
+    --------
+    >>> from functools import partial
+    >>> described({"rank": 3, "start": None, "low": float("nan"), "rule": partial(max, default=0), 5: (1, 2)})
+    {'rank': 3, 'start': None, 'low': None, 'rule': {'max': {'default': 0}}, '5': [1, 2]}
+    """
+    if isinstance(value, dict):
+        return {str(key): described(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [described(item) for item in value]
+    if isinstance(value, functools.partial):
+        return {value.func.__qualname__: described(value.keywords)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+    if hasattr(value, "tolist"):  # numpy's numbers and arrays
+        return described(value.tolist())
+    return value.__qualname__ if hasattr(value, "__qualname__") else repr(value)
+
+
+def digest(content: str | bytes) -> str:
+    """Give the first half of a SHA-256, in hexadecimal."""
+    return hashlib.sha256(content if isinstance(content, bytes) else content.encode()).hexdigest()[:32]
+
+
+def stamp(source: str) -> str:
+    """Describe a text well enough to tell it from another or from a later state of itself.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    """
+    files = [Path(file) for file in find_files(source) or ()]
+    stats = [file.stat() for file in files]
+    return digest(f"{Path(source).resolve()} {sum(s.st_size for s in stats)} {max(s.st_mtime_ns for s in stats)}")
+
+
+def _differing(found: Facts, wanted: Facts) -> str:
+    """Name the settings of what is kept that are not those wanted now."""
+    keys = [key for key in {**wanted, **found} if found.get(key) != wanted.get(key)]
+    return ", ".join(
+        f"{key} {_short(found.get(key))} instead of {_short(wanted.get(key))}"
+        if _short(found.get(key)) and _short(wanted.get(key))
+        else f"another {key}"
+        for key in keys
+    )
+
+
+def _short(value: Any) -> str:
+    """Write a setting, or nothing where it would tell nobody anything."""
+    text = "none" if value is None else str(value)
+    return "" if len(text) >= len(digest("")) or isinstance(value, list | dict) else text

@@ -1,0 +1,126 @@
+"""What parts of several arcs are worth to a parser, with the tensor and without, and how well the search finds trees.
+
+The English Web Treebank with its own tags, lemmas and morphology. A *search error* is a sentence whose tree in the
+treebank has a higher score than the tree that was found.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.datasets.treebanks import web_treebank
+from polyadic.metrics.dependencies import dependency_figures, dependency_score, match_trees
+from polyadic.metrics.figures import difference
+from polyadic.models.syntax.higher_order import HigherOrderParser
+from polyadic.models.syntax.low_rank_parser import LowRankParser
+from polyadic.suites.store import whole
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from polyadic.metrics.dependencies import Attached
+    from polyadic.models.syntax.tensor_parses import Decoding
+    from polyadic.text.trees import Tree
+
+    Root = str | os.PathLike[str] | None
+    Facts = dict[str, Any]
+
+
+def higher_orders(
+    size: int,
+    *,
+    seed: int = 0,
+    orders: Sequence[int] = (1, 2, 3),
+    gammas: Sequence[float] = (0.3, 1.0),
+    decoding: Decoding = "projective",
+    part: str = "dev",
+    restarts: Sequence[int] = (),
+    root: Root = None,
+) -> Facts:
+    """Learn parsers of each order from the same sentences, and judge them on a part of the treebank.
+
+    Parameters
+    ----------
+    size : int
+        Sentences, drawn from the training part.
+    seed : int
+        Of the draw and of the parsers.
+    orders : sequence of int
+        Of 1, 2 and 3.
+    gammas : sequence of float
+        1 is without the tensor.
+    decoding : {"projective", "any"}
+    part : str
+        Of the treebank, to judge on.
+    restarts : sequence of int
+        With how many restarts to parse besides the parser's own; not for order 1.
+    root : path, optional
+        See :func:`~polyadic.datasets.folder`.
+
+    Returns
+    -------
+    dict
+        ``rows``, of each gamma and order: attachment scores, seconds to learn, sentences a second, search errors, what
+        other numbers of restarts give, and the gain over the first of ``orders`` with its interval over sentences.
+    """
+    train, judged = web_treebank("train", root=root), web_treebank(part, root=root)
+    drawn = np.sort(np.random.default_rng(seed).permutation(len(train))[:size])
+    rows = []
+    for gamma in gammas:
+        first: list[Attached] = []
+        for order in orders:
+            how: Facts = {"gamma": gamma, "decoding": decoding, "seed": seed}
+            parser = HigherOrderParser(order=order, **how) if order > 1 else LowRankParser(**how)
+            start = time.process_time()
+            whole(parser.fit(train[at] for at in drawn))
+            row: Facts = {"order": order, "gamma": gamma, "seconds": time.process_time() - start}
+            found, told = parses(parser, judged)
+            row |= told
+            first = first or found
+            gains = zip(dependency_figures(found), dependency_figures(first), strict=True)
+            row["gain"] = {one.name: difference(one, other)._asdict() for one, other in gains}
+            if isinstance(parser, HigherOrderParser):
+                row["restarts"] = restart_curve(parser, judged, restarts)
+            rows.append(row)
+    return {"sentences": len(drawn), "seed": seed, "decoding": decoding, "part": part, "rows": rows}
+
+
+def parses(parser: LowRankParser, trees: Sequence[Tree]) -> tuple[list[Attached], Facts]:
+    """Parse sentences; gives how each compares with the treebank, and figures of all.
+
+    Parameters
+    ----------
+    parser : LowRankParser
+    trees : sequence of Tree
+    """
+    start = time.process_time()
+    found = list(parser.annotate(trees))
+    seconds = time.process_time() - start
+    matched = [match_trees(gold, one) for gold, one in zip(trees, found, strict=True)]
+    told: Facts = {**dependency_score(matched).as_dict(), "sentences_a_second": len(trees) / seconds}
+    if isinstance(parser, HigherOrderParser):
+        pairs = [(parser.score(gold), parser.score(one)) for gold, one in zip(trees, found, strict=True)]
+        told["search_errors"] = sum(gold > one + 1e-4 for gold, one in pairs)
+        told["mean_score"] = sum(one for _, one in pairs) / len(pairs)
+    return matched, told
+
+
+def restart_curve(parser: HigherOrderParser, trees: Sequence[Tree], restarts: Sequence[int]) -> list[Facts]:
+    """Give the figures of a parser with other numbers of restarts, which it has again afterwards.
+
+    Parameters
+    ----------
+    parser : HigherOrderParser
+    trees : sequence of Tree
+    restarts : sequence of int
+    """
+    own, rows = parser.restarts, []
+    for number in restarts:
+        parser.restarts = number
+        rows.append({"restarts": number, **parses(parser, trees)[1]})
+    parser.restarts = own
+    return rows

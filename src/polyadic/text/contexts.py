@@ -1,0 +1,92 @@
+"""Words counted with the words to their left or right, or at each distance: tables that need not be symmetric."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from polyadic.errors import check_choice, check_int
+from polyadic.progress import tracked
+from polyadic.text.counts import WIDEST
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polyadic.text.corpus import Corpus
+
+Side = Literal["both", "left", "right"]
+BLOCK = 1 << 22
+"""Pairs of words collected before they are summed."""
+
+
+def contexts(corpus: Corpus, *, side: Side = "both", width: int = 2, positional: bool = False) -> csr_array:
+    """Count how often each word occurs with each of its context words in the same sentence.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        Encoded text.
+    side : {"both", "left", "right"}
+        Where context words stand. With both sides the table is symmetric, and off its diagonal that of
+        ``count(corpus, order=2, width=width)``.
+    width : int
+        Up to how many words away.
+    positional : bool
+        Whether a word at another place is another context: column ``place * V + word``, places from the leftmost to the
+        rightmost, ``2 * width`` of them for both sides, else ``width``.
+
+    Returns
+    -------
+    csr_array of shape (V, V) or (V, places * V)
+        Rows are words, columns their contexts.
+
+    Raises
+    ------
+    InputError
+        If an option is out of range.
+
+    Examples
+    --------
+    >>> from polyadic import Corpus
+    >>> corpus = Corpus.build(["red rose", "red rose", "blue rose red"], min_count=1)
+    >>> corpus.vocabulary.words
+    ('red', 'rose', 'blue')
+    >>> contexts(corpus, side="left", width=1).toarray().tolist()
+    [[0, 1, 0], [2, 0, 1], [0, 0, 0]]
+    """
+    check_choice("side", side, get_args(Side))
+    check_int("width", width, low=1, high=WIDEST)
+    size = len(corpus.vocabulary)
+    distances = [*range(-width, 0), *range(1, width + 1)]
+    places = [d for d in distances if side == "both" or (d < 0) == (side == "left")]
+    columns = size * (len(places) if positional else 1)
+    kind = np.int32 if columns < 1 << 31 else np.int64
+    total = csr_array((size, columns), dtype=np.int64)
+    edges = corpus.sentences
+    step = max(1, BLOCK // len(places))
+    first = 0
+    starts = []
+    while first < len(edges) - 1:  # whole sentences, about `step` words
+        last = max(first + 1, int(np.searchsorted(edges, edges[first] + step, side="right")) - 1)
+        starts.append((first, last))
+        first = last
+    for first, last in tracked(starts, "counting contexts"):
+        ids = np.asarray(corpus.ids[edges[first] : edges[last]], kind)
+        sentence = np.repeat(np.arange(last - first), np.diff(edges[first : last + 1]))
+        found = [_pairs(ids, sentence, d, k * size if positional else 0) for k, d in enumerate(places)]
+        words, near = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        ones = np.ones(len(words), np.int64)
+        total = total + coo_array((ones, (words, near)), shape=total.shape).tocsr()
+    return total
+
+
+def _pairs(
+    ids: NDArray[Any], sentence: NDArray[np.int64], distance: int, shift: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Words, and those that stand ``distance`` words to their right in the same sentence."""
+    d = abs(distance)
+    same = sentence[:-d] == sentence[d:]
+    left, right = ids[:-d][same], ids[d:][same]
+    return (left, right + shift) if distance > 0 else (right, left + shift)

@@ -1,0 +1,348 @@
+"""A corpus as numbers on disk: built once from any text, then opened at no cost and never loaded as a whole."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import hashlib
+import itertools
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.arrays import open_array
+from polyadic.errors import InputError, check_int
+from polyadic.files import folder_or_temporary, read_meta, whole_folder, write_meta
+from polyadic.progress import bar
+from polyadic.text.encoder import TITLES, Draft, Tokenize, chunks, encode_all
+from polyadic.text.readers import Reading, Source, find_files, pieces
+from polyadic.text.stopwords import stop_words as read_stop_words
+from polyadic.text.tokens import Tokenizer
+from polyadic.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+KIND, VERSION = "corpus", 1
+_ARRAYS = ("ids.npy", "sentences.npy", "documents.npy")
+_BLOCK = 1 << 22  # tokens looked at together when a corpus is checked
+
+
+class Corpus:
+    """Documents of sentences of word numbers, as memory-mapped arrays.
+
+    Made by :meth:`build` and :meth:`open`. Words outside the vocabulary and stop words are left out and the rest
+    closes up; sentences left empty vanish, documents left empty stay.
+
+    Attributes
+    ----------
+    ids : (N,) uint16 or uint32 array
+        The number of each token.
+    sentences : (S + 1,) int64 array
+        Sentence ``s`` is ``ids[sentences[s]:sentences[s + 1]]``.
+    documents : (D + 1,) int64 array
+        Document ``d`` has the sentences from ``documents[d]`` to ``documents[d + 1]``.
+    vocabulary : Vocabulary
+        The word of each number; counts are those in ``ids``.
+    settings : dict
+        How the corpus was built.
+    digest : str
+        SHA-256 of the content, the same for the same text and settings on any machine.
+    path : Path
+        The folder.
+    titles : tuple of str, optional
+        What each document is called; empty where it has no title, None if none has one. Read when first asked for.
+
+    Examples
+    --------
+    >>> corpus = Corpus.build(["A rose is a rose. Is it?", "No."], min_count=1)
+    >>> corpus
+    Corpus(8 tokens, 5 words, 3 sentences, 2 documents)
+    >>> corpus.vocabulary.words, corpus.ids.tolist(), corpus.document(0)
+    (('a', 'is', 'rose', 'it', 'no'), [0, 2, 1, 0, 2, 1, 3, 4], [['a', 'rose', 'is', 'a', 'rose'], ['is', 'it']])
+    """
+
+    def __init__(
+        self,
+        ids: NDArray[np.integer],
+        sentences: NDArray[np.int64],
+        documents: NDArray[np.int64],
+        *,
+        vocabulary: Vocabulary,
+        settings: dict[str, Any],
+        digest: str,
+        path: Path,
+    ) -> None:
+        self.ids = ids
+        self.sentences = sentences
+        self.documents = documents
+        self.vocabulary = vocabulary
+        self.settings = settings
+        self.digest = digest
+        self.path = path
+
+    @classmethod
+    def build(
+        cls,
+        source: Source,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        min_count: int = 5,
+        max_size: int | None = None,
+        stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
+        tokenizer: Tokenize | None = None,
+        format: str = "auto",  # noqa: A002  the word that pandas and numpy use
+        field: str | None = None,
+        encoding: str = "utf-8",
+        errors: str = "strict",
+        jobs: int | None = None,
+        overwrite: bool = False,
+    ) -> Corpus:
+        """Encode text; the result depends neither on ``jobs`` nor on the machine.
+
+        Parameters
+        ----------
+        source : path, folder, glob, "-" or iterable
+            What to read: see :func:`polyadic.text.readers.read`, also for ``format``, ``field``, ``encoding`` and
+            ``errors``. An iterable is read once, so iterators and generators will do.
+        path : path, optional
+            The folder to make; without it a temporary one that lives as long as the corpus object.
+        min_count, max_size : int
+            Words that occur less often are left out, as are all but the ``max_size`` most frequent.
+        stop_words : "english", path or iterable of str, optional
+            Words to leave out, compared exactly, after tokenization.
+        tokenizer : callable, optional
+            From the text of a document (or of a part of a long one, cut at line ends) to a list of sentences, each a
+            list of strings; a flat list of strings is one sentence. Default: ``Tokenizer()``; for text that is
+            tokenised already: ``whitespace``.
+        jobs : int, optional
+            Number of processes; all cores by default. Small inputs are done in this one.
+        overwrite : bool
+            Whether a corpus of that name is replaced.
+
+        Raises
+        ------
+        InputError
+            If the input cannot be used or nothing is left of it. Whatever goes wrong, no folder is left behind.
+        """
+        tokenizer = Tokenizer() if tokenizer is None else tokenizer
+        if not callable(tokenizer):
+            raise InputError(f"tokenizer must be a function from text to a list of sentences; got {tokenizer!r}")
+        jobs = None if jobs is None else check_int("jobs", jobs, low=1)
+        min_count = check_int("min_count", min_count, low=1)
+        max_size = None if max_size is None else check_int("max_size", max_size, low=1)
+        stop = sorted(read_stop_words(stop_words))
+        settings = {"min_count": min_count, "max_size": max_size, "stop_words": stop, "tokenizer": _name(tokenizer)}
+        reading = Reading(format, field, encoding, errors)
+        with folder_or_temporary(path) as (target, release):
+            with whole_folder(target, kind=KIND, overwrite=overwrite) as folder:
+                with _drafted(folder) as draft:
+                    _fill(draft, source, reading, tokenizer, jobs)
+                    vocabulary = Vocabulary.choose(
+                        draft.counts(), min_count=min_count, max_size=max_size, stop_words=stop
+                    )
+                    draft.write(vocabulary)
+                vocabulary.save(folder / "vocabulary.txt")
+                write_meta(
+                    folder, KIND, VERSION, settings=settings | dataclasses.asdict(reading), digest=_digest(folder)
+                )
+            corpus = cls.open(target)
+            weakref.finalize(corpus, release)
+        return corpus
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Corpus:
+        """Open a corpus folder; the arrays stay on disk and are only checked.
+
+        Raises
+        ------
+        InputError
+            If it is no corpus, of another version, or damaged; the message names the file and the fault.
+        """
+        folder = Path(path)
+        meta = read_meta(folder, KIND, VERSION)
+        for key, kind in (("settings", dict), ("digest", str)):
+            if not isinstance(meta.get(key), kind):
+                raise InputError(f"{folder / 'meta.json'} lacks {key!r}")
+        vocabulary = Vocabulary.load(folder / "vocabulary.txt")
+        ids = open_array(folder / "ids.npy", (np.uint16, np.uint32))
+        sentences = open_array(folder / "sentences.npy", (np.int64,))
+        documents = open_array(folder / "documents.npy", (np.int64,))
+        _check_offsets(folder / "sentences.npy", sentences, end=len(ids), of="tokens in ids.npy")
+        _check_offsets(folder / "documents.npy", documents, end=len(sentences) - 1, of="sentences in sentences.npy")
+        _check_ids(folder / "ids.npy", ids, vocabulary)
+        return cls(
+            ids,
+            sentences,
+            documents,
+            vocabulary=vocabulary,
+            settings=meta["settings"],
+            digest=meta["digest"],
+            path=folder,
+        )
+
+    @functools.cached_property
+    def titles(self) -> tuple[str, ...] | None:
+        """What each document is called, or None."""
+        file = self.path / TITLES
+        if not file.exists():
+            return None
+        titles = tuple(file.read_text(encoding="utf-8").split("\n")[:-1])
+        if len(titles) != len(self.documents) - 1:
+            raise InputError(f"{file} is damaged: {len(titles)} titles for {len(self.documents) - 1} documents")
+        return titles
+
+    def select(
+        self,
+        documents: Sequence[int] | NDArray[np.integer],
+        path: str | os.PathLike[str] | None = None,
+        *,
+        min_count: int = 1,
+    ) -> Corpus:
+        """Make a corpus of some of the documents, such as those that are not held out for a test.
+
+        Parameters
+        ----------
+        documents : sequence of int
+            Numbers of different documents; they are kept in their present order.
+        path : path, optional
+            The folder to make; without it a temporary one that lives as long as the corpus object.
+        min_count : int
+            Leave out words that occur less often in these documents.
+
+        Returns
+        -------
+        Corpus
+            Its vocabulary has the words that occur in these documents, by their count there.
+
+        Raises
+        ------
+        InputError
+            If a number is no document's or is named twice, or the documents hold no words.
+
+        Examples
+        --------
+        >>> corpus = Corpus.build(["a rose is a rose", "a red rose", "no"], min_count=1)
+        >>> corpus.select([2, 1]).document(0)
+        [['a', 'red', 'rose']]
+        """
+        chosen = np.unique(np.asarray(documents, np.int64))
+        total = len(self.documents) - 1
+        if len(chosen) != len(documents) or (len(chosen) and not 0 <= chosen[0] <= chosen[-1] < total):
+            raise InputError(f"documents must be different numbers below {total:,}")
+        edges = self.sentences[self.documents]  # of each document, in tokens
+        ids = np.concatenate([self.ids[:0], *(self.ids[edges[d] : edges[d + 1]] for d in chosen)])
+        counts = np.bincount(ids, minlength=len(self.vocabulary))
+        counted = dict(zip(self.vocabulary.words, counts.tolist(), strict=True))
+        vocabulary = Vocabulary.choose(counted, min_count=min_count)
+        renumbered = np.full(len(self.vocabulary), -1)
+        renumbered[[self.vocabulary.index[word] for word in vocabulary.words]] = np.arange(len(vocabulary))
+        ids, kind = renumbered[ids], ids.dtype
+        kept = np.concatenate([[0], np.cumsum(ids >= 0)])  # tokens before each that stay
+        inside = [np.diff(self.sentences[self.documents[d] : self.documents[d + 1] + 1]) for d in chosen]
+        ends = np.cumsum(np.concatenate([[0], *inside]))
+        sizes = np.concatenate([[0], np.diff(self.documents)[chosen]])
+        with folder_or_temporary(path) as (target, release):
+            with whole_folder(target, kind=KIND, overwrite=False) as folder:
+                np.save(folder / "ids.npy", ids[ids >= 0].astype(kind))
+                np.save(folder / "sentences.npy", kept[ends])
+                np.save(folder / "documents.npy", np.cumsum(sizes))
+                if self.titles is not None:
+                    (folder / TITLES).write_text("".join(f"{self.titles[d]}\n" for d in chosen), encoding="utf-8")
+                vocabulary.save(folder / "vocabulary.txt")
+                settings = self.settings | {"part": {"documents": len(chosen), "of": self.digest}}
+                write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
+            corpus = type(self).open(target)
+            weakref.finalize(corpus, release)
+        return corpus
+
+    def document(self, number: int) -> list[list[str]]:
+        """Return the sentences of a document as words (those of the vocabulary)."""
+        if not -(len(self.documents) - 1) <= number < len(self.documents) - 1:
+            raise IndexError(f"the corpus has {len(self.documents) - 1} documents; there is no number {number}")
+        number %= len(self.documents) - 1
+        words = self.vocabulary.words
+        edges = self.sentences[self.documents[number] : self.documents[number + 1] + 1].tolist()
+        return [[words[i] for i in self.ids[a:b].tolist()] for a, b in itertools.pairwise(edges)]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        return (
+            f"Corpus({len(self):,} tokens, {len(self.vocabulary):,} words, {len(self.sentences) - 1:,} sentences, "
+            f"{len(self.documents) - 1:,} documents)"
+        )
+
+
+def _fill(draft: Draft, source: Source, reading: Reading, tokenizer: Tokenize, jobs: int | None) -> None:
+    files = find_files(source)
+    total = sum(Path(file).stat().st_size for file in files if file != "-") if files else 0
+    with bar("reading text", total=total or None, unit="documents" if files is None else "B") as advance:
+        read = pieces(source, reading, advance)
+        with contextlib.closing(encode_all(chunks(read), tokenizer, jobs)) as encoded:
+            for chunk in encoded:
+                draft.add(chunk)
+    if not draft.documents:
+        raise InputError("the corpus is empty: the source holds no documents")
+    if not draft.tokens:
+        raise InputError(f"the corpus is empty: its {draft.documents:,} documents hold no words")
+
+
+@contextlib.contextmanager
+def _drafted(folder: Path) -> Iterator[Draft]:
+    draft = Draft(folder)
+    try:
+        yield draft
+    finally:
+        draft.close()
+
+
+def _name(tokenizer: Callable[[str], Any]) -> str:
+    """Describe a tokenizer without anything that changes from run to run, such as an address."""
+    if isinstance(tokenizer, Tokenizer):
+        return repr(tokenizer)
+    named = tokenizer if hasattr(tokenizer, "__qualname__") else type(tokenizer)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _digest(folder: Path) -> str:
+    total = hashlib.sha256()
+    for name in (*_ARRAYS, "vocabulary.txt"):
+        with (folder / name).open("rb") as file:
+            total.update(hashlib.file_digest(file, "sha256").digest())
+    return total.hexdigest()
+
+
+def _check_offsets(path: Path, offsets: NDArray[np.int64], *, end: int, of: str) -> None:
+    if len(offsets) < 2 or offsets[0] != 0:
+        raise InputError(f"{path} is damaged: its offsets do not begin with 0 and one more")
+    if offsets[-1] != end:
+        raise InputError(f"{path} is damaged: its last offset is {offsets[-1]}, but there are {end} {of}")
+    for start in range(0, len(offsets) - 1, _BLOCK):
+        steps = np.diff(offsets[start : start + _BLOCK + 1])
+        if steps.min() < 0:
+            raise InputError(
+                f"{path} is damaged: offset {start + int(steps.argmin()) + 1} is smaller than the one before"
+            )
+
+
+def _check_ids(path: Path, ids: NDArray[np.integer], vocabulary: Vocabulary) -> None:
+    counts = np.zeros(len(vocabulary), dtype=np.int64)
+    for start in range(0, len(ids), _BLOCK):
+        block = ids[start : start + _BLOCK]
+        if block.max() >= len(vocabulary):
+            raise InputError(f"{path} is damaged: it holds the id {block.max()}, but there are {len(vocabulary)} words")
+        counts += np.bincount(block, minlength=len(vocabulary))
+    if not np.array_equal(counts, vocabulary.counts):
+        number = int((counts != vocabulary.counts).argmax())
+        raise InputError(
+            f"{path} does not fit vocabulary.txt: {vocabulary.words[number]!r} occurs {counts[number]} times, "
+            f"but its count is {vocabulary.counts[number]}"
+        )

@@ -1,0 +1,372 @@
+r"""Exact n-way co-occurrence counts of any order from 2 to 5.
+
+A tuple of positions :math:`p_1 < \dots < p_n` of one sentence counts once for the unordered tuple of its words, if it
+fits the window of width :math:`w`:
+
+* ``span``: :math:`p_n - p_1 \le w`, that is, it fits into :math:`w + 1` consecutive words;
+* ``centred``: some :math:`p_j` has :math:`p_j - p_1 \le w` and :math:`p_n - p_j \le w`: the others lie within
+  :math:`w` of one of them (Bailey and Aeron, 2017, as described);
+* ``chunk``: sentences are cut into disjoint chunks of :math:`2w + 1` words, a chunk is the set of its words, and each
+  :math:`n`-subset of a set counts once; chunks of fewer than :math:`n` distinct words are dropped (as they did).
+
+Work is divided by the rarest word of a tuple: :func:`polyadic.kernels.count_tuples` counts the tuples of a range of
+rarest words as a pure function of that range and the corpus. Parts are counted by threads, spilled to disk in order,
+and mapped into memory, so what is held is bounded by a budget.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from polyadic import kernels, resources
+from polyadic.arrays import ArrayWriter, open_array
+from polyadic.data import Entries
+from polyadic.errors import InputError, check_choice, check_int
+from polyadic.files import folder_or_temporary, read_meta, whole_folder, write_meta
+from polyadic.progress import bar
+from polyadic.text.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from polyadic.text.corpus import Corpus
+
+Window = Literal["span", "centred", "chunk"]
+VERSION = 1
+MEMORY = 2 << 30
+"""Bytes that counting may use unless told otherwise."""
+PART = 4e6
+"""Tuples counted as one piece of work: a fraction of a second, so that bars move and threads end together."""
+WAITING = 2
+"""Parts that may be done before it is their turn."""
+WIDEST = 1000
+"""Largest window; the tuples in a wider one are more than can be counted."""
+
+
+@dataclass(eq=False)
+class Counts:
+    """How often words occur together.
+
+    Attributes
+    ----------
+    entries : Entries
+        Symmetric; the values are the counts.
+    events : int
+        Number of tuples seen, also those not kept.
+    marginals : ndarray of shape (V,)
+        Number of tuples each word was in, once for each time it was a member; they sum to ``order * events``.
+    vocabulary : Vocabulary
+        The words.
+    settings : dict
+        How they were counted.
+    chunks : Chunks or None
+        What the chunk normalisers of :mod:`polyadic.text.weighting` need.
+    """
+
+    entries: Entries
+    events: int
+    marginals: NDArray[np.int64]
+    vocabulary: Vocabulary
+    settings: dict[str, Any]
+    chunks: Chunks | None = None
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a folder of ``.npy`` files, ``vocabulary.txt`` and ``meta.json``; it is whole or absent."""
+        with whole_folder(path, kind="counts", overwrite=overwrite) as draft:
+            self.entries.write_into(draft)
+            self.write_rest(draft)
+
+    def write_rest(self, folder: Path) -> None:
+        """Write everything but the entries."""
+        np.save(folder / "marginals.npy", self.marginals)
+        self.vocabulary.save(folder / "vocabulary.txt")
+        content = {**self.entries.description(), "events": self.events, "settings": self.settings}
+        if self.chunks is not None:
+            np.save(folder / "chunk-marginals.npy", self.chunks.marginals)
+            content["chunks"] = {"number": self.chunks.number, "words": self.chunks.words}
+        write_meta(folder, "counts", VERSION, **content)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Counts:
+        """Map a folder of counts into memory.
+
+        Raises
+        ------
+        InputError
+            If it is of another kind or version, damaged, or its parts do not fit.
+        """
+        folder, meta = Path(path), read_meta(path, "counts", VERSION)
+        entries = Entries.read_from(folder, meta)
+        if not entries.symmetric or entries.unlisted != "zero" or (len(entries) and entries.values.min() < 1):
+            raise InputError(f"{folder} is damaged: counts are symmetric, from 1 on, and what is not listed is zero")
+        vocabulary = Vocabulary.load(folder / "vocabulary.txt")
+        marginals = open_array(folder / "marginals.npy", (np.int64,))
+        if not len(vocabulary) == len(marginals) == entries.shape[0]:
+            raise InputError(
+                f"{folder} is damaged: {len(vocabulary)} words, {len(marginals)} marginals, shape {entries.shape}"
+            )
+        try:
+            events, settings, chunks = int(meta["events"]), dict(meta["settings"]), None
+            if "chunks" in meta:
+                chunk_marginals = open_array(folder / "chunk-marginals.npy", (np.int64,))
+                chunks = Chunks(int(meta["chunks"]["number"]), int(meta["chunks"]["words"]), chunk_marginals)
+        except KeyError as error:
+            raise InputError(f"{folder}: meta.json lacks {error}") from None
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{folder}: meta.json is damaged: {error}") from None
+        _check_marginals(folder, entries, marginals, events)
+        return cls(entries, events, marginals, vocabulary, settings, chunks)
+
+
+def _check_marginals(folder: Path, entries: Entries, marginals: NDArray[np.int64], events: int) -> None:
+    """Refuse marginals that are not those of the tuples: probabilities made of them would be nonsense."""
+    listed = np.zeros(len(marginals))
+    for block in entries.blocks():
+        for d in range(entries.order):
+            listed += np.bincount(entries.indices[block, d], entries.values[block], len(marginals))
+    if marginals.sum() != entries.order * events or (marginals < listed).any():
+        raise InputError(f"{folder} is damaged: marginals.npy does not fit the tuples and the number of events")
+
+
+class Chunks(NamedTuple):
+    """Sums over the chunks of a corpus."""
+
+    number: int
+    words: int
+    """Distinct words, summed over chunks."""
+    marginals: NDArray[np.int64]
+    """In how many chunks each word occurs."""
+
+
+class Plan(NamedTuple):
+    """What counting will take, known before it starts."""
+
+    tuples: float
+    """Upper bound of the tuples to look at."""
+    memory: float
+    """Bytes held at once."""
+    disk: float
+    """Upper bound of the bytes written."""
+    parts: list[tuple[int, int]]
+    """Ranges of rarest words."""
+
+
+def count(
+    corpus: Corpus,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    order: int = 3,
+    window: Window = "span",
+    width: int = 10,
+    min_count: int = 1,
+    repeats: bool = False,
+    memory: int | None = None,
+    threads: int | None = None,
+    overwrite: bool = False,
+) -> Counts:
+    """Count the unordered tuples of words that occur together in a sentence.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The encoded text.
+    path : path, optional
+        Folder to keep the counts in; by default a temporary one that lives as long as the result.
+    order : int
+        Words in a tuple, 2 to 5.
+    window : {"span", "centred", "chunk"}
+        Which tuples of positions count, see the module.
+    width : int
+        The :math:`w` of the window.
+    min_count : int
+        Keep tuples that occur this often; all contribute to ``events`` and ``marginals``.
+    repeats : bool
+        Whether a tuple may contain a word twice.
+    memory : int, optional
+        Budget in bytes; 2 GiB by default.
+    threads : int, optional
+        All cores by default; the counts do not depend on it.
+    overwrite : bool
+        Whether an existing folder of counts is replaced.
+
+    Returns
+    -------
+    Counts
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, the budget is too small, or no tuple is kept.
+
+    Examples
+    --------
+    >>> from polyadic import Corpus
+    >>> corpus = Corpus.build(["a rose is a rose", "is a rose red"], min_count=1)
+    >>> counts = count(corpus, order=3, width=3)
+    >>> [corpus.vocabulary.words[i] for i in counts.entries.indices[0]], counts.events
+    (['is', 'rose', 'a'], 7)
+    """
+    threads = _threads(threads)
+    settings: dict[str, Any] = {"order": order, "window": window, "width": width, "repeats": repeats}
+    settings |= {"min_count": check_int("min_count", min_count, low=1)}
+    job = _prepare(corpus, settings, threads, memory)
+    with folder_or_temporary(path) as (target, release):
+        with whole_folder(target, kind="counts", overwrite=overwrite) as draft:
+            marginals = _spill(job, draft, threads)
+            entries = _assemble(draft, order, len(corpus.vocabulary))
+            if not len(entries):
+                raise InputError(
+                    f"no tuple of {order} words in {window} {width} occurs {min_count} times; lower min_count or widen"
+                )
+            settings["corpus"] = corpus.digest
+            events = int(marginals.sum()) // order
+            Counts(entries, events, marginals, corpus.vocabulary, settings, job.chunks).write_rest(draft)
+        counts = Counts.open(target)
+        weakref.finalize(counts, release)
+    return counts
+
+
+def plan(
+    corpus: Corpus,
+    *,
+    order: int = 3,
+    window: Window = "span",
+    width: int = 10,
+    repeats: bool = False,
+    memory: int | None = None,
+    threads: int | None = None,
+) -> Plan:
+    """Say what :func:`count` with the same arguments will take."""
+    settings = {"order": order, "window": window, "width": width, "repeats": repeats, "min_count": 1}
+    return _prepare(corpus, settings, _threads(threads), memory).plan
+
+
+def _threads(threads: int | None) -> int:
+    return resources.cores() if threads is None else check_int("threads", threads, low=1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """One range after another can be counted from this alone."""
+
+    index: kernels.WordIndex
+    arguments: dict[str, Any]
+    plan: Plan
+    chunks: Chunks | None
+
+    def count(self, part: tuple[int, int]) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
+        """Count the tuples whose rarest word is in a range: a pure function."""
+        return kernels.count_tuples(self.index, *part, **self.arguments)
+
+
+def _prepare(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int | None) -> _Job:
+    """Check the settings, cut chunks if asked for, index the words, and plan."""
+    window = check_choice("window", settings["window"], get_args(Window))
+    order = check_int("order", settings["order"], low=2, high=5)
+    width = check_int("width", settings["width"], low=1, high=WIDEST)
+    size = len(corpus.vocabulary)
+    bits = max(size - 1, 1).bit_length()
+    if bits * (order - 1) > 64:
+        raise InputError(
+            f"counting order {order} needs at most {2 ** (64 // (order - 1)):,} words; the corpus has {size:,}: raise"
+            " the corpus's min_count or set max_size"
+        )
+    ids, sentences, chunks = corpus.ids, corpus.sentences, None
+    near, reach = {"span": (width, width), "centred": (width, 2 * width), "chunk": (2 * width, 2 * width)}[window]
+    if window == "chunk":
+        ids, sentences = kernels.chunk_sets(ids, sentences, 2 * width + 1, order)
+        chunks = Chunks(len(sentences) - 1, len(ids), np.bincount(ids, minlength=size))
+    index = kernels.index_words(ids, sentences, size, reach)
+    repeats = settings["repeats"]
+    work = kernels.tuple_work(index, order, repeats=repeats)
+    arguments = {"order": order, "near": near, "reach": reach, "repeats": repeats, "min_count": settings["min_count"]}
+    return _Job(index, arguments, _plan(index, work, order, threads, memory), chunks)
+
+
+def _plan(index: kernels.WordIndex, work: NDArray[np.float64], order: int, threads: int, memory: int | None) -> Plan:
+    """Cut the words into ranges of nearly equal work that fit the budget."""
+    entry = order * index.ids.itemsize + 4
+    held = sum(array.nbytes for array in index[1:])
+    largest = float(work.max(initial=0))
+    keys = 4 * 8 * largest  # of its largest word, with room to grow, and again for sorting
+    budget = MEMORY if memory is None else check_int("memory", memory, low=1)
+    share = (budget - held) / (threads + WAITING)
+    if share < keys + 2 * entry * largest:
+        need = held + (threads + WAITING) * (keys + 2 * entry * largest)
+        raise InputError(
+            f"counting needs {need / 2**20:,.0f} MiB; memory allows {budget / 2**20:,.0f}: raise it, or lower the"
+            " order, the width or the threads"
+        )
+    size = min(PART, (share - keys) / (2 * entry))  # tuples are held twice, as written and as handed over
+    bounds = [0]
+    total = 0.0
+    for c, tuples in enumerate(work):
+        if total + tuples > size and c > bounds[-1]:
+            bounds.append(c)
+            total = 0.0
+        total += tuples
+    bounds.append(len(work))
+    everything = float(work.sum())
+    most = held + (threads + WAITING) * (keys + 2 * entry * min(max(size, largest), everything))
+    return Plan(everything, most, everything * entry, list(pairwise(bounds)))
+
+
+def _spill(job: _Job, draft: Path, threads: int) -> NDArray[np.int64]:
+    """Count part after part and append its columns to files; returns the marginals."""
+    order = job.arguments["order"]
+    kind = job.index.ids.dtype
+    marginals = np.zeros(len(job.index.starts) - 1, np.int64)
+    with ExitStack() as stack:
+        columns = [stack.enter_context(ArrayWriter(draft / f"column-{d}.npy", kind)) for d in range(order)]
+        values = stack.enter_context(ArrayWriter(draft / "values.npy", np.uint32))
+        advance = stack.enter_context(bar(f"counting {order}-tuples", total=len(job.plan.parts)))
+        for words, counts, more in _in_order(job, threads):
+            for column, word in zip(columns, words, strict=True):
+                column.append(word)
+            values.append(counts)
+            marginals += more
+            advance()
+    return marginals
+
+
+def _in_order(job: _Job, threads: int) -> Iterator[tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]]:
+    """Count parts in threads, a few of them ahead, and give the results in order."""
+    pool = ThreadPoolExecutor(threads)
+    waiting: deque[Any] = deque()
+    try:
+        for part in job.plan.parts:
+            waiting.append(pool.submit(job.count, part))
+            if len(waiting) == threads + WAITING:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _assemble(draft: Path, order: int, size: int) -> Entries:
+    """Join the columns into one array on disk and map it."""
+    values = open_array(draft / "values.npy", (np.uint32,))
+    kind = open_array(draft / "column-0.npy", (np.uint16, np.uint32)).dtype
+    path = draft / "indices.npy"
+    header = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (order, len(values))}
+    with path.open("wb") as file:  # not through a memory map: there a full disk kills the process
+        np.lib.format.write_array_header_1_0(file, header)
+        for d in range(order):
+            column = draft / f"column-{d}.npy"
+            file.write(open_array(column, (kind,)).data)
+            column.unlink()
+    mapped = open_array(path, (kind,), ndim=2)
+    return Entries(mapped.T, values, (size,) * order, symmetric=True)

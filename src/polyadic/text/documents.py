@@ -1,0 +1,96 @@
+"""Tables of documents and words: how often each word of a vocabulary occurs in each document."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from polyadic.errors import InputError
+from polyadic.text.readers import nested
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
+
+    from polyadic.text.corpus import Corpus
+    from polyadic.text.encoder import Tokenize
+
+
+def document_table(corpus: Corpus) -> csr_array:
+    """Count the words of each document of a corpus.
+
+    Returns
+    -------
+    csr_array of shape (documents, words), float32
+        A row for each document, also for those left empty; columns as in ``corpus.vocabulary``.
+
+    Examples
+    --------
+    >>> from polyadic.text.corpus import Corpus
+    >>> corpus = Corpus.build(["A rose is a rose.", "Is it?"], min_count=1)
+    >>> corpus.vocabulary.words, document_table(corpus).toarray().tolist()
+    (('a', 'is', 'rose', 'it'), [[2.0, 1.0, 2.0, 0.0], [0.0, 1.0, 0.0, 1.0]])
+    """
+    starts = np.asarray(corpus.sentences)[np.asarray(corpus.documents)]
+    return _counted(np.asarray(corpus.ids), starts, len(corpus.vocabulary))
+
+
+def table_of_texts(texts: Iterable[str], index: Mapping[str, int], tokenizer: Tokenize) -> csr_array:
+    """Count the words of other documents in the columns of a vocabulary; words that it lacks are left out.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Read once.
+    index : mapping of str to int
+        The column of each word.
+    tokenizer : callable
+        As in :meth:`~polyadic.text.corpus.Corpus.build`.
+
+    Raises
+    ------
+    InputError
+        If ``texts`` is a single string, or holds anything but strings.
+
+    Examples
+    --------
+    >>> from polyadic.text.tokens import Tokenizer
+    >>> table_of_texts(["Is it red?"], {"is": 0, "red": 1, "rose": 2}, Tokenizer()).toarray().tolist()
+    [[1.0, 1.0, 0.0]]
+    """
+    if isinstance(texts, str):
+        raise InputError("texts must be an iterable of strings; got a single one: pass [text]")
+    known = [[index[word] for word in _words(text, tokenizer) if word in index] for text in texts]
+    starts = np.cumsum([0, *map(len, known)])
+    return _counted(np.fromiter(chain.from_iterable(known), np.int64, starts[-1]), starts, len(index))
+
+
+def counts_by_row(table: Any) -> csr_array:
+    """Give counts in a sparse or dense table by row, each pair once and without zeros; the table is left as it is.
+
+    Examples
+    --------
+    >>> counts_by_row([[0, 2], [1, 0]]).indices.tolist()
+    [1, 0]
+    """
+    counts = csr_array(table)
+    if not (counts.has_canonical_format and counts.data.all()):
+        counts = counts.copy()
+        counts.sum_duplicates()
+        counts.eliminate_zeros()
+    return counts
+
+
+def _words(text: str, tokenizer: Tokenize) -> Iterator[str]:
+    if not isinstance(text, str):
+        raise InputError(f"texts must be an iterable of strings; one is of type {type(text).__name__}")
+    return chain.from_iterable(nested(tokenizer(text)))
+
+
+def _counted(ids: np.ndarray, starts: np.ndarray, words: int) -> csr_array:
+    table = csr_array((np.ones(len(ids), np.float32), ids.astype(np.int32), starts), shape=(len(starts) - 1, words))
+    table.sum_duplicates()
+    return table

@@ -1,0 +1,238 @@
+"""Text into numbers: chunks of documents are encoded in worker processes, spilled to disk and renumbered at the end.
+
+The text is read once. A worker gives every word of its chunk a number by first occurrence; the parent translates
+these into provisional numbers that hold for the whole corpus and spills them. When the vocabulary is known, a second
+pass over the spill, not over the text, writes the final numbers. Only the word counts stay in memory.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import chain, count, islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from polyadic.arrays import ArrayWriter
+from polyadic.errors import InputError
+from polyadic.resources import interrupts_held
+from polyadic.text.readers import Piece, clean_markup, nested
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from polyadic.text.vocabulary import Vocabulary
+
+Tokenize = Callable[[str], list[list[str]]]
+CHUNK = 1 << 21  # characters that one task of a worker takes
+TITLES = "titles.txt"
+SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
+_TOKEN = 6  # characters that a token counts for
+
+
+class Chunk(NamedTuple):
+    """Encoded documents: numbers stand for ``types``."""
+
+    types: list[str]
+    ids: NDArray[np.uint32]  # all tokens
+    lengths: NDArray[np.uint32]  # of each sentence
+    sentences: NDArray[np.uint32]  # in each piece
+    starts: NDArray[np.uint32]  # whether a document starts with the piece
+    titles: list[str]  # of the documents that start
+
+
+def encode(pieces: list[Piece], tokenize: Tokenize) -> Chunk:
+    """Give the words of ``pieces`` numbers by first occurrence.
+
+    Raises
+    ------
+    InputError
+        If the tokenizer returns anything but lists of strings.
+    """
+    split = [_sentences(piece, tokenize) for piece in pieces]
+    sentences = list(chain.from_iterable(split))
+    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.uint32)
+    index: defaultdict[str, int] = defaultdict(count().__next__)
+    try:
+        tokens = map(index.__getitem__, chain.from_iterable(sentences))
+        ids = np.fromiter(tokens, dtype=np.uint32, count=int(lengths.sum()))
+    except TypeError as error:
+        raise InputError(f"a token must be a string ({error})") from None
+    types = list(index)
+    odd = next((word for word in types if not isinstance(word, str)), None)
+    if odd is not None:
+        raise InputError(f"a token must be a string; got {odd!r}")
+    starts = np.array([piece.starts for piece in pieces], dtype=np.uint32)
+    titles = [" ".join(piece.title.split()) for piece in pieces if piece.starts]
+    return Chunk(types, ids, lengths, np.array([len(s) for s in split], dtype=np.uint32), starts, titles)
+
+
+def chunks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+    """Group pieces so that each group is worth a task."""
+    held: list[Piece] = []
+    size = 0
+    for piece in pieces:
+        held.append(piece)
+        size += _size(piece) + 1
+        if size >= CHUNK:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def encode_all(groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | None) -> Generator[Chunk]:
+    """Encode groups of pieces, in order, in ``jobs`` processes (default: one for each core).
+
+    Workers start only if there are more than :data:`SMALL` groups and ``jobs`` is not 1, and are gone when the
+    generator ends, whatever ends it.
+    """
+    remaining = iter(groups)
+    first = [] if jobs == 1 else list(islice(remaining, SMALL + 1))
+    if len(first) > SMALL:
+        yield from _in_workers(chain(first, remaining), tokenize, jobs)
+    else:
+        yield from (encode(group, tokenize) for group in chain(first, remaining))
+
+
+def _in_workers(groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | None) -> Generator[Chunk]:
+    # A pool of our own rather than joblib.Parallel, which would draw from the source in a thread of its own (some
+    # iterators, such as database cursors, refuse that) and leave its workers behind. loky sends lambdas and needs no
+    # __main__ guard.
+    from loky import ProcessPoolExecutor, cpu_count
+    from loky.process_executor import PicklingError
+
+    jobs = jobs or cpu_count()
+    pool = ProcessPoolExecutor(max_workers=jobs)
+    finished = False
+    try:
+        pending = deque()  # type: ignore[var-annotated]
+        for group in groups:
+            with interrupts_held():
+                pending.append(pool.submit(encode, group, tokenize))
+            if len(pending) > 2 * jobs:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+        finished = True
+    except PicklingError as error:
+        raise InputError(f"the tokenizer cannot be sent to other processes ({error}); ask for jobs=1") from error
+    finally:
+        pool.shutdown(wait=True, kill_workers=not finished)
+
+
+class Draft:
+    """A corpus in the making: provisional numbers on disk, the count of each type in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._spill = (folder / "spill").open("w+b")
+        self._titles = (folder / TITLES).open("w", encoding="utf-8", newline="\n")
+        self._titled = False
+        self._shapes: list[tuple[int, int, int]] = []
+        self._documents = 0
+        self._index: dict[str, int] = {}
+        self._counts = np.zeros(1 << 16, dtype=np.int64)
+
+    def add(self, chunk: Chunk) -> None:
+        """Append an encoded chunk."""
+        index = self._index
+        numbers = np.array([index.setdefault(word, len(index)) for word in chunk.types], dtype=np.uint32)
+        if len(index) > len(self._counts):
+            self._counts = np.concatenate([self._counts, np.zeros(len(index), dtype=np.int64)])
+        self._counts[numbers] += np.bincount(chunk.ids, minlength=len(numbers))
+        for array in (numbers[chunk.ids], chunk.lengths, chunk.sentences, chunk.starts):
+            self._spill.write(np.ascontiguousarray(array).data)
+        self._titles.writelines(f"{title}\n" for title in chunk.titles)
+        self._titled |= any(chunk.titles)
+        self._documents += int(chunk.starts.sum())
+        self._shapes.append((len(chunk.ids), len(chunk.lengths), len(chunk.starts)))
+
+    @property
+    def documents(self) -> int:
+        """Number of documents so far."""
+        return self._documents
+
+    @property
+    def tokens(self) -> int:
+        """Number of tokens so far, of all types."""
+        return sum(tokens for tokens, _, _ in self._shapes)
+
+    def counts(self) -> dict[str, int]:
+        """Return how often each type occurs."""
+        return dict(zip(self._index, self._counts.tolist(), strict=False))
+
+    def write(self, vocabulary: Vocabulary) -> None:
+        """Write ``ids.npy``, ``sentences.npy`` and ``documents.npy`` with the numbers of ``vocabulary``."""
+        dtype = np.uint16 if len(vocabulary) < 1 << 16 else np.uint32
+        absent = len(vocabulary)
+        final = np.full(len(self._index), absent, dtype=np.uint32)
+        final[[self._index[word] for word in vocabulary.words]] = np.arange(absent)
+        token, sentence = 0, 0
+        with (
+            ArrayWriter(self._folder / "ids.npy", dtype) as ids,
+            ArrayWriter(self._folder / "sentences.npy", np.int64) as sentences,
+            ArrayWriter(self._folder / "documents.npy", np.int64) as documents,
+        ):
+            sentences.append([0])
+            for numbers, lengths, per_piece, starts in self._chunks():
+                new = final[numbers]
+                kept = new < absent
+                lengths_kept = _sums(kept, lengths)
+                filled = lengths_kept > 0
+                ends = token + np.cumsum(lengths_kept[filled])
+                before = sentence + np.concatenate([[0], np.cumsum(_sums(filled, per_piece))])
+                ids.append(new[kept])
+                sentences.append(ends)
+                documents.append(before[:-1][starts > 0])
+                token, sentence = token + int(kept.sum()), int(before[-1])
+            documents.append([sentence])
+
+    def close(self) -> None:
+        """Delete the provisional numbers, and the titles if no document has one."""
+        self._spill.close()
+        self._titles.close()
+        (self._folder / "spill").unlink(missing_ok=True)
+        if not self._titled:
+            (self._folder / TITLES).unlink(missing_ok=True)
+
+    def _chunks(self) -> Iterator[list[NDArray[np.uint32]]]:
+        self._spill.seek(0)
+        for n_ids, n_sentences, n_pieces in self._shapes:
+            sizes = (n_ids, n_sentences, n_pieces, n_pieces)
+            yield [np.frombuffer(self._spill.read(4 * size), dtype=np.uint32) for size in sizes]
+
+
+def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Count the true flags in consecutive runs of the given lengths, which may be 0."""
+    total: NDArray[np.int64] = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
+    edges: NDArray[np.int64] = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    return np.diff(total[edges])
+
+
+def _sentences(piece: Piece, tokenize: Tokenize) -> list[list[str]]:
+    content = piece.content
+    if not isinstance(content, str):
+        return nested(content)
+    result = tokenize(clean_markup(content) if piece.markup else content)
+    if not isinstance(result, list):
+        raise InputError(f"a tokenizer must return a list of sentences, each a list of strings; got {_kind(result)}")
+    result = nested(result)
+    odd = next((sentence for sentence in result if not isinstance(sentence, (list, tuple))), None)
+    if odd is not None:
+        raise InputError(f"a tokenizer must return sentences that are lists of strings; one is {_kind(odd)}")
+    return result
+
+
+def _size(piece: Piece) -> int:
+    content = piece.content
+    if isinstance(content, str):
+        return len(content)
+    return _TOKEN * sum(len(sentence) for sentence in nested(content))
+
+
+def _kind(value: object) -> str:
+    return f"{value!r:.60} ({type(value).__name__})"

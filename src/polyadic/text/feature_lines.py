@@ -1,0 +1,207 @@
+"""Lines of labels and numbered features: what libsvm, libFM and SVMrank read."""
+
+from __future__ import annotations
+
+import math
+from codecs import BOM_UTF8
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from polyadic.errors import InputError, check_int
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+BLOCK = 1 << 24
+"""Bytes read at a time."""
+WIDEST = 1 << 31
+"""Numbers of features are below it."""
+
+
+class FeatureLines(NamedTuple):
+    """What lines such as ``1 qid:3 7:0.5 9:1 # a comment`` say.
+
+    Attributes
+    ----------
+    features : csr_array of shape (lines, features)
+        In column i what stands at ``i:``; column 0 is empty in files that number from 1.
+    labels : ndarray of shape (lines,)
+    groups : ndarray of int of shape (lines,)
+        After ``qid:``; -1 where a line has none.
+    """
+
+    features: csr_array
+    labels: NDArray[np.float64]
+    groups: NDArray[np.int64]
+
+
+def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = None) -> FeatureLines:
+    r"""Read a whole file.
+
+    Parameters
+    ----------
+    path : path
+        Each line a label, perhaps ``qid:`` and a number, and features as ``number:value`` in any order; what follows
+        ``#`` is a comment.
+    features : int, optional
+        How many columns to give at least.
+
+    Raises
+    ------
+    InputError
+        Naming the line, if a label is missing or something else is no line of that kind, if a value is not finite, or
+        a feature stands twice. If the file cannot be read, or has no line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "lists.txt"
+    >>> _ = path.write_text("1 qid:3 2:0.5 1:2 # best\n0 qid:3 1:1\n")
+    >>> X, y, groups = read_feature_lines(path)
+    >>> X.toarray().tolist(), y.tolist(), groups.tolist()
+    ([[0.0, 2.0, 0.5], [0.0, 1.0, 0.0]], [1.0, 0.0], [3, 3])
+    """
+    parts = [*feature_blocks(path)]
+    if not parts:
+        raise InputError(f"{path} has no line but comments and empty ones")
+    found = _joined(parts)
+    if features is not None and found.features.shape[1] < check_int("features", features, low=1):
+        found.features.resize((len(found.labels), features))
+    return found
+
+
+def feature_blocks(path: str | os.PathLike[str], *, size: int = BLOCK) -> Iterator[FeatureLines]:
+    """Read a file piece by piece; lines of a group stay together. Raises as :func:`read_feature_lines`.
+
+    Parameters
+    ----------
+    path : path
+    size : int
+        Bytes of a piece, more or less.
+    """
+    check_int("size", size, low=1)
+    held, line = None, 1
+    try:
+        with Path(path).open("rb") as file:
+            while piece := file.read(size):
+                piece += file.readline()
+                found = _parsed(piece.removeprefix(BOM_UTF8) if line == 1 else piece, f"{path}", line)
+                line += piece.count(b"\n")
+                found = found if held is None else _joined([held, found])
+                at = _complete(found.groups) if file.peek(1) else len(found.labels)
+                held = _part(found, slice(at, None))
+                if at:
+                    yield _part(found, slice(at))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    if held is None:
+        raise InputError(f"{path} is empty")
+
+
+def _part(lines: FeatureLines, rows: slice) -> FeatureLines:
+    return FeatureLines(lines.features[rows], lines.labels[rows], lines.groups[rows])
+
+
+def _complete(groups: NDArray[np.int64]) -> int:
+    """Say how many lines there are before those of the last group, which may go on."""
+    if not len(groups) or groups[-1] < 0:
+        return len(groups)
+    other = np.flatnonzero(groups != groups[-1])
+    return int(other[-1]) + 1 if len(other) else 0
+
+
+def _joined(parts: list[FeatureLines]) -> FeatureLines:
+    from scipy.sparse import vstack
+
+    width = max(part.features.shape[1] for part in parts)
+    for part in parts:
+        part.features.resize((part.features.shape[0], width))
+    X, y, groups = zip(*parts, strict=True)
+    return FeatureLines(vstack(X, format="csr"), np.concatenate(y), np.concatenate(groups))
+
+
+def _parsed(piece: bytes, path: str, line: int) -> FeatureLines:
+    """Read lines by scikit-learn's fast reader, or slowly if there is something to refuse or to sort."""
+    from scipy.sparse import csr_array
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, y, groups = load_svmlight_file(BytesIO(piece), query_id=True, zero_based=True)
+    except (ValueError, OverflowError):
+        return _slowly(piece, path, line)
+    if len(groups) and groups.min() < 0:
+        return _slowly(piece, path, line)
+    if not len(groups):
+        groups = np.full(len(y), -1)
+    if len(groups) != len(y) or not (np.isfinite(X.data).all() and np.isfinite(y).all()):
+        return _slowly(piece, path, line)
+    return FeatureLines(csr_array(X), y, groups.astype(np.int64))
+
+
+def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
+    from scipy.sparse import csr_array
+
+    labels: list[float] = []
+    groups: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    starts = [0]
+    for number, written in enumerate(piece.split(b"\n"), line):
+        words = written.partition(b"#")[0].decode("utf-8", "replace").split()
+        if not words:
+            continue
+        try:
+            label, group, found = _fields(words)
+        except ValueError as fault:
+            raise InputError(f"{path}, line {number}: {fault}") from None
+        if groups and (groups[-1] < 0) != (group < 0):
+            raise InputError(f"{path}, line {number}: some lines have qid:, others have none")
+        labels.append(label)
+        groups.append(group)
+        columns += sorted(found)
+        values += [found[at] for at in sorted(found)]
+        starts.append(len(columns))
+    width = 1 + max(columns, default=-1)
+    X = csr_array((values, columns, starts), shape=(len(labels), width), dtype=np.float64)
+    return FeatureLines(X, np.array(labels), np.array(groups, np.int64))
+
+
+def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
+    """Take a line apart; say what is wrong with it."""
+    if ":" in words[0]:
+        raise ValueError(f"the label is missing; the line begins with {words[0]!r:.40}")
+    label, group = _number(words[0]), -1
+    found: dict[int, float] = {}
+    for word in words[1:]:
+        name, mark, value = word.partition(":")
+        if name == "qid" and group < 0 and not found:
+            group = _whole(value)
+            continue
+        if not mark:
+            raise ValueError(f"expected number:value, got {word!r:.40}")
+        if (at := _whole(name)) in found:
+            raise ValueError(f"feature {at} stands twice")
+        found[at] = _number(value)
+    return label, group, found
+
+
+def _number(word: str) -> float:
+    try:
+        if math.isfinite(found := float(word)):
+            return found
+    except ValueError:
+        pass
+    raise ValueError(f"{word!r:.40} is no finite number")
+
+
+def _whole(word: str) -> int:
+    if not word.isdecimal() or int(word) >= WIDEST:
+        raise ValueError(f"{word!r:.40} is no whole number from 0 and below 2**31")
+    return int(word)

@@ -1,0 +1,199 @@
+"""Text from compressed or plain files and standard input, block by block, with every fault named."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import contextlib
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from polyadic.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+BLOCK = 1 << 20  # bytes read at once
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".lzma", ".zst")
+
+
+def name_of(path: str) -> str:
+    """Return how messages call ``path``: "-" is standard input."""
+    return "standard input" if path == "-" else path
+
+
+@contextlib.contextmanager
+def open_bytes(path: str, advance: Callable[[float], None] | None = None) -> Iterator[io.BufferedReader]:
+    """Open a file, or standard input for ``"-"``, decompressed as its suffix says.
+
+    Parameters
+    ----------
+    path : str
+        What to read.
+    advance : callable, optional
+        Told the number of bytes read from the file, still compressed.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be opened or read, or its compression is broken, also later while it is being read.
+    MissingExtraError
+        If ``.zst`` needs a package that is not installed.
+    """
+    suffix = os.path.splitext(path)[1].lower()  # noqa: PTH122  "-" is no path
+    try:
+        with contextlib.ExitStack() as stack:
+            file = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb", buffering=0))  # noqa: PTH123
+            raw = stack.enter_context(_detached(_Watched(file, advance)))
+            yield stack.enter_context(_detached(_decompressed(raw, suffix)))
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(_broken(path, suffix, error)) from None
+    except OSError as error:
+        if error.errno is None:  # bz2 reports broken data so
+            raise InputError(_broken(path, suffix, error)) from None
+        raise InputError(f"cannot read {name_of(path)}: {error.strerror}") from None
+
+
+def blocks(stream: BinaryIO, path: str, *, encoding: str | None = None, errors: str = "strict") -> Iterator[str]:
+    r"""Decode ``stream`` piece by piece; all line ends become ``\n``. Without an encoding it must be UTF-8.
+
+    Raises
+    ------
+    InputError
+        If the bytes are not in ``encoding`` (unless ``errors`` forgives it), or are no text.
+    """
+    given = "convert it" if encoding is None else "give its encoding"
+    fix = given if encoding is None else f"{given}, or errors='replace' or 'ignore'"
+    encoding = "utf-8-sig" if encoding is None or codecs.lookup(encoding).name == "utf-8" else encoding
+    decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(errors), translate=True)
+    offset, data = 0, b"."
+    while data:
+        data = stream.read(BLOCK)
+        offset += len(data)
+        try:
+            text = decoder.decode(data, final=not data)
+        except UnicodeDecodeError as error:
+            if b"\0" in data and "16" not in encoding and "32" not in encoding:
+                raise InputError(_binary(path, given)) from None
+            at = offset - len(error.object) + error.start
+            raise InputError(
+                f"{name_of(path)} is not {encoding.removesuffix('-sig')}: byte {at} ({error.object[error.start]:#04x}) "
+                f"is in error; {fix}"
+            ) from None
+        except UnicodeError as error:  # such as UTF-16 without a byte order mark
+            raise InputError(f"{name_of(path)} is not {encoding}: {error}") from None
+        if "\0" in text:
+            raise InputError(_binary(path, given))
+        if text:
+            yield text
+
+
+def lines(texts: Iterable[str]) -> Iterator[str]:
+    r"""Cut consecutive blocks of text into lines, without their ``\n``.
+
+    Examples
+    --------
+    >>> list(lines(["a\nb", "c\n", "\nd"]))
+    ['a', 'bc', '', 'd']
+    """
+    held: list[str] = []
+    for text in texts:
+        first, *rest = text.split("\n")
+        held.append(first)
+        if rest:
+            yield "".join(held)
+            yield from rest[:-1]
+            held = [rest[-1]]
+    last = "".join(held)
+    if last:
+        yield last
+
+
+def _broken(path: str, suffix: str, error: Exception) -> str:
+    what = "is cut short" if isinstance(error, EOFError) else f"is no valid {suffix} file"
+    return f"cannot decompress {name_of(path)}: it {what} ({str(error).rstrip('.')})"
+
+
+def _binary(path: str, fix: str) -> str:
+    return f"{name_of(path)} is not text: it holds NUL bytes (if it is UTF-16 or UTF-32, {fix})"
+
+
+@contextlib.contextmanager
+def _detached(raw: io.RawIOBase) -> Iterator[io.BufferedReader]:
+    """Buffer ``raw`` without closing it, since standard input is not ours to close."""
+    buffered: io.BufferedReader[Any] = io.BufferedReader(raw, BLOCK)
+    try:
+        yield buffered
+    finally:
+        buffered.detach()
+
+
+def _decompressed(raw: io.BufferedReader, suffix: str) -> Any:
+    if suffix == ".gz":
+        return gzip.GzipFile(fileobj=raw)
+    if suffix == ".bz2":
+        return bz2.BZ2File(raw)
+    if suffix in {".xz", ".lzma"}:
+        return lzma.LZMAFile(raw)
+    if suffix == ".zst":
+        return _Zstandard(raw)
+    return _Watched(raw, None)
+
+
+class _Watched(io.RawIOBase):
+    """Bytes of another stream; each read is reported."""
+
+    def __init__(self, source: Any, advance: Callable[[float], None] | None) -> None:
+        self._source = source
+        self._advance = advance
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        n = self._source.readinto(buffer) or 0
+        if self._advance is not None:
+            self._advance(n)
+        return int(n)
+
+
+class _Zstandard(io.RawIOBase):
+    """The content of one or more Zstandard frames; unlike the package's own reader it notices a missing end."""
+
+    def __init__(self, source: io.BufferedReader) -> None:
+        try:
+            import zstandard
+        except ImportError:
+            raise MissingExtraError("zstandard", "zst", "reading .zst files") from None
+        self._source = source
+        self._new = zstandard.ZstdDecompressor().decompressobj
+        self._fault = zstandard.ZstdError
+        self._frame: Any = None
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            data = self._frame.unused_data if self._frame is not None and self._frame.eof else b""
+            data = data or self._source.read1(BLOCK // 8)
+            if not data:
+                if self._frame is not None and not self._frame.eof:
+                    raise EOFError("the last frame has no end")
+                return 0
+            if self._frame is None or self._frame.eof:
+                self._frame = self._new()
+            try:
+                self._ready = self._frame.decompress(data)
+            except self._fault as error:
+                raise OSError(str(error)) from None
+        n = min(len(buffer), len(self._ready))
+        buffer[:n] = self._ready[:n]
+        self._ready = self._ready[n:]
+        return n

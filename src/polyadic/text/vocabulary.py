@@ -1,0 +1,173 @@
+"""The words a corpus is written in, with their numbers and counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyadic.errors import InputError, check_int
+from polyadic.files import whole_file
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Collection, Mapping
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """Words by falling count, those of equal count in alphabetical order (of Unicode code points).
+
+    Parameters
+    ----------
+    words : tuple of str, length V
+        The word of each number.
+    counts : (V,) int64 array
+        How often each occurs.
+
+    Examples
+    --------
+    >>> vocabulary = Vocabulary.choose({"a": 3, "rose": 3, "is": 2, "red": 1}, min_count=2)
+    >>> vocabulary.words, vocabulary["rose"], "red" in vocabulary
+    (('a', 'rose', 'is'), 1, False)
+    """
+
+    words: tuple[str, ...]
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if len(self.words) != len(self.counts):
+            raise InputError(f"a vocabulary of {len(self.words)} words needs as many counts; got {len(self.counts)}")
+
+    @classmethod
+    def choose(
+        cls,
+        counts: Mapping[str, int],
+        *,
+        min_count: int = 1,
+        max_size: int | None = None,
+        stop_words: Collection[str] = (),
+    ) -> Vocabulary:
+        """Keep the words that occur ``min_count`` times or more, at most ``max_size`` of them, without stop words.
+
+        Raises
+        ------
+        InputError
+            If nothing is left; the message says what would keep some.
+        """
+        min_count = check_int("min_count", min_count, low=1)
+        if max_size is not None:
+            max_size = check_int("max_size", max_size, low=1)
+        stop = frozenset(stop_words)
+        frequent = [(-n, word) for word, n in counts.items() if n >= min_count and word not in stop and word]
+        if not frequent:
+            raise InputError(_nothing_left(counts, min_count, stop))
+        chosen = sorted(frequent)[:max_size]
+        words = tuple(word for _, word in chosen)
+        _check_spelling(words)
+        return cls(words, np.array([-n for n, _ in chosen], dtype=np.int64))
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """Number of each word."""
+        return {word: number for number, word in enumerate(self.words)}
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        return word in self.index
+
+    def __getitem__(self, word: str) -> int:
+        return self.index[word]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocabulary):
+            return NotImplemented
+        return self.words == other.words and np.array_equal(self.counts, other.counts)
+
+    def __hash__(self) -> int:
+        return hash(self.words)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self):,} words: {', '.join(self.words[:5])}{', ...' if len(self) > 5 else ''})"
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a UTF-8 text file with a line ``word<tab>count`` for each word.
+
+        Raises
+        ------
+        InputError
+            If a word holds a tab or line break, or cannot be written as UTF-8.
+        """
+        _check_spelling(self.words)
+        with whole_file(path) as draft:
+            lines = (f"{word}\t{n}\n" for word, n in zip(self.words, self.counts.tolist(), strict=True))
+            draft.write_bytes("".join(lines).encode())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Vocabulary:
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        InputError
+            If the file is absent or damaged; the message names the line.
+        """
+        try:
+            lines = Path(path).read_bytes().decode().split("\n")
+        except OSError as error:
+            raise InputError(f"cannot read the vocabulary {path}: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise InputError(f"the vocabulary {path} is not UTF-8: byte {error.start} is in error") from None
+        if lines.pop():
+            raise InputError(f"the vocabulary {path} is cut short: its last line does not end")
+        pairs = [_parse(line, f"{path}, line {number}") for number, line in enumerate(lines, start=1)]
+        vocabulary = cls(tuple(word for word, _ in pairs), np.array([n for _, n in pairs], dtype=np.int64))
+        if len(vocabulary.index) < len(pairs):
+            twice = next(word for number, (word, _) in enumerate(pairs) if vocabulary.index[word] != number)
+            raise InputError(f"the vocabulary {path} lists {twice!r} twice")
+        return vocabulary
+
+
+def _parse(line: str, where: str) -> tuple[str, int]:
+    word, tab, n = line.partition("\t")
+    if not word or not tab or not (n.isascii() and n.isdigit()) or len(n) > 18:
+        raise InputError(f"{where}: a word, a tab and a count are needed; got {line[:80]!r}")
+    return word, int(n)
+
+
+def _check_spelling(words: tuple[str, ...]) -> None:
+    """Refuse words that a text file with one word a line cannot hold."""
+    everything = "".join(words)
+    if not any(space in everything for space in "\t\n\r") and _is_utf8(everything):
+        return
+    for word in words:
+        if any(space in word for space in "\t\n\r"):
+            raise InputError(f"a word may not hold a tab or line break; got {word!r}")
+        if not _is_utf8(word):
+            raise InputError(f"a word must be valid Unicode; got {word!r} with half a surrogate pair")
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _nothing_left(counts: Mapping[str, int], min_count: int, stop: frozenset[str]) -> str:
+    open_words = [n for word, n in counts.items() if word and word not in stop]
+    if not open_words:
+        return f"no word is left: all {len(counts)} types of the corpus are stop words" if counts else "no word is left"
+    most = max(open_words)
+    return (
+        f"no word occurs min_count={min_count} times or more: the corpus has {len(open_words):,} types "
+        f"(without stop words) and the most frequent occurs {most} times; min_count={most} or less keeps some"
+    )

@@ -1,0 +1,219 @@
+r"""Association of words that occur together: pointwise mutual information of any order.
+
+With :math:`N` tuples seen, :math:`\#(x_1 \dots x_n)` of them of these words, :math:`\mu` the permutations of the tuple
+and :math:`m_x` the places in tuples that a word takes, the probability of an ordered tuple and of a word in a place are
+
+.. math:: p(x_1 \dots x_n) = \frac{\#(x_1 \dots x_n)}{\mu N}, \qquad p(x) = \frac{m_x}{n N},
+
+so both sum to one and independent words have an expected PMI near zero. Logarithms are natural.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from polyadic.data import BLOCK, Entries
+from polyadic.errors import InputError, check_choice, check_number
+from polyadic.progress import tracked
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.text.counts import Counts
+
+Form = Literal["total", "specific"]
+Normaliser = Literal["tuples", "chunks", "tokens"]
+Weights = Literal["uniform", "count", "log"]
+
+
+def ppmi(
+    counts: Counts,
+    *,
+    shift: float = 1.0,
+    smoothing: float = 1.0,
+    form: Form = "total",
+    lower: Sequence[Counts] = (),
+    normaliser: Normaliser = "tuples",
+    weights: Weights | tuple[float, float] = "log",
+) -> Entries:
+    r"""Positive shifted PMI of each counted tuple, :math:`\max(\mathrm{PMI} - \log k, 0)`; zeros are not listed.
+
+    Parameters
+    ----------
+    counts : Counts
+        Of any order.
+    shift : float
+        :math:`k \ge 1`; with 1 nothing is shifted.
+    smoothing : float
+        :math:`\alpha` of context-distribution smoothing: :math:`p_\alpha(x) \propto m_x^\alpha` stands for all words of
+        a tuple but one; the geometric mean over which one that is makes the result symmetric,
+        :math:`p(x)^{1/n} p_\alpha(x)^{(n-1)/n}`. With 1 nothing is smoothed.
+    form : {"total", "specific"}
+        ``total``, total correlation: :math:`\log p(x_1 \dots x_n) / \prod_d p(x_d)`. ``specific``, interaction
+        information: what the tuple tells beyond its parts,
+        :math:`\sum_{S \subseteq \{1..n\}, S \ne \emptyset} (-1)^{n-|S|} \log p(x_S)`.
+    lower : sequence of Counts
+        Counts of the orders 2 to n - 1 of the same corpus and window with ``min_count=1``; needed by ``specific``.
+    normaliser : {"tuples", "chunks", "tokens"}
+        What probabilities are shares of. ``tuples``: as above. For the chunk window also ``chunks``: shares of the
+        chunks; and ``tokens``: counts over the number of chunks' words, the published computation, whose values are
+        too large by :math:`(n-1) \log` of the mean chunk size.
+    weights : {"uniform", "count", "log"} or (x_max, a)
+        Weight of an entry seen :math:`c` times: :math:`1`, :math:`c`, :math:`\log(1 + c)`, or
+        :math:`\min(1, (c / x_{max})^a)`.
+
+    Returns
+    -------
+    Entries
+        Symmetric, weighted, float32.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range or does not fit the counts, or no tuple has positive association.
+
+    References
+    ----------
+    Bailey, Aeron (2017), section 2.1: total correlation is their PMI_2; specific interaction is their PMI_1 with the
+    sign turned, so that order 2 gives PMI. Levy, Goldberg, Dagan (2015), section 3, for shift and smoothing.
+
+    Examples
+    --------
+    >>> from polyadic import Corpus, count
+    >>> corpus = Corpus.build(["red rose", "red rose", "blue sky", "blue rose"], min_count=1)
+    >>> x = ppmi(count(corpus, order=2, width=1))
+    >>> [[corpus.vocabulary.words[i] for i in row] for row in x.indices], x.values.astype(float).round(3).tolist()
+    ([['blue', 'rose'], ['red', 'rose'], ['sky', 'blue']], [0.288, 0.981, 1.386])
+    """
+    check_number("shift", shift, low=1.0)
+    check_number("smoothing", smoothing, above=True)
+    check_choice("form", form, get_args(Form))
+    check_choice("normaliser", normaliser, get_args(Normaliser))
+    if form == "specific" and (smoothing != 1 or normaliser != "tuples"):
+        raise InputError("form 'specific' is defined for smoothing 1 and normaliser 'tuples' only")
+    _weigh(np.empty(0), weights)  # refuse wrong ones before the work, not after
+    entries = counts.entries
+    log_word = _log_word(counts, smoothing, normaliser)
+    parts = _specific(counts, lower, log_word) if form == "specific" else _total(counts, log_word)
+    kept, values, seen = [], [], []
+    for block in tracked(entries.blocks(), "weighing", total=-(-len(entries) // BLOCK)):
+        pmi = _log_tuple(counts, block, normaliser) - np.log(shift)
+        for sign, places, part in parts:
+            pmi += sign * part.log_probability(entries.indices[block][:, places])
+        positive = np.flatnonzero(pmi > 0)
+        kept.append(entries.indices.T[:, block].take(positive, axis=1))
+        values.append(pmi[positive].astype(np.float32))
+        seen.append(entries.values[block][positive])
+    if not any(map(len, values)):
+        raise InputError(f"no tuple has a PMI above log {shift:g}; lower the shift")
+    weight = _weigh(np.concatenate(seen), weights)
+    return Entries(np.concatenate(kept, axis=1).T, np.concatenate(values), entries.shape, weight, symmetric=True)
+
+
+def _weigh(seen: NDArray[Any], weights: Weights | tuple[float, float]) -> NDArray[np.float32]:
+    """Turn counts into weights of entries."""
+    if isinstance(weights, tuple):
+        if len(weights) != 2:
+            raise InputError(f"weights must be a name or two numbers, x_max and a; got {weights}")
+        x_max, a = weights
+        check_number("x_max of weights", x_max, above=True)
+        check_number("a of weights", a)
+        return np.minimum(1, (seen / x_max) ** a).astype(np.float32)
+    check_choice("weights", weights, get_args(Weights))
+    if weights == "uniform":
+        return np.ones(len(seen), np.float32)
+    return (seen if weights == "count" else np.log1p(seen)).astype(np.float32)
+
+
+def _log_tuple(counts: Counts, block: slice, normaliser: Normaliser) -> NDArray[np.float64]:
+    """Log probability of each tuple of a block."""
+    log_count = np.log(counts.entries.values[block], dtype=float)
+    if normaliser == "tuples":
+        entries = counts.entries
+        part = Entries(entries.indices[block], entries.values[block], entries.shape, symmetric=True)
+        return log_count - np.log(counts.events) - np.log(part.multiplicity())
+    return log_count - np.log(_chunk_total(counts, normaliser))
+
+
+def _log_word(counts: Counts, smoothing: float, normaliser: Normaliser) -> NDArray[np.float64]:
+    """Log probability of each word as it enters a tuple."""
+    n = counts.entries.order
+    if normaliser == "tuples":
+        marginals, total = counts.marginals, n * counts.events
+    else:
+        total = _chunk_total(counts, normaliser)
+        marginals = counts.chunks.marginals if counts.chunks else counts.marginals
+    with np.errstate(divide="ignore"):  # words in no tuple are never looked up
+        log_p = np.log(marginals / total)
+        smooth = marginals**smoothing
+        log_smooth = np.log(smooth / smooth.sum()) + np.log(marginals.sum() / total)
+    return log_p / n + log_smooth * (n - 1) / n if smoothing != 1 else log_p
+
+
+def _chunk_total(counts: Counts, normaliser: Normaliser) -> int:
+    if counts.chunks is None:
+        window = counts.settings.get("window")
+        raise InputError(f"normaliser {normaliser!r} needs counts of window 'chunk'; these are of window {window!r}")
+    return counts.chunks.number if normaliser == "chunks" else counts.chunks.words
+
+
+class _Marginal:
+    """Log probability of tuples of a lower order, looked up by their words."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._entries = counts.entries
+        self._log = _log_tuple(counts, slice(None), "tuples") if counts.entries.order > 1 else np.empty(0)
+
+    def log_probability(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        at = self._entries.find(rows)
+        if (at < 0).any():
+            order = self._entries.order
+            raise InputError(
+                f"specific interaction needs every {order}-tuple within a counted tuple; count order"
+                f" {order} of the same corpus with the same window and min_count=1"
+            )
+        return self._log[at]
+
+
+class _Words:
+    """Log probability of single words."""
+
+    def __init__(self, log_word: NDArray[np.float64]) -> None:
+        self._log = log_word
+
+    def log_probability(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        return self._log[rows[:, 0]]
+
+
+Parts = list[tuple[int, tuple[int, ...], "_Words | _Marginal"]]
+"""Sign, places in a tuple, and where the log probability of the words in these places is found."""
+
+
+def _total(counts: Counts, log_word: NDArray[np.float64]) -> Parts:
+    """Subtract each word."""
+    return [(-1, (d,), _Words(log_word)) for d in range(counts.entries.order)]
+
+
+def _specific(counts: Counts, lower: Sequence[Counts], log_word: NDArray[np.float64]) -> Parts:
+    """Add or subtract each proper part of a tuple, by its size."""
+    order = counts.entries.order
+    by_order = {c.entries.order: c for c in lower}
+    parts: Parts = [((-1) ** (order - 1), (d,), _Words(log_word)) for d in range(order)]
+    if order > 2 and counts.settings.get("window") == "centred":
+        raise InputError(
+            "form 'specific' needs window 'span' or 'chunk': a centred triple has pairs that are not centred"
+        )
+    for size in range(2, order):
+        if size not in by_order:
+            raise InputError(f"specific interaction of order {order} needs counts of order {size} in `lower`")
+        for key in ("corpus", "window", "width", "repeats"):
+            if by_order[size].settings.get(key) != counts.settings.get(key):
+                raise InputError(f"the counts of order {size} in `lower` are of another {key}")
+        table = _Marginal(by_order[size])
+        parts += [((-1) ** (order - size), places, table) for places in combinations(range(order), size)]
+    return parts
