@@ -3,8 +3,8 @@
 ``python bench/parsing.py spacy --sentences 1000 --tags`` trains spaCy's transition parser on its own convolutional
 embedding, without pretrained vectors, until the development part has not gained for five passes or ``--minutes`` are
 over; with ``--tags`` the treebank's tags, lemmas and morphology are embedded too, as ours are given them.
-``python bench/parsing.py polyadic`` does the same with ours. Both print seconds of processor time, and attachment scores
-by the same metric. Needs POLYADIC_DATA; spaCy 3.8.
+``python bench/parsing.py polyadic`` does the same with ours. Both print seconds of processor time, and attachment
+scores by the same metric. Needs POLYADIC_DATA; spaCy 3.8.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from polyadic.metrics.dependencies import dependency_score, match_trees
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from polyadic.text.trees import Tree
+    from polyadic.text.syntax.trees import Tree
 
 WORDS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
 TAGS = ["TAG", "POS", "LEMMA", "MORPH"]

@@ -2,8 +2,8 @@
 
 python bench/poisson.py COUNTS --rank 16 64
 
-COUNTS is a folder made by `polyadic count`. Both get the same start and the same first entries as a plain list, one cell
-each; pyttb, which holds a row per entry, gets few. The last row is for a symmetric list,
+COUNTS is a folder made by `polyadic count`. Both get the same start and the same first entries as a plain list, one
+cell each; pyttb, which holds a row per entry, gets few. The last row is for a symmetric list,
 each entry in all its orders. Equal objectives say that both did the same.
 """
 

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from polyadic import Groups
 from polyadic.models.predictors.mapping import mode_sizes, places
 from polyadic.models.predictors.tensor_start import by_signs
-from polyadic.solvers.passive_aggressive import Linear, Multilinear, passive_aggressive
+from polyadic.solvers.predictors.passive_aggressive import Linear, Multilinear, passive_aggressive
 
 
 def made(features: int, lists: int, candidates: int, nonzeros: int, rng: np.random.Generator) -> Groups:

@@ -2,8 +2,8 @@
 
     python bench/third_order.py TRAIN HELD [--rank 100] [--only zeros joint interaction counts]
 
-TRAIN and HELD are corpora of `polyadic corpus` from WikiExtractor's output: models are trained on the first, and tuples,
-phrases come from the second (cases are made once, and kept beside HELD as HELD-tests). Outlier detection uses
+TRAIN and HELD are corpora of `polyadic corpus` from WikiExtractor's output: models are trained on the first, and
+tuples, phrases come from the second (cases are made once, and kept beside HELD as HELD-tests). Outlier detection uses
 every second group of WikiSem500 (the other half is kept for reports); similarity is the mean of the ten sets.
 """
 

@@ -3,8 +3,8 @@
 python bench/tucker.py --size 1000 --entries 50000 --rank 10
 
 The tensor is symmetric, its words as frequent as Zipf's law has them. pyttb gets every permutation, and so does
-"polyadic, a factor per mode", whose problem is the same; "polyadic, one factor" gets each tuple once. Each contender runs
-in a process of its own, after a warm-up, with different numbers of sweeps: the difference is the time of a sweep.
+"polyadic, a factor per mode", whose problem is the same; "polyadic, one factor" gets each tuple once. Each contender
+runs in a process of its own, after a warm-up, with different numbers of sweeps: the difference is the time of a sweep.
 Memory is what the process has at its peak beyond that after loading the tensor. pyttb works in double precision,
 polyadic in single.
 """

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polyadic.data import Entries
 from polyadic.embedding import Embedding
-from polyadic.text.formulas import And, Atom, Implies, Not, Or
+from polyadic.text.relations.formulas import And, Atom, Implies, Not, Or
 from polyadic.text.vocabulary import Vocabulary
 
 # Letters, marks, numbers and signs of any script, but no blanks or controls: what every vector format can hold.

@@ -14,7 +14,7 @@ from polyadic.models.relations.attachment import TupleClassifier, _Problem, _wit
 from polyadic.penalties import L2
 from polyadic.suites.relations.attachment import back_off, features, plain_words, simple
 from polyadic.suites.relations.composition import treebank_tagger
-from polyadic.text.tagging import Tagger
+from polyadic.text.syntax.tagging import Tagger
 
 
 def planted(rng, n=400, order=3, words=8):

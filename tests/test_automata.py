@@ -16,7 +16,12 @@ from polyadic.cli import app
 from polyadic.datasets.pautomac import pautomac_model, pautomac_problem
 from polyadic.datasets.treebanks import web_treebank
 from polyadic.errors import InputError
-from polyadic.kernels.automata import automaton_values, follow_automaton, listed_transitions, transition_counts
+from polyadic.kernels.sequences.automata import (
+    automaton_values,
+    follow_automaton,
+    listed_transitions,
+    transition_counts,
+)
 from polyadic.metrics.strings import string_perplexity
 from polyadic.models.sequences.automata import WeightedAutomaton
 from polyadic.models.sequences.automaton_algebra import converted, difference, equivalent, minimised
@@ -31,7 +36,7 @@ from polyadic.models.sequences.spectral_automaton import SpectralAutomaton
 from polyadic.models.sequences.substrings import count_substrings
 from polyadic.models.sequences.symbols import coded, split
 from polyadic.suites.spectral.automata import SLIDE, completion_figures, next_tag_figures, pautomac_figures
-from polyadic.text.strings import read_pautomac, read_probabilities, read_strings
+from polyadic.text.sequences.strings import read_pautomac, read_probabilities, read_strings
 from reference import exact_hankel
 
 KINDS = ("string", "prefix", "factor")

@@ -18,9 +18,9 @@ from polyadic.metrics.brackets import (
     match_brackets,
 )
 from polyadic.models.syntax.lists import bracketing
-from polyadic.text.binarising import annotate, bare, binarise, unbinarise, without_loops
-from polyadic.text.brackets import Phrase, category, clean, parse_phrase, read_phrases
-from polyadic.text.heads import head_child
+from polyadic.text.syntax.binarising import annotate, bare, binarise, unbinarise, without_loops
+from polyadic.text.syntax.brackets import Phrase, category, clean, parse_phrase, read_phrases
+from polyadic.text.syntax.heads import head_child
 
 labels = st.sampled_from(["S", "NP", "VP", "PP", "PRT", "ADVP", "X"])
 tags = st.sampled_from(["NN", "VBZ", "DT", ",", ".", "CC", "POS", "IN"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyadic.kernels.chart import SAME, WORD, chart_rules, inside, k_best, outside, value_of
+from polyadic.kernels.syntax.chart import SAME, WORD, chart_rules, inside, k_best, outside, value_of
 
 # The loops behind these doors: chart_inside, chart_outside, chart_kbest.
 

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from polyadic.cli import app
 from polyadic.models.relations.knowledge import KnowledgeTensor
-from polyadic.solvers.triples import descend_triples
+from polyadic.solvers.relations.triples import descend_triples
 
 
 def run(*arguments, code=0):

@@ -12,7 +12,7 @@ from polyadic.kernels import RowEntries, posterior_rows
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.ratings import cells_of
-from polyadic.solvers.gibbs import Priors, draw_prior, wishart
+from polyadic.solvers.databases.gibbs import Priors, draw_prior, wishart
 
 
 def equations(n, m, R, seed):

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic import Corpus, Entries, InputError, kernels
+from polyadic import Corpus, Entries, InputError
 from polyadic.datasets.transitive import Elliptical, ellipses, plausible_events
+from polyadic.kernels.sequences.viterbi import viterbi_states
 from polyadic.models.relations.composition import TransitiveVerbs, associations
 from polyadic.suites.relations.composition import (
     Meanings,
@@ -20,9 +21,9 @@ from polyadic.suites.relations.composition import (
     plausibility,
     treebank_tagger,
 )
-from polyadic.text.clauses import Clause, clauses_of_tags, clauses_of_tree, sentences_as_tagged
-from polyadic.text.tagging import Tagger
-from polyadic.text.trees import Tree, read_trees
+from polyadic.text.syntax.clauses import Clause, clauses_of_tags, clauses_of_tree, sentences_as_tagged
+from polyadic.text.syntax.tagging import Tagger
+from polyadic.text.syntax.trees import Tree, read_trees
 
 
 def tree(*rows):
@@ -115,7 +116,7 @@ def test_viterbi_finds_the_best_path(seed):
         steps = sum(move[a, b] for a, b in itertools.pairwise(path))
         return start[path[0]] + steps + sum(scores[w, s] for w, s in zip(sentence, path, strict=True))
 
-    states = kernels.viterbi_states(words, edges, scores=scores, start=start, move=move, threads=2)
+    states = viterbi_states(words, edges, scores=scores, start=start, move=move, threads=2)
     for low, high in itertools.pairwise(edges):
         if high > low:
             best = max(score(path, words[low:high]) for path in itertools.product(range(size), repeat=high - low))
@@ -126,9 +127,9 @@ def test_viterbi_refuses_what_does_not_fit():
     """The door checks what the loop would read."""
     ok = {"scores": np.zeros((2, 3)), "start": np.zeros(3), "move": np.zeros((3, 3))}
     with pytest.raises(ValueError, match="below 2; got 0 to 2"):
-        kernels.viterbi_states(np.array([0, 2]), np.array([0, 2]), **ok)
+        viterbi_states(np.array([0, 2]), np.array([0, 2]), **ok)
     with pytest.raises(ValueError, match="edges must rise"):
-        kernels.viterbi_states(np.array([0, 1]), np.array([0, 1]), **ok)
+        viterbi_states(np.array([0, 1]), np.array([0, 1]), **ok)
 
 
 def clauses(rng, nouns=6, verbs=4, m=30):

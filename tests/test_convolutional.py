@@ -8,8 +8,8 @@ from scipy.optimize import linear_sum_assignment
 
 from polyadic import InputError
 from polyadic.linalg.circulant import convolve, deconvolve, gram, khatri_rao_gram, shifts, solve, unshifted
-from polyadic.solvers.convolutional import aligned, compose, convolutional_als, find_filters, most_filters
 from polyadic.solvers.run import run
+from polyadic.solvers.sentences.convolutional import aligned, compose, convolutional_als, find_filters, most_filters
 from polyadic.text.moments import Moments, patches
 
 sizes = st.tuples(st.integers(1, 4), st.integers(2, 9), st.integers(0, 999))

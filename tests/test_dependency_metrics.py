@@ -18,7 +18,7 @@ from polyadic.metrics.dependencies import (
     dependency_score,
     match_trees,
 )
-from polyadic.text.trees import Tree
+from polyadic.text.syntax.trees import Tree
 
 
 def sentence(heads, relations, upos=None):

@@ -10,14 +10,23 @@ from hypothesis import strategies as st
 
 from polyadic import InputError
 from polyadic.datasets.treebanks import web_treebank
-from polyadic.kernels.arcs import score_arcs, step_arcs
-from polyadic.kernels.eisner import best_arcs
+from polyadic.kernels.syntax.arcs import score_arcs, step_arcs
+from polyadic.kernels.syntax.eisner import best_arcs
 from polyadic.models.syntax import dependency
 from polyadic.models.syntax.dependency import ArcFactored, _coded
 from polyadic.models.syntax.dependency_lists import DependencyCandidates, jackknife_dependencies, propose_dependencies
 from polyadic.models.syntax.reranking import feature_groups
-from polyadic.text.dependency_features import ROOT, Head, arcs, frames, grandparents, numbers, siblings, tree_heads
-from polyadic.text.trees import Tree
+from polyadic.text.syntax.dependency_features import (
+    ROOT,
+    Head,
+    arcs,
+    frames,
+    grandparents,
+    numbers,
+    siblings,
+    tree_heads,
+)
+from polyadic.text.syntax.trees import Tree
 
 # The loops behind these doors: eisner_kbest, arc_scores, arc_step.
 

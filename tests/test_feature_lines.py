@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic.errors import InputError
-from polyadic.text.feature_lines import feature_blocks, read_feature_lines
+from polyadic.text.predictors.feature_lines import feature_blocks, read_feature_lines
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 LINES = st.lists(

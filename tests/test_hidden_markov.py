@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyadic import InputError
-from polyadic.kernels.hidden import Chain, expected_counts, hidden_states
+from polyadic.kernels.sequences.hidden import Chain, expected_counts, hidden_states
 from polyadic.models.sequences.hidden_base import draw_symbols
 from polyadic.models.sequences.hidden_markov import HiddenMarkov
 from polyadic.models.sequences.hidden_spectral import FewMomentsWarning, spectral_chain, triples

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyadic.kernels.arc_tensor import DISTANCES, ArcParts, Pairs, score_tensor_arcs
-from polyadic.kernels.climbing import (
+from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts, Pairs, score_tensor_arcs
+from polyadic.kernels.syntax.climbing import (
     GRAND,
     GRAND_SIBLING,
     MOST_WORDS,
@@ -21,10 +21,10 @@ from polyadic.kernels.climbing import (
     move_weights,
     score_trees,
 )
-from polyadic.kernels.spanning import best_projective_tree, best_spanning_tree
+from polyadic.kernels.syntax.spanning import best_projective_tree, best_spanning_tree
 from polyadic.models.syntax.tree_templates import TEMPLATES
-from polyadic.solvers import tree_parts
-from polyadic.solvers.tree_parts import HEADS, Search, TreeLearner
+from polyadic.solvers.syntax import tree_parts
+from polyadic.solvers.syntax.tree_parts import HEADS, Search, TreeLearner
 
 # The loops behind the doors: tree_parts, tree_score, climb, tree_difference, move_cells.
 

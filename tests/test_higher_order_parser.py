@@ -8,7 +8,7 @@ import pytest
 
 from polyadic import ArcFactored, Embedding, HigherOrderParser, InputError, LowRankParser
 from polyadic.datasets.treebanks import web_treebank
-from polyadic.kernels.climbing import MOST_WORDS
+from polyadic.kernels.syntax.climbing import MOST_WORDS
 from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.models.syntax.dependency_lists import jackknife_dependencies, propose_dependencies
 from polyadic.models.syntax.parser_storage import load_parser

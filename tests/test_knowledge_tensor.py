@@ -18,8 +18,8 @@ from polyadic.models.relations.completing import complete
 from polyadic.models.relations.knowledge import KnowledgeTensor
 from polyadic.models.relations.links import SeenFactsWarning
 from polyadic.models.relations.links_storage import load_links
-from polyadic.solvers.triples import Plan, descend_triples, questions_of
-from polyadic.text.facts import Facts, facts_of, read_facts, shared
+from polyadic.solvers.relations.triples import Plan, descend_triples, questions_of
+from polyadic.text.relations.facts import Facts, facts_of, read_facts, shared
 
 
 def asked(seed, rows=6, columns=9):

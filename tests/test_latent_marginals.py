@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyadic.kernels.latent_chart import best_edges, forest_edges, latent_sums
+from polyadic.kernels.syntax.latent_chart import best_edges, forest_edges, latent_sums
 from polyadic.models.syntax.latent_features import nodes_of
 from polyadic.models.syntax.latent_marginals import MarginalParser
 from polyadic.models.syntax.latent_pcfg import LatentPCFG
-from polyadic.text.brackets import parse_phrase
+from polyadic.text.syntax.brackets import parse_phrase
 
 # Loops behind the doors: forest_edges, latent_inside, latent_outside, best_edges.
 

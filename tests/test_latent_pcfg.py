@@ -11,7 +11,7 @@ from polyadic.models.syntax.derivations import Parse
 from polyadic.models.syntax.grammar import count_rules, relative_frequencies
 from polyadic.models.syntax.latent_features import inside_features, nodes_of, outside_features
 from polyadic.models.syntax.latent_pcfg import LatentPCFG, PlainPCFG
-from polyadic.text.brackets import parse_phrase
+from polyadic.text.syntax.brackets import parse_phrase
 
 TREES = [
     parse_phrase(text)

@@ -14,12 +14,12 @@ from polyadic.kernels import RandomRows, RowEntries, polya_gamma, posterior_rows
 from polyadic.losses import Huber, Logistic, Poisson, SoftplusPoisson
 from polyadic.penalties import L2
 from polyadic.solvers import quasi_newton, run
-from polyadic.solvers.bounds import parabola
-from polyadic.solvers.chain import Average, Chain
-from polyadic.solvers.collective import collective
-from polyadic.solvers.gibbs import Draw, Priors, gibbs
-from polyadic.solvers.linked import Linked
-from polyadic.solvers.variational import Beliefs, GammaPrior, beliefs, variational
+from polyadic.solvers.databases.bounds import parabola
+from polyadic.solvers.databases.collective import collective
+from polyadic.solvers.databases.draws import Average, Chain
+from polyadic.solvers.databases.gibbs import Draw, Priors, gibbs
+from polyadic.solvers.databases.linked import Linked
+from polyadic.solvers.databases.variational import Beliefs, GammaPrior, beliefs, variational
 
 SIZES = (12, 9, 7)
 

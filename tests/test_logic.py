@@ -23,11 +23,11 @@ from polyadic.models.relations.logic import InjectedLogic
 from polyadic.models.relations.mining import mine_rules
 from polyadic.models.relations.trying import tried
 from polyadic.models.relations.universal import UniversalSchema
-from polyadic.solvers.questions import Ridges, descend_questions
+from polyadic.solvers.relations.questions import Ridges, descend_questions
 from polyadic.suites.relations.logic import AsPublished, freebase, newswire, planted, regimes
-from polyadic.text.formulas import And, Atom, Implies, Not, Or, Rule, atoms_of, worlds
-from polyadic.text.rules import parse_rule
-from polyadic.text.schema import schema_of
+from polyadic.text.relations.formulas import And, Atom, Implies, Not, Or, Rule, atoms_of, worlds
+from polyadic.text.relations.rules import parse_rule
+from polyadic.text.relations.schema import schema_of
 from strategies import formulas
 
 A, B, C = (Atom(name, ("x", "y")) for name in "abc")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from polyadic import InputError
 from polyadic.datasets.treebanks import web_treebank
-from polyadic.kernels.arc_labels import score_arc_labels, step_arc_labels
-from polyadic.kernels.arc_tensor import (
+from polyadic.kernels.syntax.arc_labels import score_arc_labels, step_arc_labels
+from polyadic.kernels.syntax.arc_tensor import (
     DISTANCES,
     ArcParts,
     Moves,
@@ -27,9 +27,9 @@ from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.models.syntax.arc_parts import PAIRS, coded, known_features, rows_of
 from polyadic.models.syntax.low_rank_parser import LowRankParser
 from polyadic.models.syntax.parser_storage import load_parser, save_parser
-from polyadic.solvers.arc_tensor import ArcLearner
-from polyadic.text.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
-from polyadic.text.trees import read_trees
+from polyadic.solvers.syntax.arc_tensor import ArcLearner
+from polyadic.text.syntax.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
+from polyadic.text.syntax.trees import read_trees
 from small_language import made
 
 # The loops behind the doors: feature_sums, tensor_arc_scores, tensor_arc_step, arc_pairs, arc_label_scores,

@@ -24,12 +24,12 @@ from polyadic import (
     InputError,
     load_machine,
 )
-from polyadic.kernels import FeatureTable, Moves, anova_scores, anova_sweep
+from polyadic.kernels.predictors.machines import FeatureTable, Moves, anova_scores, anova_sweep
 from polyadic.losses import Huber, Logistic, Squared
-from polyadic.solvers.gibbs import Priors
-from polyadic.solvers.machine_draws import draw_machines, first_draw, latent
-from polyadic.solvers.machine_steps import Stepper
-from polyadic.solvers.machines import Machine, Observed, Ridge, descend_features, orders_of, started
+from polyadic.solvers.databases.gibbs import Priors
+from polyadic.solvers.predictors.machine_draws import draw_machines, first_draw, latent
+from polyadic.solvers.predictors.machine_steps import Stepper
+from polyadic.solvers.predictors.machines import Machine, Observed, Ridge, descend_features, orders_of, started
 from polyadic.solvers.run import NotConvergedWarning
 from polyadic.solvers.sgd import Steps
 
@@ -113,7 +113,7 @@ def test_an_exact_step_is_the_best_value_of_a_parameter():
 
 def test_threads_do_not_change_a_sweep(monkeypatch):
     """Features of one field meet in no row, so that they may be solved for side by side: the same bits."""
-    monkeypatch.setattr("polyadic.kernels.machines.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("polyadic.kernels.predictors.machines.WORTH_A_THREAD", 1)
     rng = np.random.default_rng(0)
     X = FieldEncoder().fit_transform({name: rng.integers(0, 20, 300).tolist() for name in "abc"})
     y, found = rng.standard_normal(300), []

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from polyadic import InputError, NBestLists, load_reranker
 from polyadic.cli import app
-from polyadic.solvers.passive_aggressive import passive_aggressive
-from polyadic.text.nbest import SCORE, read_nbest, write_nbest
-from polyadic.text.rank_lines import RankLines
+from polyadic.solvers.predictors.passive_aggressive import passive_aggressive
+from polyadic.text.predictors.nbest import SCORE, read_nbest, write_nbest
+from polyadic.text.predictors.rank_lines import RankLines
 
 
 def candidate(cost, features, **more):

@@ -13,14 +13,14 @@ from typer.testing import CliRunner
 
 from polyadic import ArcFactored, Embedding, InputError, LowRankParser
 from polyadic.cli import app
-from polyadic.kernels.arc_tensor import hashed_cells, tensor_cells
+from polyadic.kernels.syntax.arc_tensor import hashed_cells, tensor_cells
 from polyadic.models.syntax.arc_collisions import pair_collisions
 from polyadic.models.syntax.arc_parts import PAIRS, SeveralRootsWarning, coded, known_features, rows_of
 from polyadic.models.syntax.arc_vectors import vector_rows
 from polyadic.models.syntax.parser_storage import load_parser, save_parser
 from polyadic.models.syntax.tensor_parses import UnknownTagsWarning
-from polyadic.text.token_features import POS, TAG, WORD_TAG, TokenCoder, token_features
-from polyadic.text.trees import read_trees
+from polyadic.text.syntax.token_features import POS, TAG, WORD_TAG, TokenCoder, token_features
+from polyadic.text.syntax.trees import read_trees
 from small_language import made, sentence
 
 # A loop behind a door: hashed_cells.

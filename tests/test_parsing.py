@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from polyadic import InputError, MissingExtraError, pattern_triples
-from polyadic.text.parsing import parse
+from polyadic.text.syntax.parsing import parse
 
 
 def pipeline():

@@ -17,8 +17,8 @@ from polyadic.models.syntax.lexicon import Lexicon
 from polyadic.models.syntax.list_files import read_lists, write_lists
 from polyadic.models.syntax.lists import chosen, folded, jackknife, oracle, propose
 from polyadic.models.syntax.pcfg import PCFG
-from polyadic.text.binarising import annotate, binarise, without_loops
-from polyadic.text.brackets import TOP, Phrase, parse_phrase
+from polyadic.text.syntax.binarising import annotate, binarise, without_loops
+from polyadic.text.syntax.brackets import TOP, Phrase, parse_phrase
 
 TREES = [
     parse_phrase(text)

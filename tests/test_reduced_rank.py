@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from polyadic import InputError, LowRankTasks, ReducedRankRegression, ReducedRankRegressionCV
 from polyadic.linalg.reduced_rank import spectrum_of
 from polyadic.losses import Huber, Logistic, Squared
-from polyadic.solvers.tasks import RIDGE, Tasks
+from polyadic.solvers.predictors.tasks import RIDGE, Tasks
 
 RNG = np.random.default_rng(0)
 

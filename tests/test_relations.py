@@ -15,7 +15,7 @@ from polyadic.models.relations.negatives import with_negatives
 from polyadic.models.relations.storage import load_model
 from polyadic.models.relations.tables import Relation
 from polyadic.models.relations.variational import VariationalFactorization
-from polyadic.solvers.chain import Average
+from polyadic.solvers.databases.draws import Average
 
 LIKES = {"user": ["ann", "ann", "bob", "cid"], "film": ["Jaws", "Up", "Jaws", "M"], "stars": [5.0, 1, 4, 2]}
 MODELS = [

@@ -23,9 +23,9 @@ from polyadic.suites.cao2014.lists import (
     save_lists,
     save_parsed,
 )
-from polyadic.text import rerank_features
-from polyadic.text.brackets import parse_phrase
-from polyadic.text.rerank_features import KINDS, Featuriser, bucket, of_tag, of_tree
+from polyadic.text.syntax import rerank_features
+from polyadic.text.syntax.brackets import parse_phrase
+from polyadic.text.syntax.rerank_features import KINDS, Featuriser, bucket, of_tag, of_tree
 
 TREE = parse_phrase(
     "(S (NP (NNS Cats) (CC and) (NNS dogs)) (VP (VBD saw) (NP (NP (DT a) (NN man)) (PP (IN in) (NP (NN town))))) (. .))"

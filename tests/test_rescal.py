@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from polyadic import Entries, InputError
 from polyadic.models.relations.rescal import RESCAL
-from polyadic.solvers.rescal import relation_factors, rescal, rescal_start
+from polyadic.solvers.relations.rescal import relation_factors, rescal, rescal_start
 from polyadic.solvers.run import run
 
 

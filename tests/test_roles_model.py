@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 
 from polyadic import InputError
 from polyadic.datasets.propositions import split_documents, web_propositions
-from polyadic.kernels.role_cells import hashed_cells, score_cells
+from polyadic.kernels.syntax.role_cells import hashed_cells, score_cells
 from polyadic.metrics.roles import match_roles, role_score
 from polyadic.models.syntax.predicates import PredicateFinder
 from polyadic.models.syntax.role_frames import TRIPLES, framed, frames_of, known_features, role_names
@@ -21,7 +21,7 @@ from polyadic.models.syntax.role_regression import RoleRegression
 from polyadic.models.syntax.role_start import power_parts, random_parts, tensor_cells
 from polyadic.models.syntax.role_storage import load_roles, save_roles
 from polyadic.models.syntax.semantic_roles import SemanticRoles
-from polyadic.solvers.role_tensor import (
+from polyadic.solvers.syntax.role_tensor import (
     Costs,
     Frame,
     RoleLearner,
@@ -31,9 +31,9 @@ from polyadic.solvers.role_tensor import (
     total_score,
 )
 from polyadic.suites.syntax.roles import compared
-from polyadic.text.propositions import Argument, Proposition, Sentence, read_propositions
-from polyadic.text.role_features import near_words
-from polyadic.text.trees import Tree
+from polyadic.text.syntax.propositions import Argument, Proposition, Sentence, read_propositions
+from polyadic.text.syntax.role_features import near_words
+from polyadic.text.syntax.trees import Tree
 
 # The loop behind score_cells is cell_scores.
 

@@ -22,7 +22,7 @@ from polyadic.models.sentences.base import EmptySentencesWarning
 from polyadic.models.sentences.pooling import pooled, width
 from polyadic.models.sentences.signals import blocks
 from polyadic.models.sentences.words import vectors_of, words_of
-from polyadic.solvers.sparse_codes import sparse_codes
+from polyadic.solvers.sentences.sparse_codes import sparse_codes
 
 POOLINGS = ("mean", "moments", "largest", "extremes", "all")
 KNOWN = [f"w{k}" for k in range(20)]

@@ -9,7 +9,7 @@ from polyadic.models.syntax.derivations import Parse
 from polyadic.models.syntax.latent_pcfg import LatentPCFG
 from polyadic.suites.bouchard2015.topics import Collection
 from polyadic.suites.spectral import grammars, hidden, topics
-from polyadic.text.brackets import parse_phrase
+from polyadic.text.syntax.brackets import parse_phrase
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*made of noise")
 

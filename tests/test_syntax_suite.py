@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from polyadic.cli import app
 from polyadic.suites.syntax import parsing
-from polyadic.text.trees import Tree
+from polyadic.text.syntax.trees import Tree
 
 
 def treebank(count, seed):

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyadic import InputError, SequenceTagger, load_tagger
-from polyadic.kernels.loops.tagging import tag_gradient, tag_sums
-from polyadic.kernels.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
+from polyadic.kernels.loops.sequences.tagging import tag_gradient, tag_sums
+from polyadic.kernels.sequences.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
 from polyadic.models.sequences.coded import coded, learned_features, spans_only
-from polyadic.solvers.tagging import TagLearner, TagSteps, of_rank, tag_sweeps
+from polyadic.solvers.sequences.tagging import TagLearner, TagSteps, of_rank, tag_sweeps
 
 SEEDS = st.integers(0, 2**32 - 1)
 LOSSES = ["likelihood", "hinge", "perceptron"]

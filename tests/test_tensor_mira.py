@@ -12,11 +12,23 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
 from polyadic import MIRA, Groups, InputError, RankingPerceptron, TensorMIRA
-from polyadic.kernels import candidate_lists, feature_cells, mira_lists, perceptron_lists, tensor_mira_lists
-from polyadic.kernels.loops import passive_aggressive as loops
+from polyadic.kernels.loops.predictors import passive_aggressive as loops
+from polyadic.kernels.predictors.passive_aggressive import (
+    candidate_lists,
+    feature_cells,
+    mira_lists,
+    perceptron_lists,
+    tensor_mira_lists,
+)
 from polyadic.models.predictors.mapping import guided_order, mapped, mapped_spectrum, mode_sizes, places
 from polyadic.models.predictors.tensor_start import by_components, by_signs, tensor_norm
-from polyadic.solvers.passive_aggressive import Linear, Multilinear, passive_aggressive, spacing, tensor_cells
+from polyadic.solvers.predictors.passive_aggressive import (
+    Linear,
+    Multilinear,
+    passive_aggressive,
+    spacing,
+    tensor_cells,
+)
 from polyadic.solvers.run import run
 from polyadic.suites.cao2014.compared import PUBLISHED
 

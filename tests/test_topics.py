@@ -32,8 +32,8 @@ from polyadic.models.topics.nmf import NMF
 from polyadic.models.topics.plsa import PLSA
 from polyadic.models.topics.rlsi import RLSI
 from polyadic.models.topics.text import TextTopics
-from polyadic.solvers.mixture import Mixture
-from polyadic.solvers.nonnegative import Divergence, cells_of
+from polyadic.solvers.topics.mixture import Mixture
+from polyadic.solvers.topics.nonnegative import Divergence, cells_of
 from polyadic.text.corpus import Corpus
 from polyadic.text.documents import document_table, table_of_texts
 from polyadic.text.tokens import Tokenizer

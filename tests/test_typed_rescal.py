@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 from polyadic import InputError
 from polyadic.models.relations.rescal import RESCAL
 from polyadic.models.relations.typed_rescal import TypedRESCAL
-from polyadic.solvers.rescal import rescal, rescal_start
-from polyadic.solvers.typed_rescal import Beside, Domain, Ridges, _Problem, typed_rescal
+from polyadic.solvers.relations.rescal import rescal, rescal_start
+from polyadic.solvers.relations.typed_rescal import Beside, Domain, Ridges, _Problem, typed_rescal
 from polyadic.suites.relations.typed import facts, roles
 
 

@@ -12,9 +12,9 @@ from polyadic.models.relations.log_odds import PairForm
 from polyadic.models.relations.schema_storage import load_schema_model
 from polyadic.models.relations.universal import UniversalSchema
 from polyadic.models.relations.unseen import Asked, expected, fold_in
-from polyadic.solvers.questions import Listed, Ridges, _Descent, _pairs, descend_questions
+from polyadic.solvers.relations.questions import Listed, Ridges, _Descent, _pairs, descend_questions
 from polyadic.solvers.run import run
-from polyadic.text.schema import Schema, read_schema, schema_of
+from polyadic.text.relations.schema import Schema, read_schema, schema_of
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 TRIPLES = st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["p", "q", "r"])), min_size=1, max_size=20)

@@ -179,7 +179,8 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
         raise InputError(f"{folder} is a folder of kind {meta['kind']!r}; one of kind {kind!r} is needed here")
     if version is not None and meta.get("version") != version:
         raise InputError(
-            f"{folder} is in version {meta.get('version')!r} of the {kind} format; this polyadic reads version {version}"
+            f"{folder} is in version {meta.get('version')!r} of the {kind} format; this polyadic reads version"
+            f" {version}"
         )
     return meta
 

@@ -115,7 +115,7 @@ def score(
 
     from polyadic.metrics.strings import string_perplexity
     from polyadic.models.sequences.automaton_storage import load_automaton
-    from polyadic.text.strings import read_probabilities
+    from polyadic.text.sequences.strings import read_probabilities
 
     found = load_automaton(model)
     data, _ = _read(strings, form)
@@ -152,7 +152,7 @@ def sample(model: Model, *, number: Many = 10, longest: DrawLongest = 1000, seed
 
 def _read(strings: Path, form: str) -> tuple[Any, Any]:
     """Give strings, and their alphabet if the file names it."""
-    from polyadic.text.strings import read_pautomac, read_strings
+    from polyadic.text.sequences.strings import read_pautomac, read_strings
 
     if form == "pautomac":
         found = read_pautomac(strings)

@@ -60,7 +60,7 @@ def train(
     from polyadic.files import check_replaceable
     from polyadic.models.sequences.hidden_markov import HiddenMarkov
     from polyadic.models.sequences.hidden_storage import KIND, save_hidden
-    from polyadic.text.strings import read_strings
+    from polyadic.text.sequences.strings import read_strings
 
     check_replaceable(out, KIND, overwrite=force)
     data = read_strings(sequences)
@@ -162,7 +162,7 @@ def _load(model: Path, *, missing: bool = False) -> Any:
 
 def _read(sequences: Path, model: Any) -> list[tuple[tuple[str, ...], int]]:
     """Give sequences and their lengths; where the model knows an end, one that has none gets it, beyond its length."""
-    from polyadic.text.strings import read_strings
+    from polyadic.text.sequences.strings import read_strings
 
     ends = END in model.symbols_
     data = read_strings(sequences)

@@ -187,7 +187,7 @@ def _fitted(
 ) -> tuple[Any, dict[str, Any]]:
     from polyadic.files import check_replaceable
     from polyadic.models.predictors.machine_storage import KIND
-    from polyadic.text.feature_lines import read_feature_lines
+    from polyadic.text.predictors.feature_lines import read_feature_lines
 
     check_replaceable(out, KIND, overwrite=force)
     X, y, qid = read_feature_lines(file)
@@ -251,7 +251,7 @@ def _opened(model: Path) -> Any:
 
 def _read(file: Path, features: int, unknown: str) -> tuple[Any, Any, Any, int]:
     """Read lines of at most so many features; give also how many values stood beyond."""
-    from polyadic.text.feature_lines import read_feature_lines
+    from polyadic.text.predictors.feature_lines import read_feature_lines
 
     X, y, groups = read_feature_lines(file, features=features)
     beyond = int((X.indices >= features).sum())

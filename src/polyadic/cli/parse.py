@@ -74,7 +74,7 @@ def train(
     from polyadic.models.syntax.higher_order import HigherOrderParser
     from polyadic.models.syntax.low_rank_parser import LowRankParser
     from polyadic.models.syntax.parser_storage import KIND, save_parser
-    from polyadic.text.trees import read_trees
+    from polyadic.text.syntax.trees import read_trees
 
     check_replaceable(out, KIND, overwrite=force)
     if not (sentences := list(read_trees(trees, invalid=invalid))):
@@ -131,7 +131,7 @@ def evaluate(
     """
     from polyadic.metrics import dependencies as d
     from polyadic.models.syntax.parser_storage import load_parser
-    from polyadic.text.trees import read_trees
+    from polyadic.text.syntax.trees import read_trees
 
     parser = load_parser(model)
     if not (gold := list(read_trees(trees, invalid=invalid))):
@@ -161,7 +161,7 @@ def compare(gold: Gold, parses: Parses, *, universal: Universal = False, as_json
     """Compare parses of the same sentences, and tell which differ from the first (95 %, paired by sentences)."""
     from polyadic.metrics import dependencies as d
     from polyadic.metrics.figures import difference
-    from polyadic.text.trees import read_trees
+    from polyadic.text.syntax.trees import read_trees
 
     if len(parses) < 2:
         raise InputError(f"comparing needs at least two files of parses; got {len(parses)}")
@@ -191,8 +191,8 @@ def compare(gold: Gold, parses: Parses, *, universal: Universal = False, as_json
 
 def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) -> Iterable[Any]:
     """Read sentences with parts of speech, or find these."""
-    from polyadic.text.plain import read_paragraphs
-    from polyadic.text.trees import read_trees
+    from polyadic.text.syntax.plain import read_paragraphs
+    from polyadic.text.syntax.trees import read_trees
 
     if by_line and not text:
         raise InputError("--by-line goes with --text")

@@ -51,7 +51,7 @@ def train(
     from polyadic.files import check_replaceable
     from polyadic.models.syntax.role_storage import KIND, save_roles
     from polyadic.models.syntax.semantic_roles import SemanticRoles
-    from polyadic.text.propositions import read_propositions
+    from polyadic.text.syntax.propositions import read_propositions
 
     check_replaceable(out, KIND, overwrite=force)
     if not (held := list(read_propositions(sentences))):
@@ -77,7 +77,7 @@ def apply(model: Model, sentences: Sentences, *, find: Find = False, out: File =
     With --find, parsed sentences without predicates will do.
     """
     from polyadic.models.syntax.role_storage import load_roles
-    from polyadic.text.propositions import read_propositions
+    from polyadic.text.syntax.propositions import read_propositions
 
     labels = load_roles(model)
     held = list(read_propositions(sentences))
@@ -100,7 +100,7 @@ def evaluate(
     """
     from polyadic.metrics import roles as r
     from polyadic.models.syntax.role_storage import load_roles
-    from polyadic.text.propositions import read_propositions
+    from polyadic.text.syntax.propositions import read_propositions
 
     labels = load_roles(model)
     if not (gold := [one for one in read_propositions(sentences) if one.told]):

@@ -68,7 +68,7 @@ def train(
     from polyadic.files import check_replaceable
     from polyadic.models.sequences.tagger_storage import KIND, TEXT_KIND
     from polyadic.models.sequences.text_tagger import TextTagger
-    from polyadic.text.trees import read_trees
+    from polyadic.text.syntax.trees import read_trees
 
     check_replaceable(out, KIND if columns else TEXT_KIND, overwrite=force)
     given = {name: value for name, value in (("rank", rank), ("loss", loss), ("l2", l2)) if value is not None}
@@ -99,7 +99,7 @@ def apply(model: Model, sentences: Input, *, text: Text = False, by_line: ByLine
     """
     from polyadic.models.sequences.tagger_storage import load_any_tagger
     from polyadic.models.sequences.text_tagger import TextTagger
-    from polyadic.text.plain import read_paragraphs
+    from polyadic.text.syntax.plain import read_paragraphs
 
     if by_line and not text:
         raise InputError("--by-line goes with --text")
@@ -121,7 +121,7 @@ def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_j
     from polyadic.models.sequences.tagger_storage import load_any_tagger
     from polyadic.models.sequences.text_tagger import COLUMNS as TEXT_COLUMNS
     from polyadic.models.sequences.text_tagger import TextTagger
-    from polyadic.text.trees import read_trees
+    from polyadic.text.syntax.trees import read_trees
 
     tagger, kinds = load_any_tagger(model), []
     if isinstance(tagger, TextTagger):
@@ -151,7 +151,7 @@ def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_j
 def _trees(path: Path) -> Iterator[Any]:
     """Read sentences with their heads, or with heads of 0 where there are none."""
     from polyadic.text.streams import name_of
-    from polyadic.text.trees import numbered_sentences, tree_of
+    from polyadic.text.syntax.trees import numbered_sentences, tree_of
 
     for start, lines in numbered_sentences(path):
         heads = any(line.split("\t")[6:7] not in ([], ["_"]) for line in lines if line[0].isdigit())
@@ -161,8 +161,8 @@ def _trees(path: Path) -> Iterator[Any]:
 
 def _features_and_tags(path: Path, tagger: Any = None) -> tuple[list[list[list[str]]], list[tuple[str, ...]]]:
     """Read what a tagger of columns learns from, or is tested on."""
-    from polyadic.text.columns import read_columns
-    from polyadic.text.tag_features import need_tags, tag_features
+    from polyadic.text.syntax.columns import read_columns
+    from polyadic.text.syntax.tag_features import need_tags, tag_features
 
     held = list(read_columns(path))
     if held and len(held[0]) < 2:
@@ -190,8 +190,8 @@ def _learned_columns(path: Path, options: dict[str, Any]) -> tuple[Any, dict[str
 
 def _tagged_columns(tagger: Any, path: Path) -> Iterator[str]:
     """Give the lines of sentences, each with its tag at the end."""
-    from polyadic.text.columns import read_columns
-    from polyadic.text.tag_features import need_tags, tag_features
+    from polyadic.text.syntax.columns import read_columns
+    from polyadic.text.syntax.tag_features import need_tags, tag_features
 
     tags = need_tags(tagger.features_)
     for columns in read_columns(path):

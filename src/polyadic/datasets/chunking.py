@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from polyadic.datasets.place import check_count, folder
 from polyadic.errors import check_choice
-from polyadic.text.columns import read_columns
+from polyadic.text.syntax.columns import read_columns
 
 if TYPE_CHECKING:
     import os

@@ -12,7 +12,7 @@ import numpy as np
 
 from polyadic.datasets.place import check_count, folder
 from polyadic.errors import InputError, check_choice
-from polyadic.text.facts import named_facts
+from polyadic.text.relations.facts import named_facts
 
 if TYPE_CHECKING:
     import os

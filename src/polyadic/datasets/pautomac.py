@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.datasets.place import folder, text
 from polyadic.errors import InputError, check_choice
 from polyadic.models.sequences.automata import WeightedAutomaton
-from polyadic.text.strings import read_pautomac, read_probabilities
+from polyadic.text.sequences.strings import read_pautomac, read_probabilities
 
 if TYPE_CHECKING:
     import os

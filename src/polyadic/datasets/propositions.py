@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from polyadic.datasets.place import check_count, folder
 from polyadic.errors import check_choice
-from polyadic.text.propositions import Sentence, read_propositions
+from polyadic.text.syntax.propositions import Sentence, read_propositions
 
 if TYPE_CHECKING:
     import os

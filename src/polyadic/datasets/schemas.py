@@ -9,13 +9,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic.errors import InputError, check_int, check_number
-from polyadic.text.rules import parse_rule
-from polyadic.text.schema import Schema
+from polyadic.text.relations.rules import parse_rule
+from polyadic.text.relations.schema import Schema
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.text.formulas import Rule
+    from polyadic.text.relations.formulas import Rule
 
 RANK = 10
 """Of the planted factors."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from polyadic.datasets.place import check_count, folder, text
 from polyadic.errors import InputError, check_choice
-from polyadic.text.clauses import Clause
+from polyadic.text.syntax.clauses import Clause
 
 if TYPE_CHECKING:
     import os

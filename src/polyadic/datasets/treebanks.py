@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from polyadic.datasets.place import check_count, folder
 from polyadic.errors import InputError, check_choice
-from polyadic.text.brackets import Phrase, clean, read_phrases
-from polyadic.text.trees import Tree, read_trees
+from polyadic.text.syntax.brackets import Phrase, clean, read_phrases
+from polyadic.text.syntax.trees import Tree, read_trees
 
 if TYPE_CHECKING:
     import os

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from polyadic.datasets.knowledge import knowledge
 from polyadic.datasets.place import check_count, folder, text
 from polyadic.errors import InputError, check_choice
-from polyadic.text.schema import Schema, schema_of
+from polyadic.text.relations.schema import Schema, schema_of
 
 if TYPE_CHECKING:
     import os

@@ -1,5 +1,7 @@
 """The doors to the compiled loops: each makes arrays contiguous and of one type, checks shapes, then calls its loop.
 
+Here are those that several families of models use; those of one family are in the folder named for it.
+
 Nothing else in the library imports a loop. Loops run without the interpreter's lock, so parts of the work go to
 threads; a part has its own output, and parts are added in a fixed order: as many threads, the same bits.
 """
@@ -10,18 +12,8 @@ from polyadic.kernels.cp import cp_predict, cp_pullback, cp_squared
 from polyadic.kernels.doors import table
 from polyadic.kernels.glove import GloveCells, glove_arrange, glove_epoch
 from polyadic.kernels.lasso import nonnegative_lasso
-from polyadic.kernels.machines import FeatureTable, Moves, anova_scores, anova_sweep
 from polyadic.kernels.mttkrp import mttkrp, mttkrp_symmetric
 from polyadic.kernels.nonnegative import divergence_rows, hals, nonnegative_rows, simplex_rows
-from polyadic.kernels.passive_aggressive import (
-    CandidateLists,
-    FeatureCells,
-    candidate_lists,
-    feature_cells,
-    mira_lists,
-    perceptron_lists,
-    tensor_mira_lists,
-)
 from polyadic.kernels.poisson import cp_poisson
 from polyadic.kernels.polya_gamma import polya_gamma
 from polyadic.kernels.rows import RandomRows, RowEntries, posterior_rows, row_moments, variational_rows
@@ -40,14 +32,9 @@ from polyadic.kernels.stochastic import (
 )
 from polyadic.kernels.triples import adagrad_step, add_rows, logistic_rows, softmax_rows, summed_rows
 from polyadic.kernels.tucker import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
-from polyadic.kernels.viterbi import viterbi_states
 
 __all__ = [
-    "CandidateLists",
-    "FeatureCells",
-    "FeatureTable",
     "GloveCells",
-    "Moves",
     "RandomRows",
     "RowEntries",
     "RowPenalties",
@@ -62,9 +49,6 @@ __all__ = [
     "add_cp_pullback",
     "add_cp_squared",
     "add_rows",
-    "anova_scores",
-    "anova_sweep",
-    "candidate_lists",
     "chunk_sets",
     "conjugate_rows",
     "count_tuples",
@@ -73,18 +57,15 @@ __all__ = [
     "cp_pullback",
     "cp_squared",
     "divergence_rows",
-    "feature_cells",
     "glove_arrange",
     "glove_epoch",
     "hals",
     "index_words",
     "logistic_rows",
-    "mira_lists",
     "mttkrp",
     "mttkrp_symmetric",
     "nonnegative_lasso",
     "nonnegative_rows",
-    "perceptron_lists",
     "polya_gamma",
     "posterior_rows",
     "pull_rows",
@@ -95,7 +76,6 @@ __all__ = [
     "softmax_rows",
     "summed_rows",
     "table",
-    "tensor_mira_lists",
     "touch_rows",
     "tucker_core",
     "tucker_predict",
@@ -103,5 +83,4 @@ __all__ = [
     "tuple_work",
     "unfolding_gram",
     "variational_rows",
-    "viterbi_states",
 ]

@@ -152,7 +152,7 @@ def match_trees(gold: Annotated, found: Parsed, *, subtypes: bool = True) -> Att
 
     Parameters
     ----------
-    gold : sentence with ``heads``, ``relations`` and ``upos``, such as a :class:`~polyadic.text.trees.Tree`
+    gold : sentence with ``heads``, ``relations`` and ``upos``, such as a :class:`~polyadic.text.syntax.trees.Tree`
     found : sentence with ``heads`` and ``relations``
     subtypes : bool
         Whether relations must be equal beyond the colon.
@@ -192,7 +192,7 @@ def match_files(
     Parameters
     ----------
     gold, found : sequences of sentences
-        As :func:`match_trees` takes them, with ``forms``, such as a :class:`~polyadic.text.trees.Tree` is.
+        As :func:`match_trees` takes them, with ``forms``, such as a :class:`~polyadic.text.syntax.trees.Tree` is.
     subtypes : bool
     name : str
         What messages call the second file.

@@ -131,7 +131,7 @@ def match_roles(gold: Labelled, found: Labelled) -> Matched:
     Parameters
     ----------
     gold, found : sentences with ``propositions``
-        Such as a :class:`~polyadic.text.propositions.Sentence`.
+        Such as a :class:`~polyadic.text.syntax.propositions.Sentence`.
 
     Raises
     ------
@@ -140,8 +140,8 @@ def match_roles(gold: Labelled, found: Labelled) -> Matched:
 
     Examples
     --------
-    >>> from polyadic.text.propositions import Argument, Proposition, Sentence
-    >>> from polyadic.text.trees import Tree
+    >>> from polyadic.text.syntax.propositions import Argument, Proposition, Sentence
+    >>> from polyadic.text.syntax.trees import Tree
     >>> none = ("_",) * 3
     >>> tree = Tree(("I", "saw", "it"), none, none, none, none, np.array([2, 0, 2]), none, none, none)
     >>> gold = Proposition(2, "see.01", (Argument(1, "ARG0"), Argument(3, "ARG1")), (2,))

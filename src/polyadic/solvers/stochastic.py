@@ -25,8 +25,8 @@ from polyadic.losses import Squared
 from polyadic.objective import _all_zero, _losses, parts_of, seen_by, stacked_importance
 from polyadic.penalties import L1, L2, NonNegative
 from polyadic.resources import check_memory
+from polyadic.solvers.adaptive import Adam, Rule
 from polyadic.solvers.batches import Batches, Zeros
-from polyadic.solvers.rules import Adam, Rule
 from polyadic.solvers.run import Sweep
 
 if TYPE_CHECKING:

@@ -50,7 +50,7 @@ def evaluate(
 def _ranked(model: Any, test: Path, known: list[Path], unknown: Any, *, relations: bool) -> dict[str, Any]:
     import numpy as np
 
-    from polyadic.text.facts import read_facts
+    from polyadic.text.relations.facts import read_facts
 
     names = {"entities": model.entities_, "relations": model.relations_}
     facts = read_facts(test, **names, unknown=unknown)
@@ -69,7 +69,7 @@ def _listed(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
     import numpy as np
 
     from polyadic.metrics.judged import ranked_cells
-    from polyadic.text.schema import read_schema
+    from polyadic.text.relations.schema import read_schema
 
     schema = model.schema_
     pairs, names = set(schema.pairs), set(schema.predicates)

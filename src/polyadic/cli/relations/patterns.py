@@ -37,10 +37,10 @@ def patterns(
     from collections import Counter
 
     from polyadic.files import whole_file
-    from polyadic.text import parsing
-    from polyadic.text.patterns import pattern_triples
     from polyadic.text.readers import read
-    from polyadic.text.trees import read_trees
+    from polyadic.text.relations.patterns import pattern_triples
+    from polyadic.text.syntax import parsing
+    from polyadic.text.syntax.trees import read_trees
 
     if parse is None:
         trees: Any = (tree for source in sources for tree in read_trees(source))

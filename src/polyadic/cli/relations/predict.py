@@ -101,7 +101,7 @@ def _completed(
 
 
 def _scored(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
-    from polyadic.text.facts import read_facts
+    from polyadic.text.relations.facts import read_facts
 
     facts = read_facts(path, entities=model.entities_, relations=model.relations_, unknown=unknown)
     s, r, o_ = facts.triples.T
@@ -114,7 +114,7 @@ def _scored(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple
 
 
 def _held(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
-    from polyadic.text.schema import read_schema
+    from polyadic.text.relations.schema import read_schema
 
     known, names = set(model.schema_.pairs), set(model.schema_.predicates)
     facts = list(read_schema(path).triples())
@@ -125,7 +125,7 @@ def _held(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[A
 
 
 def _unseen(model: Any, path: Path, top: int) -> tuple[list[str], list[tuple[Any, ...]]]:
-    from polyadic.text.schema import read_schema
+    from polyadic.text.relations.schema import read_schema
 
     new = read_schema(path)
     rows: list[tuple[Any, ...]] = []

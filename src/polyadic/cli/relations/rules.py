@@ -26,8 +26,8 @@ Support = Annotated[int, typer.Option(min=1, help="Right conclusions, at least."
 
 def check(rules: Rules, *, facts: Schema = None, add: Added = None, as_json: o.AsJson = False) -> None:
     """Read rules, name the first fault, and tell how often they hold of facts."""
-    from polyadic.text.rules import read_rules
-    from polyadic.text.schema import read_schema, schema_of
+    from polyadic.text.relations.rules import read_rules
+    from polyadic.text.relations.schema import read_schema, schema_of
 
     if add and facts is None:
         raise InputError("--add is for --facts; without facts any predicate may be named")
@@ -54,7 +54,7 @@ def check(rules: Rules, *, facts: Schema = None, add: Added = None, as_json: o.A
 def mine(facts: Facts, *, confidence: Confidence = 0.8, support: Support = 10, as_json: o.AsJson = False) -> None:
     """Print the rules between two predicates that facts suggest, in the form of a file of rules."""
     from polyadic.models.relations.mining import mine_rules
-    from polyadic.text.schema import read_schema
+    from polyadic.text.relations.schema import read_schema
 
     found = mine_rules(read_schema(facts), confidence=confidence, support=support)
     if as_json:

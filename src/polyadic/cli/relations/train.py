@@ -157,7 +157,7 @@ def _tensor(
     from polyadic.files import check_replaceable
     from polyadic.models.relations.knowledge import KnowledgeTensor
     from polyadic.models.relations.links_storage import KIND
-    from polyadic.text.facts import read_facts
+    from polyadic.text.relations.facts import read_facts
 
     check_replaceable(out, KIND, overwrite=force)
     facts = read_facts(path)
@@ -181,8 +181,8 @@ def _schema(
     from polyadic.models.relations.logic import InjectedLogic
     from polyadic.models.relations.schema_storage import KIND
     from polyadic.models.relations.universal import UniversalSchema
-    from polyadic.text.rules import read_rules
-    from polyadic.text.schema import read_schema, schema_of
+    from polyadic.text.relations.rules import read_rules
+    from polyadic.text.relations.schema import read_schema, schema_of
 
     check_replaceable(out, KIND, overwrite=force)
     if logic["rules"] is None and (logic["regime"] or logic["add"]):

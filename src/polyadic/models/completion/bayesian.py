@@ -15,9 +15,9 @@ from polyadic.forms import CP
 from polyadic.losses import Squared
 from polyadic.models.completion.ratings import cells_of, pairs
 from polyadic.objective import Term
-from polyadic.solvers.chain import Average, Chain
-from polyadic.solvers.gibbs import Draw, Priors
-from polyadic.solvers.linked import Linked
+from polyadic.solvers.databases.draws import Average, Chain
+from polyadic.solvers.databases.gibbs import Draw, Priors
+from polyadic.solvers.databases.linked import Linked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -31,8 +31,9 @@ class Prediction(NamedTuple):
 
 
 class BayesianMatrixFactorization(BaseEstimator):  # type: ignore[misc]
-    r"""Two factors drawn again and again from their distribution given the known cells (:mod:`polyadic.solvers.gibbs`).
+    r"""Two factors drawn again and again from their distribution given the known cells.
 
+    The sampler is :mod:`polyadic.solvers.databases.gibbs`.
     Known cells are taken in standard deviations from their mean, as priors expect them. Predictions are means over
     draws; their spread, with the noise, is the uncertainty. Several tables:
     :class:`~polyadic.models.relations.bayesian.BayesianFactorization`.

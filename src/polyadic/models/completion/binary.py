@@ -15,8 +15,8 @@ from polyadic.models.completion.ranking import Recommending
 from polyadic.models.completion.ratings import Cells, cells_of
 from polyadic.objective import Objective, Term
 from polyadic.penalties import L2
+from polyadic.solvers.adaptive import Adagrad
 from polyadic.solvers.quasi_newton import quasi_newton
-from polyadic.solvers.rules import Adagrad
 from polyadic.solvers.run import run
 from polyadic.solvers.stochastic import stochastic
 

@@ -51,8 +51,8 @@ class PairwiseRanking(Recommending, BaseEstimator):  # type: ignore[misc]
     ----------
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
     history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`; the objective is that of one unlisted cell for
-        each listed one, drawn once.
+        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`; the objective is that of one unlisted cell
+        for each listed one, drawn once.
 
     References
     ----------

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyadic.errors import InputError
 from polyadic.models.completion.ratings import Cells
-from polyadic.text.fields import read_fields
+from polyadic.text.relations.fields import read_fields
 
 if TYPE_CHECKING:
     import os

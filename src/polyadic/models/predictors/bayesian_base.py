@@ -8,19 +8,19 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import check_int, check_number
-from polyadic.kernels import anova_scores
+from polyadic.kernels.predictors.machines import anova_scores
 from polyadic.models.predictors.machine_base import MachineBase, checked_groups
-from polyadic.solvers.chain import Average, Chain
-from polyadic.solvers.machine_draws import PRIORS, draw_machines, first_draw
-from polyadic.solvers.machines import started
+from polyadic.solvers.databases.draws import Average, Chain
+from polyadic.solvers.predictors.machine_draws import PRIORS, draw_machines, first_draw
+from polyadic.solvers.predictors.machines import started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.solvers.gibbs import Draw
-    from polyadic.solvers.machines import Observed
+    from polyadic.solvers.databases.gibbs import Draw
+    from polyadic.solvers.predictors.machines import Observed
 
 
 class DrawnMachine(MachineBase):

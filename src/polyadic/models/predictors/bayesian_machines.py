@@ -9,7 +9,7 @@ from sklearn.base import RegressorMixin
 
 from polyadic.models.predictors.bayesian_base import DrawnMachine
 from polyadic.models.predictors.machine_base import TwoClasses
-from polyadic.solvers.machines import Observed
+from polyadic.solvers.predictors.machines import Observed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignore[misc]
     r"""The model of :class:`~polyadic.models.predictors.machines.FactorizationMachine`, drawn given the data.
 
-    Parameters are drawn again and again from their distribution given the data (:mod:`polyadic.solvers.machine_draws`),
-    with one penalty for each column and group of features. Targets are taken in standard deviations from their mean.
+    Parameters are drawn again and again from their distribution given the data
+    (:mod:`polyadic.solvers.predictors.machine_draws`), with one penalty for each column and group of features. Targets
+    are taken in standard deviations from their mean.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from polyadic.errors import check_int, check_number
 from polyadic.models.predictors.reranking import Reranker
-from polyadic.solvers.passive_aggressive import Linear
+from polyadic.solvers.predictors.passive_aggressive import Linear
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

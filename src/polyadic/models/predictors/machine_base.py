@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic import resources
 from polyadic.errors import InputError, check_int
-from polyadic.kernels import FeatureTable
-from polyadic.solvers.machines import orders_of
+from polyadic.kernels.predictors.machines import FeatureTable
+from polyadic.solvers.predictors.machines import orders_of
 
 if TYPE_CHECKING:
     import os

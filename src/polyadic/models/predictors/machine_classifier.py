@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from polyadic.models.predictors.machine_base import TwoClasses
 from polyadic.models.predictors.machine_descent import DescendingMachine, checked_weights, goes_on
-from polyadic.solvers.machines import Observed
+from polyadic.solvers.predictors.machines import Observed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

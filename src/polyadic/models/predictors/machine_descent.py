@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
-from polyadic.kernels import anova_scores
+from polyadic.kernels.predictors.machines import anova_scores
 from polyadic.losses import Huber, Logistic, LogPoisson, Squared
 from polyadic.models.predictors.machine_base import MachineBase
-from polyadic.solvers.machine_steps import Stepper, descend_rows
-from polyadic.solvers.machines import Machine, Observed, Ridge, descend_features, started
+from polyadic.solvers.predictors.machine_steps import Stepper, descend_rows
+from polyadic.solvers.predictors.machines import Machine, Observed, Ridge, descend_features, started
 from polyadic.solvers.run import Fitted, Sweep, run
 from polyadic.solvers.sgd import Steps
 

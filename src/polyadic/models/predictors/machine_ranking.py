@@ -9,10 +9,11 @@ from scipy.sparse import block_diag, hstack, vstack
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int, check_number
-from polyadic.kernels import FeatureTable, absent_columns, anova_scores
+from polyadic.kernels import absent_columns
+from polyadic.kernels.predictors.machines import FeatureTable, anova_scores
 from polyadic.models.predictors.machine_base import MachineBase, canonical
-from polyadic.solvers.machine_steps import Pairs, Stepper, descend_row_pairs
-from polyadic.solvers.machines import Machine, Ridge, started
+from polyadic.solvers.predictors.machine_steps import Pairs, Stepper, descend_row_pairs
+from polyadic.solvers.predictors.machines import Machine, Ridge, started
 from polyadic.solvers.run import Fitted, run
 from polyadic.solvers.sgd import Steps
 

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from polyadic.errors import InputError, check_choice
 from polyadic.models.predictors.machine_descent import DescendingMachine, checked_weights, goes_on
-from polyadic.solvers.machines import Observed
+from polyadic.solvers.predictors.machines import Observed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from polyadic.errors import InputError, check_choice, check_int
 from polyadic.groups import Groups
 from polyadic.models.predictors.class_groups import ClassGroups, as_rows
 from polyadic.models.predictors.held_out import Unknown, as_blocks, candidate_scores, check_block, held_out_cost
-from polyadic.solvers.passive_aggressive import passive_aggressive
+from polyadic.solvers.predictors.passive_aggressive import passive_aggressive
 from polyadic.solvers.run import Fitted, run
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.forms import Factors
-    from polyadic.solvers.passive_aggressive import Learner
+    from polyadic.solvers.predictors.passive_aggressive import Learner
     from polyadic.solvers.run import Result
 
 
@@ -58,8 +58,8 @@ class Reranker(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
         ----------
         X : Groups, iterable of Groups, or array or sparse matrix of shape (rows, features)
             Lists; blocks of them that can be gone through again and again, such as
-            :class:`~polyadic.text.nbest.NBestLists`, of which one is held at a time; or what is to be classified. Each
-            class then has weights of its own, and a constant feature.
+            :class:`~polyadic.text.predictors.nbest.NBestLists`, of which one is held at a time; or what is to be
+            classified. Each class then has weights of its own, and a constant feature.
         y : array of shape (rows,), optional
             Labels of rows.
         validation : as X, or a pair of rows and labels, optional

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
 from polyadic.losses import Huber, Logistic, Squared
+from polyadic.solvers.predictors.tasks import Tasks
 from polyadic.solvers.quasi_newton import quasi_newton
 from polyadic.solvers.run import Fitted, run
-from polyadic.solvers.tasks import Tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,7 @@ class LowRankTasks(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn 
 
     References
     ----------
-    See :mod:`polyadic.solvers.tasks`.
+    See :mod:`polyadic.solvers.predictors.tasks`.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from polyadic.errors import InputError, check_choice, check_int, check_number
 from polyadic.models.predictors.mapping import Mapping, mapped, mode_sizes, places
 from polyadic.models.predictors.reranking import Reranker
 from polyadic.models.predictors.tensor_start import by_components, by_signs
-from polyadic.solvers.passive_aggressive import Cap, Linear, Multilinear, Updates, passive_aggressive
+from polyadic.solvers.predictors.passive_aggressive import Cap, Linear, Multilinear, Updates, passive_aggressive
 from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class TensorMIRA(Reranker):
               W \circ (\Phi_z - \Phi_y) + \rho \le \xi, \quad \xi \ge 0, \qquad
               W = \sum_{h=1}^H w^1_h \otimes \dots \otimes w^D_h
 
-    solved for one vector at a time (:mod:`polyadic.solvers.passive_aggressive`). :math:`V` features share
+    solved for one vector at a time (:mod:`polyadic.solvers.predictors.passive_aggressive`). :math:`V` features share
     :math:`H \sum_d n_d` parameters, with :math:`n_d` near :math:`V^{1/D}`, by where they stand in the tensor
     (:mod:`polyadic.models.predictors.mapping`). That helps where lists are few and features many.
 

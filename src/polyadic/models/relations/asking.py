@@ -9,8 +9,8 @@ import numpy as np
 
 from polyadic.bilinear import Complex, Core, Diagonal, Slices
 from polyadic.errors import InputError
-from polyadic.solvers.triples import Questions, questions_of
-from polyadic.text.facts import Facts, checked_triples
+from polyadic.solvers.relations.triples import Questions, questions_of
+from polyadic.text.relations.facts import Facts, checked_triples
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

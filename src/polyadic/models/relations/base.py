@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.models.relations.tables import Relation
-    from polyadic.solvers.linked import Linked, State
+    from polyadic.solvers.databases.linked import Linked, State
 
     Array = NDArray[Any]
 
@@ -67,7 +67,7 @@ class DatabaseModel(BaseEstimator):  # type: ignore[misc]
         return self.database_.linked(rng), rng, threads
 
     def _rows(self, stack: Array) -> dict[str, Array]:
-        """Give the rows of a stack (:mod:`polyadic.solvers.linked`) by type, as views."""
+        """Give the rows of a stack (:mod:`polyadic.solvers.databases.linked`) by type, as views."""
         ends = np.cumsum([0, *self.database_.sizes.values()]).tolist()
         return {entity: stack[a:b] for entity, (a, b) in zip(self.database_.sizes, pairwise(ends), strict=True)}
 

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int
 from polyadic.models.relations.base import DatabaseModel, Prediction
-from polyadic.solvers.chain import Average, Chain, Memory
-from polyadic.solvers.gibbs import Draw, Priors
+from polyadic.solvers.databases.draws import Average, Chain, Memory
+from polyadic.solvers.databases.gibbs import Draw, Priors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 class BayesianFactorization(DatabaseModel):
     r"""Factors and biases drawn again and again from their distribution given all tables.
 
-    See :mod:`polyadic.solvers.gibbs`. Every table has its own noise. Predictions are means over draws; their spread and
-    the noise are the uncertainty. A table of three types or more is a CP tensor.
+    See :mod:`polyadic.solvers.databases.gibbs`. Every table has its own noise. Predictions are means over draws; their
+    spread and the noise are the uncertainty. A table of three types or more is a CP tensor.
 
     Parameters
     ----------

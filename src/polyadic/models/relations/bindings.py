@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyadic.resources import check_memory
-from polyadic.text.formulas import Atom
+from polyadic.text.relations.formulas import Atom
 
 if TYPE_CHECKING:
-    from polyadic.text.formulas import Rule
-    from polyadic.text.schema import Schema
+    from polyadic.text.relations.formulas import Rule
+    from polyadic.text.relations.schema import Schema
 
 Bindings = dict[str, NDArray[np.int64]]
 """The number of the entity that each variable stands for, arrays of one shape (bindings,)."""

@@ -15,7 +15,7 @@ from polyadic.errors import InputError, check_number
 from polyadic.models.relations.bindings import Places, joined
 from polyadic.models.relations.formula import probability
 from polyadic.resources import check_memory
-from polyadic.text.formulas import Implies, atoms_of, check_predicates, worlds
+from polyadic.text.relations.formulas import Implies, atoms_of, check_predicates, worlds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from polyadic.models.relations.bindings import Bindings
-    from polyadic.text.formulas import Rule
-    from polyadic.text.schema import Schema
+    from polyadic.text.relations.formulas import Rule
+    from polyadic.text.relations.schema import Schema
 
 
 def chain(
@@ -55,8 +55,8 @@ def chain(
 
     Examples
     --------
-    >>> from polyadic.text.rules import parse_rule
-    >>> from polyadic.text.schema import schema_of
+    >>> from polyadic.text.relations.rules import parse_rule
+    >>> from polyadic.text.relations.schema import schema_of
     >>> schema = schema_of([("Ann", "Tea", "bought")], predicates=["bought", "owns", "sells"])
     >>> rules = [parse_rule("owns(x, y) => !sells(x, y)"), parse_rule("bought(x, y) => owns(x, y)")]
     >>> chain(schema, rules).toarray().tolist()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from polyadic.errors import InputError, check_number
 from polyadic.models.relations.base import DatabaseModel, check_prior
-from polyadic.solvers.collective import collective
+from polyadic.solvers.databases.collective import collective
 from polyadic.solvers.run import Fitted, run
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class CollectiveFactorization(Fitted, DatabaseModel):
 
     A factor belongs to a type of entity, whatever table it stands in, so that what one table says of an entity helps
     with the others. Numbers are centred and scaled to unit variance table by table; see
-    :mod:`polyadic.solvers.collective`.
+    :mod:`polyadic.solvers.databases.collective`.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def complete(
     Examples
     --------
     >>> from polyadic.models.relations.knowledge import KnowledgeTensor
-    >>> from polyadic.text.facts import facts_of
+    >>> from polyadic.text.relations.facts import facts_of
     >>> towns = {"Oslo": "Norway", "Bergen": "Norway", "Turin": "Italy", "Rome": "Italy"}
     >>> told = [(town, "in", land) for town, land in towns.items()]
     >>> told += [("Oslo", "near", "Bergen"), ("Turin", "near", "Rome")]

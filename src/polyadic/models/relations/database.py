@@ -15,7 +15,7 @@ from polyadic.models.relations.names import collect, numbers_of
 from polyadic.models.relations.negatives import with_negatives
 from polyadic.models.relations.tables import LOSSES, Relation, described
 from polyadic.objective import Term
-from polyadic.solvers.linked import Linked
+from polyadic.solvers.databases.linked import Linked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

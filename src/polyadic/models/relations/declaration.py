@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from polyadic.errors import InputError
 from polyadic.models.relations.database import Database
 from polyadic.models.relations.tables import Relation
-from polyadic.text.fields import read_fields
+from polyadic.text.relations.fields import read_fields
 
 if TYPE_CHECKING:
     import os

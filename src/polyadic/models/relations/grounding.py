@@ -21,7 +21,7 @@ from polyadic.kernels import absent_columns
 from polyadic.losses import Logistic
 from polyadic.models.relations.bindings import Places, covering, joined
 from polyadic.models.relations.formula import truth
-from polyadic.text.formulas import check_predicates
+from polyadic.text.relations.formulas import check_predicates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from polyadic.solvers.questions import Judge
-    from polyadic.text.formulas import Atom, Rule
-    from polyadic.text.schema import Schema
+    from polyadic.solvers.relations.questions import Judge
+    from polyadic.text.relations.formulas import Atom, Rule
+    from polyadic.text.relations.schema import Schema
 
 
 class Asked(NamedTuple):
@@ -53,13 +53,13 @@ class Asked(NamedTuple):
 class Groundings:
     r"""What rules ask of log-odds: :math:`-\sum_g w_g \log [F_g]` over their groundings.
 
-    A source of questions for :func:`~polyadic.solvers.questions.descend_questions`.
+    A source of questions for :func:`~polyadic.solvers.relations.questions.descend_questions`.
 
     Parameters
     ----------
     schema : Schema
         Rules whose atoms swap variables need the reversed pairs, see
-        :meth:`~polyadic.text.schema.Schema.with_reversed`.
+        :meth:`~polyadic.text.relations.schema.Schema.with_reversed`.
     rules : sequence of Rule
     drawn : int
         Pairs drawn in each epoch for each grounding that a cell gives; those in which a rule has no grounding fall
@@ -77,8 +77,8 @@ class Groundings:
 
     Examples
     --------
-    >>> from polyadic.text.rules import parse_rule
-    >>> from polyadic.text.schema import schema_of
+    >>> from polyadic.text.relations.rules import parse_rule
+    >>> from polyadic.text.relations.schema import schema_of
     >>> schema = schema_of([("Ann", "Tea", "bought"), ("Bob", "Car", "bought"), ("Bob", "Car", "owns")])
     >>> Groundings(schema, [parse_rule("bought(x, y) => owns(x, y)")]).counts
     [2]

@@ -10,9 +10,9 @@ from sklearn.base import BaseEstimator
 from polyadic.errors import InputError, check_choice, check_int
 from polyadic.models.relations.asking import FORMS, learned_facts, questions, start_of
 from polyadic.models.relations.links import Links
+from polyadic.solvers.relations.triples import Plan, descend_triples
 from polyadic.solvers.run import Fitted, run
-from polyadic.solvers.triples import Plan, descend_triples
-from polyadic.text.facts import Facts, triples_by
+from polyadic.text.relations.facts import Facts, triples_by
 
 if TYPE_CHECKING:
     import os
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from polyadic.forms import Factors
     from polyadic.models.relations.asking import Form
+    from polyadic.solvers.relations.triples import Penalty, TripleLoss
     from polyadic.solvers.run import Result
-    from polyadic.solvers.triples import Penalty, TripleLoss
 
 STEPS, LARGEST, WATCHED = 50, 500, 2000
 """Steps of an epoch at least, and questions of a step at most, by default; facts ranked after each epoch at most."""
@@ -36,7 +36,7 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
               + \log \sum_{s'} e^{m_{s'ro}} - m_{sro} + 2 \lambda\, \Omega_{sro}\Big),
               \qquad m_{sro} = a_s^\top M_r\, b_o
 
-    with :math:`M_r` of one of :mod:`polyadic.bilinear`, by :func:`~polyadic.solvers.triples.descend_triples`.
+    with :math:`M_r` of one of :mod:`polyadic.bilinear`, by :func:`~polyadic.solvers.relations.triples.descend_triples`.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
         Whether subjects are asked for by a relation of their own, the reciprocal, not by the same read backwards.
     loss : {"softmax", "logistic"}
     penalty : {"N3", "L2", "DURA"}
-        :math:`\Omega`; see :class:`~polyadic.solvers.triples.Plan`.
+        :math:`\Omega`; see :class:`~polyadic.solvers.relations.triples.Plan`.
     strength : float
         :math:`\lambda`.
     step : float

@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.errors import InputError
 from polyadic.metrics.ranking import MEMORY, Ranking, ranking
 from polyadic.models.relations.names import as_names, numbers_of
-from polyadic.text.facts import shared, triples_by
+from polyadic.text.relations.facts import shared, triples_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.bilinear import Bilinear
-    from polyadic.text.facts import Facts
+    from polyadic.text.relations.facts import Facts
 
     Names = Sequence[int] | Sequence[str] | Sequence[int | str] | NDArray[Any]
 

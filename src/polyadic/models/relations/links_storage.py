@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
 from polyadic.models.relations.asking import FORMS
 from polyadic.models.relations.knowledge import KnowledgeTensor
-from polyadic.text.facts import checked_triples
+from polyadic.text.relations.facts import checked_triples
 
 if TYPE_CHECKING:
     import os

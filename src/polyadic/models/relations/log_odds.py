@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.data import blocks
-from polyadic.solvers.questions import Parts
+from polyadic.solvers.relations.questions import Parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from polyadic.text.schema import Schema
+    from polyadic.text.relations.schema import Schema
 
     Array = NDArray[Any]
 
@@ -105,8 +105,9 @@ def seen_together(known: csr_array) -> Together:
 
 
 class PairForm:
-    """The form of log-odds, for :func:`~polyadic.solvers.questions.descend_questions`, and the way back to terms.
+    """The form of log-odds, and the way back to terms.
 
+    For :func:`~polyadic.solvers.relations.questions.descend_questions`.
     The table of vectors holds U, V, T, D1 and D2, one below the other; that of weights W, b and a.
 
     Parameters

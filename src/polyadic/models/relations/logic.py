@@ -14,8 +14,8 @@ from polyadic.models.relations.chaining import chain, check_probability
 from polyadic.models.relations.grounding import Groundings, Unlisted
 from polyadic.models.relations.schema_model import columns_at
 from polyadic.models.relations.universal import UniversalSchema
-from polyadic.text.formulas import Rule, check_predicates
-from polyadic.text.schema import Schema
+from polyadic.text.relations.formulas import Rule, check_predicates
+from polyadic.text.relations.schema import Schema
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-    from polyadic.solvers.questions import Source
+    from polyadic.solvers.relations.questions import Source
 
 Regime = Literal["mf", "inference", "post", "pre", "joint"]
 
@@ -41,7 +41,7 @@ class InjectedLogic(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     rules : sequence of Rule
-        See :func:`~polyadic.text.rules.read_rules`.
+        See :func:`~polyadic.text.relations.rules.read_rules`.
     regime : {"joint", "pre", "post", "inference", "mf"}
         ``"pre"``: what follows from the facts is added to them, then cells are factorized. ``"post"``: cells are
         factorized, then what follows from predictions is added to those. ``"inference"``: what follows from the facts,
@@ -76,8 +76,8 @@ class InjectedLogic(BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> from polyadic.text.rules import parse_rule
-    >>> from polyadic.text.schema import schema_of
+    >>> from polyadic.text.relations.rules import parse_rule
+    >>> from polyadic.text.relations.schema import schema_of
     >>> facts = [(f"person {i}", f"firm {i}", ", head of") for i in range(8)]
     >>> facts += [(f"town {i}", f"land {i}", ", a town in") for i in range(8)]
     >>> schema = schema_of(facts, predicates=[", head of", ", a town in", "works for"])

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyadic.errors import InputError, check_int, check_number
-from polyadic.text.formulas import Atom, Implies, Rule
+from polyadic.text.relations.formulas import Atom, Implies, Rule
 
 if TYPE_CHECKING:
-    from polyadic.text.schema import Schema
+    from polyadic.text.relations.schema import Schema
 
 
 class Mined(NamedTuple):
@@ -48,7 +48,7 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
 
     Examples
     --------
-    >>> from polyadic.text.schema import schema_of
+    >>> from polyadic.text.relations.schema import schema_of
     >>> schema = schema_of([(f"e{i}", f"f{i}", "owns") for i in range(4)] + [("f0", "e0", "owned by")])
     >>> [(str(rule), confidence) for rule, confidence, _ in mine_rules(schema, support=1)]
     [('"owned by"(x, y) => owns(y, x)', 1.0)]

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from polyadic.bilinear import Slices
 from polyadic.data import Entries
 from polyadic.errors import InputError, check_int
-from polyadic.solvers.rescal import rescal, rescal_start
+from polyadic.solvers.relations.rescal import rescal, rescal_start
 from polyadic.solvers.run import Fitted, run
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class RESCAL(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn has no
               + \tfrac{\lambda_A}{2} \|A\|_F^2 + \tfrac{\lambda_R}{2} \sum_k \|R_k\|_F^2
 
     An entity has one vector as subject and as object, so that what is known of its neighbours reaches it; relations
-    need not be symmetric. Every unlisted triple counts as zero. See :mod:`polyadic.solvers.rescal`.
+    need not be symmetric. Every unlisted triple counts as zero. See :mod:`polyadic.solvers.relations.rescal`.
 
     Parameters
     ----------

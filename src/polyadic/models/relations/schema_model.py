@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from polyadic.models.relations.log_odds import Terms
     from polyadic.models.relations.unseen import Asked
-    from polyadic.text.schema import Schema
+    from polyadic.text.relations.schema import Schema
 
 ROWS = 4096
 """Of log-odds computed at a time."""

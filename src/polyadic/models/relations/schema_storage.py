@@ -11,7 +11,7 @@ from polyadic.errors import InputError
 from polyadic.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
 from polyadic.models.relations.log_odds import Terms
 from polyadic.models.relations.universal import UniversalSchema
-from polyadic.text.schema import Schema
+from polyadic.text.relations.schema import Schema
 
 if TYPE_CHECKING:
     import os

@@ -15,7 +15,7 @@ from polyadic.models.relations.bayesian import BayesianFactorization
 from polyadic.models.relations.collective import CollectiveFactorization
 from polyadic.models.relations.database import Database
 from polyadic.models.relations.variational import VariationalFactorization
-from polyadic.solvers.gibbs import Priors
+from polyadic.solvers.databases.gibbs import Priors
 
 if TYPE_CHECKING:
     import os

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyadic.models.relations.bindings import Places, joined
-from polyadic.text.formulas import And, Implies, check_predicates, holds
+from polyadic.text.relations.formulas import And, Implies, check_predicates, holds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.text.formulas import Atom, Rule
-    from polyadic.text.schema import Schema
+    from polyadic.text.relations.formulas import Atom, Rule
+    from polyadic.text.relations.schema import Schema
 
 
 class Tried(NamedTuple):
@@ -40,8 +40,8 @@ def tried(schema: Schema, rule: Rule) -> Tried:
 
     Examples
     --------
-    >>> from polyadic.text.rules import parse_rule
-    >>> from polyadic.text.schema import schema_of
+    >>> from polyadic.text.relations.rules import parse_rule
+    >>> from polyadic.text.relations.schema import schema_of
     >>> facts = [("Ann", "Tea", "bought"), ("Bob", "Tea", "bought"), ("Bob", "Tea", "owns")]
     >>> tried(schema_of(facts), parse_rule("bought(x, y) => owns(x, y)"))
     Tried(premises=2, right=1)

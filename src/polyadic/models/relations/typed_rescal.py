@@ -9,9 +9,9 @@ from scipy.sparse import csr_array
 
 from polyadic.errors import InputError, check_int
 from polyadic.models.relations.rescal import RESCAL, _slices
-from polyadic.solvers.rescal import rescal_start
+from polyadic.solvers.relations.rescal import rescal_start
+from polyadic.solvers.relations.typed_rescal import Beside, Domain, Ridges, typed_rescal
 from polyadic.solvers.run import run
-from polyadic.solvers.typed_rescal import Beside, Domain, Ridges, typed_rescal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

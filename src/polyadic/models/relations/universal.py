@@ -11,16 +11,16 @@ from polyadic.errors import InputError, check_choice, check_int, check_number
 from polyadic.models.relations.log_odds import PairForm
 from polyadic.models.relations.schema_model import SchemaModel
 from polyadic.models.relations.unseen import Asked
-from polyadic.solvers.questions import Listed, Ridges, descend_questions
-from polyadic.solvers.rules import Adagrad
+from polyadic.solvers.adaptive import Adagrad
+from polyadic.solvers.relations.questions import Listed, Ridges, descend_questions
 from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from polyadic.solvers.questions import Source
+    from polyadic.solvers.relations.questions import Source
     from polyadic.solvers.run import Result
-    from polyadic.text.schema import Schema
+    from polyadic.text.relations.schema import Schema
 
 Features = Literal["F", "N", "E", "NF", "NE", "FE", "NFE"]
 Biases = Literal["none", "columns", "rows", "both"]
@@ -40,7 +40,7 @@ class UniversalSchema(SchemaModel, BaseEstimator):  # type: ignore[misc]
 
     Rows :math:`r = (s, o)` are ordered pairs of entities, columns :math:`c` predicates: relations of a knowledge base
     and patterns of text alike. Cells that are listed are true; others of the same column, drawn anew in each epoch, are
-    held to be false or at least less likely (:class:`~polyadic.solvers.questions.Listed`).
+    held to be false or at least less likely (:class:`~polyadic.solvers.relations.questions.Listed`).
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class UniversalSchema(SchemaModel, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> from polyadic.text.schema import schema_of
+    >>> from polyadic.text.relations.schema import schema_of
     >>> staff = [(f"person {i}", f"firm {i}", what) for i in range(8) for what in ("works for", ", head of")]
     >>> towns = [(f"town {i}", f"land {i}", what) for i in range(8) for what in ("lies in", ", a town in")]
     >>> model = UniversalSchema(4, seed=0).fit(schema_of((staff + towns)[1:]))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from polyadic.models.relations.log_odds import Terms
-    from polyadic.text.schema import Schema
+    from polyadic.text.relations.schema import Schema
 
     Array = NDArray[Any]
 

@@ -10,8 +10,8 @@ from polyadic.errors import check_number
 from polyadic.kernels import RandomRows, row_moments
 from polyadic.models.relations.base import DatabaseModel, Prediction
 from polyadic.resources import check_memory, cores
+from polyadic.solvers.databases.variational import Beliefs, GammaPrior, beliefs, variational
 from polyadic.solvers.run import Fitted, run
-from polyadic.solvers.variational import Beliefs, GammaPrior, beliefs, variational
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class VariationalFactorization(Fitted, DatabaseModel):
-    r"""A normal distribution for every row of every factor (:mod:`polyadic.solvers.variational`).
+    r"""A normal distribution for every row of every factor (:mod:`polyadic.solvers.databases.variational`).
 
     Noise, the size of biases and the relevance of each component are learned. Components that tables do not need
     vanish, so ``rank`` is a bound; where it reaches the number of entities of a type, all of them do.

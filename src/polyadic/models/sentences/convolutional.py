@@ -13,8 +13,8 @@ from polyadic.linalg.circulant import deconvolve
 from polyadic.models.sentences.base import SentenceVectors
 from polyadic.models.sentences.cumulants import collect
 from polyadic.models.sentences.words import corpus_of, vectors_of
-from polyadic.solvers.convolutional import find_filters
-from polyadic.solvers.sparse_codes import sparse_codes
+from polyadic.solvers.sentences.convolutional import find_filters
+from polyadic.solvers.sentences.sparse_codes import sparse_codes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +30,8 @@ class ConvolutionalSentences(SentenceVectors):
     r"""Vectors of sentences by convolutional tensor decomposition, trained on nothing but the sentences.
 
     A sentence is a signal for each coordinate of its words' vectors. Each coordinate has filters of its own, found from
-    the third cumulant of all patches of ``length`` neighbouring values (:mod:`polyadic.solvers.convolutional`). A
+    the third cumulant of all patches of ``length`` neighbouring values
+    (:mod:`polyadic.solvers.sentences.convolutional`). A
     sentence, with zeros after it, is then decoded, how much of each filter begins where, and what is decoded is pooled.
 
     Parameters
@@ -47,7 +48,7 @@ class ConvolutionalSentences(SentenceVectors):
         Pad patches with as many zeros, so that filters do not wrap around.
     decoding : {"least-norm", "sparse"}
         In closed form (:func:`~polyadic.linalg.circulant.deconvolve`), or with few activations
-        (:func:`~polyadic.solvers.sparse_codes.sparse_codes`), which takes longer.
+        (:func:`~polyadic.solvers.sentences.sparse_codes.sparse_codes`), which takes longer.
     ridge, penalty : float
         Added to the spectrum in closed form; of sparse activations, in root mean squares of the coordinate.
     words : {"ppmi-svd", "ca", "one-hot"} or Embedding

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyadic.errors import InputError
-from polyadic.kernels.automata import automaton_values, follow_automaton
+from polyadic.kernels.sequences.automata import automaton_values, follow_automaton
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ import numpy as np
 
 from polyadic import resources
 from polyadic.errors import InputError, check_number
-from polyadic.kernels.automata import listed_transitions, transition_counts
+from polyadic.kernels.sequences.automata import listed_transitions, transition_counts
 from polyadic.models.sequences.automata import WeightedAutomaton
 from polyadic.models.sequences.substrings import AT_START, WHOLE
 from polyadic.solvers.run import Sweep

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyadic.errors import InputError
-from polyadic.kernels.tagging import CodedSentences
+from polyadic.kernels.sequences.tagging import CodedSentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from polyadic import kernels
 from polyadic.errors import InputError, check_int
-from polyadic.kernels.hidden import Chain, hidden_states
+from polyadic.kernels.sequences.hidden import Chain, hidden_states
+from polyadic.kernels.sequences.viterbi import viterbi_states
 from polyadic.models.sequences.symbols import coded
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class HiddenChain:
         data = self._coded(sequences)
         with np.errstate(divide="ignore"):
             start, moves, emit = (np.maximum(np.log(part), NEVER) for part in self._chain())
-        found = kernels.viterbi_states(*data, scores=emit, start=start, move=moves)
+        found = viterbi_states(*data, scores=emit, start=start, move=moves)
         return data.split(found)
 
     def predict_proba(self, sequences: Sequences) -> list[NDArray[np.float64]]:

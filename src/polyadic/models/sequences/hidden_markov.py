@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
-from polyadic.kernels.hidden import Chain, expected_counts
+from polyadic.kernels.sequences.hidden import Chain, expected_counts
 from polyadic.models.sequences.hidden_base import HiddenChain, Unknown
 from polyadic.models.sequences.hidden_spectral import spectral_chain
 from polyadic.models.sequences.symbols import coded, known_symbols

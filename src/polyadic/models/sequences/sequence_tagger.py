@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
-from polyadic.kernels.tagging import CodedSentences, TagParts, tag_marginals, tag_paths
+from polyadic.kernels.sequences.tagging import CodedSentences, TagParts, tag_marginals, tag_paths
 from polyadic.models.sequences.coded import check_aligned, coded, coded_tags, learned_features, spans_only
 from polyadic.solvers.run import Fitted, run
-from polyadic.solvers.tagging import TagInit, TagLoss, TagSteps, tag_sweeps
+from polyadic.solvers.sequences.tagging import TagInit, TagLoss, TagSteps, tag_sweeps
 
 if TYPE_CHECKING:
     import os
@@ -38,7 +38,7 @@ class SequenceTagger(Fitted):
     rank : int, optional
         Of W; None for any. There are no more columns than tags.
     loss : {"likelihood", "hinge", "perceptron"}
-        Of :mod:`polyadic.solvers.tagging`.
+        Of :mod:`polyadic.solvers.sequences.tagging`.
     max_iter : int
         Passes over the sentences.
     step : float

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.files import damage_told, numbered, read_arrays, read_meta, whole_folder, write_meta
-from polyadic.kernels.tagging import TagParts
+from polyadic.kernels.sequences.tagging import TagParts
 from polyadic.models.sequences.sequence_tagger import SequenceTagger
 from polyadic.models.sequences.text_tagger import SETTINGS, TextTagger
-from polyadic.text.lemmas import Lemmas
+from polyadic.text.syntax.lemmas import Lemmas
 
 if TYPE_CHECKING:
     import os

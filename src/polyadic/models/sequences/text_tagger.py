@@ -15,10 +15,10 @@ import numpy as np
 from polyadic.errors import InputError
 from polyadic.models.sequences.coded import coded, learned_features
 from polyadic.models.sequences.sequence_tagger import SequenceTagger
-from polyadic.text.lemmas import Lemmas
-from polyadic.text.plain import plain_trees
-from polyadic.text.tag_features import tag_features
-from polyadic.text.trees import Tree
+from polyadic.text.syntax.lemmas import Lemmas
+from polyadic.text.syntax.plain import plain_trees
+from polyadic.text.syntax.tag_features import tag_features
+from polyadic.text.syntax.trees import Tree
 
 if TYPE_CHECKING:
     import os
@@ -60,7 +60,7 @@ class TextTagger:
 
     Examples
     --------
-    >>> from polyadic.text.trees import Tree
+    >>> from polyadic.text.syntax.trees import Tree
     >>> two, none = np.zeros(2, np.int32), ("_", "_")
     >>> dogs = Tree(("Dogs", "bark"), ("dog", "bark"), ("NOUN", "VERB"), ("NNS", "VBP"), none, two, none, none, none)
     >>> [pigs] = TextTagger(least=1).fit([dogs]).trees(["Pigs bark"])

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyadic.errors import check_int
-from polyadic.kernels.arc_tensor import DISTANCES, hashed_cells, tensor_cells
+from polyadic.kernels.syntax.arc_tensor import DISTANCES, hashed_cells, tensor_cells
 from polyadic.models.syntax.arc_parts import PAIRS, check_trees, coded_tree, known_features
-from polyadic.text.token_features import TokenCoder
+from polyadic.text.syntax.token_features import TokenCoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from polyadic.text.trees import Tree
+    from polyadic.text.syntax.trees import Tree
 
 
 class Collisions(NamedTuple):
@@ -46,7 +46,7 @@ def pair_collisions(trees: Iterable[Tree], *, bits: int = 22, least: int = 1) ->
 
     Examples
     --------
-    >>> from polyadic.text.trees import Tree
+    >>> from polyadic.text.syntax.trees import Tree
     >>> none, heads = ("_", "_"), np.array([2, 0], np.int32)
     >>> dogs = Tree(("Dogs", "bark"), none, none, ("NNS", "VBP"), none, heads, none, none, none)
     >>> pair_collisions([dogs, dogs], bits=20)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyadic.errors import InputError
-from polyadic.kernels.arc_tensor import DISTANCES, ArcParts, Pairs, tensor_cells
+from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts, Pairs, tensor_cells
 from polyadic.linalg.unfolded import unfolded_start
 from polyadic.models.syntax.arc_vectors import vector_rows
 from polyadic.progress import tracked
-from polyadic.solvers.arc_tensor import ArcLearner
-from polyadic.text.token_features import (
+from polyadic.solvers.syntax.arc_tensor import ArcLearner
+from polyadic.text.syntax.token_features import (
     BIAS,
     LEFT_TAGS,
     LEMMA,
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.embedding import Embedding
-    from polyadic.solvers.arc_tensor import Decoder
-    from polyadic.text.token_features import TokenCoder
-    from polyadic.text.trees import Tree
+    from polyadic.solvers.syntax.arc_tensor import Decoder
+    from polyadic.text.syntax.token_features import TokenCoder
+    from polyadic.text.syntax.trees import Tree
 
 _PAIRS = (
     *((end, BIAS) for end in (WORD_TAG, WORD, TAG)),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.kernels.arc_labels import score_arc_labels, step_arc_labels
-from polyadic.text.token_features import (
+from polyadic.kernels.syntax.arc_labels import score_arc_labels, step_arc_labels
+from polyadic.text.syntax.token_features import (
     BIAS,
     FIXED,
     LEFT_TAGS,

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyadic.errors import InputError, check_int
-from polyadic.kernels.arcs import score_arcs, step_arcs
-from polyadic.kernels.eisner import best_arcs
-from polyadic.kernels.spanning import best_projective_tree
+from polyadic.kernels.syntax.arcs import score_arcs, step_arcs
+from polyadic.kernels.syntax.eisner import best_arcs
+from polyadic.kernels.syntax.spanning import best_projective_tree
 from polyadic.models.syntax.arc_parts import check_trees
 from polyadic.progress import tracked
 from polyadic.solvers.run import Fitted, Sweep, run
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.solvers.run import Result
-    from polyadic.text.trees import Tree
+    from polyadic.text.syntax.trees import Tree
 
     Coded = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
 
@@ -50,8 +50,8 @@ class ArcFactored(Fitted):
     seed : int, optional
         Of the order of the sentences.
     watch : callable, optional
-        Called with a :class:`~polyadic.solvers.run.Result` after each pass; the objective is the share of words that got
-        a wrong head.
+        Called with a :class:`~polyadic.solvers.run.Result` after each pass; the objective is the share of words that
+        got a wrong head.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class ArcFactored(Fitted):
 
     Examples
     --------
-    >>> from polyadic.text.trees import Tree
+    >>> from polyadic.text.syntax.trees import Tree
     >>> none, heads = ("_", "_"), np.array([2, 0], np.int32)
     >>> dogs = Tree(("Dogs", "bark"), none, none, ("NNS", "VBP"), none, heads, none, none, none)
     >>> ArcFactored(max_iter=2, seed=0).fit([dogs] * 3).parse(["Cats", "sleep"], ["NNS", "VBP"]).tolist()
@@ -154,7 +154,7 @@ class ArcFactored(Fitted):
     def k_best(
         self, words: Sequence[str], tags: Sequence[str], *, k: int = 50
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Give the best trees and their scores, best first: see :func:`~polyadic.kernels.eisner.best_arcs`.
+        """Give the best trees and their scores, best first: see :func:`~polyadic.kernels.syntax.eisner.best_arcs`.
 
         Parameters
         ----------

@@ -8,16 +8,16 @@ import numpy as np
 
 from polyadic.models.syntax.dependency import ArcFactored
 from polyadic.models.syntax.lists import folded, parsed
-from polyadic.text.dependency_features import KINDS, ROOT, Head, tree_heads
-from polyadic.text.rerank_features import SCORE
+from polyadic.text.syntax.dependency_features import KINDS, ROOT, Head, tree_heads
+from polyadic.text.syntax.rerank_features import SCORE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.text.rerank_features import Feature
-    from polyadic.text.trees import Tree
+    from polyadic.text.syntax.rerank_features import Feature
+    from polyadic.text.syntax.trees import Tree
 
 
 class Proposes(Protocol):

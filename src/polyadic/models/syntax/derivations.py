@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.kernels.chart import SAME, WORD, k_best
-from polyadic.text.binarising import PARTIAL, bare
-from polyadic.text.brackets import Phrase
+from polyadic.kernels.syntax.chart import SAME, WORD, k_best
+from polyadic.text.syntax.binarising import PARTIAL, bare
+from polyadic.text.syntax.brackets import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyadic.kernels.chart import Chart, ChartRules, Derivations
+    from polyadic.kernels.syntax.chart import Chart, ChartRules, Derivations
     from polyadic.models.syntax.grammar import Grammar
 
 

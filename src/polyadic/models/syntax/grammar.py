@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.kernels.chart import ChartRules, chart_rules
-from polyadic.text.binarising import bare
+from polyadic.kernels.syntax.chart import ChartRules, chart_rules
+from polyadic.text.syntax.binarising import bare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from polyadic.text.brackets import Phrase
+    from polyadic.text.syntax.brackets import Phrase
 
 Rule = tuple[str, ...]
 
@@ -25,7 +25,7 @@ def count_rules(trees: Iterable[Phrase]) -> Counter[Rule]:
 
     Examples
     --------
-    >>> from polyadic.text.brackets import parse_phrase
+    >>> from polyadic.text.syntax.brackets import parse_phrase
     >>> count_rules([parse_phrase("(S (NP (PRP It)) (VP (VBZ is)))")])
     Counter({('S', 'NP', 'VP'): 1, ('NP', 'PRP'): 1, ('VP', 'VBZ'): 1})
     """

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.kernels.climbing import TreeParts, score_trees
+from polyadic.kernels.syntax.climbing import TreeParts, score_trees
 from polyadic.models.syntax.arc_parts import PAIRS, coded_tree
 from polyadic.models.syntax.low_rank_parser import LowRankParser
 from polyadic.models.syntax.parser_settings import check_length, check_order
 from polyadic.models.syntax.tree_templates import TEMPLATES
-from polyadic.solvers.tree_parts import Reached, Search, TreeLearner
+from polyadic.solvers.syntax.tree_parts import Reached, Search, TreeLearner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.embedding import Embedding
-    from polyadic.kernels.arc_tensor import ArcParts
+    from polyadic.kernels.syntax.arc_tensor import ArcParts
     from polyadic.models.syntax.parser_settings import Init
     from polyadic.models.syntax.tensor_parses import Decoding
-    from polyadic.solvers.arc_tensor import Updates
     from polyadic.solvers.run import Result
-    from polyadic.text.trees import Tree
+    from polyadic.solvers.syntax.arc_tensor import Updates
+    from polyadic.text.syntax.trees import Tree
 
 NOISE, BEAM = 0.3, 1.5
-"""Of :class:`~polyadic.solvers.tree_parts.Search`, in units of the cost of a wrong head."""
+"""Of :class:`~polyadic.solvers.syntax.tree_parts.Search`, in units of the cost of a wrong head."""
 LEARNING_RESTARTS = 1
 """Restarts for a sentence to learn from: of 1,000 sentences, 5 and 10 make no better parser, and take longer."""
 
@@ -74,7 +74,7 @@ class HigherOrderParser(LowRankParser):
 
     Examples
     --------
-    >>> from polyadic.text.trees import Tree
+    >>> from polyadic.text.syntax.trees import Tree
     >>> none, heads = ("_", "_"), np.array([2, 0], np.int32)
     >>> dogs = Tree(("Dogs", "bark"), none, none, ("NNS", "VBP"), none, heads, ("nsubj", "root"), none, none)
     >>> HigherOrderParser(2, max_iter=3, bits=10).fit([dogs] * 3).parse(["Cats", "sleep"], ["NNS", "VBP"]).relations

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from polyadic.models.syntax.grammar import Rule
-    from polyadic.text.brackets import Phrase
+    from polyadic.text.syntax.brackets import Phrase
 
 
 class Node(NamedTuple):
@@ -43,7 +43,7 @@ def nodes_of(tree: Phrase, known: Collection[str]) -> list[Node]:
 
     Examples
     --------
-    >>> from polyadic.text.brackets import parse_phrase
+    >>> from polyadic.text.syntax.brackets import parse_phrase
     >>> for node in nodes_of(parse_phrase("(NP (DT the) (NN cat))"), {"the"}):
     ...     print(node.rule, node.below, node.span)
     ('DT', 'the') () (0, 1)

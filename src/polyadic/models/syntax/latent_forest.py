@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.kernels.chart import inside, outside, value_of
-from polyadic.kernels.latent_chart import forest_edges
+from polyadic.kernels.syntax.chart import inside, outside, value_of
+from polyadic.kernels.syntax.latent_chart import forest_edges
 from polyadic.models.syntax.derivations import plain_scores, word_rows
 from polyadic.models.syntax.pcfg import ROOT, SCALE
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.kernels.chart import ChartRules
+    from polyadic.kernels.syntax.chart import ChartRules
     from polyadic.models.syntax.pcfg import PCFG
 
 
@@ -26,7 +26,7 @@ class Forest(NamedTuple):
     Attributes
     ----------
     edges : ndarray of int32 of shape (edges, 4)
-        See :func:`~polyadic.kernels.latent_chart.forest_edges`.
+        See :func:`~polyadic.kernels.syntax.latent_chart.forest_edges`.
     nodes : ndarray of int of shape (nodes, 3)
         Layer, cell and symbol of each.
     leaves : dict of int to int

@@ -26,20 +26,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyadic.errors import check_number
-from polyadic.kernels.chart import chart_rules
-from polyadic.kernels.latent_chart import best_edges, latent_sums
+from polyadic.kernels.syntax.chart import chart_rules
+from polyadic.kernels.syntax.latent_chart import best_edges, latent_sums
 from polyadic.models.syntax.latent_features import class_of
 from polyadic.models.syntax.latent_forest import plain_forest
 from polyadic.models.syntax.pcfg import ROOT, SCALE
-from polyadic.text.binarising import PARTIAL, unbinarise
-from polyadic.text.brackets import Phrase
+from polyadic.text.syntax.binarising import PARTIAL, unbinarise
+from polyadic.text.syntax.brackets import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.kernels.latent_chart import Sums
+    from polyadic.kernels.syntax.latent_chart import Sums
     from polyadic.models.syntax.latent_forest import Forest
     from polyadic.models.syntax.latent_pcfg import LatentPCFG
 
@@ -59,7 +59,7 @@ class MarginalParser:
     Examples
     --------
     >>> from polyadic.models.syntax.latent_pcfg import LatentPCFG
-    >>> from polyadic.text.brackets import parse_phrase
+    >>> from polyadic.text.syntax.brackets import parse_phrase
     >>> dog = parse_phrase("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
     >>> model = LatentPCFG(2).fit([dog, parse_phrase("(S (NP (DT a) (NN cat)) (VP (VBZ sleeps)))")])
     >>> str(MarginalParser(model).parse("a dog sleeps".split()))

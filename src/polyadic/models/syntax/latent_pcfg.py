@@ -28,8 +28,8 @@ from polyadic.models.syntax.derivations import Parse
 from polyadic.models.syntax.latent_features import nodes_of
 from polyadic.models.syntax.latent_learning import RuleTensors, rule_tensors
 from polyadic.models.syntax.pcfg import PCFG, ROOT
-from polyadic.text.binarising import binarise, without_loops
-from polyadic.text.brackets import Phrase
+from polyadic.text.syntax.binarising import binarise, without_loops
+from polyadic.text.syntax.brackets import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -71,7 +71,7 @@ class LatentPCFG:
 
     Examples
     --------
-    >>> from polyadic.text.brackets import parse_phrase
+    >>> from polyadic.text.syntax.brackets import parse_phrase
     >>> dog = parse_phrase("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
     >>> parser = LatentPCFG(2).fit([dog, parse_phrase("(S (NP (DT a) (NN cat)) (VP (VBZ sleeps)))")])
     >>> str(parser.parse("a dog sleeps".split()))
@@ -97,7 +97,7 @@ class LatentPCFG:
         Parameters
         ----------
         trees : iterable of Phrase
-            Clean: see :func:`~polyadic.text.brackets.clean`.
+            Clean: see :func:`~polyadic.text.syntax.brackets.clean`.
 
         Raises
         ------

@@ -13,7 +13,7 @@ import math
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from polyadic.text.binarising import bare
+from polyadic.text.syntax.binarising import bare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

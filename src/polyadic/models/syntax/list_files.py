@@ -12,8 +12,8 @@ from polyadic.errors import InputError
 from polyadic.files import whole_file
 from polyadic.models.syntax.derivations import Parse
 from polyadic.models.syntax.lists import Candidates, judged
-from polyadic.text.brackets import Phrase, parse_phrase, shared
 from polyadic.text.streams import blocks, lines, open_bytes
+from polyadic.text.syntax.brackets import Phrase, parse_phrase, shared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -21,7 +21,7 @@ from polyadic.errors import InputError, check_int
 from polyadic.metrics.brackets import Bracketing, Matched, counted, match_counted
 from polyadic.models.syntax.pcfg import PCFG
 from polyadic.progress import bar
-from polyadic.text.rerank_features import SCORE, Featuriser, of_tree
+from polyadic.text.syntax.rerank_features import SCORE, Featuriser, of_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.models.syntax.derivations import Parse
-    from polyadic.text.brackets import Phrase
-    from polyadic.text.rerank_features import Feature
+    from polyadic.text.syntax.brackets import Phrase
+    from polyadic.text.syntax.rerank_features import Feature
 
 
 Item = TypeVar("Item")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.kernels.arc_tensor import ArcParts
+from polyadic.kernels.syntax.arc_tensor import ArcParts
 from polyadic.models.syntax.arc_parts import (
     Sentence,
     check_tagged,
@@ -30,7 +30,7 @@ from polyadic.models.syntax.parser_settings import check_settings
 from polyadic.models.syntax.tensor_parses import TensorParses
 from polyadic.progress import tracked
 from polyadic.solvers.run import Fitted, Sweep, run
-from polyadic.text.token_features import TokenCoder
+from polyadic.text.syntax.token_features import TokenCoder
 
 if TYPE_CHECKING:
     import os
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
     from polyadic.models.syntax.parser_settings import Init
     from polyadic.models.syntax.tensor_parses import Decoding
-    from polyadic.solvers.arc_tensor import Updates
     from polyadic.solvers.run import Result
-    from polyadic.text.trees import Tree
+    from polyadic.solvers.syntax.arc_tensor import Updates
+    from polyadic.text.syntax.trees import Tree
 
 RELATION_BITS = 19
 """There are at most as many rows of weights of relations as two to the power of it."""
@@ -73,7 +73,7 @@ class LowRankParser(TensorParses, Fitted):
     one_root : bool
         Whether exactly one word depends on the root, as Universal Dependencies have it.
     updates : {"all", "cyclic"}
-        Whether a step moves U, V and W, or one of them in turn (:mod:`~polyadic.solvers.arc_tensor`).
+        Whether a step moves U, V and W, or one of them in turn (:mod:`~polyadic.solvers.syntax.arc_tensor`).
     averaged : bool
         Whether each of theta, U, V and W is the mean over the passes. It is a mean of factors, not of scores.
     least : int
@@ -101,7 +101,7 @@ class LowRankParser(TensorParses, Fitted):
 
     Examples
     --------
-    >>> from polyadic.text.trees import Tree
+    >>> from polyadic.text.syntax.trees import Tree
     >>> none, heads = ("_", "_"), np.array([2, 0], np.int32)
     >>> dogs = Tree(("Dogs", "bark"), none, none, ("NNS", "VBP"), none, heads, ("nsubj", "root"), none, none)
     >>> LowRankParser(2, max_iter=3, bits=10).fit([dogs] * 3).parse(["Cats", "sleep"], ["NNS", "VBP"]).relations

@@ -8,9 +8,9 @@ import numpy as np
 
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_choice, check_int, check_number
-from polyadic.kernels.climbing import MOST_WORDS
+from polyadic.kernels.syntax.climbing import MOST_WORDS
 from polyadic.models.syntax.tensor_parses import Decoding
-from polyadic.solvers.arc_tensor import Updates
+from polyadic.solvers.syntax.arc_tensor import Updates
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ import numpy as np
 
 from polyadic.embedding import Embedding
 from polyadic.files import damage_told, numbered, read_arrays, read_meta, whole_folder, write_meta
-from polyadic.kernels.arc_tensor import DISTANCES, ArcParts
+from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts
 from polyadic.models.syntax.arc_vectors import AROUND
 from polyadic.models.syntax.higher_order import HigherOrderParser
 from polyadic.models.syntax.low_rank_parser import RELATION_BITS, LowRankParser

@@ -1,8 +1,8 @@
 r"""A probabilistic context-free grammar of phrases: the best trees of a sentence, and their probabilities.
 
 The probability of a tree is the product of those of its rules; they are relative frequencies in a treebank whose
-labels tell more than the category (see :mod:`polyadic.text.binarising`), times the scores of tags for words. A first
-pass with the plain categories leaves out what is improbable,
+labels tell more than the category (see :mod:`polyadic.text.syntax.binarising`), times the scores of tags for words. A
+first pass with the plain categories leaves out what is improbable,
 
 .. math:: P(\text{a coarse symbol spans words } i \text{ to } j \mid \text{words}) < \theta,
 
@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyadic.errors import InputError, check_int, check_number
-from polyadic.kernels.chart import inside, outside, value_of
+from polyadic.kernels.syntax.chart import inside, outside, value_of
 from polyadic.models.syntax.derivations import Parse, Ready, best_trees, plain_scores, word_rows
 from polyadic.models.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
 from polyadic.models.syntax.lexicon import Lexicon
-from polyadic.text.binarising import annotate, binarise, without_loops
-from polyadic.text.brackets import Phrase
+from polyadic.text.syntax.binarising import annotate, binarise, without_loops
+from polyadic.text.syntax.brackets import Phrase
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ class PCFG:
     horizontal : int
         How many of the last siblings a rule remembers.
     splits : bool
-        Whether categories are divided further: see :func:`~polyadic.text.binarising.annotate`.
+        Whether categories are divided further: see :func:`~polyadic.text.syntax.binarising.annotate`.
     threshold : float
         :math:`\theta`; 0 looks for the best derivation of all.
 
@@ -59,7 +59,7 @@ class PCFG:
 
     Examples
     --------
-    >>> from polyadic.text.brackets import parse_phrase
+    >>> from polyadic.text.syntax.brackets import parse_phrase
     >>> dog = parse_phrase("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
     >>> cat = parse_phrase("(S (NP (DT a) (NN cat)) (VP (VBZ sleeps)))")
     >>> parser = PCFG().fit([dog, cat])
@@ -78,7 +78,7 @@ class PCFG:
         Parameters
         ----------
         trees : iterable of Phrase
-            Clean: see :func:`~polyadic.text.brackets.clean`.
+            Clean: see :func:`~polyadic.text.syntax.brackets.clean`.
 
         Raises
         ------
@@ -178,7 +178,7 @@ class PCFG:
         Returns
         -------
         ndarray of bool of shape (2, cells, coarse symbols), or None
-            See :func:`~polyadic.kernels.chart.inside`.
+            See :func:`~polyadic.kernels.syntax.chart.inside`.
         """
         if self.threshold == 0:
             return None

@@ -9,16 +9,16 @@ import numpy as np
 
 from polyadic.errors import InputError
 from polyadic.models.syntax.arc_parts import coded
-from polyadic.text.role_features import lemmas_of, word_features
-from polyadic.text.token_features import BIAS
+from polyadic.text.syntax.role_features import lemmas_of, word_features
+from polyadic.text.syntax.token_features import BIAS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.text.propositions import Sentence
-    from polyadic.text.trees import Tree
+    from polyadic.text.syntax.propositions import Sentence
+    from polyadic.text.syntax.trees import Tree
 
 
 class PredicateFinder:

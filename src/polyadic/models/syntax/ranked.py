@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
-    from polyadic.text.rerank_features import Feature
+    from polyadic.text.syntax.rerank_features import Feature
 
 KIND, VERSION = "candidates", 1
 

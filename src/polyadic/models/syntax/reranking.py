@@ -15,7 +15,7 @@ from polyadic.errors import InputError, check_int
 from polyadic.groups import Groups
 from polyadic.models.syntax.ranked import Ranked
 from polyadic.progress import tracked
-from polyadic.text.rerank_features import SCORE, Feature
+from polyadic.text.syntax.rerank_features import SCORE, Feature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyadic.errors import InputError
-from polyadic.kernels.role_cells import hashed_cells
+from polyadic.kernels.syntax.role_cells import hashed_cells
 from polyadic.models.syntax.arc_parts import coded
 from polyadic.progress import tracked
-from polyadic.solvers.role_tensor import Frame
-from polyadic.text import role_features as f
-from polyadic.text import token_features as t
+from polyadic.solvers.syntax.role_tensor import Frame
+from polyadic.text.syntax import role_features as f
+from polyadic.text.syntax import token_features as t
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.text.propositions import Proposition, Sentence
-    from polyadic.text.trees import Tree
+    from polyadic.text.syntax.propositions import Proposition, Sentence
+    from polyadic.text.syntax.trees import Tree
 
 _ANY, _PATH = t.BIAS, f.ANY_PATH
 _TRIPLES = (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from polyadic.errors import InputError
 from polyadic.models.syntax.role_frames import Known, frames_of
 from polyadic.models.syntax.role_matching import best_roles, played_once
-from polyadic.text.propositions import Argument, Proposition
+from polyadic.text.syntax.propositions import Argument, Proposition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from polyadic.models.syntax.predicates import PredicateFinder
     from polyadic.models.syntax.role_matching import Once
-    from polyadic.solvers.role_tensor import Frame
-    from polyadic.text.propositions import Sentence
-    from polyadic.text.trees import Tree
+    from polyadic.solvers.syntax.role_tensor import Frame
+    from polyadic.text.syntax.propositions import Sentence
+    from polyadic.text.syntax.trees import Tree
 
 
 class RoleLabels(ABC):

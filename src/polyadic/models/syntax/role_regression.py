@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.models.syntax.role_matching import Once
-    from polyadic.solvers.role_tensor import Frame
-    from polyadic.text.propositions import Sentence
+    from polyadic.solvers.syntax.role_tensor import Frame
+    from polyadic.text.syntax.propositions import Sentence
 
 NEVER = -50.0
 """Logit of a role that no word near a predicate plays; finite, for the sake of sums."""

@@ -9,7 +9,7 @@ import numpy as np
 from polyadic.linalg.power import greedy_power
 from polyadic.models.syntax.role_frames import TRIPLES
 from polyadic.progress import tracked
-from polyadic.solvers.role_tensor import RoleParts
+from polyadic.solvers.syntax.role_tensor import RoleParts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.models.syntax.role_frames import Known
-    from polyadic.solvers.role_tensor import Frame, RoleLearner
+    from polyadic.solvers.syntax.role_tensor import Frame, RoleLearner
 
 ROUNDS = 10
 """Of the power method for each component: as good to start from as fifty."""

@@ -12,7 +12,7 @@ from polyadic.files import damage_told, numbered, read_arrays, read_meta, whole_
 from polyadic.models.syntax.predicates import PredicateFinder
 from polyadic.models.syntax.role_frames import Known
 from polyadic.models.syntax.semantic_roles import SemanticRoles
-from polyadic.solvers.role_tensor import RoleParts
+from polyadic.solvers.syntax.role_tensor import RoleParts
 
 if TYPE_CHECKING:
     import os

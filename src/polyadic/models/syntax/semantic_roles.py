@@ -22,8 +22,8 @@ from polyadic.models.syntax.role_labels import RoleLabels
 from polyadic.models.syntax.role_matching import ONCE, best_roles, played_once
 from polyadic.models.syntax.role_start import power_parts, random_parts
 from polyadic.progress import tracked
-from polyadic.solvers.role_tensor import Costs, RoleLearner, RoleParts, check_costs, score_roles
 from polyadic.solvers.run import Fitted, Sweep, run
+from polyadic.solvers.syntax.role_tensor import Costs, RoleLearner, RoleParts, check_costs, score_roles
 
 if TYPE_CHECKING:
     import os
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     from polyadic.models.syntax.role_frames import Known
     from polyadic.models.syntax.role_matching import Once
-    from polyadic.solvers.role_tensor import Frame
     from polyadic.solvers.run import Result
-    from polyadic.text.propositions import Sentence
+    from polyadic.solvers.syntax.role_tensor import Frame
+    from polyadic.text.syntax.propositions import Sentence
 
 Init = Literal["power", "random"]
 
@@ -92,8 +92,8 @@ class SemanticRoles(RoleLabels, Fitted):
 
     Examples
     --------
-    >>> from polyadic.text.propositions import Argument, Proposition, Sentence
-    >>> from polyadic.text.trees import Tree
+    >>> from polyadic.text.syntax.propositions import Argument, Proposition, Sentence
+    >>> from polyadic.text.syntax.trees import Tree
     >>> none, heads = ("_",) * 3, np.array([2, 0, 2], np.int32)
     >>> tags, relations = ("NOUN", "VERB", "NOUN"), ("nsubj", "root", "obj")
     >>> tree = Tree(("dogs", "chase", "cats"), none, tags, none, none, heads, relations, none, none)

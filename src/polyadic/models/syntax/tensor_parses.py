@@ -6,14 +6,14 @@ import warnings
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from polyadic.errors import InputError, check_int
-from polyadic.kernels.arc_tensor import score_tensor_arcs
-from polyadic.kernels.eisner import best_arcs
-from polyadic.kernels.spanning import best_projective_tree, best_spanning_tree
+from polyadic.kernels.syntax.arc_tensor import score_tensor_arcs
+from polyadic.kernels.syntax.eisner import best_arcs
+from polyadic.kernels.syntax.spanning import best_projective_tree, best_spanning_tree
 from polyadic.models.syntax.arc_parts import PAIRS, coded_tree
 from polyadic.models.syntax.arc_relations import best_relations
 from polyadic.models.syntax.arc_vectors import vector_rows
-from polyadic.solvers.arc_tensor import ArcLearner
-from polyadic.text.token_features import TAG, TokenCoder
+from polyadic.solvers.syntax.arc_tensor import ArcLearner
+from polyadic.text.syntax.token_features import TAG, TokenCoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.embedding import Embedding
-    from polyadic.kernels.arc_tensor import ArcParts
-    from polyadic.solvers.arc_tensor import Updates
-    from polyadic.text.trees import Tree
+    from polyadic.kernels.syntax.arc_tensor import ArcParts
+    from polyadic.solvers.syntax.arc_tensor import Updates
+    from polyadic.text.syntax.trees import Tree
 
 Decoding = Literal["projective", "any"]
 
@@ -117,7 +117,8 @@ class TensorParses:
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
         """Give sentences with the heads and relations of their best trees; those they had are not looked at.
 
-        What belongs to the trees that they had is taken out: see :meth:`~polyadic.text.trees.Tree.with_heads`. At the
+        What belongs to the trees that they had is taken out: see :meth:`~polyadic.text.syntax.trees.Tree.with_heads`.
+        At the
         end, an :class:`UnknownTagsWarning` tells if the parser knew the parts of speech of less than half of the words.
 
         Parameters

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyadic.kernels.climbing import GRAND, GRAND_SIBLING, SIBLING, THREE
-from polyadic.text.token_features import LEMMA, POS, TAG, WORD
+from polyadic.kernels.syntax.climbing import GRAND, GRAND_SIBLING, SIBLING, THREE
+from polyadic.text.syntax.token_features import LEMMA, POS, TAG, WORD
 
 _ = -1
 _TEMPLATES = (

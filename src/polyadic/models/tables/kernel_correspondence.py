@@ -36,7 +36,8 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     .. math:: K_r^{1/2} (X \ominus Y) K_c^{1/2} \approx U S V^\top, \qquad
               F = K_r^{1/2} U S, \qquad G = K_c^{1/2} V S,
 
-    where :math:`X = N / n`, :math:`Y = r c^\top`, and :math:`\ominus` is one of :mod:`polyadic.models.tables.residuals`.
+    where :math:`X = N / n`, :math:`Y = r c^\top`, and :math:`\ominus` is one of
+    :mod:`polyadic.models.tables.residuals`.
     With :math:`X - Y` and the inverse margins as kernels it is correspondence analysis; :data:`CASES` lists what else
     it is: ``KernelCorrespondenceAnalysis(100, **CASES["g-test"])``.
 

@@ -9,17 +9,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
 from polyadic.models.topics.base import Topics
-from polyadic.solvers.nonnegative import Divergence, Squares, cells_of, descend
-from polyadic.solvers.nonnegative_start import nndsvd, uniform
 from polyadic.solvers.run import run
+from polyadic.solvers.topics.nonnegative import Divergence, Squares, cells_of, descend
+from polyadic.solvers.topics.nonnegative_start import nndsvd, uniform
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from polyadic.solvers.nonnegative import Cells
     from polyadic.solvers.run import Result
+    from polyadic.solvers.topics.nonnegative import Cells
 
     Array = NDArray[np.float32]
 

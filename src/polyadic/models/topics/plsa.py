@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_number
 from polyadic.models.topics.base import Topics
-from polyadic.solvers.mixture import Mixture
-from polyadic.solvers.nonnegative import descend
 from polyadic.solvers.run import run
+from polyadic.solvers.topics.mixture import Mixture
+from polyadic.solvers.topics.nonnegative import descend
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import check_int, check_number
 from polyadic.models.topics.base import Topics
-from polyadic.solvers.latent_indexing import latent_indexing, ridge_rows, singular_start
 from polyadic.solvers.run import run
+from polyadic.solvers.topics.latent_indexing import latent_indexing, ridge_rows, singular_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
-    from polyadic.text.brackets import Phrase
-    from polyadic.text.rerank_features import Feature
+    from polyadic.text.syntax.brackets import Phrase
+    from polyadic.text.syntax.rerank_features import Feature
 
 ENDS = 149, 170
 """Last article of the training part, and of the one to choose settings by."""

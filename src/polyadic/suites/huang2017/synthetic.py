@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from polyadic.linalg.circulant import shifts
-from polyadic.solvers.convolutional import compose, find_filters
+from polyadic.solvers.sentences.convolutional import compose, find_filters
 from polyadic.text.moments import Moments
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from polyadic.datasets.attachment import Attachment, Phrases, Words
     from polyadic.suites.store import Facts
-    from polyadic.text.tagging import Tagger
+    from polyadic.text.syntax.tagging import Tagger
 
 VERB, NOUN, PREPOSITION, LAST = range(4)
 MARKS = ("v", "n", "", "n")

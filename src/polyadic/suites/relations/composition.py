@@ -24,12 +24,12 @@ from polyadic.metrics.figures import Figure, rank_correlation, ratio
 from polyadic.models.relations.composition import TransitiveVerbs
 from polyadic.models.topics.nmf import NMF
 from polyadic.suites.store import whole
-from polyadic.text.clauses import Clause, clauses_of_tags, tagged_sentences
 from polyadic.text.contexts import contexts
 from polyadic.text.corpus import Corpus
 from polyadic.text.readers import read
-from polyadic.text.tagging import Tagger
-from polyadic.text.trees import read_tagged_trees, read_trees
+from polyadic.text.syntax.clauses import Clause, clauses_of_tags, tagged_sentences
+from polyadic.text.syntax.tagging import Tagger
+from polyadic.text.syntax.trees import read_tagged_trees, read_trees
 
 if TYPE_CHECKING:
     import os

@@ -25,8 +25,8 @@ from polyadic.models.relations.logic import InjectedLogic
 from polyadic.models.relations.mining import mine_rules
 from polyadic.models.relations.universal import UniversalSchema
 from polyadic.suites.store import whole
-from polyadic.text.rules import read_published_rules
-from polyadic.text.schema import schema_of
+from polyadic.text.relations.rules import read_published_rules
+from polyadic.text.relations.schema import schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from polyadic.models.relations.logic import Regime
     from polyadic.suites.store import Facts
-    from polyadic.text.formulas import Atom, Rule
-    from polyadic.text.schema import Schema
+    from polyadic.text.relations.formulas import Atom, Rule
+    from polyadic.text.relations.schema import Schema
 
 REGIMES: tuple[Regime, ...] = ("mf", "inference", "post", "pre", "joint")
 TOLD = (0.0, 0.03, 0.1, 0.3, 1.0)

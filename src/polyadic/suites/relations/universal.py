@@ -18,7 +18,7 @@ from polyadic.errors import InputError
 from polyadic.metrics.judged import judged, ranked_cells
 from polyadic.models.relations.universal import UniversalSchema
 from polyadic.suites.store import whole
-from polyadic.text.schema import Schema, schema_of
+from polyadic.text.relations.schema import Schema, schema_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

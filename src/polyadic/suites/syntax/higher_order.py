@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from polyadic.metrics.dependencies import Attached
     from polyadic.models.syntax.tensor_parses import Decoding
-    from polyadic.text.trees import Tree
+    from polyadic.text.syntax.trees import Tree
 
     Root = str | os.PathLike[str] | None
     Facts = dict[str, Any]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from polyadic.metrics.dependencies import Attached
     from polyadic.suites.store import Facts
-    from polyadic.text.trees import Tree
+    from polyadic.text.syntax.trees import Tree
 
     Root = str | os.PathLike[str] | None
 

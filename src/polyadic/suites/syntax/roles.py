@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from polyadic.metrics.roles import Matched
     from polyadic.models.syntax.role_labels import RoleLabels
     from polyadic.suites.store import Facts
-    from polyadic.text.propositions import Sentence
+    from polyadic.text.syntax.propositions import Sentence
 
     Root = str | os.PathLike[str] | None
 

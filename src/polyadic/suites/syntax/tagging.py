@@ -15,9 +15,9 @@ from polyadic.metrics.figures import difference
 from polyadic.models.sequences.sequence_tagger import SequenceTagger
 from polyadic.models.sequences.text_tagger import COLUMNS, TextTagger
 from polyadic.suites.store import whole
-from polyadic.text.plain import plain_sentences
-from polyadic.text.tag_features import tag_features
-from polyadic.text.tagging import Tagger
+from polyadic.text.syntax.plain import plain_sentences
+from polyadic.text.syntax.tag_features import tag_features
+from polyadic.text.syntax.tagging import Tagger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from polyadic.datasets.chunking import Chunked
     from polyadic.metrics.figures import Figure
     from polyadic.suites.store import Facts
-    from polyadic.text.trees import Tree
+    from polyadic.text.syntax.trees import Tree
 
 HELD_OUT = 0.1
 """Share of the training sentences, the last ones, by which settings were chosen."""

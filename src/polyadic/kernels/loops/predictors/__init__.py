@@ -1,0 +1,1 @@
+"""Loops of factorization machines and rerankers."""

@@ -1,0 +1,1 @@
+"""Loops of chains and automata."""

@@ -1,0 +1,1 @@
+"""Loops of parsers, charts and roles."""

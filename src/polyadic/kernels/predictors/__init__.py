@@ -1,0 +1,1 @@
+"""Doors to the loops of factorization machines and rerankers."""

@@ -1,0 +1,1 @@
+"""Doors to the loops of chains and automata."""

@@ -1,0 +1,1 @@
+"""Doors to the loops of parsers, charts and roles."""

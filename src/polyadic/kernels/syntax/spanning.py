@@ -1,0 +1,119 @@
+"""Doors to the loops that find the one best dependency tree, projective or among all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyadic.kernels.doors import frozen
+from polyadic.kernels.loops.syntax import projective, spanning
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
+    r"""Give the tree of highest score whose arcs do not cross, and that score.
+
+    What :func:`~polyadic.kernels.syntax.eisner.best_arcs` gives with ``k=1``, several times faster; of trees of equal
+    score it may give another.
+
+    Parameters
+    ----------
+    scores, single_root
+        As in :func:`best_spanning_tree`.
+
+    Returns
+    -------
+    heads : ndarray of int32 of shape (n,)
+        Minus one for all words if no tree is allowed.
+    value : float
+        Minus infinity if no tree is allowed.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit, there are no words, or a score that is looked at is NaN or plus infinity.
+
+    References
+    ----------
+    Eisner (1996), Three new probabilistic models for dependency parsing
+
+    Examples
+    --------
+    >>> heads, value = best_projective_tree([[0, 1, 5], [0, 0, 2], [0, 4, 0]])
+    >>> heads.tolist(), value
+    ([2, 0], 9.0)
+    """
+    table = _checked(scores)
+    heads = np.full(len(table) - 1, -1, np.int32)
+    return heads, float(projective.projective_tree(frozen(table), single_root, heads))
+
+
+def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
+    r"""Give the tree of highest score, :math:`\sum_m S_{h_m m}`, among all, projective or not, and that score.
+
+    Sums are rounded to the spread of the scores times the square of the words: of trees that differ by less than some
+    1e-15 of that any may be given. So do not forbid arcs by huge negative numbers, but by minus infinity.
+
+    Parameters
+    ----------
+    scores : array of shape (n + 1, n + 1)
+        :math:`S`: of the arc from each word (row) to each word (column), numbered from 1; row 0 is the root. Column 0
+        and the diagonal are not looked at; minus infinity forbids an arc.
+    single_root : bool
+        Whether exactly one word depends on the root. All arcs from the root are then made so much worse that a tree
+        has no more of them than it must.
+
+    Returns
+    -------
+    heads : ndarray of int32 of shape (n,)
+        Head of each word, 0 for the root; minus one for all words if no tree is allowed.
+    value : float
+        Minus infinity if no tree is allowed.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit, there are no words, or a score that is looked at is NaN or plus infinity.
+
+    References
+    ----------
+    McDonald, Pereira, Ribarov, Hajič (2005), Non-projective dependency parsing using spanning tree algorithms.
+    Stanojević, Cohen (2021), A root of a problem: optimizing single-root dependency parsing, for the single root
+
+    Examples
+    --------
+    >>> heads, value = best_spanning_tree([[0, 1, 5], [0, 0, 2], [0, 4, 0]])
+    >>> heads.tolist(), value
+    ([2, 0], 9.0)
+    """
+    table = _checked(scores)
+    n = len(table) - 1
+    allowed = table > -np.inf
+    low, high = table[allowed].min(), table[allowed].max()
+    values = table - low
+    span = (high - low) * n + 1.0  # more than any two trees differ by
+    if single_root:
+        values[0] -= span
+        span *= n + 1
+    values[~allowed] = -span * (n + 1)
+    found = np.empty(n + 1, np.int64)
+    spanning.spanning_tree(values, found)
+    heads = found[1:].astype(np.int32)
+    value = float(table[heads, np.arange(1, n + 1)].sum())
+    if value == -np.inf or (single_root and (heads == 0).sum() != 1):
+        return np.full(n, -1, np.int32), -np.inf
+    return heads, value
+
+
+def _checked(scores: ArrayLike) -> NDArray[np.float64]:
+    table = np.array(scores, np.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
+        raise ValueError(f"scores must be square, of the root and at least one word; got shape {table.shape}")
+    np.fill_diagonal(table, 0.0)
+    table[:, 0] = 0.0
+    if not (table < np.inf).all():  # NaN is not below either
+        raise ValueError("scores must be numbers below infinity")
+    return table

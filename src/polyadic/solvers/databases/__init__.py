@@ -1,0 +1,1 @@
+"""Solvers of tables that share entities: by coordinates, by drawing, by variational bounds."""

@@ -1,0 +1,207 @@
+"""A chain of draws that is run, thinned, averaged and gone on with."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.errors import InputError
+from polyadic.progress import tracked
+from polyadic.resources import check_memory
+from polyadic.solvers.databases.gibbs import Draw, Priors, gibbs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.solvers.databases.linked import Linked
+
+
+class Average:
+    """Mean and variance of numbers that come one draw after another, none of them kept.
+
+    Examples
+    --------
+    >>> average = Average()
+    >>> for draw in ([1.0, 5.0], [3.0, 5.0]):
+    ...     average.add(draw)
+    >>> average.mean.tolist(), average.variance.tolist()
+    ([2.0, 5.0], [1.0, 0.0])
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.mean: NDArray[np.float64] = np.zeros(0)
+        self._squares: NDArray[np.float64] = np.zeros(0)
+
+    def add(self, values: ArrayLike) -> None:
+        """Add a draw (Welford, 1962)."""
+        x = np.asarray(values, float)
+        if not self.count:
+            self.mean, self._squares = np.zeros_like(x), np.zeros_like(x)
+        self.count += 1
+        away = x - self.mean
+        self.mean = self.mean + away / self.count
+        self._squares = self._squares + away * (x - self.mean)
+
+    def memory(self) -> list[NDArray[np.float64]]:
+        """Give all that there is to remember, in arrays of one shape."""
+        return [np.full_like(self.mean, self.count), self.mean, self._squares]
+
+    @classmethod
+    def of(cls, memory: Sequence[NDArray[np.float64]]) -> Average:
+        """Make one of what :meth:`memory` gave."""
+        average = cls()
+        average.count, average.mean, average._squares = int(memory[0].max(initial=0)), *memory[1:]
+        return average
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """Over the draws so far."""
+        return np.asarray(self._squares / max(self.count, 1))
+
+
+class Memory(NamedTuple):
+    """All that a chain remembers.
+
+    Attributes
+    ----------
+    last : Draw
+    draws : list of Draw
+        Those kept.
+    every, made, sweeps : int
+        Which draws are kept, how many were made, and sweeps before and with them.
+    rng : dict
+        State of the generator.
+    """
+
+    last: Draw
+    draws: list[Draw]
+    every: int
+    made: int
+    sweeps: int
+    rng: dict[str, Any]
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Give the draws, those of one kind in one array."""
+        draws = [self.last, *self.draws]
+        states = zip(*(draw.state for draw in self.draws), strict=True)
+        parts = {f"draws_{k}": np.stack(part) for k, part in enumerate(states)}
+        last = {f"last_{k}": part for k, part in enumerate(self.last.state)}
+        return {**parts, **last, "alphas": np.stack([draw.alphas for draw in draws])}
+
+    def others(self) -> dict[str, Any]:
+        """Give what is no draw, in types of JSON."""
+        return {"every": self.every, "made": self.made, "sweeps": self.sweeps, "rng": self.rng}
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]], others: Mapping[str, Any]) -> Memory:
+        """Put what :meth:`arrays` and :meth:`others` gave together."""
+        first, *alphas = arrays["alphas"]
+        parts = range(sum(name.startswith("last_") for name in arrays))
+        states = zip(*(arrays[f"draws_{k}"] for k in parts), strict=True) if alphas else []
+        draws = [Draw(list(state), a) for state, a in zip(states, alphas, strict=True)]
+        last = Draw([arrays[f"last_{k}"] for k in parts], first)
+        return cls(last, draws, others["every"], others["made"], others["sweeps"], others["rng"])
+
+
+class Chain:
+    """Draws of the factors of linked tables, or of anything else (:meth:`over`).
+
+    Parameters
+    ----------
+    linked : Linked
+    start : Draw
+    rng : Generator
+        It belongs to the chain from now on.
+    priors : Priors
+    kept : int
+        Draws kept at most, evenly spread over those that were made.
+    threads : int
+        The draws do not depend on them.
+
+    Attributes
+    ----------
+    last : Draw
+    draws : list of Draw
+        Those kept, in single precision.
+    sweeps, made : int
+        Sweeps so far, and those of them that were no burn-in.
+    interrupted : bool
+        Whether Ctrl-C ended the last run.
+    """
+
+    def __init__(
+        self, linked: Linked, start: Draw, rng: np.random.Generator, *, priors: Priors, kept: int, threads: int
+    ) -> None:
+        self._set(partial(gibbs, linked, priors=priors, rng=rng, threads=threads), start, rng, kept)
+
+    def _set(self, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, kept: int) -> None:
+        self.last, self._rng, self._random = start, rng, rng.bit_generator.state
+        self._begin, self._solver = begin, begin(start)
+        self._kept, self._every = kept, 1
+        self.draws: list[Draw] = []
+        self.sweeps = self.made = 0
+        self.interrupted = False
+
+    @classmethod
+    def over(
+        cls, begin: Callable[[Draw], Iterator[Draw]], start: Draw, rng: np.random.Generator, *, kept: int
+    ) -> Chain:
+        """Chain draws of another kind: ``begin`` gives those that follow one, and draws with ``rng`` only."""
+        chain = cls.__new__(cls)
+        chain._set(begin, start, rng, kept)  # noqa: SLF001 it is of this class
+        return chain
+
+    @classmethod
+    def of(cls, linked: Linked, memory: Memory, *, priors: Priors, kept: int, threads: int) -> Chain:
+        """Go on from what :meth:`memory` gave; with the same tables, as if it had not stopped."""
+        rng = np.random.default_rng()
+        rng.bit_generator.state = memory.rng
+        chain = cls(linked, memory.last, rng, priors=priors, kept=kept, threads=threads)
+        chain.draws, chain._every, chain.made, chain.sweeps = list(memory.draws), *memory[2:5]
+        return chain
+
+    def memory(self) -> Memory:
+        """Give all that there is to remember."""
+        return Memory(self.last, self.draws, self._every, self.made, self.sweeps, dict(self._random))
+
+    def run(self, draws: int, *, burn_in: int = 0, seen: Callable[[Draw], None]) -> None:
+        """Make sweeps, then draws, and show each of the latter to ``seen``. Ctrl-C keeps those made.
+
+        Raises
+        ------
+        InputError
+            If a draw is not finite, or memory does not suffice for those to keep.
+        """
+        new = min(self._kept, len(self.draws) + draws) - len(self.draws)
+        check_memory(4.0 * new * sum(part.size for part in self.last.state), "what is kept of the draws", "keep fewer")
+        self.interrupted = False
+        try:
+            for sweep in tracked(range(burn_in + draws), "drawing", total=burn_in + draws):
+                last = next(self._solver)
+                if not all(np.isfinite(part).all() for part in (*last.state, last.alphas)):
+                    raise InputError(f"draw {self.sweeps + 1} is not finite; scale the values")
+                self.last, self._random = last, self._rng.bit_generator.state
+                self.sweeps += 1
+                if sweep >= burn_in:
+                    self._keep(last)
+                    seen(last)
+        except KeyboardInterrupt:
+            self._rng.bit_generator.state = self._random  # the sweep that was cut off will be made anew
+            self._solver = self._begin(self.last)
+            if not self.made:
+                raise
+            self.interrupted = True
+
+    def _keep(self, draw: Draw) -> None:
+        """Keep every so-manieth draw; where there are too many, drop every second."""
+        if self._kept and self.made % self._every == 0:
+            self.draws.append(Draw([part.astype(np.float32) for part in draw.state], draw.alphas.copy()))
+            if len(self.draws) > self._kept:
+                self.draws = self.draws[::2]
+                self._every *= 2
+        self.made += 1

@@ -1,0 +1,1 @@
+"""Solvers of factorization machines, of tasks, and of what chooses from lists."""

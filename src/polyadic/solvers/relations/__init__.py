@@ -1,0 +1,1 @@
+"""Solvers of facts: questions to all entities, triples, RESCAL."""

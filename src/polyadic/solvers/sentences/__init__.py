@@ -1,0 +1,1 @@
+"""Solvers of sentences: convolutional decomposition, sparse codes."""

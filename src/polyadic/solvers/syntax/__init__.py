@@ -1,0 +1,1 @@
+"""Solvers of parsers and of semantic roles."""

@@ -1,0 +1,1 @@
+"""Solvers of topics: non-negative factors, mixtures, regularized latent semantic indexing."""

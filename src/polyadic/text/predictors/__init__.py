@@ -1,0 +1,1 @@
+"""Lines of features, lists of candidates."""

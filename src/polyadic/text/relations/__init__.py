@@ -1,0 +1,1 @@
+"""Facts, universal schemas, rules, and patterns between names."""
