@@ -103,6 +103,7 @@ _HOMES = {
     "load_schema_model": ".models.relations.schema_storage",
     "load_tagger": ".models.sequences.tagger_storage",
     "load_text_tagger": ".models.sequences.tagger_storage",
+    "load": ".models.folder",
     "mine_rules": ".models.relations.mining",
     "pattern_triples": ".text.relations.patterns",
     "ppmi": ".text.weighting",

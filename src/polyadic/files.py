@@ -194,7 +194,16 @@ def damage_told(folder: Path) -> Iterator[None]:
         yield
     except KeyError as error:
         raise InputError(f"{folder} is damaged: {error} is missing") from None
-    except (OSError, TypeError, ValueError, AttributeError, EOFError, SafetensorError) as error:
+    except (
+        OSError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        EOFError,
+        ImportError,
+        IndexError,
+        SafetensorError,
+    ) as error:
         raise InputError(f"{folder} is damaged: {error}") from None
 
 

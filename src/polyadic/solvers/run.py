@@ -63,30 +63,6 @@ class Result:
         return len(self.history) - 1
 
 
-class Fitted:
-    """What every model that iterates has after a fit.
-
-    Attributes
-    ----------
-    result_ : Result
-        Objective and seconds of each sweep, and why it ended.
-    history_, n_iter_, converged_, interrupted_
-        The objective at the start and after each sweep; sweeps; whether it settled; whether Ctrl-C stopped it.
-    """
-
-    result_: Result
-    history_: list[float]
-    n_iter_: int
-    converged_: bool
-    interrupted_: bool
-
-    def _keep(self, result: Result) -> Factors:
-        """Keep what is to be known of a fit, and give the factors."""
-        self.result_, self.history_, self.n_iter_ = result, result.history, result.n_iter
-        self.converged_, self.interrupted_ = result.converged, result.interrupted
-        return result.factors
-
-
 class NotConvergedWarning(UserWarning):
     """The objective was still moving when the sweeps ran out."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic import resources
@@ -13,6 +13,7 @@ from polyadic.data import Entries
 from polyadic.errors import check_int
 from polyadic.forms import CP
 from polyadic.losses import Squared
+from polyadic.models.base import Count, Model, Seed, Threads
 from polyadic.models.completion.ratings import cells_of, pairs
 from polyadic.objective import Term
 from polyadic.solvers.databases.draws import Average, Chain
@@ -30,7 +31,7 @@ class Prediction(NamedTuple):
     std: NDArray[np.float64]
 
 
-class BayesianMatrixFactorization(BaseEstimator):  # type: ignore[misc]
+class BayesianMatrixFactorization(Model):
     r"""Two factors drawn again and again from their distribution given the known cells.
 
     The sampler is :mod:`polyadic.solvers.databases.gibbs`.
@@ -77,22 +78,13 @@ class BayesianMatrixFactorization(BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        burn_in: int = 20,
-        draws: int = 80,
-        kept: int = 100,
-        seed: int | None = None,
-        threads: int | None = None,
-    ) -> None:
-        self.rank = rank
-        self.burn_in = burn_in
-        self.draws = draws
-        self.kept = kept
-        self.seed = seed
-        self.threads = threads
+    rank: Count = 10
+    _: KW_ONLY
+    burn_in: int = 20
+    draws: int = 80
+    kept: int = 100
+    seed: Seed = None
+    threads: Threads = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw factors given the known cells of a matrix.

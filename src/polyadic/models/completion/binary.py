@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from polyadic.data import Entries
 from polyadic.errors import InputError, check_choice, check_int, check_number
 from polyadic.forms import CP
 from polyadic.losses import Logistic
+from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.models.completion.ranking import Recommending
 from polyadic.models.completion.ratings import Cells, cells_of
 from polyadic.objective import Objective, Term
@@ -21,16 +22,13 @@ from polyadic.solvers.run import run
 from polyadic.solvers.stochastic import stochastic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.solvers.run import Result
 
 Within = Literal["row", "column", "all"]
 
 
-class LogisticFactorization(Recommending, BaseEstimator):  # type: ignore[misc]
+class LogisticFactorization(Recommending, Model):
     r"""Two factors whose products are log-odds of truth values.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{listed}} \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}
@@ -77,28 +75,16 @@ class LogisticFactorization(Recommending, BaseEstimator):  # type: ignore[misc]
     [1.0, 0.0]
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        ridge: float = 0.1,
-        negatives: float = 0.0,
-        within: Within = "row",
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.ridge = ridge
-        self.negatives = negatives
-        self.within = within
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 10
+    _: KW_ONLY
+    ridge: float = 0.1
+    negatives: float = 0.0
+    within: Within = "row"
+    max_iter: Count = 200
+    tol: Amount = 1e-4
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to listed labels.

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic import resources
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.losses import Squared
+from polyadic.models.base import Amount, Count, Model, Threads, Watch
 from polyadic.models.completion.offsets import fit_offsets
 from polyadic.models.completion.ratings import cells_of, pairs
 from polyadic.solvers.proximal import proximal_gradient
-from polyadic.solvers.run import Fitted
 from polyadic.solvers.smooth import CellLosses, Parts
 from polyadic.solvers.trace_norm import Pattern, Problem, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.losses import Convex
     from polyadic.models.completion.ratings import Cells
-    from polyadic.solvers.run import Result
 
 
 class Relation(NamedTuple):
@@ -49,7 +48,7 @@ class Relation(NamedTuple):
     weight: float = 1.0
 
 
-class ConvexCollective(Fitted, BaseEstimator):  # type: ignore[misc]
+class ConvexCollective(Model):
     r"""Relations that share kinds of things, completed together without local minima.
 
     All things of all kinds are rows and columns of one symmetric matrix Z, and a relation is a block of it:
@@ -100,20 +99,12 @@ class ConvexCollective(Fitted, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        penalty: float = 1.0,
-        *,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.max_iter = max_iter
-        self.tol = tol
-        self.threads = threads
-        self.watch = watch
+    penalty: float = 1.0
+    _: KW_ONLY
+    max_iter: Count = 1000
+    tol: Amount = 1e-3
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, X: Sequence[Relation], y: Any = None) -> Self:
         """Fit to the known cells of relations.

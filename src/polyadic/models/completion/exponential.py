@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
 from polyadic.losses import Logistic, LogPoisson, Squared
+from polyadic.models.base import Amount, Count, Model, Seed, Watch
 from polyadic.penalties import L2
 from polyadic.solvers.quasi_newton import quasi_newton
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ FAMILIES = {
 }
 
 
-class GeneralizedPCA(Fitted, BaseEstimator):  # type: ignore[misc]
+class GeneralizedPCA(Model):
     r"""Principal components in which values differ from their means as truth values or counts do.
 
     .. math:: \min \sum_{ij} \ell(x_{ij}, m_{ij}) + \tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2),
@@ -90,24 +91,14 @@ class GeneralizedPCA(Fitted, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        family: Literal["normal", "bernoulli", "poisson"] = "normal",
-        ridge: float = 0.1,
-        max_iter: int = 500,
-        tol: float = 1e-5,
-        seed: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.family = family
-        self.ridge = ridge
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.watch = watch
+    rank: Count = 10
+    _: KW_ONLY
+    family: Literal["normal", "bernoulli", "poisson"] = "normal"
+    ridge: float = 0.1
+    max_iter: Count = 500
+    tol: Amount = 1e-5
+    seed: Seed = None
+    watch: Watch = None
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Fit to a matrix.

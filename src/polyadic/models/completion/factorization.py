@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic import resources
 from polyadic.errors import check_int, check_number
 from polyadic.kernels import RowEntries, posterior_rows
+from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.models.completion.ratings import cells_of, pairs
-from polyadic.solvers.run import Fitted, Sweep, run
+from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.models.completion.ratings import Cells
-    from polyadic.solvers.run import Result
 
 
-class MatrixFactorization(Fitted, BaseEstimator):  # type: ignore[misc]
+class MatrixFactorization(Model):
     r"""Two factors and biases that explain the known cells of a matrix.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{known}} (x_{ij} - \mu - a_i - b_j - u_i \cdot v_j)^2
@@ -75,28 +75,16 @@ class MatrixFactorization(Fitted, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        ridge: float = 0.1,
-        bias_ridge: float = 0.01,
-        count_power: float = 1.0,
-        max_iter: int = 50,
-        tol: float = 1e-4,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.ridge = ridge
-        self.bias_ridge = bias_ridge
-        self.count_power = count_power
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 10
+    _: KW_ONLY
+    ridge: float = 0.1
+    bias_ridge: float = 0.01
+    count_power: float = 1.0
+    max_iter: Count = 50
+    tol: Amount = 1e-4
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the known cells of a matrix.

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic import resources
 from polyadic.errors import check_int, check_number
 from polyadic.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
+from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.models.completion.ranking import Recommending
 from polyadic.models.completion.ratings import pairs, positive_cells
 from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from polyadic.models.completion.ratings import Cells
-    from polyadic.solvers.run import Result
 
 
-class ImplicitFactorization(Recommending, BaseEstimator):  # type: ignore[misc]
+class ImplicitFactorization(Recommending, Model):
     r"""Two factors whose product is near one where something is listed, the more so the larger its value, or near zero.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{listed}} (1 + \alpha r_{ij}) (1 - u_i \cdot v_j)^2
@@ -78,30 +78,17 @@ class ImplicitFactorization(Recommending, BaseEstimator):  # type: ignore[misc]
     [[3]]
     """
 
-    def __init__(
-        self,
-        rank: int = 32,
-        *,
-        alpha: float = 1.0,
-        zero_weight: float = 1.0,
-        ridge: float = 0.1,
-        steps: int | None = 3,
-        max_iter: int = 50,
-        tol: float = 1e-3,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.alpha = alpha
-        self.zero_weight = zero_weight
-        self.ridge = ridge
-        self.steps = steps
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 32
+    _: KW_ONLY
+    alpha: float = 1.0
+    zero_weight: float = 1.0
+    ridge: float = 0.1
+    steps: int | None = 3
+    max_iter: Count = 50
+    tol: Amount = 1e-3
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to the listed cells of a matrix, and to the others.

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from dataclasses import KW_ONLY
+from typing import Any, Literal, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.models.base import Amount, Count, Model, Seed, Watch
 from polyadic.models.completion.ranking import Recommending
 from polyadic.models.completion.ratings import positive_cells
 from polyadic.solvers.run import run
 from polyadic.solvers.sgd import Listed, Steps, descend_pairs
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from polyadic.solvers.run import Result
-
 Within = Literal["row", "column"]
 
 
-class PairwiseRanking(Recommending, BaseEstimator):  # type: ignore[misc]
+class PairwiseRanking(Recommending, Model):
     r"""Bayesian personalised ranking: the product of a listed cell is to be larger than that of an unlisted one.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{listed},\ (i, k)\ \mathrm{not}} -\log \sigma(u_i \cdot (v_j - v_k))
@@ -69,30 +65,17 @@ class PairwiseRanking(Recommending, BaseEstimator):  # type: ignore[misc]
     [[3]]
     """
 
-    def __init__(
-        self,
-        rank: int = 32,
-        *,
-        ridge: float = 0.01,
-        negatives: int = 3,
-        within: Within = "row",
-        step: float = 0.05,
-        decay: float = 0.0,
-        max_iter: int = 100,
-        tol: float = 0.0,
-        seed: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.ridge = ridge
-        self.negatives = negatives
-        self.within = within
-        self.step = step
-        self.decay = decay
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.watch = watch
+    rank: Count = 32
+    _: KW_ONLY
+    ridge: float = 0.01
+    negatives: int = 3
+    within: Within = "row"
+    step: float = 0.05
+    decay: float = 0.0
+    max_iter: Count = 100
+    tol: Amount = 0.0
+    seed: Seed = None
+    watch: Watch = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to what is listed.

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int
+from polyadic.models.base import Model, learned
 from polyadic.models.completion.ratings import cells_of, pairs
-from polyadic.solvers.run import Fitted
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from polyadic.models.completion.ratings import Cells
 
@@ -35,7 +36,7 @@ class Recommended(NamedTuple):
     scores: NDArray[Any]
 
 
-class Recommending(Fitted):
+class Recommending(Model):
     """What models have whose products of factors say how well a column goes with a row.
 
     Attributes
@@ -43,8 +44,8 @@ class Recommending(Fitted):
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
     """
 
-    row_factors_: NDArray[Any]
-    column_factors_: NDArray[Any]
+    row_factors_: NDArray[Any] = learned()
+    column_factors_: NDArray[Any] = learned()
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
         """Give the products of rows and columns."""

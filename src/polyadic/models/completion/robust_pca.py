@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from polyadic.errors import check_number
 from polyadic.linalg.spectral import Spectral
+from polyadic.models.base import Amount, Count, Model, Watch
 from polyadic.models.completion.ratings import cells_of
 from polyadic.solvers.admm import refuse_large, robust_pca
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 from polyadic.solvers.trace_norm import warn_of_gap
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from polyadic.solvers.run import Result
-
-
-class RobustPCA(Fitted, BaseEstimator):  # type: ignore[misc]
+class RobustPCA(Model):
     r"""A matrix as the sum of one of low rank and one with few cells, however large these are.
 
     .. math:: \min_{L, S} \|L\|_* + \lambda \|S\|_1 \quad \text{such that} \quad L + S = X \text{ in known cells}
@@ -63,18 +59,11 @@ class RobustPCA(Fitted, BaseEstimator):  # type: ignore[misc]
     (1, 1, 99.0)
     """
 
-    def __init__(
-        self,
-        penalty: float | None = None,
-        *,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.max_iter = max_iter
-        self.tol = tol
-        self.watch = watch
+    penalty: float | None = None
+    _: KW_ONLY
+    max_iter: Count = 1000
+    tol: Amount = 1e-6
+    watch: Watch = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Split a matrix.

@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic import resources
 from polyadic.errors import InputError, check_choice, check_int, check_number
 from polyadic.linalg.spectral import Spectral
-from polyadic.losses import Squared
+from polyadic.losses import Convex, Squared
+from polyadic.models.base import Amount, Count, Model, Threads, Watch
 from polyadic.models.completion.debiasing import refit, rows_given_columns
 from polyadic.models.completion.offsets import Kind, Offsets, fit_offsets
 from polyadic.models.completion.ratings import cells_of, pairs
 from polyadic.solvers.admm import trace_norm_admm
 from polyadic.solvers.conditional_gradient import Ball, conditional_gradient
 from polyadic.solvers.proximal import proximal_gradient
-from polyadic.solvers.run import Fitted
 from polyadic.solvers.smooth import CellLosses
 from polyadic.solvers.trace_norm import Pattern, Problem, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.losses import Convex
     from polyadic.models.completion.ratings import Cells
-    from polyadic.solvers.run import Result, Sweep
+    from polyadic.solvers.run import Sweep
 
 Method = Literal["fista", "soft-impute", "frank-wolfe", "admm"]
 
 
-class TraceNormCompletion(Fitted, BaseEstimator):  # type: ignore[misc]
+class TraceNormCompletion(Model):
     r"""A matrix that explains known cells, of the smallest trace norm (sum of singular values) that pays.
 
     .. math:: \min_M \sum_{(i, j)\ \mathrm{known}} \ell(x_{ij}, o_{ij} + m_{ij}) + \lambda \|M\|_*
@@ -96,34 +95,19 @@ class TraceNormCompletion(Fitted, BaseEstimator):  # type: ignore[misc]
     (1, True)
     """
 
-    def __init__(
-        self,
-        penalty: float = 1.0,
-        *,
-        method: Method = "fista",
-        radius: float | None = None,
-        loss: Convex = Squared(),
-        offsets: Kind = "mean",
-        bias_ridge: float = 1.0,
-        debias: bool = False,
-        max_rank: int | None = None,
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.method = method
-        self.radius = radius
-        self.loss = loss
-        self.offsets = offsets
-        self.bias_ridge = bias_ridge
-        self.debias = debias
-        self.max_rank = max_rank
-        self.max_iter = max_iter
-        self.tol = tol
-        self.threads = threads
-        self.watch = watch
+    penalty: float = 1.0
+    _: KW_ONLY
+    method: Method = "fista"
+    radius: float | None = None
+    loss: Convex = Squared()
+    offsets: Kind = "mean"
+    bias_ridge: float = 1.0
+    debias: bool = False
+    max_rank: int | None = None
+    max_iter: Count = 1000
+    tol: Amount = 1e-3
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, X: Any, y: Any = None, *, start: Spectral | None = None) -> Self:
         """Fit to the known cells of a matrix.

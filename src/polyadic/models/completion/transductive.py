@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic import resources
 from polyadic.errors import InputError, check_choice, check_int, check_number
 from polyadic.kernels import RowEntries, posterior_rows
 from polyadic.losses import Logistic, Squared
+from polyadic.models.base import Amount, Count, Model, Threads, Watch
 from polyadic.models.completion.ratings import cells_of
 from polyadic.solvers.proximal import proximal_gradient
-from polyadic.solvers.run import Fitted
 from polyadic.solvers.smooth import CellLosses, Parts, WithOffsets
 from polyadic.solvers.trace_norm import Pattern, Problem, solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
-
-    from polyadic.solvers.run import Result
 
     Array = NDArray[np.float64]
 
@@ -32,7 +28,7 @@ COPIES = 16
 Bias = Literal["offsets", "ones"]
 
 
-class TransductiveCompletion(Fitted, BaseEstimator):  # type: ignore[misc]
+class TransductiveCompletion(Model):
     r"""Labels and features of items as one matrix of small trace norm, fitted to what is known of both.
 
     .. math:: \min_{Z, b} \omega \sum_{\mathrm{known\ labels}} \log(1 + e^{-y_{il} (z_{il} + b_l)})
@@ -87,24 +83,14 @@ class TransductiveCompletion(Fitted, BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        penalty: float = 1.0,
-        *,
-        label_weight: float = 4.0,
-        bias: Bias = "offsets",
-        max_iter: int = 1000,
-        tol: float = 1e-3,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.label_weight = label_weight
-        self.bias = bias
-        self.max_iter = max_iter
-        self.tol = tol
-        self.threads = threads
-        self.watch = watch
+    penalty: float = 1.0
+    _: KW_ONLY
+    label_weight: float = 4.0
+    bias: Bias = "offsets"
+    max_iter: Count = 1000
+    tol: Amount = 1e-3
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to what is known of items.

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from polyadic.models.base import Seed, Threads
 from polyadic.models.predictors.bayesian_base import DrawnMachine
-from polyadic.models.predictors.machine_base import TwoClasses
+from polyadic.models.predictors.machine_base import Rank, TwoClasses
 from polyadic.solvers.predictors.machines import Observed
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
-
-    from polyadic.models.predictors.machine_base import Rank
 
 
 class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignore[misc]
@@ -69,28 +69,16 @@ class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignor
     True
     """
 
-    def __init__(
-        self,
-        rank: Rank = 8,
-        *,
-        order: int = 2,
-        burn_in: int = 20,
-        draws: int = 200,
-        kept: int = 100,
-        scale: float = 0.1,
-        clip: bool = False,
-        seed: int | None = None,
-        threads: int | None = None,
-    ) -> None:
-        self.rank = rank
-        self.order = order
-        self.burn_in = burn_in
-        self.draws = draws
-        self.kept = kept
-        self.scale = scale
-        self.clip = clip
-        self.seed = seed
-        self.threads = threads
+    rank: Rank = 8
+    _: KW_ONLY
+    order: int = 2
+    burn_in: int = 20
+    draws: int = 200
+    kept: int = 100
+    scale: float = 0.1
+    clip: bool = False
+    seed: Seed = None
+    threads: Threads = None
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
         """Draw machines given rows of features and their numbers.
@@ -153,26 +141,15 @@ class BayesianFactorizationMachineClassifier(TwoClasses, DrawnMachine):
     True
     """
 
-    def __init__(
-        self,
-        rank: Rank = 8,
-        *,
-        order: int = 2,
-        burn_in: int = 20,
-        draws: int = 200,
-        kept: int = 100,
-        scale: float = 0.1,
-        seed: int | None = None,
-        threads: int | None = None,
-    ) -> None:
-        self.rank = rank
-        self.order = order
-        self.burn_in = burn_in
-        self.draws = draws
-        self.kept = kept
-        self.scale = scale
-        self.seed = seed
-        self.threads = threads
+    rank: Rank = 8
+    _: KW_ONLY
+    order: int = 2
+    burn_in: int = 20
+    draws: int = 200
+    kept: int = 100
+    scale: float = 0.1
+    seed: Seed = None
+    threads: Threads = None
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
         """Draw machines given rows of features and their classes; else as :meth:`BayesianFactorizationMachine.fit`."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import KW_ONLY
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_choice
 from polyadic.files import whole_file
+from polyadic.models.base import Model
 
 if TYPE_CHECKING:
     import os
@@ -26,7 +27,7 @@ LISTS = (list, tuple, set, frozenset)
 """What holds several values of a row."""
 
 
-class FieldEncoder(BaseEstimator):  # type: ignore[misc]
+class FieldEncoder(Model):
     """Turn fields into rows of features: values into ones, several values of a row into shares, floats into themselves.
 
     A column of floats is one feature. In any other each value that was seen has a feature of its own, by how it is
@@ -61,8 +62,8 @@ class FieldEncoder(BaseEstimator):  # type: ignore[misc]
     1
     """
 
-    def __init__(self, *, unknown: Literal["skip", "error"] = "skip") -> None:
-        self.unknown = unknown
+    _: KW_ONLY
+    unknown: Literal["skip", "error"] = "skip"
 
     def fit(self, columns: Columns, y: Any = None) -> Self:
         """Learn the values of each field.

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic import resources
 from polyadic.errors import InputError, check_int
 from polyadic.kernels.predictors.machines import FeatureTable
+from polyadic.models.base import Model, learned
 from polyadic.solvers.predictors.machines import orders_of
 
 if TYPE_CHECKING:
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     Rank = int | tuple[int, ...]
 
 
-class MachineBase(BaseEstimator):  # type: ignore[misc]
+class MachineBase(Model):
     """Base of models with linear weights and with factors for each order from 2 on."""
 
     rank: Rank
     order: int
     threads: int | None
-    n_features_in_: int
+    n_features_in_: int = learned()
 
     def __sklearn_tags__(self) -> Any:
         """Say that features may be sparse."""

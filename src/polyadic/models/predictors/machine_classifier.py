@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from polyadic.models.predictors.machine_base import TwoClasses
-from polyadic.models.predictors.machine_descent import DescendingMachine, checked_weights, goes_on
+from polyadic.models.base import Amount, Count, Seed, Threads, Watch
+from polyadic.models.predictors.machine_base import Rank, TwoClasses
+from polyadic.models.predictors.machine_descent import DescendingMachine, Solver, checked_weights, goes_on
 from polyadic.solvers.predictors.machines import Observed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
-
-    from polyadic.models.predictors.machine_base import Rank
-    from polyadic.models.predictors.machine_descent import Solver
-    from polyadic.solvers.run import Result
 
     Part = tuple[Any, ArrayLike]
 
@@ -45,40 +41,22 @@ class FactorizationMachineClassifier(TwoClasses, DescendingMachine):
 
     loss = "logistic"
 
-    def __init__(
-        self,
-        rank: Rank = 8,
-        *,
-        order: int = 2,
-        solver: Solver = "als",
-        ridge: float = 1.2,
-        linear_ridge: float = 1.0,
-        count_power: float = 0.5,
-        scale: float = 0.1,
-        step: float | None = None,
-        decay: float = 0.0,
-        batch: int | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.order = order
-        self.solver = solver
-        self.ridge = ridge
-        self.linear_ridge = linear_ridge
-        self.count_power = count_power
-        self.scale = scale
-        self.step = step
-        self.decay = decay
-        self.batch = batch
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Rank = 8
+    _: KW_ONLY
+    order: int = 2
+    solver: Solver = "als"
+    ridge: float = 1.2
+    linear_ridge: float = 1.0
+    count_power: float = 0.5
+    scale: float = 0.1
+    step: float | None = None
+    decay: float = 0.0
+    batch: int | None = None
+    max_iter: Count = 100
+    tol: Amount = 1e-4
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(
         self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, validation: Part | None = None

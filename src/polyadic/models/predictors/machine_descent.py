@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
@@ -13,16 +14,15 @@ from polyadic.losses import Huber, Logistic, LogPoisson, Squared
 from polyadic.models.predictors.machine_base import MachineBase
 from polyadic.solvers.predictors.machine_steps import Stepper, descend_rows
 from polyadic.solvers.predictors.machines import Machine, Observed, Ridge, descend_features, started
-from polyadic.solvers.run import Fitted, Sweep, run
+from polyadic.solvers.run import Result, Sweep, run
 from polyadic.solvers.sgd import Steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.losses import Loss
-    from polyadic.solvers.run import Result
 
 Solver = Literal["als", "adagrad", "sgd"]
 LOSSES: dict[str, Loss] = {"squared": Squared(), "huber": Huber(), "poisson": LogPoisson(), "logistic": Logistic()}
@@ -30,7 +30,7 @@ BATCH, STEPS = 256, 64
 """Rows of a step, if that makes so many steps an epoch."""
 
 
-class DescendingMachine(Fitted, MachineBase):
+class DescendingMachine(MachineBase):
     """Base of machines that descend an objective; results are ``bias_``, ``weights_`` and ``factors_``."""
 
     loss: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.kernels import absent_columns
 from polyadic.kernels.predictors.machines import FeatureTable, anova_scores
-from polyadic.models.predictors.machine_base import MachineBase, canonical
+from polyadic.models.base import Amount, Count, Seed, Threads, Watch
+from polyadic.models.predictors.machine_base import MachineBase, Rank, canonical
 from polyadic.solvers.predictors.machine_steps import Pairs, Stepper, descend_row_pairs
 from polyadic.solvers.predictors.machines import Machine, Ridge, started
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 from polyadic.solvers.sgd import Steps
 
 if TYPE_CHECKING:
@@ -22,11 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.models.predictors.machine_base import Rank
-    from polyadic.solvers.run import Result
 
-
-class FactorizationMachineRanker(Fitted, MachineBase):
+class FactorizationMachineRanker(MachineBase):
     r"""Scores that put the better row of a group above the worse one, by Bayesian personalised ranking.
 
     .. math:: \min \sum_{(a, b)} -\log \sigma(m(x_a) - m(x_b)) + \tfrac12 \sum_j n_j^\gamma (\lambda_w w_j^2 + \lambda
@@ -66,40 +65,22 @@ class FactorizationMachineRanker(Fitted, MachineBase):
     2
     """
 
-    def __init__(
-        self,
-        rank: Rank = 8,
-        *,
-        order: int = 2,
-        ridge: float = 0.1,
-        linear_ridge: float = 0.1,
-        count_power: float = 0.5,
-        negatives: int = 1,
-        scale: float = 0.1,
-        step: float = 0.1,
-        decay: float = 0.0,
-        batch: int = 256,
-        max_iter: int = 50,
-        tol: float = 0.0,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.order = order
-        self.ridge = ridge
-        self.linear_ridge = linear_ridge
-        self.count_power = count_power
-        self.negatives = negatives
-        self.scale = scale
-        self.step = step
-        self.decay = decay
-        self.batch = batch
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Rank = 8
+    _: KW_ONLY
+    order: int = 2
+    ridge: float = 0.1
+    linear_ridge: float = 0.1
+    count_power: float = 0.5
+    negatives: int = 1
+    scale: float = 0.1
+    step: float = 0.1
+    decay: float = 0.0
+    batch: int = 256
+    max_iter: Count = 50
+    tol: Amount = 0.0
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike) -> Self:
         """Fit to rows of features with grades, of which those of a group are comparable.

@@ -13,18 +13,19 @@ Mukherjee, Zhu (2011), Reduced rank ridge regression and its kernel extensions, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.linalg.reduced_rank import Spectrum, spectrum_of
+from polyadic.models.base import Count, Model
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
@@ -33,7 +34,7 @@ SHARES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 """Ridges to be tried, as shares of the largest eigenvalue of :math:`X^\\top X`."""
 
 
-class ReducedRankRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class ReducedRankRegression(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn has no types
     r"""A linear map of low rank from features to targets, in closed form.
 
     Parameters
@@ -60,9 +61,9 @@ class ReducedRankRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc
     True
     """
 
-    def __init__(self, rank: int = 10, *, ridge: float = 1.0) -> None:
-        self.rank = rank
-        self.ridge = ridge
+    rank: Count = 10
+    _: KW_ONLY
+    ridge: float = 1.0
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to rows of features, sparse or dense, of shape (n, d), and targets of shape (n,) or (n, K).
@@ -128,18 +129,11 @@ class ReducedRankRegressionCV(ReducedRankRegression):
     2
     """
 
-    def __init__(
-        self,
-        *,
-        ranks: Sequence[int] | None = None,
-        ridges: Sequence[float] | None = None,
-        folds: int = 5,
-        seed: int = 0,
-    ) -> None:
-        self.ranks = ranks
-        self.ridges = ridges
-        self.folds = folds
-        self.seed = seed
+    _: KW_ONLY
+    ranks: Sequence[int] | None = None
+    ridges: Sequence[float] | None = None
+    folds: int = 5
+    seed: int = 0
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose and fit; X and y as of :class:`ReducedRankRegression`.

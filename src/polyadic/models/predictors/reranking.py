@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_choice, check_int
 from polyadic.groups import Groups
+from polyadic.models.base import Model, learned
 from polyadic.models.predictors.class_groups import ClassGroups, as_rows
 from polyadic.models.predictors.held_out import Unknown, as_blocks, candidate_scores, check_block, held_out_cost
-from polyadic.solvers.predictors.passive_aggressive import passive_aggressive
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.predictors.passive_aggressive import Learner, passive_aggressive
+from polyadic.solvers.run import Result, run
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from polyadic.forms import Factors
-    from polyadic.solvers.predictors.passive_aggressive import Learner
-    from polyadic.solvers.run import Result
 
 
-class Reranker(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class Reranker(ClassifierMixin, Model):  # type: ignore[misc] # scikit-learn has no types
     """Base of models that choose from lists: each feature has a weight, and the highest score is chosen.
 
     Attributes
@@ -37,18 +37,18 @@ class Reranker(Fitted, ClassifierMixin, BaseEstimator):  # type: ignore[misc] # 
     classes_ : ndarray
         If fitted to rows and labels.
     result_, history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.solvers.run.Fitted`; the objective is the mean cost of what was chosen, each list
+        As those of :class:`~polyadic.models.base.Model`; the objective is the mean cost of what was chosen, each list
         by the weights before it.
     """
 
-    weights_: NDArray[np.float64]
-    names_: Sequence[str] | None
-    classes_: NDArray[Any]
+    weights_: NDArray[np.float64] = learned()
+    names_: Sequence[str] | None = learned()
+    classes_: NDArray[Any] = learned()
     max_iter: int
     shuffle: bool
     seed: int | None
     watch: Callable[[Result], None] | None
-    _learner: Callable[[Iterable[Groups], int, np.random.Generator], Learner]
+    _learner: Callable[[Iterable[Groups], int, np.random.Generator], Learner] = learned()
     """Check options; give what learns from blocks of so many features. A method of each model."""
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, validation: Any = None) -> Self:

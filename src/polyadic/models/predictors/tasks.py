@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
 from polyadic.losses import Huber, Logistic, Squared
+from polyadic.models.base import Amount, Count, Model, Watch
 from polyadic.solvers.predictors.tasks import Tasks
 from polyadic.solvers.quasi_newton import quasi_newton
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.losses import Convex
-    from polyadic.solvers.run import Result
 
     Array = NDArray[np.float64]
 
@@ -28,7 +26,7 @@ LossName = Literal["squared", "logistic", "huber"]
 LOSSES: dict[str, Convex] = {"squared": Squared(), "logistic": Logistic(), "huber": Huber()}
 
 
-class LowRankTasks(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class LowRankTasks(Model):
     r"""Regressions, or yes-and-no decisions, that share a few directions of the features.
 
     .. math:: \min_{U, V, b} \sum_{(i, k)\ \mathrm{known}} \ell(y_{ik}, x_i^\top U v_k + b_k)
@@ -73,22 +71,13 @@ class LowRankTasks(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn 
     True
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        loss: LossName = "squared",
-        ridge: float = 1.0,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.loss = loss
-        self.ridge = ridge
-        self.max_iter = max_iter
-        self.tol = tol
-        self.watch = watch
+    rank: Count = 10
+    _: KW_ONLY
+    loss: LossName = "squared"
+    ridge: float = 1.0
+    max_iter: Count = 500
+    tol: Amount = 1e-4
+    watch: Watch = None
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
         """Fit to rows of features, sparse or dense, and targets of shape (n, tasks), NaN where they are not known.

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.models.base import learned
 from polyadic.models.predictors.mapping import Mapping, mapped, mode_sizes, places
 from polyadic.models.predictors.reranking import Reranker
 from polyadic.models.predictors.tensor_start import by_components, by_signs
@@ -15,8 +17,6 @@ from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    from numpy.typing import NDArray
 
     from polyadic.forms import Factors
     from polyadic.groups import Groups
@@ -82,8 +82,8 @@ class TensorMIRA(Reranker):
     ([1, 3], [1, 2])
     """
 
-    factors_: list[NDArray[np.float64]]
-    place_: NDArray[np.int64]
+    factors_: list[NDArray[np.float64]] = learned()
+    place_: NDArray[np.int64] = learned()
 
     def __init__(
         self,

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit
-from sklearn.base import BaseEstimator
 
 from polyadic.errors import InputError, check_int, check_number
-from polyadic.forms import CP
+from polyadic.forms import CP, Factors
 from polyadic.losses import Logistic
+from polyadic.models.base import Amount, Count, Model, Seed, Watch, learned
 from polyadic.penalties import L2
 from polyadic.solvers.quasi_newton import quasi_newton
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.forms import Factors
-    from polyadic.solvers.run import Result
 
 SPREAD = 0.1
 """Standard deviation of the start."""
 
 
-class TupleClassifier(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class TupleClassifier(Model):
     r"""Whether a tuple of words is true: a CP of its words' features, with a constant among them.
 
     .. math:: \min_\Theta \sum_n \ell\big(y_n, m_n\big) + \tfrac{\lambda}{2} \sum_d \|\Theta_d\|^2, \qquad
@@ -58,7 +57,7 @@ class TupleClassifier(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-lea
     factors_ : list of ndarray of shape (words, starts * rank)
         Of each place; the log-odds of a tuple are the sum of the products of its rows.
     result_, history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.solvers.run.Fitted`, of the last start.
+        As those of :class:`~polyadic.models.base.Model`, of the last start.
 
     References
     ----------
@@ -73,28 +72,17 @@ class TupleClassifier(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-lea
     [True, False, False, True]
     """
 
-    factors_: Factors
+    factors_: Factors = learned()
 
-    def __init__(
-        self,
-        rank: int = 20,
-        *,
-        ridge: float = 5.0,
-        constant: float = 2.0,
-        starts: int = 5,
-        max_iter: int = 60,
-        tol: float = 0.0,
-        seed: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.ridge = ridge
-        self.constant = constant
-        self.starts = starts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.watch = watch
+    rank: Count = 20
+    _: KW_ONLY
+    ridge: float = 5.0
+    constant: float = 2.0
+    starts: int = 5
+    max_iter: Count = 60
+    tol: Amount = 0.0
+    seed: Seed = None
+    watch: Watch = None
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, features: Sequence[Any]) -> Self:
         """Learn from tuples.

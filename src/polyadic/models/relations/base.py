@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic import resources
 from polyadic.errors import InputError, check_int, check_number
+from polyadic.models.base import Model
 from polyadic.models.relations.database import Database
 from polyadic.models.relations.names import numbers_of
 from polyadic.models.relations.similarity import mean_cosines
@@ -39,7 +39,7 @@ class Prediction(NamedTuple):
     std: NDArray[np.float64]
 
 
-class DatabaseModel(BaseEstimator):  # type: ignore[misc]
+class DatabaseModel(Model):
     """A model of all tables of a database at once.
 
     Attributes

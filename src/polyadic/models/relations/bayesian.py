@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int
+from polyadic.models.base import Count, Seed, Threads
 from polyadic.models.relations.base import DatabaseModel, Prediction
 from polyadic.solvers.databases.draws import Average, Chain, Memory
 from polyadic.solvers.databases.gibbs import Draw, Priors
@@ -66,24 +68,14 @@ class BayesianFactorization(DatabaseModel):
     True
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        burn_in: int = 20,
-        draws: int = 80,
-        kept: int = 100,
-        priors: Priors | None = None,
-        seed: int | None = None,
-        threads: int | None = None,
-    ) -> None:
-        self.rank = rank
-        self.burn_in = burn_in
-        self.draws = draws
-        self.kept = kept
-        self.priors = priors
-        self.seed = seed
-        self.threads = threads
+    rank: Count = 10
+    _: KW_ONLY
+    burn_in: int = 20
+    draws: int = 80
+    kept: int = 100
+    priors: Priors | None = None
+    seed: Seed = None
+    threads: Threads = None
 
     def fit(
         self, database: Database | Mapping[str, Relation], y: object = None, *, at: Mapping[str, Any] | None = None

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Self
 
 from polyadic.errors import InputError, check_number
+from polyadic.models.base import Amount, Count, Seed, Threads, Watch
 from polyadic.models.relations.base import DatabaseModel, check_prior
 from polyadic.solvers.databases.collective import collective
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from polyadic.models.relations.database import Database
     from polyadic.models.relations.tables import Relation
-    from polyadic.solvers.run import Result
 
 
-class CollectiveFactorization(Fitted, DatabaseModel):
+class CollectiveFactorization(DatabaseModel):
     r"""Point estimates of factors and biases that explain the cells of all tables.
 
     .. math:: \min \sum_t w_t \sum_e \ell_t(x_e, m_e)
@@ -69,28 +69,16 @@ class CollectiveFactorization(Fitted, DatabaseModel):
     True
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        ridge: float | Mapping[str, float] = 1.0,
-        bias_ridge: float = 0.3,
-        count_power: float | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.ridge = ridge
-        self.bias_ridge = bias_ridge
-        self.count_power = count_power
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 10
+    _: KW_ONLY
+    ridge: float | Mapping[str, float] = 1.0
+    bias_ridge: float = 0.3
+    count_power: float | None = None
+    max_iter: Count = 100
+    tol: Amount = 1e-4
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
         """Fit to all tables.

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import NDArray
 
 from polyadic import resources
 from polyadic.embedding import unit_rows
 from polyadic.errors import InputError, check_choice
+from polyadic.models.base import Model, learned
 from polyadic.progress import tracked
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from polyadic.data import Entries
 
 Weight = Literal["total", "specific", "log", "count"]
 
 
-class TransitiveVerbs(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class TransitiveVerbs(Model):
     r"""What a verb does with the latent meanings of its subject and its object; those of nouns are given.
 
     .. math:: V_v = \sum_{s, o} x_{svo}\, n_s n_o^\top, \qquad
@@ -62,11 +64,11 @@ class TransitiveVerbs(BaseEstimator):  # type: ignore[misc] # scikit-learn has n
     True
     """
 
-    noun_factors_: NDArray[np.float32]
-    verb_factors_: NDArray[np.float32]
+    noun_factors_: NDArray[np.float32] = learned()
+    verb_factors_: NDArray[np.float32] = learned()
 
-    def __init__(self, *, weight: Weight = "total") -> None:
-        self.weight = weight
+    _: KW_ONLY
+    weight: Weight = "total"
 
     def fit(self, X: Entries, y: object = None, *, nouns: ArrayLike) -> Self:
         """Add up the verbs.

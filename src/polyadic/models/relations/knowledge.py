@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from polyadic.errors import InputError, check_choice, check_int
-from polyadic.models.relations.asking import FORMS, learned_facts, questions, start_of
+from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
+from polyadic.models.relations.asking import FORMS, Form, learned_facts, questions, start_of
 from polyadic.models.relations.links import Links
-from polyadic.solvers.relations.triples import Plan, descend_triples
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.relations.triples import Penalty, Plan, TripleLoss, descend_triples
+from polyadic.solvers.run import run
 from polyadic.text.relations.facts import Facts, triples_by
 
 if TYPE_CHECKING:
@@ -21,15 +22,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from polyadic.forms import Factors
-    from polyadic.models.relations.asking import Form
-    from polyadic.solvers.relations.triples import Penalty, TripleLoss
-    from polyadic.solvers.run import Result
 
 STEPS, LARGEST, WATCHED = 50, 500, 2000
 """Steps of an epoch at least, and questions of a step at most, by default; facts ranked after each epoch at most."""
 
 
-class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class KnowledgeTensor(Links, Model):
     r"""Scores of triples that put the entities which complete a fact above all others.
 
     .. math:: \min \sum_{(s, r, o)} \Big(\log \sum_{o'} e^{m_{sro'}} - m_{sro}
@@ -72,7 +70,7 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
     subject_factors_, object_factors_, relation_factors_, entities_, relations_, facts_
         See :class:`~polyadic.models.relations.links.Links`.
     result_, history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.solvers.run.Fitted`; the objective is that of a fact, as a mean.
+        As those of :class:`~polyadic.models.base.Model`; the objective is that of a fact, as a mean.
 
     References
     ----------
@@ -88,40 +86,22 @@ class KnowledgeTensor(Links, Fitted, BaseEstimator):  # type: ignore[misc] # sci
     True
     """
 
-    def __init__(
-        self,
-        rank: int = 100,
-        *,
-        form: Form = "ComplEx",
-        relation_rank: int | None = None,
-        reciprocal: bool = True,
-        loss: TripleLoss = "softmax",
-        penalty: Penalty = "N3",
-        strength: float = 0.05,
-        step: float = 0.1,
-        batch: int | None = None,
-        candidates: int | None = None,
-        max_iter: int = 50,
-        tol: float = 0.0,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.form = form
-        self.relation_rank = relation_rank
-        self.reciprocal = reciprocal
-        self.loss = loss
-        self.penalty = penalty
-        self.strength = strength
-        self.step = step
-        self.batch = batch
-        self.candidates = candidates
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 100
+    _: KW_ONLY
+    form: Form = "ComplEx"
+    relation_rank: int | None = None
+    reciprocal: bool = True
+    loss: TripleLoss = "softmax"
+    penalty: Penalty = "N3"
+    strength: float = 0.05
+    step: float = 0.1
+    batch: int | None = None
+    candidates: int | None = None
+    max_iter: Count = 50
+    tol: Amount = 0.0
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(
         self,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_choice, check_int
+from polyadic.models.base import Model
 from polyadic.models.relations.chaining import chain, check_probability
 from polyadic.models.relations.grounding import Groundings, Unlisted
 from polyadic.models.relations.schema_model import columns_at
@@ -18,8 +21,6 @@ from polyadic.text.relations.formulas import Rule, check_predicates
 from polyadic.text.relations.schema import Schema
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Regime = Literal["mf", "inference", "post", "pre", "joint"]
 
 
-class InjectedLogic(BaseEstimator):  # type: ignore[misc]
+class InjectedLogic(Model):
     r"""A universal schema that also learns from rules.
 
     .. math:: \min\ \ell(\text{listed cells, and others drawn}) - \sum_{F} w_F \sum_{g} \log [F_g]
@@ -87,22 +88,13 @@ class InjectedLogic(BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        rules: Sequence[Rule],
-        *,
-        regime: Regime = "joint",
-        model: UniversalSchema | None = None,
-        drawn: int = 1,
-        closed: bool = True,
-        threshold: float = 0.5,
-    ) -> None:
-        self.rules = rules
-        self.regime = regime
-        self.model = model
-        self.drawn = drawn
-        self.closed = closed
-        self.threshold = threshold
+    rules: Sequence[Rule]
+    _: KW_ONLY
+    regime: Regime = "joint"
+    model: UniversalSchema | None = None
+    drawn: int = 1
+    closed: bool = True
+    threshold: float = 0.5
 
     def fit(self, schema: Schema, y: Any = None) -> Self:
         """Fit to a schema.

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import NDArray
 
 from polyadic.bilinear import Slices
 from polyadic.data import Entries
 from polyadic.errors import InputError, check_int
+from polyadic.models.base import Amount, Count, Model, Seed, Watch, learned
 from polyadic.solvers.relations.rescal import rescal, rescal_start
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike, NDArray
-
-    from polyadic.solvers.run import Result
+    from numpy.typing import ArrayLike
 
 
-class RESCAL(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
+class RESCAL(Model):
     r"""One vector for each entity, one matrix for each relation; a triple scores :math:`a_s^\top R_k\, a_o`.
 
     .. math:: \min_{A, R} \tfrac12 \sum_k \|X_k - A R_k A^\top\|_F^2
@@ -51,7 +51,7 @@ class RESCAL(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn has no
     relation_factors_ : ndarray of shape (K, rank, rank)
         R.
     result_, history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.solvers.run.Fitted`.
+        As those of :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -70,27 +70,17 @@ class RESCAL(Fitted, BaseEstimator):  # type: ignore[misc] # scikit-learn has no
     True
     """
 
-    entity_factors_: NDArray[np.float64]
-    relation_factors_: NDArray[np.float64]
+    entity_factors_: NDArray[np.float64] = learned()
+    relation_factors_: NDArray[np.float64] = learned()
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        ridge_A: float = 10.0,
-        ridge_R: float = 10.0,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        seed: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.ridge_A = ridge_A
-        self.ridge_R = ridge_R
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.watch = watch
+    rank: Count = 10
+    _: KW_ONLY
+    ridge_A: float = 10.0
+    ridge_R: float = 10.0
+    max_iter: Count = 500
+    tol: Amount = 1e-4
+    seed: Seed = None
+    watch: Watch = None
 
     def fit(self, X: Entries | Sequence[Any], y: object = None) -> Self:
         """Fit to all triples.

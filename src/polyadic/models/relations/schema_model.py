@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,19 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.data import blocks
 from polyadic.errors import InputError, check_int
-from polyadic.models.relations.unseen import expected, fold_in
+from polyadic.models.base import Model, learned
+from polyadic.models.relations.log_odds import Terms
+from polyadic.models.relations.unseen import Asked, expected, fold_in
 from polyadic.resources import check_memory
-from polyadic.solvers.run import Fitted
+from polyadic.text.relations.schema import Schema
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.models.relations.log_odds import Terms
-    from polyadic.models.relations.unseen import Asked
-    from polyadic.text.relations.schema import Schema
 
 ROWS = 4096
 """Of log-odds computed at a time."""
@@ -51,7 +51,7 @@ class Told(NamedTuple):
     probability: float
 
 
-class SchemaModel(Fitted):
+class SchemaModel(Model):
     """A fitted model of the pairs and predicates of a schema.
 
     Probabilities are those that training asked for, where as many false cells were drawn as true ones are listed, or as
@@ -65,9 +65,9 @@ class SchemaModel(Fitted):
         What its log-odds are made of: U, V, W, T, D1, D2, a and b.
     """
 
-    schema_: Schema
-    terms_: Terms
-    _asked: Callable[[], tuple[Asked, bool]]
+    schema_: Schema = learned()
+    terms_: Terms = learned()
+    _asked: Callable[[], tuple[Asked, bool]] = learned()
     """Say how rows were trained, and whether they have biases; a method of each model."""
 
     def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:

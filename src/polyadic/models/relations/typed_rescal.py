@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from polyadic.errors import InputError, check_int
+from polyadic.models.base import learned
 from polyadic.models.relations.rescal import RESCAL, _slices
 from polyadic.solvers.relations.rescal import rescal_start
 from polyadic.solvers.relations.typed_rescal import Beside, Domain, Ridges, typed_rescal
@@ -16,7 +18,7 @@ from polyadic.solvers.run import run
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from polyadic.data import Entries
     from polyadic.solvers.run import Result
@@ -67,9 +69,9 @@ class TypedRESCAL(RESCAL):
     (True, -inf)
     """
 
-    attribute_factors_: NDArray[np.float64]
-    subjects_: NDArray[np.bool_]
-    objects_: NDArray[np.bool_]
+    attribute_factors_: NDArray[np.float64] = learned()
+    subjects_: NDArray[np.bool_] = learned()
+    objects_: NDArray[np.bool_] = learned()
 
     def __init__(
         self,

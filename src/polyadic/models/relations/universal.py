@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.models.base import Amount, Count, Model, Seed, Watch
 from polyadic.models.relations.log_odds import PairForm
 from polyadic.models.relations.schema_model import SchemaModel
 from polyadic.models.relations.unseen import Asked
@@ -16,10 +17,9 @@ from polyadic.solvers.relations.questions import Listed, Ridges, descend_questio
 from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from polyadic.solvers.relations.questions import Source
-    from polyadic.solvers.run import Result
     from polyadic.text.relations.schema import Schema
 
 Features = Literal["F", "N", "E", "NF", "NE", "FE", "NFE"]
@@ -33,7 +33,7 @@ STEPS, BATCHES = 128, (16, 1024)
 """Steps of an epoch by default, and listed cells of one, at least and at most."""
 
 
-class UniversalSchema(SchemaModel, BaseEstimator):  # type: ignore[misc]
+class UniversalSchema(SchemaModel, Model):
     r"""Log-odds that predicates hold of pairs of entities, learned from what is known to hold.
 
     .. math:: m_{rc} = u_r \cdot v_c + \sum_{c' \in r,\ c' \ne c} w_{cc'} + t_s \cdot d^1_c + t_o \cdot d^2_c + b_c
@@ -93,38 +93,21 @@ class UniversalSchema(SchemaModel, BaseEstimator):  # type: ignore[misc]
     [('person 0', 'firm 0')]
     """
 
-    def __init__(
-        self,
-        rank: int = 100,
-        *,
-        features: Features = "NF",
-        loss: LossName = "logistic",
-        biases: Biases = "columns",
-        negatives: int = 1,
-        negative_weight: float = 1.0,
-        ridge: float = 0.01,
-        weight_ridge: float = 0.001,
-        step: float = 0.1,
-        batch: int | None = None,
-        max_iter: int = 100,
-        tol: float = 0.0,
-        seed: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.features = features
-        self.loss = loss
-        self.biases = biases
-        self.negatives = negatives
-        self.negative_weight = negative_weight
-        self.ridge = ridge
-        self.weight_ridge = weight_ridge
-        self.step = step
-        self.batch = batch
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.watch = watch
+    rank: Count = 100
+    _: KW_ONLY
+    features: Features = "NF"
+    loss: LossName = "logistic"
+    biases: Biases = "columns"
+    negatives: int = 1
+    negative_weight: float = 1.0
+    ridge: float = 0.01
+    weight_ridge: float = 0.001
+    step: float = 0.1
+    batch: int | None = None
+    max_iter: Count = 100
+    tol: Amount = 0.0
+    seed: Seed = None
+    watch: Watch = None
 
     def fit(self, schema: Schema, y: Any = None, *, beside: Sequence[Source] = ()) -> Self:
         """Fit to a schema.

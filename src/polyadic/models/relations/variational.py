@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from polyadic.errors import check_number
 from polyadic.kernels import RandomRows, row_moments
+from polyadic.models.base import Amount, Count, Seed, Threads, Watch
 from polyadic.models.relations.base import DatabaseModel, Prediction
 from polyadic.resources import check_memory, cores
 from polyadic.solvers.databases.variational import Beliefs, GammaPrior, beliefs, variational
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from polyadic.models.relations.database import Database
     from polyadic.models.relations.tables import Relation
-    from polyadic.solvers.run import Result
 
 
-class VariationalFactorization(Fitted, DatabaseModel):
+class VariationalFactorization(DatabaseModel):
     r"""A normal distribution for every row of every factor (:mod:`polyadic.solvers.databases.variational`).
 
     Noise, the size of biases and the relevance of each component are learned. Components that tables do not need
@@ -72,26 +73,15 @@ class VariationalFactorization(Fitted, DatabaseModel):
     1
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        shape: float = 1.0,
-        rate: float = 1.0,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.shape = shape
-        self.rate = rate
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 10
+    _: KW_ONLY
+    shape: float = 1.0
+    rate: float = 1.0
+    max_iter: Count = 200
+    tol: Amount = 1e-4
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
         """Fit to all tables.

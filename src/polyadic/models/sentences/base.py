@@ -8,14 +8,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_choice, check_int
+from polyadic.models.base import Model, learned
 from polyadic.models.sentences.pooling import Pooling, pooled, width
 from polyadic.models.sentences.signals import BLOCK, blocks
 from polyadic.models.sentences.storage import load_model, save_model
-from polyadic.models.sentences.words import check_words
+from polyadic.models.sentences.words import Words, check_words
 from polyadic.progress import tracked
 from polyadic.text.corpus import Corpus
 
@@ -24,9 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.embedding import Embedding
     from polyadic.models.sentences.signals import Rows
-    from polyadic.models.sentences.words import Sentences, Words
+    from polyadic.models.sentences.words import Sentences
 
 Empty = Literal["zero", "error"]
 NUMBERS = 1 << 21
@@ -37,14 +38,14 @@ class EmptySentencesWarning(UserWarning):
     """Some sentences have no known word."""
 
 
-class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model, ABC):  # type: ignore[misc]
     """Base of estimators that make signals of sentences, decode them and pool what is decoded.
 
     A subclass has ``embedding_`` after a fit, and ``_decoded``, from signals (S, K, N) to activations (S, K, L, N);
     ``_margin`` zeros follow the words, so that nothing wraps around.
     """
 
-    embedding_: Embedding
+    embedding_: Embedding = learned()
     pooling: Pooling
     pool: int
     segments: int

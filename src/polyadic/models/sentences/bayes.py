@@ -2,15 +2,17 @@ r"""Naive Bayes features: words and pairs of words, each weighed by how much mor
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int, check_number
+from polyadic.models.base import Model
 from polyadic.models.sentences.words import words_of
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from polyadic.models.sentences.words import Sentence
 
 
-class LogCountRatio(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
     r"""Which words and pairs of neighbours a sentence has, times their log-count ratio.
 
     .. math:: r = \log \frac{p / \|p\|_1}{q / \|q\|_1}, \qquad p = \alpha + \sum_{i: y_i = 1} f_i, \quad
@@ -55,10 +57,10 @@ class LogCountRatio(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     {'good': 1.099, 'film': 0.0, 'one': 0.0, 'bad': -1.099}
     """
 
-    def __init__(self, *, alpha: float = 1.0, longest: int = 2, min_count: int = 1) -> None:
-        self.alpha = alpha
-        self.longest = longest
-        self.min_count = min_count
+    _: KW_ONLY
+    alpha: float = 1.0
+    longest: int = 2
+    min_count: int = 1
 
     def fit(self, sentences: Iterable[Sentence], y: Any) -> Self:
         """Count the runs of words of both classes.

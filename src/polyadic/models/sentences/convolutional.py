@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
@@ -10,18 +11,18 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_choice, check_int, check_number
 from polyadic.linalg.circulant import deconvolve
-from polyadic.models.sentences.base import SentenceVectors
+from polyadic.models.base import Count, Seed
+from polyadic.models.sentences.base import Empty, SentenceVectors
 from polyadic.models.sentences.cumulants import collect
-from polyadic.models.sentences.words import corpus_of, vectors_of
+from polyadic.models.sentences.pooling import Pooling
+from polyadic.models.sentences.words import Words, corpus_of, vectors_of
 from polyadic.solvers.sentences.convolutional import find_filters
 from polyadic.solvers.sentences.sparse_codes import sparse_codes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.models.sentences.base import Empty
-    from polyadic.models.sentences.pooling import Pooling
-    from polyadic.models.sentences.words import Sentences, Words
+    from polyadic.models.sentences.words import Sentences
 
 Decoding = Literal["least-norm", "sparse"]
 
@@ -86,40 +87,22 @@ class ConvolutionalSentences(SentenceVectors):
 
     saved = ("filters_", "weights_", "error_", "scales_", "number_")
 
-    def __init__(
-        self,
-        filters: int = 2,
-        *,
-        length: int = 6,
-        pooling: Pooling = "moments",
-        pool: int = 2,
-        segments: int = 1,
-        padded: bool = True,
-        decoding: Decoding = "least-norm",
-        ridge: float = 1.0,
-        penalty: float = 0.5,
-        words: Words | Embedding = "ppmi-svd",
-        rank: int = 100,
-        min_count: int = 2,
-        starts: int = 5,
-        empty: Empty = "zero",
-        seed: int | None = None,
-    ) -> None:
-        self.filters = filters
-        self.length = length
-        self.pooling = pooling
-        self.pool = pool
-        self.segments = segments
-        self.padded = padded
-        self.decoding = decoding
-        self.ridge = ridge
-        self.penalty = penalty
-        self.words = words
-        self.rank = rank
-        self.min_count = min_count
-        self.starts = starts
-        self.empty = empty
-        self.seed = seed
+    filters: int = 2
+    _: KW_ONLY
+    length: int = 6
+    pooling: Pooling = "moments"
+    pool: int = 2
+    segments: int = 1
+    padded: bool = True
+    decoding: Decoding = "least-norm"
+    ridge: float = 1.0
+    penalty: float = 0.5
+    words: Words | Embedding = "ppmi-svd"
+    rank: Count = 100
+    min_count: int = 2
+    starts: int = 5
+    empty: Empty = "zero"
+    seed: Seed = None
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
         """Find the filters of sentences; they are read once, and memory does not grow with their number.

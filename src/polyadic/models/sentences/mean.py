@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -9,18 +10,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int, check_number
-from polyadic.models.sentences.base import SentenceVectors
-from polyadic.models.sentences.pooling import width
+from polyadic.models.base import Count, Seed
+from polyadic.models.sentences.base import Empty, SentenceVectors
+from polyadic.models.sentences.pooling import Pooling, width
 from polyadic.models.sentences.signals import blocks
-from polyadic.models.sentences.words import corpus_of, vectors_of
+from polyadic.models.sentences.words import Words, corpus_of, vectors_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.models.sentences.base import Empty
-    from polyadic.models.sentences.pooling import Pooling
     from polyadic.models.sentences.signals import Rows
-    from polyadic.models.sentences.words import Sentences, Words
+    from polyadic.models.sentences.words import Sentences
 
 
 class MeanSentences(SentenceVectors):
@@ -72,30 +72,17 @@ class MeanSentences(SentenceVectors):
 
     saved = ("frequencies_", "components_")
 
-    def __init__(
-        self,
-        *,
-        pooling: Pooling = "mean",
-        pool: int = 2,
-        segments: int = 1,
-        a: float | None = None,
-        removed: int = 0,
-        words: Words | Embedding = "ppmi-svd",
-        rank: int = 100,
-        min_count: int = 2,
-        empty: Empty = "zero",
-        seed: int | None = None,
-    ) -> None:
-        self.pooling = pooling
-        self.pool = pool
-        self.segments = segments
-        self.a = a
-        self.removed = removed
-        self.words = words
-        self.rank = rank
-        self.min_count = min_count
-        self.empty = empty
-        self.seed = seed
+    _: KW_ONLY
+    pooling: Pooling = "mean"
+    pool: int = 2
+    segments: int = 1
+    a: float | None = None
+    removed: int = 0
+    words: Words | Embedding = "ppmi-svd"
+    rank: Count = 100
+    min_count: int = 2
+    empty: Empty = "zero"
+    seed: Seed = None
 
     def fit(self, sentences: Sentences, y: Any = None) -> Self:
         """Find the vectors of words, their frequencies and the common components.

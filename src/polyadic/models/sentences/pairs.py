@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic.errors import InputError, check_int, check_number
+from polyadic.models.base import Amount, Count, Model
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -38,7 +40,7 @@ def pair_features(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
     return np.hstack([u * v, np.abs(u - v)])
 
 
-class ScoreRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
+class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
     r"""Regression of scores between two whole numbers, by way of a distribution over the whole numbers.
 
     A score :math:`t` is the distribution with :math:`1 - (t - \lfloor t \rfloor)` on :math:`\lfloor t \rfloor` and the
@@ -70,12 +72,12 @@ class ScoreRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     [1.0]
     """
 
-    def __init__(self, *, low: int = 0, high: int = 5, C: float = 1.0, max_iter: int = 1000, tol: float = 1e-4) -> None:
-        self.low = low
-        self.high = high
-        self.C = C
-        self.max_iter = max_iter
-        self.tol = tol
+    _: KW_ONLY
+    low: int = 0
+    high: int = 5
+    C: float = 1.0
+    max_iter: Count = 1000
+    tol: Amount = 1e-4
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit to scores.

@@ -11,23 +11,24 @@ from polyadic.kernels.sequences.hidden import Chain, expected_counts
 from polyadic.models.sequences.hidden_base import HiddenChain, Unknown
 from polyadic.models.sequences.hidden_spectral import spectral_chain
 from polyadic.models.sequences.symbols import coded, known_symbols
-from polyadic.solvers.run import Fitted, Sweep, run
+from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from dataclasses import KW_ONLY
 
     from numpy.typing import NDArray
 
+    from polyadic.models.base import Amount, Count, Seed, Watch
     from polyadic.models.sequences.symbols import Coded
-    from polyadic.solvers.run import Result
 
 Init = Literal["spectral", "random"]
 MIXED = 0.3
 """Share of the uniform (of symbols: the mean) distribution in what Baum-Welch starts from: what is 0 would stay 0."""
 
 
-class HiddenMarkov(HiddenChain, Fitted):
+class HiddenMarkov(HiddenChain):
     r"""Sequences of symbols whose hidden states are a Markov chain.
 
     .. math:: P(x_1 \dots x_n) = \sum_{s_1 \dots s_n} \pi_{s_1} O_{s_1 x_1} \prod_{i > 1} A_{s_{i-1} s_i} O_{s_i x_i}
@@ -64,7 +65,7 @@ class HiddenMarkov(HiddenChain, Fitted):
     start_, moves_, emissions_, symbols_
         See :class:`~polyadic.models.sequences.hidden_base.HiddenChain`.
     result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.solvers.run.Fitted`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -79,28 +80,16 @@ class HiddenMarkov(HiddenChain, Fitted):
     [1.0, 0.0]
     """
 
-    def __init__(
-        self,
-        states: int = 10,
-        *,
-        init: Init = "spectral",
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        smoothing: float = 0.0,
-        unknown: Unknown = "raise",
-        seed: int | None = 0,
-        threads: int = 1,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.states = states
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.smoothing = smoothing
-        self.unknown = unknown
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    states: int = 10
+    _: KW_ONLY
+    init: Init = "spectral"
+    max_iter: Count = 100
+    tol: Amount = 1e-4
+    smoothing: float = 0.0
+    unknown: Unknown = "raise"
+    seed: Seed = 0
+    threads: int = 1
+    watch: Watch = None
 
     def fit(self, sequences: Iterable[Sequence[Hashable]]) -> HiddenMarkov:
         """Learn from sequences.

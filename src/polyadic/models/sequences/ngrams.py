@@ -12,11 +12,13 @@ Ney, Essen, Kneser (1994), On structuring probabilistic dependences in stochasti
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyadic.errors import InputError, check_int, check_number
+from polyadic.models.base import Model
 from polyadic.models.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, Substrings, count_substrings
 from polyadic.models.sequences.symbols import Coded
 
@@ -90,7 +92,7 @@ def string_logs(data: Coded, size: int, along: Callable[[Coded], Array]) -> Arra
     return found
 
 
-class NGrams:
+class NGrams(Model):
     """Probabilities of the next symbol from the last few.
 
     Parameters
@@ -108,9 +110,9 @@ class NGrams:
     [0.062, 0.844, 0.094]
     """
 
-    def __init__(self, order: int = 3, *, discount: float = 0.7) -> None:
-        self.order = order
-        self.discount = discount
+    order: int = 3
+    _: KW_ONLY
+    discount: float = 0.7
 
     def checked(self) -> NGrams:
         """Give the same, or refuse parameters that are out of range."""

@@ -18,12 +18,14 @@ Hsu, Kakade, Zhang (2012), A spectral algorithm for learning hidden Markov model
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic.errors import InputError, check_int, check_number
+from polyadic.models.base import Count, Model, learned
 from polyadic.models.sequences.hidden_spectral import leading, triples
 from polyadic.models.sequences.symbols import coded, known_symbols
 from polyadic.solvers.conditional_gradient import onto_simplex
@@ -39,7 +41,7 @@ LEAST = 1e-9
 """Chance of a symbol below which its estimate tells nothing of the state behind it."""
 
 
-class ObservableOperators:
+class ObservableOperators(Model):
     r"""Next symbols and probabilities of sequences, in closed form.
 
     Parameters
@@ -73,17 +75,17 @@ class ObservableOperators:
     [1.0, 0.0]
     """
 
-    first_: Array
-    anywhere_: Array
-    last_: Array
-    operators_: Array
-    shares_: Array
-    symbols_: list[Any]
+    first_: Array = learned()
+    anywhere_: Array = learned()
+    last_: Array = learned()
+    operators_: Array = learned()
+    shares_: Array = learned()
+    symbols_: list[Any] = learned()
 
-    def __init__(self, rank: int = 10, *, background: float = 1e-3, fresh: float = 0.6) -> None:
-        self.rank = rank
-        self.background = background
-        self.fresh = fresh
+    rank: Count = 10
+    _: KW_ONLY
+    background: float = 1e-3
+    fresh: float = 0.6
 
     def fit(self, sequences: Iterable[Sequence[Hashable]]) -> ObservableOperators:
         """Count and decompose.

@@ -9,6 +9,7 @@ support vector machine or a structured perceptron, by the loss.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -16,21 +17,21 @@ import numpy as np
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
 from polyadic.kernels.sequences.tagging import CodedSentences, TagParts, tag_marginals, tag_paths
+from polyadic.models.base import Count, Model, Seed, Watch
 from polyadic.models.sequences.coded import check_aligned, coded, coded_tags, learned_features, spans_only
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 from polyadic.solvers.sequences.tagging import TagInit, TagLoss, TagSteps, tag_sweeps
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from polyadic.models.sequences.coded import Features
-    from polyadic.solvers.run import Result
 
 
-class SequenceTagger(Fitted):
+class SequenceTagger(Model):
     r"""Chain of tags.
 
     Parameters
@@ -70,7 +71,7 @@ class SequenceTagger(Fitted):
     parts_ : TagParts
         U, V, T; V is empty where there is no rank.
     result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.solvers.run.Fitted`.
+        See :class:`~polyadic.models.base.Model`.
 
     Examples
     --------
@@ -80,32 +81,18 @@ class SequenceTagger(Fitted):
     [['D', 'N', 'V']]
     """
 
-    def __init__(
-        self,
-        rank: int | None = None,
-        *,
-        loss: TagLoss = "likelihood",
-        max_iter: int = 10,
-        step: float = 0.3,
-        l2: float = 0.0,
-        init: TagInit = "svd",
-        averaged: bool = True,
-        bio: bool = False,
-        least: int = 1,
-        seed: int | None = 0,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.loss = loss
-        self.max_iter = max_iter
-        self.step = step
-        self.l2 = l2
-        self.init = init
-        self.averaged = averaged
-        self.bio = bio
-        self.least = least
-        self.seed = seed
-        self.watch = watch
+    rank: int | None = None
+    _: KW_ONLY
+    loss: TagLoss = "likelihood"
+    max_iter: Count = 10
+    step: float = 0.3
+    l2: float = 0.0
+    init: TagInit = "svd"
+    averaged: bool = True
+    bio: bool = False
+    least: int = 1
+    seed: Seed = 0
+    watch: Watch = None
 
     def fit(self, X: Features, y: Iterable[Sequence[str]]) -> SequenceTagger:
         """Learn from sentences.

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from polyadic.errors import InputError
+from polyadic.models.base import Model, Seed, Watch, learned
+from polyadic.models.sequences.automata import WeightedAutomaton
 from polyadic.models.sequences.automaton_choice import chosen
-from polyadic.models.sequences.automaton_fitting import checked_settings
+from polyadic.models.sequences.automaton_fitting import Method, checked_settings
+from polyadic.models.sequences.automaton_smoothing import SmoothedAutomaton
+from polyadic.models.sequences.hankel import Statistic
 from polyadic.models.sequences.symbols import Coded, coded, known_symbols
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
-
-    from polyadic.models.sequences.automata import WeightedAutomaton
-    from polyadic.models.sequences.automaton_fitting import Method
-    from polyadic.models.sequences.automaton_smoothing import SmoothedAutomaton
-    from polyadic.models.sequences.hankel import Statistic
-    from polyadic.solvers.run import Result
 
     Strings = Iterable[Sequence[Hashable]]
 
 
-class SpectralAutomaton:
+class SpectralAutomaton(Model):
     r"""A weighted automaton learned from the singular vectors of a Hankel matrix, with proper probabilities.
 
     .. math:: p(x) = \prod_i p(x_{i+1} \mid x_1 \cdots x_i), \qquad
@@ -91,42 +91,25 @@ class SpectralAutomaton:
     ([1, 2], ['a', 'b'])
     """
 
-    automaton_: WeightedAutomaton
-    model_: SmoothedAutomaton
-    symbols_: list[Any]
+    automaton_: WeightedAutomaton = learned()
+    model_: SmoothedAutomaton = learned()
+    symbols_: list[Any] = learned()
 
-    def __init__(
-        self,
-        rank: int | Sequence[int] = (10, 20, 40),
-        *,
-        method: Method = "hull",
-        statistic: Statistic = "factor",
-        basis: int | None = 300,
-        longest: int = 4,
-        scaling: float = 0.5,
-        passes: int = 100,
-        starts: int = 1,
-        order: int = 3,
-        held_out: float = 0.1,
-        unknown: Hashable = None,
-        alphabet: Sequence[Hashable] | None = None,
-        seed: int | None = 0,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.method = method
-        self.statistic = statistic
-        self.basis = basis
-        self.longest = longest
-        self.scaling = scaling
-        self.passes = passes
-        self.starts = starts
-        self.order = order
-        self.held_out = held_out
-        self.unknown = unknown
-        self.alphabet = alphabet
-        self.seed = seed
-        self.watch = watch
+    rank: int | Sequence[int] = (10, 20, 40)
+    _: KW_ONLY
+    method: Method = "hull"
+    statistic: Statistic = "factor"
+    basis: int | None = 300
+    longest: int = 4
+    scaling: float = 0.5
+    passes: int = 100
+    starts: int = 1
+    order: int = 3
+    held_out: float = 0.1
+    unknown: Hashable = None
+    alphabet: Sequence[Hashable] | None = None
+    seed: Seed = 0
+    watch: Watch = None
 
     def fit(self, X: Strings) -> Self:
         """Learn from sequences of symbols; the empty one is one of them.

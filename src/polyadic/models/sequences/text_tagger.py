@@ -6,15 +6,18 @@ of all that is told of a word; lemmas come from word and xpos.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import KW_ONLY, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyadic.errors import InputError
+from polyadic.models.base import Count, Model, Seed
 from polyadic.models.sequences.coded import coded, learned_features
 from polyadic.models.sequences.sequence_tagger import SequenceTagger
+from polyadic.solvers.run import Result
 from polyadic.text.syntax.lemmas import Lemmas
 from polyadic.text.syntax.plain import plain_trees
 from polyadic.text.syntax.tag_features import tag_features
@@ -22,9 +25,8 @@ from polyadic.text.syntax.trees import Tree
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from polyadic.solvers.run import Result
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "upos": {"loss": "likelihood"},
@@ -38,7 +40,7 @@ BLOCK = 1000
 """Sentences tagged together."""
 
 
-class TextTagger:
+class TextTagger(Model):
     """Tagger of all columns of CoNLL-U before the heads.
 
     Parameters
@@ -68,18 +70,11 @@ class TextTagger:
     (('NOUN', 'VERB'), ('pig', 'bark'))
     """
 
-    def __init__(
-        self,
-        *,
-        max_iter: int = 5,
-        least: int = 2,
-        seed: int | None = 0,
-        watch: Callable[[str, Result], None] | None = None,
-    ) -> None:
-        self.max_iter = max_iter
-        self.least = least
-        self.seed = seed
-        self.watch = watch
+    _: KW_ONLY
+    max_iter: Count = 5
+    least: int = 2
+    seed: Seed = 0
+    watch: Callable[[str, Result], None] | None = None
 
     @property
     def interrupted_(self) -> bool:

@@ -10,24 +10,24 @@ between them, and are hashed.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyadic.errors import InputError, check_int
 from polyadic.kernels.syntax.arcs import score_arcs, step_arcs
 from polyadic.kernels.syntax.eisner import best_arcs
 from polyadic.kernels.syntax.spanning import best_projective_tree
+from polyadic.models.base import Count, Model, Seed, Watch, learned
 from polyadic.models.syntax.arc_parts import check_trees
 from polyadic.progress import tracked
-from polyadic.solvers.run import Fitted, Sweep, run
+from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from polyadic.solvers.run import Result
     from polyadic.text.syntax.trees import Tree
 
     Coded = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
@@ -36,7 +36,7 @@ ROOT, END, UNKNOWN = 1, 2, 3
 """Numbers of what is no word and no tag, and of words seen once."""
 
 
-class ArcFactored(Fitted):
+class ArcFactored(Model):
     r"""First-order dependency parser.
 
     Words are told apart if they were seen twice; their tags must be given.
@@ -71,20 +71,13 @@ class ArcFactored(Fitted):
     [2, 0]
     """
 
-    weights_: NDArray[np.float32]
+    weights_: NDArray[np.float32] = learned()
 
-    def __init__(
-        self,
-        *,
-        max_iter: int = 5,
-        bits: int = 22,
-        seed: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.max_iter = max_iter
-        self.bits = bits
-        self.seed = seed
-        self.watch = watch
+    _: KW_ONLY
+    max_iter: Count = 5
+    bits: int = 22
+    seed: Seed = None
+    watch: Watch = None
 
     def fit(self, trees: Iterable[Tree]) -> ArcFactored:
         """Learn from sentences, of which words, treebank tags and heads count.

@@ -19,11 +19,13 @@ Foster, Ungar (2013), Experiments with spectral learning of latent-variable PCFG
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyadic.errors import check_int, check_number
+from polyadic.models.base import Model, learned
 from polyadic.models.syntax.derivations import Parse
 from polyadic.models.syntax.latent_features import nodes_of
 from polyadic.models.syntax.latent_learning import RuleTensors, rule_tensors
@@ -47,7 +49,7 @@ class PlainPCFG(PCFG):
     _prepared = prepared
 
 
-class LatentPCFG:
+class LatentPCFG(Model):
     """Parser of phrases: the best trees of a plain grammar, put in the order of their probabilities with hidden states.
 
     Parameters
@@ -78,18 +80,16 @@ class LatentPCFG:
     '(S (NP (DT a) (NN dog)) (VP (VBZ sleeps)))'
     """
 
-    plain_: PlainPCFG
-    known_: set[str]
-    tensors_: RuleTensors
+    plain_: PlainPCFG = learned()
+    known_: set[str] = learned()
+    tensors_: RuleTensors = learned()
 
-    def __init__(
-        self, states: int = 8, *, horizontal: int = 1, smoothing: float = 20.0, rare: int = 2, candidates: int = 50
-    ) -> None:
-        self.states = states
-        self.horizontal = horizontal
-        self.smoothing = smoothing
-        self.rare = rare
-        self.candidates = candidates
+    states: int = 8
+    _: KW_ONLY
+    horizontal: int = 1
+    smoothing: float = 20.0
+    rare: int = 2
+    candidates: int = 50
 
     def fit(self, trees: Iterable[Phrase]) -> LatentPCFG:
         """Estimate the plain grammar and the tensors.

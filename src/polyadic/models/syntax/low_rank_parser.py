@@ -29,17 +29,18 @@ from polyadic.models.syntax.arc_vectors import AROUND
 from polyadic.models.syntax.parser_settings import check_settings
 from polyadic.models.syntax.tensor_parses import TensorParses
 from polyadic.progress import tracked
-from polyadic.solvers.run import Fitted, Sweep, run
+from polyadic.solvers.run import Sweep, run
 from polyadic.text.syntax.token_features import TokenCoder
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
+    from dataclasses import KW_ONLY
 
     from polyadic.embedding import Embedding
+    from polyadic.models.base import Count, Seed, Watch
     from polyadic.models.syntax.parser_settings import Init
     from polyadic.models.syntax.tensor_parses import Decoding
-    from polyadic.solvers.run import Result
     from polyadic.solvers.syntax.arc_tensor import Updates
     from polyadic.text.syntax.trees import Tree
 
@@ -47,7 +48,7 @@ RELATION_BITS = 19
 """There are at most as many rows of weights of relations as two to the power of it."""
 
 
-class LowRankParser(TensorParses, Fitted):
+class LowRankParser(TensorParses):
     r"""First-order dependency parser with a tensor of low rank.
 
     Parts of speech must be given: those of the treebank, or universal ones where there are no others. Lemmas and
@@ -93,7 +94,7 @@ class LowRankParser(TensorParses, Fitted):
     parts_, relation_weights_, relations_, features_
         See :class:`~polyadic.models.syntax.tensor_parses.TensorParses`.
     result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.solvers.run.Fitted`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -108,40 +109,22 @@ class LowRankParser(TensorParses, Fitted):
     ('nsubj', 'root')
     """
 
-    def __init__(
-        self,
-        rank: int = 50,
-        *,
-        gamma: float = 0.3,
-        C: float = 0.01,
-        max_iter: int = 5,
-        labels: bool = True,
-        init: Init = "svd",
-        decoding: Decoding = "projective",
-        one_root: bool = True,
-        updates: Updates = "all",
-        averaged: bool = True,
-        least: int = 1,
-        bits: int = 22,
-        vectors: Embedding | None = None,
-        seed: int | None = 0,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.gamma = gamma
-        self.C = C
-        self.max_iter = max_iter
-        self.labels = labels
-        self.init = init
-        self.decoding = decoding
-        self.one_root = one_root
-        self.updates = updates
-        self.averaged = averaged
-        self.least = least
-        self.bits = bits
-        self.vectors = vectors
-        self.seed = seed
-        self.watch = watch
+    rank: Count = 50
+    _: KW_ONLY
+    gamma: float = 0.3
+    C: float = 0.01
+    max_iter: Count = 5
+    labels: bool = True
+    init: Init = "svd"
+    decoding: Decoding = "projective"
+    one_root: bool = True
+    updates: Updates = "all"
+    averaged: bool = True
+    least: int = 1
+    bits: int = 22
+    vectors: Embedding | None = None
+    seed: Seed = 0
+    watch: Watch = None
 
     def fit(self, trees: Iterable[Tree]) -> LowRankParser:
         """Learn from sentences.

@@ -11,12 +11,14 @@ and the second looks for the best derivations among the rest.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.kernels.syntax.chart import inside, outside, value_of
+from polyadic.models.base import Model
 from polyadic.models.syntax.derivations import Parse, Ready, best_trees, plain_scores, word_rows
 from polyadic.models.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
 from polyadic.models.syntax.lexicon import Lexicon
@@ -34,7 +36,7 @@ SCALE = 13.0
 """Weight of the likeliest tag of a word in the first pass, about what its rules take away: sums stay in range."""
 
 
-class PCFG:
+class PCFG(Model):
     r"""Parser of English, learned from trees.
 
     Parameters
@@ -67,10 +69,10 @@ class PCFG:
     ['(S (NP (DT a) (NN dog)) (VP (VBZ sleeps)))']
     """
 
-    def __init__(self, *, horizontal: int = 1, splits: bool = True, threshold: float = 1e-5) -> None:
-        self.horizontal = horizontal
-        self.splits = splits
-        self.threshold = threshold
+    _: KW_ONLY
+    horizontal: int = 1
+    splits: bool = True
+    threshold: float = 1e-5
 
     def fit(self, trees: Iterable[Phrase]) -> PCFG:
         """Estimate rules and lexicon.

@@ -6,8 +6,10 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyadic.errors import InputError
+from polyadic.models.base import Model, learned
 from polyadic.models.syntax.arc_parts import coded
 from polyadic.text.syntax.role_features import lemmas_of, word_features
 from polyadic.text.syntax.token_features import BIAS
@@ -15,13 +17,11 @@ from polyadic.text.syntax.token_features import BIAS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from polyadic.text.syntax.propositions import Sentence
     from polyadic.text.syntax.trees import Tree
 
 
-class PredicateFinder:
+class PredicateFinder(Model):
     """Tells predicates from other words.
 
     Parameters
@@ -38,12 +38,11 @@ class PredicateFinder:
         The sense seen most often of each lemma and part of speech; of others it is the lemma with ``.01``.
     """
 
-    features_: dict[str, int]
-    weights_: NDArray[np.float32]
-    senses_: dict[str, str]
+    features_: dict[str, int] = learned()
+    weights_: NDArray[np.float32] = learned()
+    senses_: dict[str, str] = learned()
 
-    def __init__(self, C: float = 1.0) -> None:
-        self.C = C
+    C: float = 1.0
 
     def fit(self, sentences: Sequence[Sentence]) -> PredicateFinder:
         """Learn from sentences that say which words are predicates; others are left out.

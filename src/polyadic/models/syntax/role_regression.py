@@ -17,9 +17,11 @@ from polyadic.models.syntax.role_matching import ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from dataclasses import KW_ONLY
 
     from numpy.typing import NDArray
 
+    from polyadic.models.base import Count
     from polyadic.models.syntax.role_matching import Once
     from polyadic.solvers.syntax.role_tensor import Frame
     from polyadic.text.syntax.propositions import Sentence
@@ -58,22 +60,13 @@ class RoleRegression(RoleLabels):
     weights_: NDArray[np.float64]
     columns_: NDArray[np.int64]
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        least: int = 2,
-        max_iter: int = 100,
-        near: bool = True,
-        once: Once = "core",
-        bits: int = 20,
-    ) -> None:
-        self.C = C
-        self.least = least
-        self.max_iter = max_iter
-        self.near = near
-        self.once = once
-        self.bits = bits
+    C: float = 1.0
+    _: KW_ONLY
+    least: int = 2
+    max_iter: Count = 100
+    near: bool = True
+    once: Once = "core"
+    bits: int = 20
 
     def fit(self, sentences: Iterable[Sentence]) -> RoleRegression:
         """Learn from sentences with roles.

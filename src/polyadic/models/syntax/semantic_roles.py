@@ -22,25 +22,26 @@ from polyadic.models.syntax.role_labels import RoleLabels
 from polyadic.models.syntax.role_matching import ONCE, best_roles, played_once
 from polyadic.models.syntax.role_start import power_parts, random_parts
 from polyadic.progress import tracked
-from polyadic.solvers.run import Fitted, Sweep, run
+from polyadic.solvers.run import Sweep, run
 from polyadic.solvers.syntax.role_tensor import Costs, RoleLearner, RoleParts, check_costs, score_roles
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
+    from dataclasses import KW_ONLY
 
     from numpy.typing import NDArray
 
+    from polyadic.models.base import Count, Seed, Watch
     from polyadic.models.syntax.role_frames import Known
     from polyadic.models.syntax.role_matching import Once
-    from polyadic.solvers.run import Result
     from polyadic.solvers.syntax.role_tensor import Frame
     from polyadic.text.syntax.propositions import Sentence
 
 Init = Literal["power", "random"]
 
 
-class SemanticRoles(RoleLabels, Fitted):
+class SemanticRoles(RoleLabels):
     r"""Roles of the arguments of predicates, by a tensor of low rank and sparse features.
 
     Sentences need trees: of a treebank or of a parser. Which words are predicates may be given; a classifier that is
@@ -84,7 +85,7 @@ class SemanticRoles(RoleLabels, Fitted):
     known_, roles_, predicates_
         See :class:`~polyadic.models.syntax.role_labels.RoleLabels`.
     result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.solvers.run.Fitted`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -105,36 +106,20 @@ class SemanticRoles(RoleLabels, Fitted):
 
     parts_: RoleParts
 
-    def __init__(
-        self,
-        rank: int = 50,
-        *,
-        gamma: float = 0.9,
-        C: float = 1.0,
-        max_iter: int = 5,
-        init: Init = "power",
-        costs: tuple[float, float, float] = (1.0, 1.0, 1.0),
-        near: bool = True,
-        once: Once = "core",
-        averaged: bool = True,
-        least: int = 1,
-        bits: int = 20,
-        seed: int | None = 0,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.gamma = gamma
-        self.C = C
-        self.max_iter = max_iter
-        self.init = init
-        self.costs = costs
-        self.near = near
-        self.once = once
-        self.averaged = averaged
-        self.least = least
-        self.bits = bits
-        self.seed = seed
-        self.watch = watch
+    rank: Count = 50
+    _: KW_ONLY
+    gamma: float = 0.9
+    C: float = 1.0
+    max_iter: Count = 5
+    init: Init = "power"
+    costs: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    near: bool = True
+    once: Once = "core"
+    averaged: bool = True
+    least: int = 1
+    bits: int = 20
+    seed: Seed = 0
+    watch: Watch = None
 
     def fit(self, sentences: Iterable[Sentence]) -> SemanticRoles:
         """Learn from sentences with roles.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -9,14 +10,14 @@ from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.linalg import Method
+from polyadic.models.base import Amount, Count, Seed
 from polyadic.models.tables.kernels import inverse
 from polyadic.models.tables.residuals import linear
 from polyadic.models.tables.table import SIDES, Side, TableAnalysis, check_counts, squared_distances
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from polyadic.linalg import Method
 
 
 class CorrespondenceAnalysis(TableAnalysis):
@@ -78,22 +79,13 @@ class CorrespondenceAnalysis(TableAnalysis):
     [[-0.4, -0.165], [-0.441, -0.088], [0.034, 0.245], [0.703, -0.134]]
     """
 
-    def __init__(
-        self,
-        rank: int = 2,
-        *,
-        power: float = 1.0,
-        temper: float = 1.0,
-        method: Method = "lanczos",
-        tol: float = 1e-2,
-        seed: int | None = None,
-    ) -> None:
-        self.rank = rank
-        self.power = power
-        self.temper = temper
-        self.method = method
-        self.tol = tol
-        self.seed = seed
+    rank: Count = 2
+    _: KW_ONLY
+    power: float = 1.0
+    temper: float = 1.0
+    method: Method = "lanczos"
+    tol: Amount = 1e-2
+    seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Analyse a table of counts; ``y`` is ignored.

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
-from polyadic.models.tables.kernels import categorical_kernel
+from polyadic.linalg import Method
+from polyadic.models.base import Amount, Count, Seed
+from polyadic.models.tables.kernels import Kernel, categorical_kernel
 from polyadic.models.tables.residuals import g_test, linear, log_counts, shifted_pmi, similarity
 from polyadic.models.tables.table import TableAnalysis
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from polyadic.linalg import Method
-    from polyadic.models.tables.kernels import Kernel
     from polyadic.models.tables.residuals import Residual
 
 Difference = Literal["linear", "g-test", "shifted-pmi", "log-counts", "similarity"]
@@ -81,38 +82,21 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     [[-0.025, -0.022], [-0.055, -0.037], [0.0, 0.045], [0.09, -0.029]]
     """
 
-    def __init__(
-        self,
-        rank: int = 2,
-        *,
-        difference: Difference = "linear",
-        row_kernel: Kernel = "margins",
-        column_kernel: Kernel = "margins",
-        shift: float = 1.0,
-        smoothing: float = 1.0,
-        row_scores: Any = None,
-        column_scores: Any = None,
-        beta: float = 1.0,
-        power: float = 1.0,
-        temper: float = 1.0,
-        method: Method = "lanczos",
-        tol: float = 1e-2,
-        seed: int | None = None,
-    ) -> None:
-        self.rank = rank
-        self.difference = difference
-        self.row_kernel = row_kernel
-        self.column_kernel = column_kernel
-        self.shift = shift
-        self.smoothing = smoothing
-        self.row_scores = row_scores
-        self.column_scores = column_scores
-        self.beta = beta
-        self.power = power
-        self.temper = temper
-        self.method = method
-        self.tol = tol
-        self.seed = seed
+    rank: Count = 2
+    _: KW_ONLY
+    difference: Difference = "linear"
+    row_kernel: Kernel = "margins"
+    column_kernel: Kernel = "margins"
+    shift: float = 1.0
+    smoothing: float = 1.0
+    row_scores: Any = None
+    column_scores: Any = None
+    beta: float = 1.0
+    power: float = 1.0
+    temper: float = 1.0
+    method: Method = "lanczos"
+    tol: Amount = 1e-2
+    seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Analyse a table of counts.

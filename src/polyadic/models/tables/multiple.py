@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic.errors import InputError, check_choice
+from polyadic.models.base import Count, Seed
 from polyadic.models.tables.correspondence import CorrespondenceAnalysis
 from polyadic.models.tables.table import TableTransformer
 
@@ -70,18 +72,11 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
     True
     """
 
-    def __init__(
-        self,
-        rank: int = 2,
-        *,
-        table: Literal["indicator", "burt"] = "indicator",
-        correction: Correction = "none",
-        seed: int | None = None,
-    ) -> None:
-        self.rank = rank
-        self.table = table
-        self.correction = correction
-        self.seed = seed
+    rank: Count = 2
+    _: KW_ONLY
+    table: Literal["indicator", "burt"] = "indicator"
+    correction: Correction = "none"
+    seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Analyse a table of categories.

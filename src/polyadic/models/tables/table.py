@@ -5,23 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic.data import Entries
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_choice, check_number
-from polyadic.linalg import symmetric_matrix
+from polyadic.linalg import Method, symmetric_matrix
+from polyadic.models.base import Model, learned
 from polyadic.models.tables.kernels import decompose, inverse
 from polyadic.models.tables.residuals import with_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from polyadic.linalg import Method
     from polyadic.models.tables.kernels import Decomposition, Kernel
     from polyadic.models.tables.residuals import Residual
 
@@ -29,10 +28,10 @@ Side = Literal["rows", "columns"]
 SIDES = ("rows", "columns")
 
 
-class TableTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TableTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  # type: ignore[misc]
     """Estimators whose output is the coordinates of the rows they were fitted to."""
 
-    row_coordinates_: NDArray[Any]
+    row_coordinates_: NDArray[Any] = learned()
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Fit, and give the coordinates of the rows, shape (m, rank)."""
@@ -46,8 +45,8 @@ class TableTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 class TableAnalysis(TableTransformer):
     """Coordinates of the rows and columns of a table of counts; see its subclasses."""
 
-    column_coordinates_: NDArray[Any]
-    singular_values_: NDArray[Any]
+    column_coordinates_: NDArray[Any] = learned()
+    singular_values_: NDArray[Any] = learned()
     rank: int
     power: float
     method: Method

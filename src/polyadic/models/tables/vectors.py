@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic.errors import InputError, check_choice, check_number
+from polyadic.models.base import Count, Model, Seed
 from polyadic.models.tables.kernel_correspondence import CASES, KernelCorrespondenceAnalysis
 from polyadic.models.tables.kernels import stop_word_kernel
 from polyadic.models.tables.table import Side
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
-
     from numpy.typing import NDArray
 
     from polyadic.embedding import Embedding
 
 
-class CorrespondenceVectors:
+class CorrespondenceVectors(Model):
     r"""One vector per word, its coordinates in a kernel correspondence analysis of words and contexts.
 
     Parameters
@@ -69,36 +70,20 @@ class CorrespondenceVectors:
     'tulip'
     """
 
-    def __init__(
-        self,
-        rank: int = 300,
-        *,
-        case: str = "ca",
-        side: Side = "rows",
-        power: float = 0.5,
-        temper: float = 1.0,
-        shift: float = 1.0,
-        smoothing: float = 1.0,
-        stop_weight: float = 0.0,
-        stop_words: Collection[str] = (),
-        scores: Iterable[tuple[str, str, float]] | None = None,
-        score_weight: float = 1.0,
-        words: Sequence[str] | None = None,
-        seed: int | None = None,
-    ) -> None:
-        self.rank = rank
-        self.case = case
-        self.side = side
-        self.power = power
-        self.temper = temper
-        self.shift = shift
-        self.smoothing = smoothing
-        self.stop_weight = stop_weight
-        self.stop_words = stop_words
-        self.scores = scores
-        self.score_weight = score_weight
-        self.words = words
-        self.seed = seed
+    rank: Count = 300
+    _: KW_ONLY
+    case: str = "ca"
+    side: Side = "rows"
+    power: float = 0.5
+    temper: float = 1.0
+    shift: float = 1.0
+    smoothing: float = 1.0
+    stop_weight: float = 0.0
+    stop_words: Collection[str] = ()
+    scores: Iterable[tuple[str, str, float]] | None = None
+    score_weight: float = 1.0
+    words: Sequence[str] | None = None
+    seed: Seed = None
 
     def fit(self, table: Any) -> Self:
         """Decompose a table of words and contexts.

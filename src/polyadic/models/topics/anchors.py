@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic import kernels, resources
 from polyadic.errors import InputError, check_int
+from polyadic.models.base import Count, Threads
 from polyadic.models.topics.base import Topics
 from polyadic.models.topics.plsa import mixtures
 
@@ -68,18 +70,11 @@ class AnchorTopics(Topics):
     [0, 3]
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        min_documents: int | None = None,
-        max_iter: int = 200,
-        threads: int | None = None,
-    ) -> None:
-        self.rank = rank
-        self.min_documents = min_documents
-        self.max_iter = max_iter
-        self.threads = threads
+    rank: Count = 10
+    _: KW_ONLY
+    min_documents: int | None = None
+    max_iter: Count = 200
+    threads: Threads = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find topics in counts of words.

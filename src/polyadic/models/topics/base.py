@@ -7,27 +7,26 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from polyadic import resources
 from polyadic.errors import InputError, check_int
-from polyadic.solvers.run import Fitted
+from polyadic.models.base import Model, learned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
 
-
-class Topics(Fitted, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model, ABC):  # type: ignore[misc]
     """Base of models with a row of ``components_`` for each topic and of ``row_factors_`` for each document."""
 
     rank: int
     threads: int | None
-    components_: NDArray[Any]
-    row_factors_: NDArray[Any]
+    components_: NDArray[Any] = learned()
+    row_factors_: NDArray[Any] = learned()
 
     @abstractmethod
     def fit(self, X: Any, y: Any = None) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -9,16 +10,15 @@ from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import check_number
+from polyadic.models.base import Amount, Count, Seed, Threads, Watch
 from polyadic.models.topics.base import Topics
 from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
-
-    from polyadic.solvers.run import Result
 
 
 class LDA(Topics):
@@ -68,26 +68,15 @@ class LDA(Topics):
     [[0.0, 0.0, 0.5, 0.5], [0.5, 0.5, 0.0, 0.0]]
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        document_prior: float | None = None,
-        word_prior: float | None = None,
-        max_iter: int = 50,
-        tol: float = 1e-3,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.document_prior = document_prior
-        self.word_prior = word_prior
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 10
+    _: KW_ONLY
+    document_prior: float | None = None
+    word_prior: float | None = None
+    max_iter: Count = 50
+    tol: Amount = 1e-3
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to counts of words.

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.models.base import Amount, Count, Seed, Threads, Watch
 from polyadic.models.topics.base import Topics
 from polyadic.solvers.run import run
 from polyadic.solvers.topics.nonnegative import Divergence, Squares, cells_of, descend
 from polyadic.solvers.topics.nonnegative_start import nndsvd, uniform
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from polyadic.solvers.run import Result
     from polyadic.solvers.topics.nonnegative import Cells
 
     Array = NDArray[np.float32]
@@ -94,40 +93,22 @@ class NMF(Topics):
     np.float32(1.0)
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        loss: Literal["squared", "kl"] | float = "squared",
-        l1_W: float = 0.0,
-        l1_H: float = 0.0,
-        l2_W: float = 0.0,
-        l2_H: float = 0.0,
-        unlisted: Unlisted = "zero",
-        zero_weight: float = 1.0,
-        init: Init = "random",
-        max_iter: int = 200,
-        tol: float = 1e-5,
-        inner: int = 1,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.loss = loss
-        self.l1_W = l1_W
-        self.l1_H = l1_H
-        self.l2_W = l2_W
-        self.l2_H = l2_H
-        self.unlisted = unlisted
-        self.zero_weight = zero_weight
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.inner = inner
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 10
+    _: KW_ONLY
+    loss: Literal["squared", "kl"] | float = "squared"
+    l1_W: float = 0.0
+    l1_H: float = 0.0
+    l2_W: float = 0.0
+    l2_H: float = 0.0
+    unlisted: Unlisted = "zero"
+    zero_weight: float = 1.0
+    init: Init = "random"
+    max_iter: Count = 200
+    tol: Amount = 1e-5
+    inner: int = 1
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, X: Any, y: Any = None, *, weights: Any = None) -> Self:
         """Factorize a table.

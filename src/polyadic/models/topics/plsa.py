@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -9,17 +10,14 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_number
+from polyadic.models.base import Amount, Count, Seed, Threads, Watch
 from polyadic.models.topics.base import Topics
 from polyadic.solvers.run import run
 from polyadic.solvers.topics.mixture import Mixture
 from polyadic.solvers.topics.nonnegative import descend
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
-
-    from polyadic.solvers.run import Result
 
 
 class PLSA(Topics):
@@ -73,24 +71,14 @@ class PLSA(Topics):
     [[0.5, 0.5, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 0.25, 0.75]]
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        temperature: float = 1.0,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.temperature = temperature
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 10
+    _: KW_ONLY
+    temperature: float = 1.0
+    max_iter: Count = 200
+    tol: Amount = 1e-4
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Fit to counts of words.

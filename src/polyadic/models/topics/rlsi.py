@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import check_int, check_number
+from polyadic.models.base import Amount, Count, Seed, Threads, Watch
 from polyadic.models.topics.base import Topics
 from polyadic.solvers.run import run
 from polyadic.solvers.topics.latent_indexing import latent_indexing, ridge_rows, singular_start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
-
-    from polyadic.solvers.run import Result
 
 
 class RLSI(Topics):
@@ -68,28 +66,16 @@ class RLSI(Topics):
     [2, 2]
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        l1: float = 0.1,
-        l2: float = 0.1,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        inner: int = 1,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.l1 = l1
-        self.l2 = l2
-        self.max_iter = max_iter
-        self.tol = tol
-        self.inner = inner
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 10
+    _: KW_ONLY
+    l1: float = 0.1
+    l2: float = 0.1
+    max_iter: Count = 500
+    tol: Amount = 1e-4
+    inner: int = 1
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Factorize a table.

@@ -2,6 +2,7 @@ r"""Topics from moments of two and three words of a document: closed form but fo
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.linalg.whitening import symmetrized, third_moments, whitening
+from polyadic.models.base import Count, Seed, Threads
 from polyadic.models.topics.base import Topics
 from polyadic.models.topics.plsa import mixtures
 from polyadic.solvers.tensor_power import tensor_power
@@ -75,20 +77,12 @@ class SpectralLDA(Topics):
     [[0.0, 0.0, 0.2, 0.8], [0.6, 0.4, 0.0, 0.0]]
     """
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        alpha0: float = 1.0,
-        max_iter: int = 200,
-        seed: int | None = None,
-        threads: int | None = None,
-    ) -> None:
-        self.rank = rank
-        self.alpha0 = alpha0
-        self.max_iter = max_iter
-        self.seed = seed
-        self.threads = threads
+    rank: Count = 10
+    _: KW_ONLY
+    alpha0: float = 1.0
+    max_iter: Count = 200
+    seed: Seed = None
+    threads: Threads = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find topics in counts of words.

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_choice, check_int
+from polyadic.models.base import Count, Model, Seed, Threads
 from polyadic.models.topics.anchors import AnchorTopics
 from polyadic.models.topics.lda import LDA
 from polyadic.models.topics.nmf import NMF
@@ -22,8 +25,7 @@ from polyadic.text.documents import counts_by_row, document_table, table_of_text
 from polyadic.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
@@ -37,7 +39,7 @@ OF_TFIDF = ("nmf", "rlsi")
 TOKENIZER = Tokenizer(digits="drop")
 
 
-class TextTopics(BaseEstimator):  # type: ignore[misc]
+class TextTopics(Model):
     r"""Topics of documents, and the words of each.
 
     Methods of squares see TF-IDF, :math:`n_{dw} (1 + \log \frac{1 + D}{1 + D_w})` with rows of length 1; the others
@@ -78,24 +80,14 @@ class TextTopics(BaseEstimator):  # type: ignore[misc]
     True
     """
 
-    def __init__(
-        self,
-        method: Method = "nmf",
-        *,
-        rank: int = 20,
-        min_count: int = 5,
-        max_size: int | None = None,
-        stop_words: str | os.PathLike[str] | Iterable[str] | None = "english",
-        seed: int | None = None,
-        threads: int | None = None,
-    ) -> None:
-        self.method = method
-        self.rank = rank
-        self.min_count = min_count
-        self.max_size = max_size
-        self.stop_words = stop_words
-        self.seed = seed
-        self.threads = threads
+    method: Method = "nmf"
+    _: KW_ONLY
+    rank: Count = 20
+    min_count: int = 5
+    max_size: int | None = None
+    stop_words: str | os.PathLike[str] | Iterable[str] | None = "english"
+    seed: Seed = None
+    threads: Threads = None
 
     def fit(self, documents: Corpus | Iterable[str], y: Any = None) -> Self:
         """Find topics.

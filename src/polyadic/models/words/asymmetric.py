@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
@@ -11,25 +12,25 @@ from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_choice, check_int
 from polyadic.forms import CP
 from polyadic.losses import Squared
+from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.objective import Objective, Term, stacked
 from polyadic.penalties import L2
 from polyadic.resources import check_memory
 from polyadic.solvers.als import als
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from polyadic.data import Entries
     from polyadic.forms import Factors
-    from polyadic.solvers.run import Result
 
 Vectors = Literal["words", "contexts", "all"]
 
 
-class AsymmetricCP(Fitted):
+class AsymmetricCP(Model):
     r"""One vector per word and mode, such that the vectors of a tuple multiply to its association.
 
     .. math:: \min_{\lambda, U} \tfrac12 \sum_{\text{all cells}} (x - m)^2 + \text{ridge}, \qquad
@@ -85,28 +86,16 @@ class AsymmetricCP(Fitted):
     (True, True)
     """
 
-    def __init__(
-        self,
-        rank: int = 300,
-        *,
-        orthogonal: int = 0,
-        ridge: float = 0.0,
-        max_iter: int = 50,
-        tol: float = 1e-3,
-        vectors: Vectors = "words",
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.orthogonal = orthogonal
-        self.ridge = ridge
-        self.max_iter = max_iter
-        self.tol = tol
-        self.vectors = vectors
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 300
+    _: KW_ONLY
+    orthogonal: int = 0
+    ridge: float = 0.0
+    max_iter: Count = 50
+    tol: Amount = 1e-3
+    vectors: Vectors = "words"
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, entries: Entries) -> Self:
         """Factorize entries of order two or more, symmetric or not.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from polyadic.data import Entries
 from polyadic.embedding import Embedding
 from polyadic.errors import check_choice, check_int
+from polyadic.models.base import Count, Model, Seed
 from polyadic.resources import check_memory
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 Distribution = Literal["normal", "uniform"]
 
 
-class RandomVectors:
+class RandomVectors(Model):
     r"""One random vector per word: the chance level of every test, over the same vocabulary.
 
     .. math:: U_{ir} \sim \mathcal{N}(0, \tfrac12) \quad \text{or} \quad U_{ir} \sim \mathrm{Uniform}[-1, 1]
@@ -52,10 +54,10 @@ class RandomVectors:
     (3, 4)
     """
 
-    def __init__(self, rank: int = 300, *, distribution: Distribution = "normal", seed: int | None = None) -> None:
-        self.rank = rank
-        self.distribution = distribution
-        self.seed = seed
+    rank: Count = 300
+    _: KW_ONLY
+    distribution: Distribution = "normal"
+    seed: Seed = None
 
     def fit(self, entries: Entries | Corpus) -> Self:
         """Draw a vector for each index of the first mode, or each word of a corpus; what occurs is not looked at.

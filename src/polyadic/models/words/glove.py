@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -9,19 +10,19 @@ import numpy as np
 from polyadic import kernels, resources
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int, check_number
+from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.resources import check_memory
-from polyadic.solvers.run import Fitted, Sweep, run
+from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from polyadic.data import Entries
-    from polyadic.solvers.run import Result
 
 
-class GloVe(Fitted):
+class GloVe(Model):
     r"""Global vectors: inner products and biases that add up to log counts.
 
     .. math:: \min \sum_{ij:\, x_{ij} > 0} f(x_{ij})\, \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2,
@@ -78,28 +79,16 @@ class GloVe(Fitted):
     True
     """
 
-    def __init__(
-        self,
-        rank: int = 300,
-        *,
-        x_max: float = 100.0,
-        alpha: float = 0.75,
-        step: float = 0.05,
-        epochs: int = 25,
-        tol: float = 0.0,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.x_max = x_max
-        self.alpha = alpha
-        self.step = step
-        self.epochs = epochs
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 300
+    _: KW_ONLY
+    x_max: float = 100.0
+    alpha: float = 0.75
+    step: float = 0.05
+    epochs: int = 25
+    tol: Amount = 0.0
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, entries: Entries) -> Self:
         """Factorize counts of pairs, such as ``count(corpus, order=2).entries``.

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyadic import kernels, resources
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.losses import Squared
+from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.models.words.orders import symmetric_terms
 from polyadic.models.words.pairwise import PPMISVD
 from polyadic.objective import Objective, fit
 from polyadic.penalties import L2, NonNegative
 from polyadic.resources import check_memory
 from polyadic.solvers.quasi_newton import quasi_newton
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 from polyadic.solvers.start import best_scale, given_start, positive_start, zero_unlisted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
     from polyadic.data import Entries
     from polyadic.objective import Slot, Term
-    from polyadic.solvers.run import Result
 
 ALL = (0, 1)
 """The slot of both factors, side by side."""
@@ -37,7 +35,7 @@ COPIES = 28
 """Arrays of the size of the factors that a fit holds at once: see :mod:`polyadic.models.words.symmetric`."""
 
 
-class JointCP(Fitted):
+class JointCP(Model):
     r"""Free columns for pairs beside non-negative ones for pairs and larger tuples alike.
 
     .. math:: \min_{A,\, C \ge 0}\ \alpha_2 \sum_{ij} w_{ij} \big(x_{ij} - (AA^\top + CC^\top)_{ij}\big)^2
@@ -80,7 +78,7 @@ class JointCP(Fitted):
     factors_ : list of two ndarrays of shape (V, rank - themes) and (V, themes)
         :math:`A` and :math:`C`.
     result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.solvers.run.Fitted`.
+        See :class:`~polyadic.models.base.Model`.
     explained_ : list of Fit
         How much of each order is explained: see :func:`~polyadic.objective.fit`.
 
@@ -99,32 +97,18 @@ class JointCP(Fitted):
     True
     """
 
-    def __init__(
-        self,
-        rank: int = 300,
-        *,
-        themes: int | None = None,
-        coupling: float = 0.5,
-        order_weights: Sequence[float] | None = None,
-        l1: float = 0.0,
-        start: NDArray[Any] | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.themes = themes
-        self.coupling = coupling
-        self.order_weights = order_weights
-        self.l1 = l1
-        self.start = start
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 300
+    _: KW_ONLY
+    themes: int | None = None
+    coupling: float = 0.5
+    order_weights: Sequence[float] | None = None
+    l1: float = 0.0
+    start: NDArray[Any] | None = None
+    max_iter: Count = 100
+    tol: Amount = 1e-3
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, lists: Sequence[Entries]) -> Self:
         """Factorize symmetric entries of order 2 and of one or more higher orders.

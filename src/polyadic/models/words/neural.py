@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
@@ -9,15 +10,15 @@ import numpy as np
 
 from polyadic.embedding import Embedding
 from polyadic.errors import MissingExtraError, check_choice, check_int, check_number
+from polyadic.models.base import Count, Model, Seed, Watch
 from polyadic.resources import check_memory
-from polyadic.solvers.run import Fitted, Sweep, run
+from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.solvers.run import Result
     from polyadic.text.corpus import Corpus
 
 Method = Literal["sgns", "cbow"]
@@ -28,7 +29,7 @@ PIECE = 100_000  # tokens between two readings of the loss, which gensim adds up
 EXPONENT = 0.75  # of the counts by which negative words are drawn, as published
 
 
-class Word2Vec(Fitted):
+class Word2Vec(Model):
     r"""Skip-gram or continuous bag of words, both with negative sampling.
 
     .. math:: \max \sum_{(w, c)} \log \sigma(u_w \cdot v_c) + \sum_{k=1}^{K} \log \sigma(-u_w \cdot v_{n_k}),
@@ -78,30 +79,17 @@ class Word2Vec(Fitted):
     (4, 8)
     """
 
-    def __init__(
-        self,
-        rank: int = 300,
-        *,
-        method: Method = "sgns",
-        window: int = 5,
-        epochs: int = 5,
-        negative: int = 5,
-        sample: float = 1e-3,
-        step: float | None = None,
-        seed: int | None = None,
-        threads: int = 1,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.method = method
-        self.window = window
-        self.epochs = epochs
-        self.negative = negative
-        self.sample = sample
-        self.step = step
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 300
+    _: KW_ONLY
+    method: Method = "sgns"
+    window: int = 5
+    epochs: int = 5
+    negative: int = 5
+    sample: float = 1e-3
+    step: float | None = None
+    seed: Seed = None
+    threads: int = 1
+    watch: Watch = None
 
     def fit(self, corpus: Corpus) -> Self:
         """Read the corpus ``epochs`` times.

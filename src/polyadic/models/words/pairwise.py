@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.linalg import symmetric_matrix, truncated_eigh, truncated_svd
+from polyadic.models.base import Count, Model, Seed
 from polyadic.resources import check_memory
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from polyadic.data import Entries
 
 
-class PPMISVD:
+class PPMISVD(Model):
     r"""One vector per word, such that inner products come close to pairwise association.
 
     .. math:: X \approx U_R \Sigma_R V_R^\top, \qquad \text{vectors} = U_R \Sigma_R^{p}
@@ -60,10 +62,10 @@ class PPMISVD:
     [2.562, 1.562]
     """
 
-    def __init__(self, rank: int = 300, *, power: float = 0.5, seed: int | None = None) -> None:
-        self.rank = rank
-        self.power = power
-        self.seed = seed
+    rank: Count = 300
+    _: KW_ONLY
+    power: float = 0.5
+    seed: Seed = None
 
     def fit(self, entries: Entries) -> Self:
         """Factorize a matrix of associations.

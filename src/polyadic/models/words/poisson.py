@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -12,23 +13,23 @@ from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int
 from polyadic.forms import CP
 from polyadic.losses import Poisson
+from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.objective import Objective, Term
 from polyadic.penalties import NonNegative
 from polyadic.resources import check_memory
 from polyadic.solvers.poisson import apr
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from polyadic.data import Entries
     from polyadic.forms import Factors
-    from polyadic.solvers.run import Result
 
 
-class PoissonCP(Fitted):
+class PoissonCP(Model):
     r"""Counts as a mixture of components, each a distribution over words in every mode.
 
     .. math:: x_e \sim \mathrm{Poisson}(m_e), \qquad m_e = \sum_r \lambda_r \prod_d A^{(d)}_{e_d r}, \qquad
@@ -79,24 +80,14 @@ class PoissonCP(Fitted):
     ['actor', 'film', 'role']
     """
 
-    def __init__(
-        self,
-        rank: int = 100,
-        *,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        inner: int = 2,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.max_iter = max_iter
-        self.tol = tol
-        self.inner = inner
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 100
+    _: KW_ONLY
+    max_iter: Count = 100
+    tol: Amount = 1e-3
+    inner: int = 2
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, entries: Entries) -> Self:
         """Factorize counts, such as :attr:`polyadic.text.counts.Counts.entries`, of any order.

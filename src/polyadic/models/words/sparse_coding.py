@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -9,20 +10,20 @@ import numpy as np
 from polyadic import kernels, resources
 from polyadic.embedding import Embedding, unit_rows
 from polyadic.errors import InputError, check_int, check_number
+from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.models.words.pairwise import PPMISVD
 from polyadic.resources import check_memory
-from polyadic.solvers.run import Fitted, Sweep, run
+from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from polyadic.data import Entries
-    from polyadic.solvers.run import Result
 
 
-class NNSE(Fitted):
+class NNSE(Model):
     r"""Non-negative sparse embedding: each word is a sum of a few of the rows of a dictionary.
 
     .. math:: \min_{A \ge 0,\; \|D_k\|_2 \le 1} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
@@ -76,28 +77,16 @@ class NNSE(Fitted):
     ([1, 1, 1, 1, 1, 1], True, False)
     """
 
-    def __init__(
-        self,
-        rank: int = 300,
-        *,
-        svd_rank: int | None = None,
-        power: float = 0.5,
-        l1: float = 0.05,
-        max_iter: int = 50,
-        tol: float = 1e-3,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.svd_rank = svd_rank
-        self.power = power
-        self.l1 = l1
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 300
+    _: KW_ONLY
+    svd_rank: int | None = None
+    power: float = 0.5
+    l1: float = 0.05
+    max_iter: Count = 50
+    tol: Amount = 1e-3
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, entries: Entries) -> Self:
         """Decompose a symmetric matrix of associations, then code its vectors.

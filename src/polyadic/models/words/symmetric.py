@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from polyadic import kernels, resources
+from polyadic import kernels
 from polyadic.data import Entries
 from polyadic.embedding import Embedding
-from polyadic.errors import check_int
+from polyadic.forms import Factors
 from polyadic.losses import Loss, Squared
+from polyadic.models.base import Amount, Count, Model, Seed, Share, Threads, Watch
 from polyadic.models.words.orders import symmetric_terms
 from polyadic.objective import Objective, fit
 from polyadic.penalties import L2, Penalty, PositiveL1
 from polyadic.resources import check_memory
 from polyadic.solvers.quasi_newton import quasi_newton
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import Sweep, run
 from polyadic.solvers.start import best_scale, given_start, positive_start, zero_unlisted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from polyadic.forms import Factors
     from polyadic.objective import Term
-    from polyadic.solvers.run import Result, Sweep
 
 COPIES = 28
 """Arrays of the size of the factor that a fit holds at once: 10 pairs of steps and gradients, and what a step needs."""
 
 
-class SymmetricCP(Fitted):
+class SymmetricCP(Model):
     r"""One vector per word, such that the vectors of a tuple multiply to its association.
 
     .. math:: \min_U \sum_n \alpha_n \Big[ \sum_{e} w_e\, \ell(x_e, m_e)
@@ -80,7 +78,7 @@ class SymmetricCP(Fitted):
     factors_ : list of one ndarray of shape (V, rank)
         :math:`U`.
     result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.solvers.run.Fitted`.
+        See :class:`~polyadic.models.base.Model`.
     explained_ : list of Fit
         How much of each list is explained: see :func:`~polyadic.objective.fit`.
 
@@ -98,38 +96,21 @@ class SymmetricCP(Fitted):
     (True, True)
     """
 
-    def __init__(
-        self,
-        rank: int = 300,
-        *,
-        loss: Loss = Squared(),
-        zero_weight: float | None = None,
-        zero_power: float | None = None,
-        order_weights: Sequence[float] | None = None,
-        penalty: Penalty = L2(0.0),
-        start: NDArray[Any] | None = None,
-        solver: Callable[[Objective, Factors], Iterator[Sweep]] = quasi_newton,
-        validation: float = 0.0,
-        max_iter: int = 100,
-        tol: float = 1e-3,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.loss = loss
-        self.zero_weight = zero_weight
-        self.zero_power = zero_power
-        self.order_weights = order_weights
-        self.penalty = penalty
-        self.start = start
-        self.solver = solver
-        self.validation = validation
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: Count = 300
+    _: KW_ONLY
+    loss: Loss = Squared()
+    zero_weight: Amount | None = None
+    zero_power: Amount | None = None
+    order_weights: Sequence[Amount] | None = None
+    penalty: Penalty = L2(0.0)
+    start: NDArray[Any] | None = None
+    solver: Callable[[Objective, Factors], Iterator[Sweep]] = quasi_newton
+    validation: Share = 0.0
+    max_iter: Count = 100
+    tol: Amount = 1e-3
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, entries: Entries | Sequence[Entries]) -> Self:
         """Factorize symmetric entries of any order, or of several at once.
@@ -139,6 +120,7 @@ class SymmetricCP(Fitted):
         InputError
             If entries are not symmetric, empty, all zero or of different sizes, or a parameter is out of range.
         """
+        self.check()
         rng = np.random.default_rng(self.seed)
         lists = self._lists(entries)
         known, held = zip(*(x.hold_out(self.validation, rng) for x in lists), strict=True)
@@ -165,7 +147,7 @@ class SymmetricCP(Fitted):
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
         """Give the association :math:`m` that the model expects of tuples; shapes (n, order) -> (n,)."""
-        return kernels.cp_predict(np.asarray(indices), self.factors_[0], threads=self.threads or resources.cores())
+        return kernels.cp_predict(np.asarray(indices), self.factors_[0], threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
         """Give the rows of :math:`U` their words, and how often these occur."""
@@ -173,7 +155,6 @@ class SymmetricCP(Fitted):
         return Embedding(words, np.maximum(U, 0) if isinstance(self.penalty, PositiveL1) else U, counts=counts)
 
     def _lists(self, entries: Entries | Sequence[Entries]) -> list[Entries]:
-        check_int("rank", self.rank, low=1)
         lists = [entries] if isinstance(entries, Entries) else list(entries)
         self._terms(lists)  # refuses what cannot be explained before any work is done
         return lists
@@ -192,7 +173,7 @@ class SymmetricCP(Fitted):
 
     def _check_memory(self, size: int) -> None:
         """Refuse a rank whose factor, its history of steps and gradients per thread would not fit."""
-        copies = COPIES + 2 * (self.threads or resources.cores())
+        copies = COPIES + 2 * self._threads
         check_memory(
             4.0 * copies * size * self.rank,
             f"a model of {size:,} words and rank {self.rank}",

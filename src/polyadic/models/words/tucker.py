@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
@@ -11,22 +12,20 @@ import numpy as np
 from polyadic import kernels, resources
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.resources import check_memory
 from polyadic.solvers.hooi import hooi, hosvd
-from polyadic.solvers.run import Fitted, run
+from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
     from polyadic.data import Entries
-    from polyadic.solvers.run import Result
 
 Start = Literal["random", "hosvd"]
 
 
-class Tucker(Fitted):
+class Tucker(Model):
     r"""Orthonormal directions for each mode, and a core of how strongly each combination of them occurs.
 
     .. math:: \min_{G, U} \tfrac12 \sum_c (x_c - m_c)^2, \qquad
@@ -90,26 +89,15 @@ class Tucker(Fitted):
     [3.0, 0.0]
     """
 
-    def __init__(
-        self,
-        rank: int | Sequence[int] = 50,
-        *,
-        start: Start = "random",
-        power: float = 0.5,
-        max_iter: int = 50,
-        tol: float = 1e-3,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.start = start
-        self.power = power
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
+    rank: int | Sequence[int] = 50
+    _: KW_ONLY
+    start: Start = "random"
+    power: float = 0.5
+    max_iter: Count = 50
+    tol: Amount = 1e-3
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
 
     def fit(self, entries: Entries) -> Self:
         """Factorize entries of any order from two on.
