@@ -19,13 +19,13 @@ Hsu, Kakade, Zhang (2012), A spectral algorithm for learning hidden Markov model
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic.errors import InputError, check_int, check_number
-from polyadic.models.base import Count, Model, learned
+from polyadic.errors import InputError, check_int
+from polyadic.models.base import Count, Model, Share
 from polyadic.models.sequences.hidden_spectral import leading, triples
 from polyadic.models.sequences.symbols import coded, known_symbols
 from polyadic.solvers.conditional_gradient import onto_simplex
@@ -75,19 +75,12 @@ class ObservableOperators(Model):
     [1.0, 0.0]
     """
 
-    first_: Array = learned()
-    anywhere_: Array = learned()
-    last_: Array = learned()
-    operators_: Array = learned()
-    shares_: Array = learned()
-    symbols_: list[Any] = learned()
-
     rank: Count = 10
     _: KW_ONLY
-    background: float = 1e-3
-    fresh: float = 0.6
+    background: Share = 1e-3
+    fresh: Share = 0.6
 
-    def fit(self, sequences: Iterable[Sequence[Hashable]]) -> ObservableOperators:
+    def fit(self, sequences: Iterable[Sequence[Hashable]]) -> Self:
         """Count and decompose.
 
         Parameters
@@ -99,10 +92,7 @@ class ObservableOperators(Model):
         InputError
             If there are no three symbols in a row, pairs have a lower rank, or a parameter is out of range.
         """
-        for name in ("background", "fresh"):
-            if check_number(name, getattr(self, name)) > 1:
-                raise InputError(f"{name} must be at most 1; got {getattr(self, name)}")
-        check_int("rank", self.rank, low=1)
+        self.check()
         if isinstance(sequences, str):
             raise InputError("sequences must be a list of sequences; got one text")
         held = list(sequences)

@@ -12,8 +12,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from polyadic import resources
-from polyadic.errors import InputError, check_int
+from polyadic.errors import InputError
 from polyadic.models.base import Model, learned
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model, ABC):  # type: ignore[misc]
     """Base of models with a row of ``components_`` for each topic and of ``row_factors_`` for each document."""
 
-    rank: int
-    threads: int | None
     components_: NDArray[Any] = learned()
     row_factors_: NDArray[Any] = learned()
 
@@ -59,7 +56,6 @@ class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model, ABC):  # 
 
     def _table(self, X: Any, *, reset: bool, unknown: bool = False) -> csr_array:
         """Give a table without negative values; with ``unknown``, an array lists what is not NaN, zeros too."""
-        check_int("rank", self.rank, low=1)
         finite: Any = "allow-nan" if unknown and not issparse(X) else True
         x = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=reset)
         if unknown and not issparse(x):
@@ -77,10 +73,6 @@ class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model, ABC):  # 
         if reset and not table.data.any():
             raise InputError("every value is zero: there is nothing to factorize")
         return table
-
-    @property
-    def _threads(self) -> int:
-        return resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
 
     @property
     def _n_features_out(self) -> int:
