@@ -5,23 +5,29 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench wheel clean
+.PHONY: help demo test test-all lint bench wheel clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo    count, train and look at word vectors of a real text (writes demo/)"
-	@echo "make test    run all tests"
-	@echo "make lint    check style, types and import directions"
-	@echo "make bench   time the kernels and the main path"
-	@echo "make wheel   build the wheel into dist/"
-	@echo "make clean   remove the environment, caches and build products"
+	@echo "make demo      count, train and look at word vectors of a real text (writes demo/)"
+	@echo "make test      run the tests in minutes: all but those that take long"
+	@echo "make test-all  run all tests"
+	@echo "make lint      check style, types and import directions"
+	@echo "make bench     time the kernels and the main path"
+	@echo "make wheel     build the wheel into dist/"
+	@echo "make clean     remove the environment, caches and build products"
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/polyadic demo --out demo
 
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+	$(PYTEST) -m "not slow"
+
+test-all: $(VENV)/.installed-test
+	$(PYTEST)
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

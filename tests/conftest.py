@@ -6,7 +6,12 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-hypothesis.settings.register_profile("polyadic", deadline=None, derandomize=bool(os.environ.get("CI")))
+# How long an example takes says how busy the machine is, not whether a law holds.
+patient = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+# A run tries the same examples as the last, so that it fails where the code changed and nowhere else; new examples
+# are looked for with `pytest --hypothesis-profile=explore`.
+hypothesis.settings.register_profile("polyadic", patient, derandomize=True)
+hypothesis.settings.register_profile("explore", patient)
 hypothesis.settings.load_profile("polyadic")
 
 
