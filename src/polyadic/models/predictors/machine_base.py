@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyadic import resources
 from polyadic.errors import InputError, check_int
 from polyadic.kernels.predictors.machines import FeatureTable
-from polyadic.models.base import Model, learned
+from polyadic.models.base import Model, Natural, learned
 from polyadic.solvers.predictors.machines import orders_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Rank = int | tuple[int, ...]
+Rank = Natural | tuple[Natural, ...]
 
 
 class MachineBase(Model):

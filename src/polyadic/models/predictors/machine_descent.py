@@ -33,7 +33,6 @@ BATCH, STEPS = 256, 64
 class DescendingMachine(MachineBase):
     """Base of machines that descend an objective; results are ``bias_``, ``weights_`` and ``factors_``."""
 
-    loss: str
     solver: Solver
     ridge: float
     linear_ridge: float
