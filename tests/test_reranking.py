@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from polyadic import MIRA, Groups, InputError, RankingPerceptron, TensorMIRA, load_reranker
 from polyadic.metrics.reranking import reranking
 from polyadic.models.predictors.class_groups import ClassGroups, as_rows
-from polyadic.models.predictors.rerank_choosing import choose
+from polyadic.models.predictors.reranking import choose
 from polyadic.solvers.run import Sweep
 
 MODELS = [RankingPerceptron(), MIRA(), MIRA(best=5, augmented=True), TensorMIRA(2), TensorMIRA(1, order=3)]

@@ -186,7 +186,7 @@ def _fitted(
     force: bool,
 ) -> tuple[Any, dict[str, Any]]:
     from polyadic.files import check_replaceable
-    from polyadic.models.predictors.machine_storage import KIND
+    from polyadic.models.folder import KIND
     from polyadic.text.predictors.feature_lines import read_feature_lines
 
     check_replaceable(out, KIND, overwrite=force)
@@ -244,9 +244,10 @@ def _model(task: str, method: str) -> Callable[..., Any]:
 
 
 def _opened(model: Path) -> Any:
-    from polyadic.models.predictors.machine_storage import load_machine
+    from polyadic.models.folder import load
+    from polyadic.models.predictors.machine_base import FactorizationMachineBase
 
-    return load_machine(model)
+    return load(model, FactorizationMachineBase)
 
 
 def _read(file: Path, features: int, unknown: str) -> tuple[Any, Any, Any, int]:

@@ -39,11 +39,12 @@ def apply(
     Costs, if there are any, are not looked at.
     """
     from polyadic.files import whole_file
-    from polyadic.models.predictors.reranker_storage import load_reranker
+    from polyadic.models.folder import load
+    from polyadic.models.predictors.reranking import Reranker
 
     if out is not None and (out.is_dir() or (out.exists() and not force)):
         raise InputError(f"{out} exists already; choose another name" + ("" if out.is_dir() else " or --force"))
-    found = load_reranker(model)
+    found = load(model, Reranker)
     blocks = opened_for(found.names_, lists, form, unknown=unknown, costs=False)
     lines = _chosen(found, blocks, scores=scores) if hasattr(blocks, "blocks") else _scored(found, blocks, unknown)
     with contextlib.ExitStack() as stack:

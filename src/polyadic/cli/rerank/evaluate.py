@@ -20,9 +20,10 @@ def evaluate(
     ``worst`` is what choices may come to where several candidates share the highest score.
     """
     from polyadic.metrics.reranking import reranking
-    from polyadic.models.predictors.reranker_storage import load_reranker
+    from polyadic.models.folder import load
+    from polyadic.models.predictors.reranking import Reranker
 
-    found = load_reranker(model)
+    found = load(model, Reranker)
     blocks = opened_for(found.names_, lists, form, unknown=unknown)
     costs = reranking((groups, found.decision_function(groups, unknown=unknown)) for groups in blocks)
     told: dict[str, Any] = {"lists": costs.lists, "candidates": costs.candidates, "first": costs.first}

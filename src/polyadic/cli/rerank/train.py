@@ -95,8 +95,8 @@ def _fitted(
 ) -> tuple[Any, dict[str, Any]]:
     from polyadic.cli.rerank.lists import opened_for
     from polyadic.files import check_replaceable
+    from polyadic.models.folder import KIND
     from polyadic.models.predictors.linear_rerankers import MIRA, RankingPerceptron
-    from polyadic.models.predictors.reranker_storage import KIND
     from polyadic.models.predictors.tensor_mira import TensorMIRA
 
     check_replaceable(out, KIND, overwrite=force)

@@ -7,14 +7,63 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from polyadic.models.base import Seed, Threads
-from polyadic.models.predictors.bayesian_base import DrawnMachine
-from polyadic.models.predictors.machine_base import Rank, TwoClasses
-from polyadic.solvers.predictors.machines import Observed
+from polyadic.errors import InputError
+from polyadic.kernels.predictors.machines import anova_scores
+from polyadic.models.base import Amount, Count, Natural, Seed, Threads
+from polyadic.models.predictors.machine_base import FactorizationMachineBase, Rank, TwoClasses
+from polyadic.solvers.databases.draws import Average, Chain
+from polyadic.solvers.predictors.machine_draws import PRIORS, draw_machines, first_draw
+from polyadic.solvers.predictors.machines import Observed, started
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.solvers.databases.gibbs import Draw
+
+
+class DrawnMachine(FactorizationMachineBase):
+    """Base of machines that are drawn; results are ``draws_``, which predictions are means over."""
+
+    rank: Rank = 8
+    _: KW_ONLY
+    order: Count = 2
+    burn_in: Natural = 20
+    draws: Count = 200
+    kept: Count = 100
+    scale: Amount = 0.1
+    seed: Seed = None
+    threads: Threads = None
+
+    def _draw(self, data: Observed, groups: ArrayLike | None, *, probit: bool) -> float:
+        """Draw machines; give the standard deviation of the noise, the mean over draws."""
+        rng, orders, threads = np.random.default_rng(self.seed), self._orders, self._threads
+        which = checked_groups(groups, data.table.shape[1])
+        V = started(data.table, orders, self.scale, rng)
+
+        def begin(draw: Draw) -> Any:
+            how = {"orders": orders, "groups": which, "priors": PRIORS, "rng": rng, "threads": threads}
+            return draw_machines(data, draw, probit=probit, **how)  # type: ignore[arg-type]
+
+        chain = Chain.over(begin, first_draw(V, int(which.max(initial=0)) + 1), rng, kept=self.kept)
+        noise = Average()
+        chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
+        self.draws_ = [(float(draw.state[0][0]), draw.state[1]) for draw in chain.draws]
+        self.interrupted_, self.n_draws_ = chain.interrupted, chain.made
+        self.penalties_ = np.mean([draw.state[3] for draw in chain.draws], axis=0)
+        return float(noise.mean[0])
+
+    def _average(self, X: Any, of: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Average:
+        """Average a function of the scores of rows over draws."""
+        check_is_fitted(self)
+        table, orders, threads = self._table(X), self._orders, self._threads
+        average = Average()
+        for bias, V in self.draws_:
+            average.add(of(bias + anova_scores(table, np.asarray(V, float), orders=orders, threads=threads)))
+        return average
 
 
 class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignore[misc]
@@ -49,6 +98,7 @@ class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignor
     noise_ : float
         Standard deviation of the noise, the mean over draws.
     mean_, scale_ : float
+    range_ : (float, float)
         Of the targets.
     n_draws_ : int
         Draws made.
@@ -69,16 +119,8 @@ class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignor
     True
     """
 
-    rank: Rank = 8
     _: KW_ONLY
-    order: int = 2
-    burn_in: int = 20
-    draws: int = 200
-    kept: int = 100
-    scale: float = 0.1
     clip: bool = False
-    seed: Seed = None
-    threads: Threads = None
 
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
         """Draw machines given rows of features and their numbers.
@@ -95,12 +137,13 @@ class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignor
         InputError, ValueError
             If values are not finite, shapes do not fit, or a parameter is out of range.
         """
+        self.check()
         table, numbers = self._table_and_targets(X, y, reset=True, numeric=True)
         self.mean_ = float(numbers.mean())
         self.scale_ = float(numbers.std()) if np.ptp(numbers) else 1.0
         self.range_ = float(numbers.min()), float(numbers.max())
-        self._draw(Observed(table, (numbers - self.mean_) / self.scale_), groups, probit=False)
-        self.noise_ = self.scale_ * self._noise
+        noise = self._draw(Observed(table, (numbers - self.mean_) / self.scale_), groups, probit=False)
+        self.noise_ = self.scale_ * noise
         return self
 
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
@@ -141,18 +184,9 @@ class BayesianFactorizationMachineClassifier(TwoClasses, DrawnMachine):
     True
     """
 
-    rank: Rank = 8
-    _: KW_ONLY
-    order: int = 2
-    burn_in: int = 20
-    draws: int = 200
-    kept: int = 100
-    scale: float = 0.1
-    seed: Seed = None
-    threads: Threads = None
-
     def fit(self, X: Any, y: ArrayLike, *, groups: ArrayLike | None = None) -> Self:
         """Draw machines given rows of features and their classes; else as :meth:`BayesianFactorizationMachine.fit`."""
+        self.check()
         table, labels = self._table_and_targets(X, y, reset=True, numeric=False)
         self._draw(Observed(table, self._learned(labels)), groups, probit=True)
         return self
@@ -170,3 +204,19 @@ class BayesianFactorizationMachineClassifier(TwoClasses, DrawnMachine):
 
         p = self._average(X, ndtr).mean
         return np.asarray(ndtri(p.clip(1e-16, 1 - 1e-16)))
+
+
+def checked_groups(groups: ArrayLike | None, features: int) -> NDArray[np.int64]:
+    """Give the group of each feature, all in one by default.
+
+    Raises
+    ------
+    InputError
+        If there is not one whole number from 0 on for each feature.
+    """
+    if groups is None:
+        return np.zeros(features, np.int64)
+    group = np.asarray(groups)
+    if group.shape != (features,) or not np.issubdtype(group.dtype, np.integer) or (features and group.min() < 0):
+        raise InputError(f"groups must be a whole number from 0 for each of {features} features; got {group!r:.80}")
+    return np.asarray(np.unique(group, return_inverse=True)[1], np.int64)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import KW_ONLY
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_choice
-from polyadic.files import whole_file
+from polyadic.errors import InputError
 from polyadic.models.base import Model
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
@@ -79,6 +75,7 @@ class FieldEncoder(Model):
             If lengths differ, there is no field, or a float is not finite.
         """
         del y
+        self.check()
         if not _rows(columns):
             raise InputError("fields must have a row at least, to learn their values from")
         values: dict[str, list[str] | None] = {}
@@ -86,7 +83,7 @@ class FieldEncoder(Model):
             if _is_float(column):
                 _numbers(name, column)
             values[name] = None if _is_float(column) else sorted(set(_written(column)[0]))
-        self._restore(values)
+        self.values_ = values
         return self
 
     def transform(self, columns: Columns) -> csr_array:
@@ -98,7 +95,6 @@ class FieldEncoder(Model):
             If fields are not those learned, lengths differ, a float is not finite, or a value is unknown and refused.
         """
         check_is_fitted(self)
-        check_choice("unknown", self.unknown, ("skip", "error"))
         if set(columns) != set(self.values_):
             raise InputError(f"fields must be {', '.join(self.values_)}; got {', '.join(columns)}")
         n = _rows(columns)
@@ -109,41 +105,20 @@ class FieldEncoder(Model):
         """Learn the values of each field, and give rows of features."""
         return self.fit(columns, y).transform(columns)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fields and their values into a file of JSON."""
-        check_is_fitted(self)
-        with whole_file(path) as draft:
-            text = json.dumps({"unknown": self.unknown, "values": self.values_}, ensure_ascii=False)
-            draft.write_text(text, encoding="utf-8")
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> FieldEncoder:
-        """Read what :meth:`save` wrote.
-
-        Raises
-        ------
-        InputError
-            If it is something else.
-        """
-        try:
-            found = json.loads(Path(path).read_text(encoding="utf-8"))
-            encoder = cls(unknown=found["unknown"])
-            encoder._restore(
-                {str(name): values and [str(v) for v in values] for name, values in found["values"].items()}
-            )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path} holds no fields: {error}") from None
-        return encoder
-
-    def _restore(self, values: dict[str, list[str] | None]) -> None:
-        self.values_ = values
-        self.names_ = [
+    @property
+    def names_(self) -> list[str]:
+        """Names of all features."""
+        return [
             word
-            for name, known in values.items()
-            for word in ([name] if known is None else [f"{name}={v}" for v in known])
+            for name, known in self.values_.items()
+            for word in ([name] if known is None else [f"{name}={value}" for value in known])
         ]
-        widths = [1 if known is None else len(known) for known in values.values()]
-        self.groups_ = np.repeat(np.arange(len(values)), widths)
+
+    @property
+    def groups_(self) -> NDArray[np.int64]:
+        """The field of each feature."""
+        widths = [1 if known is None else len(known) for known in self.values_.values()]
+        return np.repeat(np.arange(len(widths)), widths)
 
     def _block(self, name: str, column: Sequence[Any], n: int) -> csr_array:
         known = self.values_[name]

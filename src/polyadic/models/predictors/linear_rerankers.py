@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING
 
-from polyadic.errors import check_int, check_number
+from polyadic.models.base import Count, Positive, Seed, Watch
 from polyadic.models.predictors.reranking import Reranker
 from polyadic.solvers.predictors.passive_aggressive import Linear
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     import numpy as np
 
     from polyadic.groups import Groups
-    from polyadic.solvers.run import Result
 
 
 class RankingPerceptron(Reranker):
@@ -53,20 +53,12 @@ class RankingPerceptron(Reranker):
     [1, 3]
     """
 
-    def __init__(
-        self,
-        *,
-        max_iter: int = 10,
-        averaged: bool = True,
-        shuffle: bool = True,
-        seed: int | None = 0,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.max_iter = max_iter
-        self.averaged = averaged
-        self.shuffle = shuffle
-        self.seed = seed
-        self.watch = watch
+    _: KW_ONLY
+    max_iter: Count = 10
+    averaged: bool = True
+    shuffle: bool = True
+    seed: Seed = 0
+    watch: Watch = None
 
     def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Linear:
         del blocks, rng
@@ -109,28 +101,16 @@ class MIRA(Reranker):
     [1, 3]
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 0.1,
-        best: int = 1,
-        augmented: bool = True,
-        max_iter: int = 10,
-        averaged: bool = True,
-        shuffle: bool = True,
-        seed: int | None = 0,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.C = C
-        self.best = best
-        self.augmented = augmented
-        self.max_iter = max_iter
-        self.averaged = averaged
-        self.shuffle = shuffle
-        self.seed = seed
-        self.watch = watch
+    _: KW_ONLY
+    C: Positive = 0.1
+    best: Count = 1
+    augmented: bool = True
+    max_iter: Count = 10
+    averaged: bool = True
+    shuffle: bool = True
+    seed: Seed = 0
+    watch: Watch = None
 
     def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Linear:
         del blocks, rng
-        C, best = check_number("C", self.C, above=True), check_int("best", self.best, low=1)
-        return Linear(V, C=C, augmented=self.augmented, best=best, averaged=self.averaged)
+        return Linear(V, C=float(self.C), augmented=self.augmented, best=self.best, averaged=self.averaged)

@@ -1,4 +1,4 @@
-"""What all factorization machines share: their columns, rows of features, and their folder."""
+"""What factorization machines share: their columns, rows of features, parameters, and two classes."""
 
 from __future__ import annotations
 
@@ -10,27 +10,29 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyadic import resources
-from polyadic.errors import InputError, check_int
-from polyadic.kernels.predictors.machines import FeatureTable
-from polyadic.models.base import Model, Natural, learned
-from polyadic.solvers.predictors.machines import orders_of
+from polyadic.errors import InputError
+from polyadic.kernels.predictors.machines import FeatureTable, anova_scores
+from polyadic.models.base import Amount, Count, Model, Natural
+from polyadic.solvers.predictors.machines import Ridge, orders_of, started
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import ArrayLike, NDArray
 
 Rank = Natural | tuple[Natural, ...]
 
 
-class MachineBase(Model):
+class FactorizationMachineBase(Model):
     """Base of models with linear weights and with factors for each order from 2 on."""
 
     rank: Rank
-    order: int
-    threads: int | None
-    n_features_in_: int = learned()
+    order: Count
+    scale: Amount
+
+    def check(self) -> None:
+        """Refuse settings out of range, and ranks that are not one for each order."""
+        super().check()
+        if isinstance(self.rank, tuple) and len(self.rank) != self.order - 1:
+            raise InputError(f"rank must be one number, or one for each order from 2 to {self.order}; got {self.rank}")
 
     def __sklearn_tags__(self) -> Any:
         """Say that features may be sparse."""
@@ -40,59 +42,77 @@ class MachineBase(Model):
 
     def __sklearn_is_fitted__(self) -> bool:
         """Say whether there is a whole fit; the number of features is known before."""
-        return hasattr(self, "_V") or hasattr(self, "draws_")
-
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the fitted model into a folder, whole or not at all; :func:`polyadic.load_machine` reads it.
-
-        Raises
-        ------
-        InputError
-            If something else is there.
-        """
-        from polyadic.models.predictors.machine_storage import save_machine
-
-        check_is_fitted(self)
-        save_machine(self, path, overwrite=overwrite)
+        return hasattr(self, "V_") or hasattr(self, "draws_")
 
     @property
     def _orders(self) -> NDArray[np.int64]:
         """The order of each column."""
-        high = check_int("order", self.order, low=1)
-        if isinstance(self.rank, tuple):
-            if len(self.rank) != high - 1:
-                raise InputError(f"rank must be one number, or one for each order from 2 to {high}; got {self.rank}")
-            return orders_of(tuple(check_int("rank", r, low=0) for r in self.rank))
-        return orders_of((check_int("rank", self.rank, low=0),) * (high - 1))
+        return orders_of(self.rank if isinstance(self.rank, tuple) else (self.rank,) * (self.order - 1))
 
-    @property
-    def _threads(self) -> int:
-        return resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
-
-    def _table(self, X: Any, *, reset: bool = False) -> FeatureTable:
+    def _table(self, X: Any) -> FeatureTable:
         return FeatureTable(
-            canonical(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset, order="C"))
+            canonical(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False, order="C"))
         )
 
     def _table_and_targets(self, X: Any, y: ArrayLike, *, reset: bool, numeric: bool) -> tuple[FeatureTable, Any]:
         if reset:
             self._forget()
-        X, found = validate_data(
+        X, targets = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset, y_numeric=numeric, order="C"
         )
-        return FeatureTable(canonical(X)), found.astype(float) if numeric else found
+        return FeatureTable(canonical(X)), targets.astype(float) if numeric else targets
 
     def _forget(self) -> None:
         """Drop an earlier fit, so that one that fails does not leave half of each."""
-        for name in ("_V", "draws_"):
-            if name in vars(self):
-                delattr(self, name)
+        for name in self._state():
+            delattr(self, name)
+
+
+class PointMachine(FactorizationMachineBase):
+    """Base of machines that have one set of parameters.
+
+    Attributes
+    ----------
+    V_ : ndarray of shape (features, columns)
+        All parameters of features, the linear weights first.
+    """
+
+    ridge: Amount
+    linear_ridge: Amount
+    count_power: Amount
+
+    @property
+    def weights_(self) -> NDArray[np.float64]:
+        """Linear weights, one a feature."""
+        check_is_fitted(self)
+        return self.V_[:, 0]
+
+    @property
+    def factors_(self) -> list[NDArray[np.float64]]:
+        """Factors of each order from 2 on, of shape (features, rank of the order)."""
+        check_is_fitted(self)
+        orders = self._orders
+        return [self.V_[:, orders == d] for d in range(2, self.order + 1)]
+
+    @property
+    def _ridge(self) -> Ridge:
+        columns = np.where(self._orders == 1, self.linear_ridge, self.ridge).astype(float)
+        return Ridge(columns, float(self.count_power))
+
+    def _started(self, table: FeatureTable, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Begin with small factors; zeros where no row has a feature."""
+        V = started(table, self._orders, self.scale, rng)
+        V[table.counts == 0] = 0
+        return V
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Give the scores of rows, but for the bias."""
+        check_is_fitted(self)
+        return anova_scores(self._table(X), self.V_, orders=self._orders, threads=self._threads)
 
 
 class TwoClasses(ClassifierMixin):  # type: ignore[misc]
     """What machines that tell two classes apart share; ``decision_function`` is theirs."""
-
-    classes_: NDArray[Any]
 
     def __sklearn_tags__(self) -> Any:
         """Say that there are two classes."""
@@ -103,7 +123,7 @@ class TwoClasses(ClassifierMixin):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the likelier class of each row."""
         second = self.decision_function(X) > 0
-        return self.classes_[second.astype(int)]
+        return np.asarray(self.classes_[second.astype(int)])
 
     def _learned(self, y: NDArray[Any]) -> NDArray[np.float64]:
         """Learn what the classes are; give 1 where y is the second, 0 elsewhere."""
@@ -134,19 +154,3 @@ def canonical(X: Any) -> csr_array:
         table.sum_duplicates()
         table.eliminate_zeros()
     return table
-
-
-def checked_groups(groups: ArrayLike | None, features: int) -> NDArray[np.int64]:
-    """Give the group of each feature, all in one by default.
-
-    Raises
-    ------
-    InputError
-        If there is not one whole number from 0 on for each feature.
-    """
-    if groups is None:
-        return np.zeros(features, np.int64)
-    found = np.asarray(groups)
-    if found.shape != (features,) or not np.issubdtype(found.dtype, np.integer) or (features and found.min() < 0):
-        raise InputError(f"groups must be a whole number from 0 for each of {features} features; got {found!r:.80}")
-    return np.asarray(np.unique(found, return_inverse=True)[1], np.int64)

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from scipy.sparse import block_diag, hstack, vstack
-from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_int, check_number
+from polyadic.errors import InputError
 from polyadic.kernels import absent_columns
-from polyadic.kernels.predictors.machines import FeatureTable, anova_scores
-from polyadic.models.base import Amount, Count, Seed, Threads, Watch
-from polyadic.models.predictors.machine_base import MachineBase, Rank, canonical
+from polyadic.kernels.predictors.machines import FeatureTable
+from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.models.predictors.machine_base import PointMachine, Rank, canonical
 from polyadic.solvers.predictors.machine_steps import Pairs, Stepper, descend_row_pairs
-from polyadic.solvers.predictors.machines import Machine, Ridge, started
+from polyadic.solvers.predictors.machines import Machine
 from polyadic.solvers.run import run
 from polyadic.solvers.sgd import Steps
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-class FactorizationMachineRanker(MachineBase):
+class FactorizationMachineRanker(PointMachine):
     r"""Scores that put the better row of a group above the worse one, by Bayesian personalised ranking.
 
     .. math:: \min \sum_{(a, b)} -\log \sigma(m(x_a) - m(x_b)) + \tfrac12 \sum_j n_j^\gamma (\lambda_w w_j^2 + \lambda
@@ -46,8 +45,10 @@ class FactorizationMachineRanker(MachineBase):
 
     Attributes
     ----------
-    history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`; the objective is that of pairs drawn once.
+    V_, weights_, factors_
+        As those of :class:`~polyadic.models.predictors.machines.FactorizationMachine`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`; the objective is that of pairs drawn once.
 
     References
     ----------
@@ -67,15 +68,15 @@ class FactorizationMachineRanker(MachineBase):
 
     rank: Rank = 8
     _: KW_ONLY
-    order: int = 2
-    ridge: float = 0.1
-    linear_ridge: float = 0.1
-    count_power: float = 0.5
-    negatives: int = 1
-    scale: float = 0.1
-    step: float = 0.1
-    decay: float = 0.0
-    batch: int = 256
+    order: Count = 2
+    ridge: Amount = 0.1
+    linear_ridge: Amount = 0.1
+    count_power: Amount = 0.5
+    negatives: Count = 1
+    scale: Amount = 0.1
+    step: Positive = 0.1
+    decay: Amount = 0.0
+    batch: Count = 256
     max_iter: Count = 50
     tol: Amount = 0.0
     seed: Seed = None
@@ -98,6 +99,7 @@ class FactorizationMachineRanker(MachineBase):
         InputError, ValueError
             If no group has two grades, shapes do not fit, or a parameter is out of range.
         """
+        self.check()
         table, grades = self._table_and_targets(X, y, reset=True, numeric=True)
         of = np.asarray(groups)
         if of.shape != grades.shape:
@@ -109,7 +111,7 @@ class FactorizationMachineRanker(MachineBase):
         start = np.flatnonzero(new)[np.cumsum(new) - 1]  # of the group of each
         step = np.r_[True, new[1:] | (v[1:] != v[:-1])]
         below = np.flatnonzero(step)[np.cumsum(step) - 1] - start  # how many of the group have lower grades
-        better = np.repeat(np.flatnonzero(below), check_int("negatives", self.negatives, low=1))
+        better = np.repeat(np.flatnonzero(below), self.negatives)
         if not len(better):
             raise InputError("no group has rows of two grades; there is nothing to rank")
 
@@ -134,6 +136,7 @@ class FactorizationMachineRanker(MachineBase):
         InputError
             If shapes do not fit, nothing is chosen, or everything.
         """
+        self.check()
         A, B, N = canonical(contexts), canonical(items), canonical(chosen)
         if not A.ndim == B.ndim == N.ndim == 2 or N.shape != (A.shape[0], B.shape[0]):
             raise InputError(f"chosen must be of shape ({A.shape[0]}, {B.shape[0]}); got {N.shape}")
@@ -143,7 +146,7 @@ class FactorizationMachineRanker(MachineBase):
         free = np.flatnonzero(np.diff(N.indptr)[rows] < N.shape[1])
         if not len(free):
             raise InputError("nothing is chosen, or everything; there is nothing to rank")
-        at = np.repeat(free, check_int("negatives", self.negatives, low=1))
+        at = np.repeat(free, self.negatives)
 
         def drawn(rng: np.random.Generator) -> Pairs:
             worse = absent_columns(N.indptr, N.indices, rows[at], number=N.shape[1], rng=rng)
@@ -157,25 +160,14 @@ class FactorizationMachineRanker(MachineBase):
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Give the score of each row; scores of a group compare."""
-        check_is_fitted(self)
-        return anova_scores(self._table(X), self._V, orders=self._orders, threads=self._threads)
+        return self._scores(X)
 
     def _fit(self, drawn: Callable[[np.random.Generator], Pairs], table: FeatureTable) -> Self:
         """Fit to drawn pairs; the table has the features that they may have."""
-        rng, orders = np.random.default_rng(self.seed), self._orders
-        own = [check_number(name, getattr(self, name)) for name in ("linear_ridge", "ridge")]
-        ridge = Ridge(np.where(orders == 1, *own), check_number("count_power", self.count_power))
-        V = started(table, orders, check_number("scale", self.scale), rng)
-        V[table.counts == 0] = 0
-        steps = Steps(check_number("step", self.step, above=True), check_number("decay", self.decay))
-        batch = check_int("batch", self.batch, low=1)
-        stepper = Stepper(Machine(0.0, V), orders=orders, ridge=ridge, steps=steps, batch=batch, adagrad=True)
-        solver = descend_row_pairs(stepper, drawn, orders=orders, ridge=ridge, rng=rng)
-        (self._V,) = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        rng, steps = np.random.default_rng(self.seed), Steps(self.step, self.decay)
+        how: dict[str, Any] = {"orders": self._orders, "ridge": self._ridge}
+        start = Machine(0.0, self._started(table, rng))
+        stepper = Stepper(start, steps=steps, batch=self.batch, adagrad=True, **how)
+        solver = descend_row_pairs(stepper, drawn, rng=rng, **how)
+        (self.V_,) = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
         return self
-
-    def _remembered(self) -> dict[str, NDArray[Any]]:
-        return {"V": self._V}
-
-    def _recall(self, arrays: dict[str, NDArray[Any]]) -> None:
-        self._V = arrays["V"]

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyadic.errors import InputError, check_int, check_number
+from polyadic.errors import InputError
 from polyadic.linalg.reduced_rank import Spectrum, spectrum_of
-from polyadic.models.base import Count, Model
+from polyadic.models.base import Amount, Count, Model, Natural, Within
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +34,32 @@ SHARES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 """Ridges to be tried, as shares of the largest eigenvalue of :math:`X^\\top X`."""
 
 
-class ReducedRankRegression(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn has no types
+class LowRankMap(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn has no types
+    """Base of linear maps of low rank; results are ``U_``, ``V_`` and ``intercept_``."""
+
+    def predict(self, X: Any) -> Array:
+        """Give the targets of rows of features."""
+        check_is_fitted(self, "U_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        Y = np.asarray((X @ self.U_) @ self.V_.T) + self.intercept_
+        return Y[:, 0] if self._flat_ else Y
+
+    def _set(self, spectrum: Spectrum, rank: int, ridge: float, *, flat: bool) -> Self:
+        U, V = spectrum.directions(float(ridge))
+        self.U_, self.V_ = U[:, :rank], V[:, :rank]
+        self.intercept_ = spectrum.y - (spectrum.x @ self.U_) @ self.V_.T
+        self._flat_ = flat
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what it takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class ReducedRankRegression(LowRankMap):
     r"""A linear map of low rank from features to targets, in closed form.
 
     Parameters
@@ -63,7 +88,7 @@ class ReducedRankRegression(RegressorMixin, Model):  # type: ignore[misc] # scik
 
     rank: Count = 10
     _: KW_ONLY
-    ridge: float = 1.0
+    ridge: Amount = 1.0
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit to rows of features, sparse or dense, of shape (n, d), and targets of shape (n,) or (n, K).
@@ -73,32 +98,12 @@ class ReducedRankRegression(RegressorMixin, Model):  # type: ignore[misc] # scik
         InputError
             If the rank or the ridge is out of range.
         """
+        self.check()
         X, Y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True)
-        return self._set(spectrum_of(X, _columns(Y)), check_int("rank", self.rank, low=1), self.ridge, flat=Y.ndim == 1)
-
-    def predict(self, X: Any) -> Array:
-        """Give the targets of rows of features."""
-        check_is_fitted(self, "U_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        Y = np.asarray((X @ self.U_) @ self.V_.T) + self.intercept_
-        return Y[:, 0] if self._flat else Y
-
-    def _set(self, spectrum: Spectrum, rank: int, ridge: float, *, flat: bool) -> Self:
-        U, V = spectrum.directions(check_number("ridge", ridge))
-        self.U_, self.V_ = U[:, :rank], V[:, :rank]
-        self.intercept_ = spectrum.y - (spectrum.x @ self.U_) @ self.V_.T
-        self._flat = flat
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        """Say what it takes."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.multi_output = True
-        return tags
+        return self._set(spectrum_of(X, _columns(Y)), self.rank, self.ridge, flat=Y.ndim == 1)
 
 
-class ReducedRankRegressionCV(ReducedRankRegression):
+class ReducedRankRegressionCV(LowRankMap):
     """Reduced-rank regression of the rank and the ridge that predict best what is held out, fold by fold.
 
     Parameters
@@ -130,10 +135,16 @@ class ReducedRankRegressionCV(ReducedRankRegression):
     """
 
     _: KW_ONLY
-    ranks: Sequence[int] | None = None
-    ridges: Sequence[float] | None = None
-    folds: int = 5
-    seed: int = 0
+    ranks: Sequence[Count] | None = None
+    ridges: Sequence[Amount] | None = None
+    folds: Annotated[int, Within(2)] = 5
+    seed: Natural = 0
+
+    def check(self) -> None:
+        """Refuse settings out of range, and nothing to choose from."""
+        super().check()
+        if 0 in (len(tried) for tried in (self.ranks, self.ridges) if tried is not None):
+            raise InputError("give at least one rank and one ridge")
 
     def fit(self, X: Any, y: Any) -> Self:
         """Choose and fit; X and y as of :class:`ReducedRankRegression`.
@@ -143,16 +154,15 @@ class ReducedRankRegressionCV(ReducedRankRegression):
         InputError
             If a rank, a ridge or the number of folds is out of range.
         """
+        self.check()
         kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 2}
         X, Y = validate_data(self, X, y, multi_output=True, y_numeric=True, **kinds)
         T = _columns(Y)
         ranks = list(range(1, T.shape[1] + 1) if self.ranks is None else self.ranks)
         whole = spectrum_of(X, T)
         ridges = list(whole.w.max(initial=0) * np.array(SHARES) if self.ridges is None else self.ridges)
-        if not ranks or not ridges:
-            raise InputError("give at least one rank and one ridge")
-        top = max(check_int("rank", rank, low=1) for rank in ranks)
-        fold = np.random.default_rng(self.seed).permutation(len(T)) % min(check_int("folds", self.folds, low=2), len(T))
+        top = max(ranks)
+        fold = np.random.default_rng(self.seed).permutation(len(T)) % min(self.folds, len(T))
         errors = np.zeros((len(ridges), top))
         for k in range(fold.max() + 1):
             errors += _errors(spectrum_of(X[fold != k], T[fold != k]), X[fold == k], T[fold == k], ridges, top)
@@ -167,7 +177,7 @@ def _errors(spectrum: Spectrum, X: Any, Y: Array, ridges: Sequence[float], top: 
     R = Y - spectrum.y
     errors = np.empty((len(ridges), top))
     for at, ridge in enumerate(ridges):
-        U, V = spectrum.directions(check_number("ridge", ridge))
+        U, V = spectrum.directions(float(ridge))
         T = np.asarray(X @ U) - spectrum.x @ U
         gains = (T**2).sum(axis=0) - 2 * (T * (R @ V)).sum(axis=0)  # of each direction, as V is orthonormal
         steps = np.zeros(top)

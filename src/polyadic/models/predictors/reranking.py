@@ -1,32 +1,33 @@
-"""What rerankers share: learning from lists or from classes, scores by one weight for each feature, choices."""
+"""What rerankers share: learning from lists or from classes, a weight for each feature, choices; and which is best."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Self, get_args
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_choice, check_int
+from polyadic.errors import InputError, check_choice
 from polyadic.groups import Groups
-from polyadic.models.base import Model, learned
+from polyadic.models.base import Count, Model, Seed, Watch
 from polyadic.models.predictors.class_groups import ClassGroups, as_rows
-from polyadic.models.predictors.held_out import Unknown, as_blocks, candidate_scores, check_block, held_out_cost
+from polyadic.progress import tracked
 from polyadic.solvers.predictors.passive_aggressive import Learner, passive_aggressive
-from polyadic.solvers.run import Result, run
+from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    import os
+    from collections.abc import Callable, Iterable, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from polyadic.forms import Factors
 
+Unknown = Literal["ignore", "error"]
 
-class Reranker(ClassifierMixin, Model):  # type: ignore[misc] # scikit-learn has no types
+
+class Reranker(ClassifierMixin, Model, ABC):  # type: ignore[misc] # scikit-learn has no types
     """Base of models that choose from lists: each feature has a weight, and the highest score is chosen.
 
     Attributes
@@ -37,19 +38,18 @@ class Reranker(ClassifierMixin, Model):  # type: ignore[misc] # scikit-learn has
     classes_ : ndarray
         If fitted to rows and labels.
     result_, history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.base.Model`; the objective is the mean cost of what was chosen, each list
+        See :class:`~polyadic.models.base.Model`; the objective is the mean cost of what was chosen, each list
         by the weights before it.
     """
 
-    weights_: NDArray[np.float64] = learned()
-    names_: Sequence[str] | None = learned()
-    classes_: NDArray[Any] = learned()
-    max_iter: int
+    max_iter: Count
     shuffle: bool
-    seed: int | None
-    watch: Callable[[Result], None] | None
-    _learner: Callable[[Iterable[Groups], int, np.random.Generator], Learner] = learned()
-    """Check options; give what learns from blocks of so many features. A method of each model."""
+    seed: Seed
+    watch: Watch
+
+    @abstractmethod
+    def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Learner:
+        """Give what learns from blocks of so many features."""
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, validation: Any = None) -> Self:
         """Learn from lists, or to classify.
@@ -70,7 +70,7 @@ class Reranker(ClassifierMixin, Model):  # type: ignore[misc] # scikit-learn has
         InputError
             If there is nothing to learn from, or a parameter is out of range.
         """
-        check_int("max_iter", self.max_iter, low=1)
+        self.check()
         rng = np.random.default_rng(self.seed)
         blocks, classes = self._blocks(X, y, rng)
         sizes = [(check_block(block).features.shape[1], len(block)) for block in blocks]
@@ -132,18 +132,6 @@ class Reranker(ClassifierMixin, Model):  # type: ignore[misc] # scikit-learn has
         weights = None if sample_weight is None else np.asarray(sample_weight, float)
         return float(np.average(self.predict(X) == np.asarray(y), weights=weights))
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the model, whole or not at all; see :func:`~polyadic.models.predictors.reranker_storage.save_reranker`.
-
-        Raises
-        ------
-        InputError
-            If something else is there.
-        """
-        from polyadic.models.predictors.reranker_storage import save_reranker
-
-        save_reranker(self, path, overwrite=overwrite)
-
     def _keep_parts(self, learner: Any, parts: Factors) -> None:
         """Keep what weights are made of."""
 
@@ -162,3 +150,127 @@ class Reranker(ClassifierMixin, Model):  # type: ignore[misc] # scikit-learn has
         if not hasattr(self, "classes_"):
             raise InputError("the model was fitted to groups; give Groups")
         return self.weights_.reshape(len(self.classes_), -1)
+
+
+def candidate_scores(groups: Groups, weights: NDArray[np.float64], unknown: Unknown = "ignore") -> NDArray[np.float64]:
+    """Score candidates; features beyond the weights score nothing.
+
+    Raises
+    ------
+    InputError
+        If there are such, and ``unknown`` is "error".
+    """
+    X, V = groups.features, len(weights)
+    if X.shape[1] > V:
+        if unknown == "error" and (X.indices >= V).any():
+            raise InputError(f"feature {X.indices.max()} was not learned; there are {V:,}, from 0")
+        X = X[:, :V]
+    return np.asarray(X @ weights[: X.shape[1]])
+
+
+def as_blocks(X: Any) -> Iterable[Groups]:
+    """Give blocks of lists that can be gone through again and again.
+
+    Raises
+    ------
+    InputError
+        If they cannot.
+    """
+    if isinstance(X, Groups):
+        return [X]
+    if not hasattr(X, "__iter__") or isinstance(X, np.ndarray) or hasattr(X, "tocsr"):
+        raise InputError("give Groups, blocks of Groups, or rows with labels y")
+    if iter(X) is X:
+        raise InputError("give blocks that can be gone through again, such as a list; this iterator ends")
+    blocks: Iterable[Groups] = X
+    return blocks
+
+
+def check_block(block: object) -> Groups:
+    """Refuse a block that is none."""
+    if not isinstance(block, Groups):
+        raise InputError(f"blocks must be Groups; got {type(block).__name__}")
+    return block
+
+
+def held_out_cost(validation: Any, classes: NDArray[Any] | None, V: int) -> Callable[[Factors], float]:
+    """Give what tells the mean cost of choices by ``V`` weights from lists held out, or from a pair of rows and labels.
+
+    Raises
+    ------
+    InputError
+        If rows have other features than those that are learned from; later, if there are no lists.
+    """
+    blocks = as_blocks(validation) if classes is None else _labelled(validation, classes, V)
+
+    def cost(factors: Factors) -> float:
+        paid = [
+            (block.costs[block.choice(candidate_scores(block, factors[0]))].sum(), len(block))
+            for block in map(check_block, blocks)
+        ]
+        total, count = np.sum(paid, axis=0) if paid else (0.0, 0)
+        if not count:
+            raise InputError("validation has no groups")
+        return float(total / count)
+
+    return cost
+
+
+def _labelled(validation: Any, classes: NDArray[Any], V: int) -> ClassGroups:
+    """Make lists of rows and labels; a label that is not learned costs, whatever is chosen."""
+    if not isinstance(validation, tuple | list) or len(validation) != 2:
+        raise InputError("validation of classes is a pair of rows and labels")
+    rows, labels = as_rows(validation[0]), np.asarray(validation[1])
+    if rows.shape[1] * len(classes) != V:
+        width = V // len(classes) - 1
+        raise InputError(f"validation has {rows.shape[1] - 1} features; {width} are learned from")
+    which = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+    return ClassGroups(rows, np.where(classes[which] == labels, which, -1), len(classes))
+
+
+class Chosen(NamedTuple):
+    """The model that costs least, fitted, and what each costs.
+
+    Attributes
+    ----------
+    best : Reranker
+    costs : list of float
+        Mean cost over the lists held out in the best epoch of each model, in the order of the models.
+    """
+
+    best: Any
+    costs: list[float]
+
+
+def choose(models: Sequence[Reranker], X: Any, y: Any = None, *, validation: Any) -> Chosen:
+    """Fit each of some models, keep its best epoch, and take the model that costs least; the first of equals.
+
+    Parameters
+    ----------
+    models : sequence of Reranker
+        They are cloned; of different orders, ranks, C.
+    X, y, validation
+        See :meth:`~polyadic.models.predictors.reranking.Reranker.fit`.
+
+    Raises
+    ------
+    InputError
+        If there is no model, or as ``fit``.
+
+    Examples
+    --------
+    >>> from polyadic.groups import Groups
+    >>> from polyadic.models.predictors.linear_rerankers import MIRA
+    >>> lists = Groups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
+    >>> choose([MIRA(C=0.1), MIRA(C=1.0)], lists, validation=lists).costs
+    [0.0, 0.0]
+    """
+    if not models:
+        raise InputError("there is no model to choose from")
+    fitted, costs = [], []
+    for model in tracked(models, "choosing", total=len(models)):
+        fitted.append(clone(model).fit(X, y, validation=validation))
+        if fitted[-1].interrupted_:
+            raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared
+        costs.append(min(fitted[-1].result_.measured))
+    return Chosen(fitted[int(np.argmin(costs))], costs)

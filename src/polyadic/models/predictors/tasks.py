@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.errors import InputError
 from polyadic.losses import Huber, Logistic, Squared
 from polyadic.models.base import Amount, Count, Model, Watch
 from polyadic.solvers.predictors.tasks import Tasks
@@ -53,8 +53,8 @@ class LowRankTasks(Model):
     U_ : ndarray of shape (features, R)
     V_ : ndarray of shape (tasks, R)
     intercept_ : ndarray of shape (tasks,)
-    history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -74,7 +74,7 @@ class LowRankTasks(Model):
     rank: Count = 10
     _: KW_ONLY
     loss: LossName = "squared"
-    ridge: float = 1.0
+    ridge: Amount = 1.0
     max_iter: Count = 500
     tol: Amount = 1e-4
     watch: Watch = None
@@ -87,13 +87,11 @@ class LowRankTasks(Model):
         InputError
             If no target is known, one does not fit the loss, or a parameter is out of range.
         """
-        check_choice("loss", self.loss, get_args(LossName))
+        self.check()
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        tasks = Tasks.of(X, y, loss=LOSSES[self.loss], ridge=check_number("ridge", self.ridge))
-        start = tasks.start(check_int("rank", self.rank, low=1))
-        result = run(quasi_newton(tasks, start), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
-        self._keep(result)
-        self.U_, self.V_, b = result.factors
+        tasks = Tasks.of(X, y, loss=LOSSES[self.loss], ridge=float(self.ridge))
+        solver = quasi_newton(tasks, tasks.start(self.rank))
+        self.U_, self.V_, b = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
         self.intercept_ = b + tasks.centre
         return self
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from polyadic.errors import InputError, check_choice, check_int, check_number
-from polyadic.models.base import learned
+from polyadic.errors import InputError
+from polyadic.models.base import Count, Positive, Seed, Watch
 from polyadic.models.predictors.mapping import Mapping, mapped, mode_sizes, places
 from polyadic.models.predictors.reranking import Reranker
 from polyadic.models.predictors.tensor_start import by_components, by_signs
@@ -16,13 +17,12 @@ from polyadic.solvers.predictors.passive_aggressive import Cap, Linear, Multilin
 from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
     from polyadic.forms import Factors
     from polyadic.groups import Groups
-    from polyadic.solvers.run import Result
-
-Init = Literal["signs", "components"]
 
 
 class TensorMIRA(Reranker):
@@ -82,54 +82,32 @@ class TensorMIRA(Reranker):
     ([1, 3], [1, 2])
     """
 
-    factors_: list[NDArray[np.float64]] = learned()
-    place_: NDArray[np.int64] = learned()
+    rank: Count = 2
+    _: KW_ONLY
+    order: Count = 2
+    C: Positive = 0.1
+    mapping: Mapping = "guided"
+    surrogate: Count = 5
+    sizes: Sequence[Count] | None = None
+    init: Literal["signs", "components"] = "components"
+    updates: Updates = "random"
+    cap: Cap = "scaled"
+    augmented: bool = True
+    max_iter: Count = 10
+    averaged: bool = True
+    shuffle: bool = True
+    seed: Seed = 0
+    watch: Watch = None
 
-    def __init__(
-        self,
-        rank: int = 2,
-        *,
-        order: int = 2,
-        C: float = 0.1,
-        mapping: Mapping = "guided",
-        surrogate: int = 5,
-        sizes: Sequence[int] | None = None,
-        init: Init = "components",
-        updates: Updates = "random",
-        cap: Cap = "scaled",
-        augmented: bool = True,
-        max_iter: int = 10,
-        averaged: bool = True,
-        shuffle: bool = True,
-        seed: int | None = 0,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.order = order
-        self.C = C
-        self.mapping = mapping
-        self.surrogate = surrogate
-        self.sizes = sizes
-        self.init = init
-        self.updates = updates
-        self.cap = cap
-        self.augmented = augmented
-        self.max_iter = max_iter
-        self.averaged = averaged
-        self.shuffle = shuffle
-        self.seed = seed
-        self.watch = watch
+    def check(self) -> None:
+        """Refuse settings out of range, and sizes that are not one for each mode."""
+        super().check()
+        if self.sizes is not None and len(self.sizes) != self.order:
+            raise InputError(f"sizes must be one for each of {self.order} modes; got {tuple(map(int, self.sizes))}")
 
     def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Multilinear:
-        H, D = check_int("rank", self.rank, low=1), check_int("order", self.order, low=1)
-        check_choice("updates", self.updates, get_args(Updates))
-        check_choice("cap", self.cap, get_args(Cap))
-        check_choice("init", self.init, get_args(Init))
-        check_choice("mapping", self.mapping, get_args(Mapping))
-        sizes = mode_sizes(V, D) if self.sizes is None else tuple(np.atleast_1d(self.sizes).tolist())
-        if len(sizes) != D:
-            raise InputError(f"sizes must be one for each of {D} modes; got {sizes}")
-        how: dict[str, Any] = {"C": check_number("C", self.C, above=True), "updates": self.updates, "cap": self.cap}
+        H, D = self.rank, self.order
+        sizes = mode_sizes(V, D) if self.sizes is None else tuple(map(int, self.sizes))
         v = self._surrogate(blocks, V) if self.mapping == "guided" or self.init == "components" else None
         place = places(self.mapping, V, sizes, v=v, seed=self.seed)
         if D == 1:
@@ -138,16 +116,16 @@ class TensorMIRA(Reranker):
             start = by_components(mapped(v, place, sizes), H, rng)
         else:
             start = by_signs(sizes, H, rng)
-        return Multilinear(start, place, augmented=self.augmented, averaged=self.averaged, rng=rng, **how)
+        how: dict[str, Any] = {"C": float(self.C), "updates": self.updates, "cap": self.cap, "averaged": self.averaged}
+        return Multilinear(start, place, augmented=self.augmented, rng=rng, **how)
 
     def _surrogate(self, blocks: Iterable[Groups], V: int) -> NDArray[np.float64]:
         """Give the weights of a perceptron."""
-        check_int("surrogate", self.surrogate, low=1)
         rng = np.random.default_rng(self.seed) if self.shuffle else None
-        found = run(passive_aggressive(blocks, Linear(V, averaged=self.averaged), rng=rng), max_iter=self.surrogate)
-        if found.interrupted:
+        learned = run(passive_aggressive(blocks, Linear(V, averaged=self.averaged), rng=rng), max_iter=self.surrogate)
+        if learned.interrupted:
             raise KeyboardInterrupt
-        return np.asarray(found.factors[0])
+        return np.asarray(learned.factors[0])
 
     def _keep_parts(self, learner: Multilinear, parts: Factors) -> None:
         self.place_, self.factors_ = learner.place, list(parts)

@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.metrics.figures import Figure
 from polyadic.models.predictors.linear_rerankers import MIRA, RankingPerceptron
 from polyadic.models.predictors.mapping import mapped_spectrum, mode_sizes, places
-from polyadic.models.predictors.rerank_choosing import choose
+from polyadic.models.predictors.reranking import choose
 from polyadic.models.predictors.tensor_mira import TensorMIRA
 from polyadic.suites.store import whole
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from polyadic.models.predictors.mapping import Mapping
     from polyadic.models.predictors.reranking import Reranker
-    from polyadic.models.syntax.ranked import Ranked
+    from polyadic.models.syntax.reranking import Ranked
     from polyadic.suites.cao2014.lists import Lists
     from polyadic.suites.store import Facts
 

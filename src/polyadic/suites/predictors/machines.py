@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from polyadic.data import Entries
     from polyadic.datasets.ratings import MovieLens
-    from polyadic.models.predictors.machine_descent import Solver
+    from polyadic.models.predictors.machines import Solver
     from polyadic.suites.store import Facts
 
     Root = str | os.PathLike[str] | None
