@@ -169,7 +169,7 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "LINES", "--out", "x", "--picture", "absent/x.png"], "the folder absent does not exist"),
         (["train", "JSON", "--out", "x"], "seems to hold JSON lines"),
         (["assign", "MODEL", "EMPTY"], "no documents"),
-        (["show", "absent"], "is not a topic-model folder"),
+        (["show", "absent"], "is not a polyadic folder"),
         (["choose", "LINES", "--ranks", "5,x"], "--ranks are whole numbers"),
     ],
 )

@@ -57,7 +57,7 @@ def train(
 ) -> None:
     """Find topics, show their words, and how well these belong together in the same documents."""
     from polyadic.files import check_replaceable
-    from polyadic.models.topics.storage import KIND
+    from polyadic.models.folder import KIND
     from polyadic.models.topics.text import TextTopics
 
     check_replaceable(out, KIND, overwrite=force)
@@ -219,9 +219,10 @@ def _format(docs: str) -> Literal["auto", "lines"]:
 
 
 def _open(path: Path) -> Any:
+    from polyadic.models.folder import load
     from polyadic.models.topics.text import TextTopics
 
-    return TextTopics.load(path)
+    return load(path, TextTopics)
 
 
 EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {

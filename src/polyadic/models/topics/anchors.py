@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, diags_array
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic import kernels, resources
-from polyadic.errors import InputError, check_int
+from polyadic.errors import InputError
 from polyadic.models.base import Count, Threads
 from polyadic.models.topics.base import Topics
 from polyadic.models.topics.plsa import mixtures
@@ -72,7 +72,7 @@ class AnchorTopics(Topics):
 
     rank: Count = 10
     _: KW_ONLY
-    min_documents: int | None = None
+    min_documents: Count | None = None
     max_iter: Count = 200
     threads: Threads = None
 
@@ -90,10 +90,9 @@ class AnchorTopics(Topics):
             out of range.
         """
         del y
+        self.check()
         counts, threads = self._table(X, reset=True), self._threads
-        check_int("max_iter", self.max_iter, low=1)
-        least = self.min_documents
-        least = max(3, counts.shape[0] // RARE) if least is None else check_int("min_documents", least, low=1)
+        least = max(3, counts.shape[0] // RARE) if self.min_documents is None else self.min_documents
         Q, shares = co_occurrence(counts)
         candidates = np.flatnonzero((np.bincount(counts.indices, minlength=len(shares)) >= least) & (shares > 0))
         self.anchors_, B = find_anchors(Q, candidates, self.rank)

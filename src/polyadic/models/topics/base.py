@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,6 @@ from sklearn.utils.validation import validate_data
 
 from polyadic.errors import InputError
 from polyadic.models.base import Model, learned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model, ABC):  # type: ignore[misc]
@@ -43,16 +39,6 @@ class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model, ABC):  # 
         tags.transformer_tags.preserves_dtype = []
         tags.input_tags.sparse = tags.input_tags.positive_only = True
         return tags
-
-    @contextlib.contextmanager
-    def _as_before_if_it_fails(self) -> Iterator[None]:
-        """Take back what the body did to the model if it does not end, also what validation keeps of a table."""
-        before = dict(vars(self))
-        try:
-            yield
-        except BaseException:
-            self.__dict__ = before
-            raise
 
     def _table(self, X: Any, *, reset: bool, unknown: bool = False) -> csr_array:
         """Give a table without negative values; with ``unknown``, an array lists what is not NaN, zeros too."""

@@ -9,8 +9,7 @@ import numpy as np
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import check_number
-from polyadic.models.base import Amount, Count, Seed, Threads, Watch
+from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
 from polyadic.models.topics.base import Topics
 from polyadic.solvers.run import Sweep, run
 
@@ -51,8 +50,8 @@ class LDA(Topics):
         The mean of :math:`\phi`, a distribution of words in each row.
     row_factors_ : ndarray of shape (documents, rank)
         The mean of :math:`\theta`.
-    history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`; the objective is minus the bound on the
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`; the objective is minus the bound on the
         logarithm of the likelihood.
 
     References
@@ -70,8 +69,8 @@ class LDA(Topics):
 
     rank: Count = 10
     _: KW_ONLY
-    document_prior: float | None = None
-    word_prior: float | None = None
+    document_prior: Positive | None = None
+    word_prior: Positive | None = None
     max_iter: Count = 50
     tol: Amount = 1e-3
     seed: Seed = None
@@ -91,6 +90,7 @@ class LDA(Topics):
             If a value is negative, all are zero, or a parameter is out of range.
         """
         del y
+        self.check()
         counts = self._table(X, reset=True)
         result = run(self._sweeps(counts), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
         (self.weights_,) = self._keep(result)
@@ -111,9 +111,6 @@ class LDA(Topics):
             yield Sweep([model.components_.copy()], -float(model.score(counts)))
 
     def _new(self, documents: int) -> LatentDirichletAllocation:
-        for name in ("document_prior", "word_prior"):
-            if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), above=True)
         return LatentDirichletAllocation(
             self.rank,
             doc_topic_prior=self.document_prior,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_choice, check_int, check_number
-from polyadic.models.base import Amount, Count, Seed, Threads, Watch
+from polyadic.errors import InputError
+from polyadic.models.base import Amount, Count, Seed, Threads, Watch, Within
 from polyadic.models.topics.base import Topics
 from polyadic.solvers.run import run
 from polyadic.solvers.topics.nonnegative import Divergence, Squares, cells_of, descend
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float32]
 
-Init = Literal["random", "nndsvd"]
-Unlisted = Literal["zero", "missing"]
 BETAS = {"squared": 2.0, "kl": 1.0}
 """Divergences with a name of their own."""
 
@@ -72,8 +70,8 @@ class NMF(Topics):
         :math:`H`.
     row_factors_ : float32 ndarray of shape (rows, rank)
         :math:`W` of the rows fitted to.
-    history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -95,17 +93,17 @@ class NMF(Topics):
 
     rank: Count = 10
     _: KW_ONLY
-    loss: Literal["squared", "kl"] | float = "squared"
-    l1_W: float = 0.0
-    l1_H: float = 0.0
-    l2_W: float = 0.0
-    l2_H: float = 0.0
-    unlisted: Unlisted = "zero"
-    zero_weight: float = 1.0
-    init: Init = "random"
+    loss: Literal["squared", "kl"] | Annotated[float, Within(0, 2)] = "squared"
+    l1_W: Amount = 0.0
+    l1_H: Amount = 0.0
+    l2_W: Amount = 0.0
+    l2_H: Amount = 0.0
+    unlisted: Literal["zero", "missing"] = "zero"
+    zero_weight: Amount = 1.0
+    init: Literal["random", "nndsvd"] = "random"
     max_iter: Count = 200
     tol: Amount = 1e-5
-    inner: int = 1
+    inner: Count = 1
     seed: Seed = None
     threads: Threads = None
     watch: Watch = None
@@ -125,6 +123,7 @@ class NMF(Topics):
             If a value is negative, all are zero, weights do not fit, or a parameter is out of range.
         """
         del y
+        self.check()
         cells = self._cells(X, weights, reset=True)
         rng, fill = np.random.default_rng(self.seed), self._beta() != 2
         random = self.init == "random"
@@ -144,6 +143,17 @@ class NMF(Topics):
         self._half(cells, "W").solve(W, H, passes=self.max_iter, tol=self.tol)
         return W
 
+    def check(self) -> None:
+        """Refuse settings out of range, and penalties that are not of the loss.
+
+        Raises
+        ------
+        InputError
+        """
+        super().check()
+        if self._beta() != 2 and (self.l2_W or self.l2_H):
+            raise InputError("l2_W and l2_H are for loss='squared'; products could raise the objective")
+
     def __sklearn_tags__(self) -> Any:
         """Say whether values may be NaN."""
         tags = super().__sklearn_tags__()
@@ -161,20 +171,6 @@ class NMF(Topics):
         return Divergence(cells, beta=beta, l1=l1, threads=threads)
 
     def _cells(self, X: Any, weights: Any, *, reset: bool) -> Cells:
-        self._check()
         missing, beta = self.unlisted == "missing", self._beta()
         table = self._table(X, reset=reset, unknown=missing)
         return cells_of(table, weights, zero_weight=0.0 if missing else self.zero_weight, beta=beta)
-
-    def _check(self) -> None:
-        if isinstance(self.loss, str):
-            check_choice("loss", self.loss, BETAS)
-        elif check_number("loss", self.loss) > 2:
-            raise InputError(f"loss must be 'squared', 'kl' or a number from 0 to 2; got {self.loss}")
-        for name in ("l1_W", "l1_H", "l2_W", "l2_H", "zero_weight"):
-            check_number(name, getattr(self, name))
-        if self._beta() != 2 and (self.l2_W or self.l2_H):
-            raise InputError("l2_W and l2_H are for loss='squared'; products could raise the objective")
-        check_choice("unlisted", self.unlisted, get_args(Unlisted))
-        check_choice("init", self.init, get_args(Init))
-        check_int("inner", self.inner, low=1)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_number
-from polyadic.models.base import Amount, Count, Seed, Threads, Watch
+from polyadic.models.base import Amount, Count, Seed, Threads, Watch, Within
 from polyadic.models.topics.base import Topics
 from polyadic.solvers.run import run
 from polyadic.solvers.topics.mixture import Mixture
@@ -35,8 +34,8 @@ class PLSA(Topics):
     rank : int
         Topics.
     temperature : float
-        :math:`\tau`, the power of :math:`P(z|d) P(w|z)` by which a word is shared among topics; above 0, at most 1,
-        which is maximum likelihood. Less keeps the model from fitting its documents too closely.
+        :math:`\tau`, the power of :math:`P(z|d) P(w|z)` by which a word is shared among topics; 1 is maximum
+        likelihood. Less keeps the model from fitting its documents too closely.
     max_iter, tol
         See :func:`~polyadic.solvers.run.run`.
     seed : int, optional
@@ -54,9 +53,8 @@ class PLSA(Topics):
         :math:`P(z|d)`; uniform for a document without words.
     shares_ : ndarray of shape (rank,)
         :math:`P(z)`, with documents by their length.
-    history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`; the objective is minus the logarithm of the
-        likelihood.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`; the objective is minus the logarithm of the likelihood.
 
     References
     ----------
@@ -73,7 +71,7 @@ class PLSA(Topics):
 
     rank: Count = 10
     _: KW_ONLY
-    temperature: float = 1.0
+    temperature: Annotated[float, Within(0, 1, above=True)] = 1.0
     max_iter: Count = 200
     tol: Amount = 1e-4
     seed: Seed = None
@@ -93,7 +91,8 @@ class PLSA(Topics):
             If a value is negative, all are zero, or a parameter is out of range.
         """
         del y
-        counts = self._counts(X, reset=True)
+        self.check()
+        counts = self._table(X, reset=True)
         rng, how = np.random.default_rng(self.seed), {"temperature": self.temperature, "threads": self._threads}
         documents = Mixture(counts, sums="rows", **how)  # type: ignore[arg-type]
         words = Mixture(csr_array(counts.T), sums="columns", **how)  # type: ignore[arg-type]
@@ -110,12 +109,7 @@ class PLSA(Topics):
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Give :math:`P(z|d)` of other documents, at temperature 1, with the topics as they are; each by itself."""
         check_is_fitted(self)
-        return mixtures(self._counts(X, reset=False), self.components_, max_iter=self.max_iter, threads=self._threads)
-
-    def _counts(self, X: Any, *, reset: bool) -> csr_array:
-        if check_number("temperature", self.temperature, above=True) > 1:
-            raise InputError(f"temperature must be above 0 and at most 1; got {self.temperature}")
-        return self._table(X, reset=reset)
+        return mixtures(self._table(X, reset=False), self.components_, max_iter=self.max_iter, threads=self._threads)
 
 
 def mixtures(

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import check_int, check_number
-from polyadic.models.base import Amount, Count, Seed, Threads, Watch
+from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
 from polyadic.models.topics.base import Topics
 from polyadic.solvers.run import run
 from polyadic.solvers.topics.latent_indexing import latent_indexing, ridge_rows, singular_start
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from scipy.sparse import csr_array
 
 
 class RLSI(Topics):
@@ -33,7 +31,7 @@ class RLSI(Topics):
         Topics.
     l1, l2 : float
         :math:`\lambda_1` of words in topics, for rows of length 1 as TF-IDF gives; :math:`\lambda_2` of topics in
-        documents. Both above zero: alone, either is evaded by scale.
+        documents. Alone, either would be evaded by scale.
     max_iter, tol
         See :func:`~polyadic.solvers.run.run`.
     inner : int
@@ -51,8 +49,8 @@ class RLSI(Topics):
         :math:`H`. The sign of a topic is that of most of the sum of its weights.
     row_factors_ : float32 ndarray of shape (documents, rank)
         :math:`W`.
-    history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -68,11 +66,11 @@ class RLSI(Topics):
 
     rank: Count = 10
     _: KW_ONLY
-    l1: float = 0.1
-    l2: float = 0.1
+    l1: Positive = 0.1
+    l2: Positive = 0.1
     max_iter: Count = 500
     tol: Amount = 1e-4
-    inner: int = 1
+    inner: Count = 1
     seed: Seed = None
     threads: Threads = None
     watch: Watch = None
@@ -90,7 +88,8 @@ class RLSI(Topics):
             If a value is negative, all are zero, or a parameter is out of range.
         """
         del y
-        table = self._checked(X, reset=True)
+        self.check()
+        table = self._table(X, reset=True)
         start = singular_start(table, self.rank, seed=self.seed)
         sweeps = latent_indexing(table, start, l1=self.l1, l2=self.l2, passes=self.inner, threads=self._threads)
         W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
@@ -101,10 +100,4 @@ class RLSI(Topics):
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Give the factors of other documents, with the topics as they are."""
         check_is_fitted(self)
-        return ridge_rows(self._checked(X, reset=False), self.components_.T, l2=self.l2)
-
-    def _checked(self, X: Any, *, reset: bool) -> csr_array:
-        for name in ("l1", "l2"):
-            check_number(name, getattr(self, name), above=True)
-        check_int("inner", self.inner, low=1)
-        return self._table(X, reset=reset)
+        return ridge_rows(self._table(X, reset=False), self.components_.T, l2=self.l2)

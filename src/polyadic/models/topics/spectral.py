@@ -10,9 +10,9 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_int, check_number
+from polyadic.errors import InputError
 from polyadic.linalg.whitening import symmetrized, third_moments, whitening
-from polyadic.models.base import Count, Seed, Threads
+from polyadic.models.base import Count, Positive, Seed, Threads
 from polyadic.models.topics.base import Topics
 from polyadic.models.topics.plsa import mixtures
 from polyadic.solvers.tensor_power import tensor_power
@@ -71,15 +71,15 @@ class SpectralLDA(Topics):
 
     Examples
     --------
-    >>> counts = np.repeat([[4, 2, 0, 0], [3, 3, 0, 0], [0, 0, 2, 4], [0, 0, 1, 5]], 5, axis=0)
+    >>> counts = np.repeat([[3, 2, 0, 0], [4, 1, 0, 0], [0, 0, 2, 3], [0, 0, 1, 4]], 5, axis=0)
     >>> model = SpectralLDA(2, alpha0=0.01, threads=1).fit(counts)
     >>> sorted((model.components_.round(1) + 0).tolist())
-    [[0.0, 0.0, 0.2, 0.8], [0.6, 0.4, 0.0, 0.0]]
+    [[0.0, 0.0, 0.3, 0.7], [0.7, 0.3, 0.0, 0.0]]
     """
 
     rank: Count = 10
     _: KW_ONLY
-    alpha0: float = 1.0
+    alpha0: Positive = 1.0
     max_iter: Count = 200
     seed: Seed = None
     threads: Threads = None
@@ -98,14 +98,16 @@ class SpectralLDA(Topics):
             eigenvalues than there are topics, or a parameter is out of range.
         """
         del y
-        with self._as_before_if_it_fails():
+        self.check()
+        before = dict(vars(self))
+        try:
             self._learn(self._table(X, reset=True))
+        except BaseException:
+            self.__dict__ = before  # also what validation keeps of a table
+            raise
         return self
 
     def _learn(self, counts: csr_array) -> None:
-        threads = self._threads
-        check_int("max_iter", self.max_iter, low=1)
-        check_number("alpha0", self.alpha0, above=True)
         if (counts.data != np.rint(counts.data)).any():
             raise InputError("moments are those of counts, which are whole numbers; leave out weights such as TF-IDF")
         counts, seed = csr_array(counts, dtype=float), 0 if self.seed is None else int(self.seed)
@@ -117,7 +119,7 @@ class SpectralLDA(Topics):
         topics = np.where(sums > 0, topics / np.where(sums > 0, sums, 1), moments.roots**2)
         shares = 1 / np.maximum(weight, np.finfo(float).tiny) ** 2
         self.components_, self.shares_ = topics, shares / shares.sum()
-        self.row_factors_ = mixtures(counts, topics, max_iter=self.max_iter, threads=threads)
+        self.row_factors_ = mixtures(counts, topics, max_iter=self.max_iter, threads=self._threads)
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Give :math:`P(z|d)` of other documents, with the topics as they are; each by itself."""

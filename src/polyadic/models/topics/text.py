@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_choice, check_int
+from polyadic.errors import InputError, check_int
 from polyadic.models.base import Count, Model, Seed, Threads
 from polyadic.models.topics.anchors import AnchorTopics
 from polyadic.models.topics.lda import LDA
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from polyadic.models.topics.base import Topics
     from polyadic.progress import Advance
 
-Method = Literal["nmf", "kl", "plsa", "lda", "anchors", "spectral", "rlsi"]
 OF_TFIDF = ("nmf", "rlsi")
 """Methods of squares: counts of frequent words would be all that they explain."""
 TOKENIZER = Tokenizer(digits="drop")
@@ -80,12 +79,12 @@ class TextTopics(Model):
     True
     """
 
-    method: Method = "nmf"
+    method: Literal["nmf", "kl", "plsa", "lda", "anchors", "spectral", "rlsi"] = "nmf"
     _: KW_ONLY
     rank: Count = 20
-    min_count: int = 5
-    max_size: int | None = None
-    stop_words: str | os.PathLike[str] | Iterable[str] | None = "english"
+    min_count: Count = 5
+    max_size: Count | None = None
+    stop_words: str | os.PathLike[str] | Collection[str] | None = "english"
     seed: Seed = None
     threads: Threads = None
 
@@ -103,8 +102,7 @@ class TextTopics(Model):
             If no words are left, or a parameter is out of range.
         """
         del y
-        check_choice("method", self.method, get_args(Method))
-        check_int("rank", self.rank, low=1)
+        self.check()
         corpus = documents if isinstance(documents, Corpus) else self.corpus(documents)
         with bar("finding topics", unit="sweeps") as advance:
             return self._fitted(document_table(corpus), corpus.vocabulary.words, advance)
@@ -118,24 +116,24 @@ class TextTopics(Model):
 
     def fit_table(self, counts: csr_array, words: Sequence[str]) -> Self:
         """Find topics in counts of words, a row for each document; ``words`` name the columns."""
+        self.check()
         return self._fitted(counts, words, None)
 
     def _fitted(self, counts: csr_array, words: Sequence[str], advance: Advance | None) -> Self:
-        check_choice("method", self.method, get_args(Method))
         counts = counts_by_row(counts)
         if len(words) != counts.shape[1]:
             raise InputError(f"a table of {counts.shape[1]} columns needs as many words; got {len(words)}")
-        self.words_ = tuple(words)
-        self.background_ = np.asarray(counts.sum(axis=0, dtype=float))
-        self.idf_ = np.ones(len(words))
+        idf = np.ones(len(words))
         if self.method in OF_TFIDF:
-            self.idf_ += np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=len(words))))
+            idf += np.log((1 + counts.shape[0]) / (1 + np.bincount(counts.indices, minlength=len(words))))
         model: Any = self._new()
         if advance is not None and hasattr(model, "watch"):
             model.watch = lambda result: advance(1, note=f"objective {result.history[-1]:,.6g}")
-        self.model_ = model.fit(self._weighted(counts))
+        model.fit(self._weighted(counts, idf))
         if hasattr(model, "watch"):
             model.watch = None
+        self.model_, self.words_, self.idf_ = model, tuple(words), idf
+        self.background_ = np.asarray(counts.sum(axis=0, dtype=float))
         return self
 
     def transform(self, texts: Iterable[str]) -> NDArray[Any]:
@@ -149,7 +147,7 @@ class TextTopics(Model):
         check_is_fitted(self)
         if not counts.shape[0]:
             raise InputError("there are no documents to find topics in")
-        return self.model_.transform(self._weighted(counts_by_row(counts)))
+        return self.model_.transform(self._weighted(counts_by_row(counts), self.idf_))
 
     def top_words(self, top: int = 10) -> list[list[str]]:
         """Give the words of largest weight of each topic; those of no weight are left out."""
@@ -164,23 +162,8 @@ class TextTopics(Model):
         check_is_fitted(self)
         return np.asarray(self.model_.components_ / self.idf_)
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the fitted model into a folder, whole or not at all; what is there is replaced if it may be."""
-        from polyadic.models.topics.storage import save_topics
-
-        check_is_fitted(self)
-        save_topics(self, path, overwrite=overwrite)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model from the folder that :meth:`save` wrote; what is damaged is refused."""
-        from polyadic.models.topics.storage import load_topics
-
-        model: Self = load_topics(cls, path)
-        return model
-
-    def _weighted(self, counts: csr_array) -> csr_array:
-        return counts if self.method not in OF_TFIDF else normalize(counts * self.idf_[None, :].astype(np.float32))
+    def _weighted(self, counts: csr_array, idf: NDArray[Any]) -> csr_array:
+        return counts if self.method not in OF_TFIDF else normalize(counts * idf[None, :].astype(np.float32))
 
     def _new(self) -> Topics:
         if self.method == "anchors":
