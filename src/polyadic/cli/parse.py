@@ -71,9 +71,9 @@ def train(
     """Learn from the sentences of a treebank: words, parts of speech, and lemmas and morphology if they are there."""
     from polyadic.embedding import read_vectors
     from polyadic.files import check_replaceable
+    from polyadic.models.folder import KIND
     from polyadic.models.syntax.higher_order import HigherOrderParser
     from polyadic.models.syntax.low_rank_parser import LowRankParser
-    from polyadic.models.syntax.parser_storage import KIND, save_parser
     from polyadic.text.syntax.trees import read_trees
 
     check_replaceable(out, KIND, overwrite=force)
@@ -95,7 +95,7 @@ def train(
     told |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
     if not as_json:
         show.table([*told], [tuple(told.values())])
-    save_parser(model, out, overwrite=force)
+    model.save(out, overwrite=force)
     show.wrote(out, told, as_json=as_json, hint=f"polyadic parse apply {out} TREES")
     if model.interrupted_:
         raise interrupted(kept=[f"what was reached, in {out}"])
@@ -109,9 +109,10 @@ def apply(
     With --tagger parts of speech, lemmas and morphology are found too, and with --text words and sentences.
     Enhanced dependencies, and PHEAD and PDEPREL, are left empty: they would be those of another tree.
     """
-    from polyadic.models.syntax.parser_storage import load_parser
+    from polyadic.models.folder import load
+    from polyadic.models.syntax.low_rank_parser import LowRankParser
 
-    found = load_parser(model).annotate(_sentences(trees, tagger, text=text, by_line=by_line))
+    found = load(model, LowRankParser).annotate(_sentences(trees, tagger, text=text, by_line=by_line))
     show.write_lines((tree.conllu() for tree in found), out)
 
 
@@ -130,10 +131,11 @@ def evaluate(
     With --tagger its parts of speech, lemmas and morphology are used, not those of the treebank.
     """
     from polyadic.metrics import dependencies as d
-    from polyadic.models.syntax.parser_storage import load_parser
+    from polyadic.models.folder import load
+    from polyadic.models.syntax.low_rank_parser import LowRankParser
     from polyadic.text.syntax.trees import read_trees
 
-    parser = load_parser(model)
+    parser = load(model, LowRankParser)
     if not (gold := list(read_trees(trees, invalid=invalid))):
         raise InputError(f"{trees} has no sentences to be judged on")
     found = list(parser.annotate(gold if tagger is None else _tagger(tagger).annotate(gold)))

@@ -49,7 +49,7 @@ def train(
 ) -> None:
     """Learn from sentences with trees, predicates and roles; and which words are predicates."""
     from polyadic.files import check_replaceable
-    from polyadic.models.syntax.role_storage import KIND, save_roles
+    from polyadic.models.folder import KIND
     from polyadic.models.syntax.semantic_roles import SemanticRoles
     from polyadic.text.syntax.propositions import read_propositions
 
@@ -65,7 +65,7 @@ def train(
     told |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
     if not as_json:
         show.table([*told], [tuple(told.values())])
-    save_roles(model, out, overwrite=force)
+    model.save(out, overwrite=force)
     show.wrote(out, told, as_json=as_json, hint=f"polyadic roles apply {out} SENTENCES")
     if model.interrupted_:
         raise interrupted(kept=[f"what was reached, in {out}"])
@@ -76,10 +76,11 @@ def apply(model: Model, sentences: Sentences, *, find: Find = False, out: File =
 
     With --find, parsed sentences without predicates will do.
     """
-    from polyadic.models.syntax.role_storage import load_roles
+    from polyadic.models.folder import load
+    from polyadic.models.syntax.role_labels import RoleLabels
     from polyadic.text.syntax.propositions import read_propositions
 
-    labels = load_roles(model)
+    labels = load(model, RoleLabels)
     held = list(read_propositions(sentences))
     if not find and not any(one.told for one in held):
         raise InputError(f"{sentences} does not say which words are predicates; have them found, with --find")
@@ -99,10 +100,11 @@ def evaluate(
     Sentences that do not say which words are predicates do not count.
     """
     from polyadic.metrics import roles as r
-    from polyadic.models.syntax.role_storage import load_roles
+    from polyadic.models.folder import load
+    from polyadic.models.syntax.role_labels import RoleLabels
     from polyadic.text.syntax.propositions import read_propositions
 
-    labels = load_roles(model)
+    labels = load(model, RoleLabels)
     if not (gold := [one for one in read_propositions(sentences) if one.told]):
         raise InputError(f"{sentences} does not say which words are predicates; there is nothing to compare with")
     found = list(labels.annotate(gold, find=find))

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyadic.errors import check_int
 from polyadic.kernels.syntax.arc_tensor import DISTANCES, hashed_cells, tensor_cells
-from polyadic.models.syntax.arc_parts import PAIRS, check_trees, coded_tree, known_features
+from polyadic.models.syntax.arc_features import PAIRS, check_trees, coded_tree, known_features
 from polyadic.text.syntax.token_features import TokenCoder
 
 if TYPE_CHECKING:

@@ -11,22 +11,23 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyadic.errors import InputError, check_int
 from polyadic.kernels.syntax.arcs import score_arcs, step_arcs
 from polyadic.kernels.syntax.eisner import best_arcs
 from polyadic.kernels.syntax.spanning import best_projective_tree
-from polyadic.models.base import Count, Model, Seed, Watch, learned
-from polyadic.models.syntax.arc_parts import check_trees
+from polyadic.models.base import Count, Model, Seed, Watch, Within
+from polyadic.models.syntax.arc_features import check_trees
 from polyadic.progress import tracked
 from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from polyadic.text.syntax.trees import Tree
 
@@ -56,6 +57,10 @@ class ArcFactored(Model):
     Attributes
     ----------
     weights_ : ndarray of float32
+    words_, tags_ : dict of str to int
+        Numbers of the words seen twice, and of tags.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -71,15 +76,13 @@ class ArcFactored(Model):
     [2, 0]
     """
 
-    weights_: NDArray[np.float32] = learned()
-
     _: KW_ONLY
     max_iter: Count = 5
-    bits: int = 22
+    bits: Annotated[int, Within(8, 30)] = 22
     seed: Seed = None
     watch: Watch = None
 
-    def fit(self, trees: Iterable[Tree]) -> ArcFactored:
+    def fit(self, trees: Iterable[Tree]) -> Self:
         """Learn from sentences, of which words, treebank tags and heads count.
 
         Parameters
@@ -91,20 +94,20 @@ class ArcFactored(Model):
         InputError
             If there are no sentences, heads are no tree, no word has a tag, or a parameter is out of range.
         """
-        check_int("bits", self.bits, low=8, high=30)
-        held = list(trees)
-        check_trees(held)
-        counts = Counter(word for tree in held for word in tree.forms)
+        self.check()
+        treebank = list(trees)
+        check_trees(treebank)
+        counts = Counter(word for tree in treebank for word in tree.forms)
         often = [word for word, count in counts.items() if count > 1]
-        tags = dict.fromkeys(tag for tree in held for tag in tree.xpos)
+        tags = dict.fromkeys(tag for tree in treebank for tag in tree.xpos)
         if set(tags) == {"_"}:
             raise InputError(
                 "no word has a tag in column 5 (xpos); put those of column 4 there: replace(tree, xpos=tree.upos)"
             )
         known = [{name: at for at, name in enumerate(names, UNKNOWN + 1)} for names in (often, tags)]
-        sentences = [(_coded(tree.forms, known[0]), _coded(tree.xpos, known[1]), tree.heads) for tree in held]
+        sentences = [(_coded(tree.forms, known[0]), _coded(tree.xpos, known[1]), tree.heads) for tree in treebank]
         [weights] = self._keep(run(self._epochs(sentences), max_iter=self.max_iter, watch=self.watch))
-        (self._words, self._tags), self.weights_ = known, weights
+        (self.words_, self.tags_), self.weights_ = known, weights
         return self
 
     def _epochs(self, sentences: Sequence[Coded]) -> Iterator[Sweep]:
@@ -118,11 +121,11 @@ class ArcFactored(Model):
             wrong = 0
             for at in tracked(rng.permutation(len(sentences)).tolist(), "learning arcs"):
                 words, tags, heads = sentences[at]
-                found, _ = best_projective_tree(score_arcs(words, tags, weights))
+                best, _ = best_projective_tree(score_arcs(words, tags, weights))
                 time += 1
-                if missed := int((found != heads).sum()):
+                if missed := int((best != heads).sum()):
                     wrong += missed
-                    for tree, step in ((heads, 1.0), (found, -1.0)):
+                    for tree, step in ((heads, 1.0), (best, -1.0)):
                         step_arcs(words, tags, tree, step=step, time=time, weights=weights, sums=sums)
             yield Sweep([(weights - sums / (time + 1)).astype(np.float32)], wrong / total)
 
@@ -142,7 +145,7 @@ class ArcFactored(Model):
             raise InputError("words must be a list; split the text as the treebank does")
         if not words or len(words) != len(tags):
             raise InputError(f"a sentence needs words, and as many tags; got {len(words)} and {len(tags)}")
-        return score_arcs(_coded(words, self._words), _coded(tags, self._tags), self.weights_)
+        return score_arcs(_coded(words, self.words_), _coded(tags, self.tags_), self.weights_)
 
     def k_best(
         self, words: Sequence[str], tags: Sequence[str], *, k: int = 50

@@ -13,28 +13,35 @@ No program finds the best tree in reasonable time, so trees are improved one hea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from polyadic.kernels.syntax.climbing import TreeParts, score_trees
-from polyadic.models.syntax.arc_parts import PAIRS, coded_tree
+from polyadic.errors import InputError
+from polyadic.kernels.syntax.climbing import (
+    GRAND,
+    GRAND_SIBLING,
+    MOST_WORDS,
+    SIBLING,
+    THREE,
+    TreeParts,
+    score_trees,
+)
+from polyadic.models.base import Natural, Within
+from polyadic.models.syntax.arc_features import PAIRS, coded_tree
 from polyadic.models.syntax.low_rank_parser import LowRankParser
-from polyadic.models.syntax.parser_settings import check_length, check_order
-from polyadic.models.syntax.tree_templates import TEMPLATES
 from polyadic.solvers.syntax.tree_parts import Reached, Search, TreeLearner
+from polyadic.text.syntax.token_features import LEMMA, POS, TAG, WORD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.embedding import Embedding
+    from polyadic.forms import Factors
     from polyadic.kernels.syntax.arc_tensor import ArcParts
-    from polyadic.models.syntax.parser_settings import Init
-    from polyadic.models.syntax.tensor_parses import Decoding
     from polyadic.solvers.run import Result
-    from polyadic.solvers.syntax.arc_tensor import Updates
     from polyadic.text.syntax.trees import Tree
 
 NOISE, BEAM = 0.3, 1.5
@@ -43,8 +50,55 @@ LEARNING_RESTARTS = 1
 """Restarts for a sentence to learn from: of 1,000 sentences, 5 and 10 make no better parser, and take longer."""
 
 
+_ = -1
+_TEMPLATES = (
+    # x is the grandparent, and s is not used
+    (GRAND, POS, POS, _, POS),
+    (GRAND, TAG, TAG, _, TAG),
+    *((GRAND, word, TAG, _, TAG) for word in (WORD, LEMMA)),
+    *((GRAND, TAG, word, _, TAG) for word in (WORD, LEMMA)),
+    *((GRAND, TAG, TAG, _, word) for word in (WORD, LEMMA)),
+    *((GRAND, word, _, _, word) for word in (WORD, LEMMA)),
+    (GRAND, TAG, _, _, TAG),
+    (GRAND, LEMMA, LEMMA, _, TAG),
+    (GRAND, LEMMA, TAG, _, LEMMA),
+    (GRAND, TAG, LEMMA, _, LEMMA),
+    # x is not used
+    (SIBLING, _, POS, POS, POS),
+    (SIBLING, _, TAG, TAG, TAG),
+    *((SIBLING, _, word, TAG, TAG) for word in (WORD, LEMMA)),
+    *((SIBLING, _, TAG, word, TAG) for word in (WORD, LEMMA)),
+    *((SIBLING, _, TAG, TAG, word) for word in (WORD, LEMMA)),
+    *((SIBLING, _, _, word, word) for word in (WORD, LEMMA)),
+    (SIBLING, _, _, TAG, TAG),
+    (SIBLING, _, LEMMA, LEMMA, TAG),
+    (SIBLING, _, LEMMA, TAG, LEMMA),
+    (SIBLING, _, TAG, LEMMA, LEMMA),
+    # x is the grandparent
+    (GRAND_SIBLING, POS, POS, POS, POS),
+    (GRAND_SIBLING, TAG, TAG, TAG, TAG),
+    (GRAND_SIBLING, LEMMA, POS, POS, POS),
+    (GRAND_SIBLING, POS, LEMMA, POS, POS),
+    (GRAND_SIBLING, POS, POS, LEMMA, POS),
+    (GRAND_SIBLING, POS, POS, POS, LEMMA),
+    (GRAND_SIBLING, POS, _, POS, POS),
+    # x is the dependent before s
+    (THREE, POS, POS, POS, POS),
+    (THREE, TAG, TAG, TAG, TAG),
+    (THREE, LEMMA, POS, POS, POS),
+    (THREE, POS, LEMMA, POS, POS),
+    (THREE, POS, POS, LEMMA, POS),
+    (THREE, POS, POS, POS, LEMMA),
+    (THREE, POS, _, POS, POS),
+)
+TEMPLATES = np.array(_TEMPLATES)
+"""Kind of part, and the columns of features of x, h, s and m that are joined to one."""
+
+
 class HigherOrderParser(LowRankParser):
     """Dependency parser of second or third order with a tensor of low rank for arcs.
+
+    A sentence has at most 4,094 words.
 
     Parameters
     ----------
@@ -63,9 +117,9 @@ class HigherOrderParser(LowRankParser):
     tree_weights_ : ndarray of float32
         Of parts.
     parts_, relation_weights_, relations_, features_
-        See :class:`~polyadic.models.syntax.tensor_parses.TensorParses`.
+        See :class:`~polyadic.models.syntax.low_rank_parser.LowRankParser`.
     result_, history_, n_iter_, converged_, interrupted_
-        See :class:`~polyadic.solvers.run.Fitted`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -81,60 +135,9 @@ class HigherOrderParser(LowRankParser):
     ('nsubj', 'root')
     """
 
-    tree_weights_: NDArray[np.float32]
-
-    def __init__(
-        self,
-        rank: int = 50,
-        *,
-        order: int = 3,
-        restarts: int = 20,
-        gamma: float = 0.3,
-        C: float = 0.01,
-        max_iter: int = 5,
-        labels: bool = True,
-        init: Init = "svd",
-        decoding: Decoding = "projective",
-        one_root: bool = True,
-        updates: Updates = "all",
-        averaged: bool = True,
-        least: int = 1,
-        bits: int = 22,
-        vectors: Embedding | None = None,
-        seed: int | None = 0,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        super().__init__(rank, gamma=gamma, C=C, max_iter=max_iter, labels=labels, init=init, decoding=decoding)
-        self.one_root = one_root
-        self.updates = updates
-        self.averaged = averaged
-        self.least = least
-        self.bits = bits
-        self.vectors = vectors
-        self.seed = seed
-        self.watch = watch
-        self.order = order
-        self.restarts = restarts
-
-    def fit(self, trees: Iterable[Tree]) -> HigherOrderParser:
-        """Learn from sentences.
-
-        Parameters
-        ----------
-        trees : iterable of Tree
-
-        Raises
-        ------
-        InputError
-            As :meth:`LowRankParser.fit`; and if a sentence has more than 4,094 words.
-        """
-        check_order(self)
-        held = list(trees)
-        for tree in held:
-            check_length(tree.forms)
-        super().fit(held)
-        self.tree_weights_ = self.result_.factors[-2]
-        return self
+    _: KW_ONLY
+    order: Annotated[int, Within(2, 3)] = 3
+    restarts: Natural = 20
 
     def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         """Give good trees, as far as there are so many, and their scores, best first.
@@ -153,8 +156,8 @@ class HigherOrderParser(LowRankParser):
         heads : ndarray of int32 of shape (trees, n)
         scores : ndarray of shape (trees,)
         """
-        check_length(tree.forms)
-        table = coded_tree(tree, self._coder())
+        _check_length(tree.forms)
+        table = coded_tree(tree, self._coder)
         by_arcs, _ = super().candidates(tree, k=k)
         found = np.unique(np.concatenate([self._reached(tree.forms, table).trees, by_arcs]), axis=0)
         scores = score_trees(table, self._scores(tree.forms, table), found, self._tree_parts())
@@ -168,9 +171,18 @@ class HigherOrderParser(LowRankParser):
         ----------
         tree : Tree
         """
-        check_length(tree.forms)
-        table = coded_tree(tree, self._coder())
+        _check_length(tree.forms)
+        table = coded_tree(tree, self._coder)
         return float(score_trees(table, self._scores(tree.forms, table), tree.heads[None], self._tree_parts())[0])
+
+    def _check_treebank(self, trees: Sequence[Tree]) -> None:
+        super()._check_treebank(trees)
+        for tree in trees:
+            _check_length(tree.forms)
+
+    def _keep(self, result: Result) -> Factors:
+        *arcs, self.tree_weights_, relations = super()._keep(result)
+        return [*arcs, relations]
 
     def _tree_parts(self) -> TreeParts:
         return TreeParts(self.order, TEMPLATES, self.tree_weights_, self.gamma)
@@ -179,7 +191,7 @@ class HigherOrderParser(LowRankParser):
         return self._reached(forms, table).trees[0]
 
     def _reached(self, forms: Sequence[str], table: NDArray[np.int32]) -> Reached:
-        check_length(forms)
+        _check_length(forms)
         rng = np.random.default_rng(self.seed)
         return self._search(self.restarts)(table, self._scores(forms, table), parts=self._tree_parts(), rng=rng)
 
@@ -191,3 +203,9 @@ class HigherOrderParser(LowRankParser):
         more = TreeParts(self.order, TEMPLATES, np.zeros(1 << self.bits, np.float32), self.gamma)
         search = self._search(LEARNING_RESTARTS)
         return TreeLearner(parts, PAIRS, tree_parts=more, C=self.C, search=search, rng=rng, updates=self.updates)
+
+
+def _check_length(forms: Sequence[str]) -> None:
+    """Refuse a sentence of more words than parts of several arcs can be told apart by."""
+    if len(forms) > MOST_WORDS:
+        raise InputError(f"with an order above 1 a sentence has at most {MOST_WORDS:,} words; got {len(forms):,}")

@@ -20,15 +20,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from polyadic.errors import check_int, check_number
-from polyadic.models.base import Model, learned
+from polyadic.models.base import Amount, Count, Model, Natural
 from polyadic.models.syntax.derivations import Parse
 from polyadic.models.syntax.latent_features import nodes_of
-from polyadic.models.syntax.latent_learning import RuleTensors, rule_tensors
+from polyadic.models.syntax.latent_learning import rule_tensors
 from polyadic.models.syntax.pcfg import PCFG, ROOT
 from polyadic.text.syntax.binarising import binarise, without_loops
 from polyadic.text.syntax.brackets import Phrase
@@ -45,8 +44,6 @@ class PlainPCFG(PCFG):
     def prepared(self, tree: Phrase) -> Phrase:
         """Give the tree that rules are counted of."""
         return binarise(Phrase(ROOT, (without_loops(tree),)), horizontal=self.horizontal)
-
-    _prepared = prepared
 
 
 class LatentPCFG(Model):
@@ -70,6 +67,8 @@ class LatentPCFG(Model):
     plain_ : PlainPCFG
         The plain grammar of the same rules.
     tensors_ : RuleTensors
+    known_ : set of str
+        Words that are not taken for their class.
 
     Examples
     --------
@@ -80,18 +79,14 @@ class LatentPCFG(Model):
     '(S (NP (DT a) (NN dog)) (VP (VBZ sleeps)))'
     """
 
-    plain_: PlainPCFG = learned()
-    known_: set[str] = learned()
-    tensors_: RuleTensors = learned()
-
-    states: int = 8
+    states: Count = 8
     _: KW_ONLY
-    horizontal: int = 1
-    smoothing: float = 20.0
-    rare: int = 2
-    candidates: int = 50
+    horizontal: Natural = 1
+    smoothing: Amount = 20.0
+    rare: Natural = 2
+    candidates: Count = 50
 
-    def fit(self, trees: Iterable[Phrase]) -> LatentPCFG:
+    def fit(self, trees: Iterable[Phrase]) -> Self:
         """Estimate the plain grammar and the tensors.
 
         Parameters
@@ -104,17 +99,12 @@ class LatentPCFG(Model):
         InputError
             If there are no trees, or a parameter cannot be used.
         """
-        check_int("states", self.states, low=1)
-        check_int("horizontal", self.horizontal, low=0)
-        check_int("rare", self.rare, low=0)
-        check_int("candidates", self.candidates, low=1)
-        check_number("smoothing", self.smoothing)
-        held = list(trees)
-        plain = PlainPCFG(horizontal=self.horizontal)
-        plain.fit(held)
-        words = Counter(word for tree in held for word in tree.words())
+        self.check()
+        treebank = list(trees)
+        plain = PlainPCFG(horizontal=self.horizontal).fit(treebank)
+        words = Counter(word for tree in treebank for word in tree.words())
         known = {word for word, n in words.items() if n > self.rare}
-        forest = [nodes_of(plain.prepared(tree), known) for tree in held]
+        forest = [nodes_of(plain.prepared(tree), known) for tree in treebank]
         self.tensors_ = rule_tensors(forest, self.states, smoothing=self.smoothing)
         self.plain_, self.known_ = plain, known
         return self

@@ -91,26 +91,27 @@ class Lexicon:
     ) -> None:
         tokens = [(w, t, i == 0) for sentence in sentences for i, (w, t) in enumerate(sentence)]
         self.kappa, self.kappa_signature, self.kappa_tag, self.least = kappa, kappa_signature, kappa_tag, least
-        self.words = Counter(word for word, _, _ in tokens)
-        self.fine = Counter(tag for _, tag, _ in tokens)
-        self.total = len(tokens)
-        self._of_word: dict[str, Counter[str]] = defaultdict(Counter)
-        self._fine_of_word: dict[str, Counter[str]] = defaultdict(Counter)
-        self._of_signature: dict[str, Counter[str]] = defaultdict(Counter)
-        self._of_rare: Counter[str] = Counter()
-        self._plain: Counter[str] = Counter()
-        self._kinds: dict[str, list[str]] = defaultdict(list)
-        for tag in sorted(self.fine):
-            self._kinds[bare(tag)].append(tag)
+        words = Counter(word for word, _, _ in tokens)
+        fine = Counter(tag for _, tag, _ in tokens)
+        plain = Counter(bare(tag) for _, tag, _ in tokens)
+        of_word, fine_of_word, of_signature = (defaultdict[str, Counter[str]](Counter) for _ in range(3))
+        of_rare: Counter[str] = Counter()
         for word, tag, first in tokens:
-            plain = bare(tag)
-            self._plain[plain] += 1
-            self._of_word[word][plain] += 1
-            self._fine_of_word[word][tag] += 1
-            if self.words[word] <= rare:
-                self._of_signature[signature(word, first=first)][plain] += 1
-                self._of_rare[plain] += 1
-        self._of_rare = self._of_rare or self._plain  # where no word is rare, all tell of what a new one may be
+            of_word[word][bare(tag)] += 1
+            fine_of_word[word][tag] += 1
+            if words[word] <= rare:
+                of_signature[signature(word, first=first)][bare(tag)] += 1
+                of_rare[bare(tag)] += 1
+        kinds: defaultdict[str, list[str]] = defaultdict(list)
+        for tag in sorted(fine):
+            kinds[bare(tag)].append(tag)
+        # Kept as plain mappings, which a folder can hold.
+        self.words, self.fine, self.total = dict(words), dict(fine), len(tokens)
+        self._plain, self._kinds = dict(plain), dict(kinds)
+        self._of_word, self._fine_of_word, self._of_signature = (
+            {key: dict(counts) for key, counts in table.items()} for table in (of_word, fine_of_word, of_signature)
+        )
+        self._of_rare = dict(of_rare or plain)  # where no word is rare, all tell of what a new one may be
 
     def plain(self, word: str, *, first: bool = False) -> Mapping[str, float]:
         """Give the probability of each plain tag, given the word.
@@ -121,20 +122,19 @@ class Lexicon:
         first : bool
             Whether it begins its sentence.
         """
-        known = self._of_word.get(word, Counter())
+        known = self._of_word.get(word, {})
         if not known and first and word.lower() in self._of_word:  # a capital only since the sentence begins
             known = self._of_word[word.lower()]
-        count = known.total()
+        count = sum(known.values())
         if count > 50:  # a word of its own class: whatever else it could be would have been seen
             return {tag: c / count for tag, c in known.items()}
-        seen = self._of_signature.get(signature(word, first=first), Counter())
-        rare_total, seen_total = self._of_rare.total(), seen.total()
+        seen = self._of_signature.get(signature(word, first=first), {})
+        rare_total, seen_total = sum(self._of_rare.values()), sum(seen.values())
         probabilities = {}
         for tag in self._of_rare | known:
-            by_class = (seen[tag] + self.kappa_signature * self._of_rare[tag] / rare_total) / (
-                seen_total + self.kappa_signature
-            )
-            probabilities[tag] = (known[tag] + self.kappa * by_class) / (count + self.kappa)
+            prior = self.kappa_signature * self._of_rare.get(tag, 0) / rare_total
+            by_class = (seen.get(tag, 0) + prior) / (seen_total + self.kappa_signature)
+            probabilities[tag] = (known.get(tag, 0) + self.kappa * by_class) / (count + self.kappa)
         return probabilities
 
     def scores(self, word: str, *, first: bool = False, tag: str | None = None) -> dict[str, float]:
@@ -149,12 +149,12 @@ class Lexicon:
             The plain tag, if it is known.
         """
         probabilities = {tag: 1.0} if tag in self._plain and tag is not None else self.plain(word, first=first)
-        known = self._fine_of_word.get(word, Counter())
-        total = self.words[word]
+        known = self._fine_of_word.get(word, {})
+        total = self.words.get(word, 0)
         found = {}
         for plain, p in probabilities.items():
             for fine in self._kinds[plain]:
                 prior = p * self.fine[fine] / self._plain[plain]
-                found[fine] = (known[fine] + self.kappa_tag * prior) / (total + self.kappa_tag)
+                found[fine] = (known.get(fine, 0) + self.kappa_tag * prior) / (total + self.kappa_tag)
         bound = self.least * max(found.values())
         return {fine: math.log(q * self.total / self.fine[fine]) for fine, q in found.items() if q > 0 and q >= bound}

@@ -10,45 +10,60 @@ particular to a pair.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import warnings
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from polyadic.kernels.syntax.arc_tensor import ArcParts
-from polyadic.models.syntax.arc_parts import (
+from polyadic.embedding import Embedding
+from polyadic.errors import InputError, check_int
+from polyadic.kernels.syntax.arc_tensor import ArcParts, score_tensor_arcs
+from polyadic.kernels.syntax.eisner import best_arcs
+from polyadic.kernels.syntax.spanning import best_projective_tree, best_spanning_tree
+from polyadic.models.base import Count, Model, Positive, Seed, Share, Watch, Within
+from polyadic.models.syntax.arc_features import (
+    AROUND,
+    PAIRS,
     Sentence,
     check_tagged,
     check_trees,
+    coded_tree,
     known_features,
-    random_parts,
-    surrogate_parts,
     tell_of_roots,
+    vector_rows,
 )
-from polyadic.models.syntax.arc_relations import RelationLearner
-from polyadic.models.syntax.arc_vectors import AROUND
-from polyadic.models.syntax.parser_settings import check_settings
-from polyadic.models.syntax.tensor_parses import TensorParses
+from polyadic.models.syntax.arc_relations import RelationLearner, best_relations
+from polyadic.models.syntax.arc_start import random_parts, surrogate_parts
 from polyadic.progress import tracked
 from polyadic.solvers.run import Sweep, run
-from polyadic.text.syntax.token_features import TokenCoder
+from polyadic.solvers.syntax.arc_tensor import ArcLearner, Updates
+from polyadic.text.syntax.token_features import TAG, TokenCoder
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable, Iterator
-    from dataclasses import KW_ONLY
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from polyadic.embedding import Embedding
-    from polyadic.models.base import Count, Seed, Watch
-    from polyadic.models.syntax.parser_settings import Init
-    from polyadic.models.syntax.tensor_parses import Decoding
-    from polyadic.solvers.syntax.arc_tensor import Updates
+    from numpy.typing import NDArray
+
     from polyadic.text.syntax.trees import Tree
 
+Decoding = Literal["projective", "any"]
 RELATION_BITS = 19
 """There are at most as many rows of weights of relations as two to the power of it."""
 
 
-class LowRankParser(TensorParses):
+class UnknownTagsWarning(UserWarning):
+    """Most words have parts of speech that a parser did not learn."""
+
+
+class Parse(NamedTuple):
+    """Heads of the words of a sentence, from 1 and 0 for the root, and relations to them, ``"_"`` if not learned."""
+
+    heads: NDArray[np.int32]
+    relations: tuple[str, ...]
+
+
+class LowRankParser(Model):
     r"""First-order dependency parser with a tensor of low rank.
 
     Parts of speech must be given: those of the treebank, or universal ones where there are no others. Lemmas and
@@ -82,7 +97,7 @@ class LowRankParser(TensorParses):
     bits : int
         There are :math:`2^\text{bits}` weights of hashed pairs.
     vectors : Embedding, optional
-        Of words, to be more of their features (:func:`~polyadic.models.syntax.arc_vectors.vector_rows`).
+        Of words, to be more of their features (:func:`~polyadic.models.syntax.arc_features.vector_rows`).
     seed : int, optional
         Of the order of the sentences, and of a random start.
     watch : callable, optional
@@ -91,8 +106,12 @@ class LowRankParser(TensorParses):
 
     Attributes
     ----------
-    parts_, relation_weights_, relations_, features_
-        See :class:`~polyadic.models.syntax.tensor_parses.TensorParses`.
+    parts_ : ArcParts
+        theta, of shape (cells,), U and V, of shape (features, R), and W, of shape (distances, R).
+    relation_weights_ : ndarray of shape (cells, relations)
+    relations_ : list of str
+    features_ : dict of str to int
+        Rows of U and V.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.models.base.Model`.
 
@@ -111,22 +130,22 @@ class LowRankParser(TensorParses):
 
     rank: Count = 50
     _: KW_ONLY
-    gamma: float = 0.3
-    C: float = 0.01
+    gamma: Share = 0.3
+    C: Positive = 0.01
     max_iter: Count = 5
     labels: bool = True
-    init: Init = "svd"
+    init: Literal["svd", "random"] = "svd"
     decoding: Decoding = "projective"
     one_root: bool = True
     updates: Updates = "all"
     averaged: bool = True
-    least: int = 1
-    bits: int = 22
+    least: Count = 1
+    bits: Annotated[int, Within(4, 30)] = 22
     vectors: Embedding | None = None
     seed: Seed = 0
     watch: Watch = None
 
-    def fit(self, trees: Iterable[Tree]) -> LowRankParser:
+    def fit(self, trees: Iterable[Tree]) -> Self:
         """Learn from sentences.
 
         Parameters
@@ -138,18 +157,107 @@ class LowRankParser(TensorParses):
         InputError
             If there are no sentences, heads are no tree, no word is tagged, or a parameter is out of range.
         """
-        check_settings(self)
-        held = list(trees)
-        check_trees(held)
-        check_tagged(held)
+        self.check()
+        treebank = list(trees)
+        self._check_treebank(treebank)
         if self.one_root:
-            tell_of_roots(held)
-        known = known_features(held, least=self.least)
-        relations = sorted({name for tree in held for name in tree.relations}) if self.labels else []
-        result = run(self._epochs(held, known, relations), max_iter=self.max_iter, watch=self.watch)
+            tell_of_roots(treebank)
+        known = known_features(treebank, least=self.least)
+        relations = sorted({name for tree in treebank for name in tree.relations}) if self.labels else []
+        result = run(self._epochs(treebank, known, relations), max_iter=self.max_iter, watch=self.watch)
         *parts, self.relation_weights_ = self._keep(result)
-        self.features_, self.relations_, self.parts_ = known, relations, ArcParts(*parts[:4])
+        self.parts_, self.relations_, self.features_ = ArcParts(*parts), relations, known
+        self._coder = TokenCoder(known)
         return self
+
+    def parse(
+        self,
+        forms: Sequence[str],
+        tags: Sequence[str],
+        *,
+        pos: Sequence[str] | None = None,
+        lemmas: Sequence[str] | None = None,
+        features: Sequence[str] | None = None,
+    ) -> Parse:
+        """Give the best tree of a sentence.
+
+        Parameters
+        ----------
+        forms, tags : sequence of str
+            Words, and their parts of speech in the treebank.
+        pos, lemmas, features : sequence of str, optional
+            As the columns of CoNLL-U; what is left out is ``"_"`` for each word.
+
+        Raises
+        ------
+        InputError
+            If there are no words, or another number of anything else.
+        """
+        return self._parsed(forms, self._table(forms, tags, pos=pos, lemmas=lemmas, features=features))
+
+    def scores(
+        self,
+        forms: Sequence[str],
+        tags: Sequence[str],
+        *,
+        pos: Sequence[str] | None = None,
+        lemmas: Sequence[str] | None = None,
+        features: Sequence[str] | None = None,
+    ) -> NDArray[np.float64]:
+        """Give the score of each arc, from each word (row) and the root (row 0) to each word (column).
+
+        Parameters
+        ----------
+        forms, tags, pos, lemmas, features
+            As in :meth:`parse`.
+
+        Raises
+        ------
+        InputError
+            As in :meth:`parse`.
+        """
+        return self._scores(forms, self._table(forms, tags, pos=pos, lemmas=lemmas, features=features))
+
+    def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
+        """Give sentences with the heads and relations of their best trees; those they had are not looked at.
+
+        What belongs to the trees that they had is taken out: see :meth:`~polyadic.text.syntax.trees.Tree.with_heads`.
+        At the end, an :class:`UnknownTagsWarning` tells if the parser knew the parts of speech of less than half of the
+        words.
+
+        Parameters
+        ----------
+        trees : iterable of Tree
+        """
+        words = unknown = 0
+        for tree in trees:
+            table = coded_tree(tree, self._coder)
+            words, unknown = words + len(tree), unknown + int((table[1:, TAG] < 0).sum())
+            yield tree.with_heads(*self._parsed(tree.forms, table))
+        if 2 * unknown > words:
+            said = "parts of speech that the parser does not know, without which it parses badly"
+            warnings.warn(f"{unknown:,} of {words:,} words have {said}", UnknownTagsWarning, stacklevel=2)
+
+    def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Give the best projective trees of a sentence, as far as there are so many, and their scores, best first.
+
+        Parameters
+        ----------
+        tree : Tree
+            Its heads are not looked at.
+        k : int
+
+        Returns
+        -------
+        heads : ndarray of int32 of shape (trees, n)
+        scores : ndarray of shape (trees,)
+        """
+        scores = self._scores(tree.forms, coded_tree(tree, self._coder))
+        return best_arcs(scores, check_int("k", k, low=1), single_root=self.one_root)
+
+    def _check_treebank(self, trees: Sequence[Tree]) -> None:
+        check_trees(trees)
+        check_tagged(trees)
 
     def _epochs(self, trees: list[Tree], known: dict[str, int], relations: list[str]) -> Iterator[Sweep]:
         """Yield the parts after each pass, and the mean loss in it."""
@@ -173,8 +281,39 @@ class LowRankParser(TensorParses):
                     relating.learn(sentences[at].table, trees[at].heads, labels[at])
             yield Sweep([*learner.reached(averaged=self.averaged), relating.mean()], total / len(sentences))
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the parser: see :func:`~polyadic.models.syntax.parser_storage.save_parser`."""
-        from polyadic.models.syntax.parser_storage import save_parser
+    def _learner(self, parts: ArcParts, _: np.random.Generator) -> ArcLearner:
+        """Give what learns to score, from some parts."""
+        return ArcLearner(parts, PAIRS, gamma=self.gamma, C=self.C, decode=self._decode, updates=self.updates)
 
-        save_parser(self, path, overwrite=overwrite)
+    def _decode(self, scores: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Give the heads of the best tree for the scores of arcs."""
+        best = best_spanning_tree if self.decoding == "any" else best_projective_tree
+        return best(scores, single_root=self.one_root)[0]
+
+    def _table(self, forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> NDArray[np.int32]:
+        """Give the numbers of features of a sentence."""
+        given = [column for column in (forms, tags, *columns.values()) if column is not None]
+        if any(isinstance(column, str) for column in given):
+            raise InputError("give words and tags as lists of strings, not as one string")
+        lengths = {len(column) for column in given}
+        if len(lengths) > 1 or 0 in lengths:
+            raise InputError(f"a sentence needs words, and as many of all else; got {sorted(lengths)}")
+        return self._coder(forms, tags, **columns)
+
+    def _scores(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.float64]:
+        dense = vector_rows(forms, self.vectors)
+        return score_tensor_arcs(table, self.parts_, PAIRS, gamma=self.gamma, dense=dense).scores
+
+    def _best(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Give the heads of the best tree of a sentence."""
+        return self._decode(self._scores(forms, table))
+
+    def _parsed(self, forms: Sequence[str], table: NDArray[np.int32]) -> Parse:
+        heads = self._best(forms, table)
+        if not self.relations_:
+            return Parse(heads, ("_",) * len(heads))
+        return Parse(heads, best_relations(table, heads, self.relation_weights_, self.relations_))
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._coder = TokenCoder(self.features_)

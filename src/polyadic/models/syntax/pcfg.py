@@ -12,13 +12,13 @@ and the second looks for the best derivations among the rest.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from polyadic.errors import InputError, check_int, check_number
+from polyadic.errors import InputError, check_int
 from polyadic.kernels.syntax.chart import inside, outside, value_of
-from polyadic.models.base import Model
+from polyadic.models.base import Amount, Model, Natural
 from polyadic.models.syntax.derivations import Parse, Ready, best_trees, plain_scores, word_rows
 from polyadic.models.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
 from polyadic.models.syntax.lexicon import Lexicon
@@ -70,11 +70,11 @@ class PCFG(Model):
     """
 
     _: KW_ONLY
-    horizontal: int = 1
+    horizontal: Natural = 1
     splits: bool = True
-    threshold: float = 1e-5
+    threshold: Amount = 1e-5
 
-    def fit(self, trees: Iterable[Phrase]) -> PCFG:
+    def fit(self, trees: Iterable[Phrase]) -> Self:
         """Estimate rules and lexicon.
 
         Parameters
@@ -87,20 +87,19 @@ class PCFG(Model):
         InputError
             If there are no trees, or a parameter cannot be used.
         """
-        check_int("horizontal", self.horizontal, low=0)
-        check_number("threshold", self.threshold)
-        prepared = [self._prepared(tree) for tree in trees]
+        self.check()
+        prepared = [self.prepared(tree) for tree in trees]
         if not prepared:
             raise InputError("a grammar needs at least one tree")
         counts = count_rules(prepared)
         self.grammar_ = Grammar.of(relative_frequencies(counts))
         self.coarse_ = Grammar.of(relative_frequencies(projected(counts)))
         self.lexicon_ = Lexicon([(tag.word or "", tag.label) for tag in tree.tags()] for tree in prepared)
-        self._sums = self.coarse_.sums()
-        self._fine, self._plain = Ready.of(self.grammar_), Ready.of(self.coarse_)
+        self._make_ready()
         return self
 
-    def _prepared(self, tree: Phrase) -> Phrase:
+    def prepared(self, tree: Phrase) -> Phrase:
+        """Give the tree that rules are counted of."""
         annotated = annotate(without_loops(tree), splits=self.splits)
         return binarise(Phrase(ROOT, (annotated,)), horizontal=self.horizontal)
 
@@ -195,3 +194,12 @@ class PCFG(Model):
         shares = filled.values * outside(self._sums, filled, root) / total
         allowed: NDArray[np.bool_] = shares.reshape(filled.base.shape) >= self.threshold
         return allowed
+
+    def _make_ready(self) -> None:
+        """Sort the rules as charts ask for them."""
+        self._sums = self.coarse_.sums()
+        self._fine, self._plain = Ready.of(self.grammar_), Ready.of(self.coarse_)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._make_ready()

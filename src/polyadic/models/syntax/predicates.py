@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyadic.errors import InputError
-from polyadic.models.base import Model, learned
-from polyadic.models.syntax.arc_parts import coded
+from polyadic.models.base import Model, Positive
+from polyadic.models.syntax.arc_features import coded
 from polyadic.text.syntax.role_features import lemmas_of, word_features
 from polyadic.text.syntax.token_features import BIAS
 
@@ -38,13 +37,9 @@ class PredicateFinder(Model):
         The sense seen most often of each lemma and part of speech; of others it is the lemma with ``.01``.
     """
 
-    features_: dict[str, int] = learned()
-    weights_: NDArray[np.float32] = learned()
-    senses_: dict[str, str] = learned()
+    C: Positive = 1.0
 
-    C: float = 1.0
-
-    def fit(self, sentences: Sequence[Sentence]) -> PredicateFinder:
+    def fit(self, sentences: Sequence[Sentence]) -> Self:
         """Learn from sentences that say which words are predicates; others are left out.
 
         Parameters
@@ -59,10 +54,12 @@ class PredicateFinder(Model):
         from scipy.sparse import csr_array
         from sklearn.linear_model import LogisticRegression
 
-        told = [one for one in sentences if one.told]
-        rows = [row for one in told for row in word_features(one.tree)]
-        places = [{one.place for one in sentence.propositions} for sentence in told]
-        wanted = np.array([at in here for one, here in zip(told, places, strict=True) for at in range(1, len(one) + 1)])
+        self.check()
+        corpus = [sentence for sentence in sentences if sentence.told]
+        rows = [row for sentence in corpus for row in word_features(sentence.tree)]
+        places = [{proposition.place for proposition in sentence.propositions} for sentence in corpus]
+        pairs = zip(corpus, places, strict=True)
+        wanted = np.array([at in here for sentence, here in pairs for at in range(1, len(sentence) + 1)])
         if not wanted.any() or wanted.all():
             raise InputError("to find predicates, some words must be predicates and others not")
         counts = Counter(feature for row in rows for feature in row if feature)
@@ -76,7 +73,7 @@ class PredicateFinder(Model):
         fitted = LogisticRegression(C=self.C, max_iter=200, tol=1e-3).fit(X, wanted)
         weights = fitted.coef_[0].astype(np.float32)
         weights[known[rows[0][BIAS]]] += np.float32(fitted.intercept_[0])
-        self.features_, self.weights_, self.senses_ = known, weights, _frequent_senses(told)
+        self.features_, self.weights_, self.senses_ = known, weights, _frequent_senses(corpus)
         return self
 
     def find(self, tree: Tree) -> list[tuple[int, str]]:
@@ -99,7 +96,7 @@ def _frequent_senses(sentences: Sequence[Sentence]) -> dict[str, str]:
     seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for sentence in sentences:
         lemmas = lemmas_of(sentence.tree)
-        for one in sentence.propositions:
-            at = one.place - 1
-            seen[f"{lemmas[at]} {sentence.tree.upos[at]}"][one.sense] += 1
+        for proposition in sentence.propositions:
+            at = proposition.place - 1
+            seen[f"{lemmas[at]} {sentence.tree.upos[at]}"][proposition.sense] += 1
     return {name: min(counts, key=lambda sense: (-counts[sense], sense)) for name, counts in seen.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyadic.errors import InputError
 from polyadic.kernels.syntax.role_cells import hashed_cells
-from polyadic.models.syntax.arc_parts import coded
+from polyadic.models.syntax.arc_features import coded
 from polyadic.progress import tracked
 from polyadic.solvers.syntax.role_tensor import Frame
 from polyadic.text.syntax import role_features as f

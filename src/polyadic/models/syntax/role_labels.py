@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated
 
 from polyadic.errors import InputError
+from polyadic.models.base import Model, Within, learned
+from polyadic.models.syntax.predicates import PredicateFinder
 from polyadic.models.syntax.role_frames import Known, frames_of
-from polyadic.models.syntax.role_matching import best_roles, played_once
+from polyadic.models.syntax.role_matching import Once, best_roles, played_once
 from polyadic.text.syntax.propositions import Argument, Proposition
 
 if TYPE_CHECKING:
@@ -16,14 +19,15 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from polyadic.models.syntax.predicates import PredicateFinder
-    from polyadic.models.syntax.role_matching import Once
     from polyadic.solvers.syntax.role_tensor import Frame
     from polyadic.text.syntax.propositions import Sentence
     from polyadic.text.syntax.trees import Tree
 
 
-class RoleLabels(ABC):
+Bits = Annotated[int, Within(4, 30)]
+
+
+class RoleLabels(Model, ABC):
     """Roles for the predicates of sentences, by the scores of a model.
 
     Attributes
@@ -35,12 +39,14 @@ class RoleLabels(ABC):
         Says which words are predicates, where nothing else does.
     """
 
-    known_: Known
-    roles_: list[str]
-    predicates_: PredicateFinder
+    _: KW_ONLY
     near: bool
     once: Once
-    bits: int
+    bits: Bits
+
+    known_: Known = learned()
+    roles_: list[str] = learned()
+    predicates_: PredicateFinder = learned()
 
     def scores(self, tree: Tree, predicate: int) -> tuple[list[int], NDArray[np.float64]]:
         """Give the words that may be arguments of a predicate, and the score of each role (column) for each.

@@ -10,7 +10,7 @@ matching of the greatest weight is the rest.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Once = Literal["core", "all", "none"]
-ONCE = get_args(Once)
 CORE = re.compile(r"(ARG|A)[0-9A](-DSP)?")
 """Names of roles that belong to a predicate, in the letters of either tradition."""
 

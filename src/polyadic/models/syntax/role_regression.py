@@ -5,24 +5,23 @@ r"""Semantic roles by multinomial logistic regression on the joined features of 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.errors import InputError
+from polyadic.models.base import Count, Positive
 from polyadic.models.syntax.predicates import PredicateFinder
 from polyadic.models.syntax.role_frames import check_sentences, framed, known_features, role_names
-from polyadic.models.syntax.role_labels import RoleLabels
-from polyadic.models.syntax.role_matching import ONCE
+from polyadic.models.syntax.role_labels import Bits, RoleLabels
+from polyadic.models.syntax.role_matching import Once
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from dataclasses import KW_ONLY
 
     from numpy.typing import NDArray
 
-    from polyadic.models.base import Count
-    from polyadic.models.syntax.role_matching import Once
     from polyadic.solvers.syntax.role_tensor import Frame
     from polyadic.text.syntax.propositions import Sentence
 
@@ -34,7 +33,7 @@ class RoleRegression(RoleLabels):
     """A role, or none, for each word by itself; then the best choice in which core roles are played once.
 
     It sees what the sparse part of :class:`~polyadic.models.syntax.semantic_roles.SemanticRoles` sees, and is what that
-    model is compared with. It is not saved.
+    model is compared with.
 
     Parameters
     ----------
@@ -57,18 +56,15 @@ class RoleRegression(RoleLabels):
         See :class:`~polyadic.models.syntax.role_labels.RoleLabels`.
     """
 
-    weights_: NDArray[np.float64]
-    columns_: NDArray[np.int64]
-
-    C: float = 1.0
+    C: Positive = 1.0
     _: KW_ONLY
-    least: int = 2
+    least: Count = 2
     max_iter: Count = 100
     near: bool = True
     once: Once = "core"
-    bits: int = 20
+    bits: Bits = 20
 
-    def fit(self, sentences: Iterable[Sentence]) -> RoleRegression:
+    def fit(self, sentences: Iterable[Sentence]) -> Self:
         """Learn from sentences with roles.
 
         Parameters
@@ -83,16 +79,12 @@ class RoleRegression(RoleLabels):
         from scipy.sparse import csr_array
         from sklearn.linear_model import LogisticRegression
 
-        check_number("C", self.C, above=True)
-        check_int("least", self.least, low=1)
-        check_int("max_iter", self.max_iter, low=1)
-        check_int("bits", self.bits, low=4, high=30)
-        check_choice("once", self.once, ONCE)
-        held = list(sentences)
-        check_sentences(held)
-        finder = PredicateFinder().fit(held)
-        known, names = known_features(held, least=1), role_names(held)
-        frames = framed(held, known, names, near=self.near, bits=self.bits)
+        self.check()
+        corpus = list(sentences)
+        check_sentences(corpus)
+        finder = PredicateFinder().fit(corpus)
+        known, names = known_features(corpus, least=1), role_names(corpus)
+        frames = framed(corpus, known, names, near=self.near, bits=self.bits)
         cells = np.concatenate([frame.cells for frame, _ in frames])
         line, column = np.nonzero(cells >= 0)
         columns, place, count = np.unique(cells[line, column], return_inverse=True, return_counts=True)
@@ -109,8 +101,8 @@ class RoleRegression(RoleLabels):
         weights[-1] = NEVER
         seen = fitted.classes_ + 1
         weights[-1, seen] = 0
-        told = seen[-len(fitted.coef_) :]  # of two classes the second alone has weights
-        weights[:-1, told], weights[-1, told] = fitted.coef_.T, fitted.intercept_
+        own = seen[-len(fitted.coef_) :]  # of two classes the second alone has weights
+        weights[:-1, own], weights[-1, own] = fitted.coef_.T, fitted.intercept_
         self.known_, self.roles_, self.predicates_ = known, names, finder
         self.columns_, self.weights_ = columns[kept], weights
         return self

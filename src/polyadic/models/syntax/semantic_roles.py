@@ -10,35 +10,30 @@ core role (:mod:`~polyadic.models.syntax.role_matching`).
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
-from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.models.base import Amount, Count, Positive, Seed, Share, Watch
 from polyadic.models.syntax.predicates import PredicateFinder
 from polyadic.models.syntax.role_frames import check_sentences, framed, known_features, role_names
-from polyadic.models.syntax.role_labels import RoleLabels
-from polyadic.models.syntax.role_matching import ONCE, best_roles, played_once
+from polyadic.models.syntax.role_labels import Bits, RoleLabels
+from polyadic.models.syntax.role_matching import Once, best_roles, played_once
 from polyadic.models.syntax.role_start import power_parts, random_parts
 from polyadic.progress import tracked
 from polyadic.solvers.run import Sweep, run
-from polyadic.solvers.syntax.role_tensor import Costs, RoleLearner, RoleParts, check_costs, score_roles
+from polyadic.solvers.syntax.role_tensor import Costs, RoleLearner, RoleParts, score_roles
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator
-    from dataclasses import KW_ONLY
 
     from numpy.typing import NDArray
 
-    from polyadic.models.base import Count, Seed, Watch
     from polyadic.models.syntax.role_frames import Known
-    from polyadic.models.syntax.role_matching import Once
     from polyadic.solvers.syntax.role_tensor import Frame
     from polyadic.text.syntax.propositions import Sentence
-
-Init = Literal["power", "random"]
 
 
 class SemanticRoles(RoleLabels):
@@ -104,24 +99,22 @@ class SemanticRoles(RoleLabels):
     True
     """
 
-    parts_: RoleParts
-
     rank: Count = 50
     _: KW_ONLY
-    gamma: float = 0.9
-    C: float = 1.0
+    gamma: Share = 0.9
+    C: Positive = 1.0
     max_iter: Count = 5
-    init: Init = "power"
-    costs: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    init: Literal["power", "random"] = "power"
+    costs: tuple[Amount, Amount, Amount] = (1.0, 1.0, 1.0)
     near: bool = True
     once: Once = "core"
     averaged: bool = True
-    least: int = 1
-    bits: int = 20
+    least: Count = 1
+    bits: Bits = 20
     seed: Seed = 0
     watch: Watch = None
 
-    def fit(self, sentences: Iterable[Sentence]) -> SemanticRoles:
+    def fit(self, sentences: Iterable[Sentence]) -> Self:
         """Learn from sentences with roles.
 
         Parameters
@@ -134,25 +127,13 @@ class SemanticRoles(RoleLabels):
             If no predicate has arguments that may be found, or a parameter is out of range.
         """
         self.check()
-        held = list(sentences)
-        check_sentences(held)
-        known, names = known_features(held, least=self.least), role_names(held)
-        finder = PredicateFinder().fit(held)
-        parts = self._keep(run(self._epochs(held, known, names), max_iter=self.max_iter, watch=self.watch))
+        corpus = list(sentences)
+        check_sentences(corpus)
+        known, names = known_features(corpus, least=self.least), role_names(corpus)
+        finder = PredicateFinder().fit(corpus)
+        parts = self._keep(run(self._epochs(corpus, known, names), max_iter=self.max_iter, watch=self.watch))
         self.known_, self.roles_, self.predicates_, self.parts_ = known, names, finder, RoleParts(*parts)
         return self
-
-    def check(self) -> None:
-        """Refuse parameters out of range."""
-        if check_number("gamma", self.gamma) > 1:
-            raise InputError(f"gamma must be at most 1; got {self.gamma}")
-        check_number("C", self.C, above=True)
-        check_int("rank", self.rank, low=1)
-        check_int("bits", self.bits, low=4, high=30)
-        check_int("least", self.least, low=1)
-        check_choice("init", self.init, get_args(Init))
-        check_choice("once", self.once, ONCE)
-        check_costs(self.costs)
 
     def _epochs(self, sentences: list[Sentence], known: Known, names: list[str]) -> Iterator[Sweep]:
         """Yield the parts after each pass, and the mean loss in it; first the start, with the loss of no weights."""
@@ -174,12 +155,6 @@ class SemanticRoles(RoleLabels):
                 total += learner.learn(*frames[at])[1]
             kept = learner.mean() if self.averaged else [part.copy() for part in learner.parts]
             yield Sweep([*kept], total / len(frames))
-
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the model: see :func:`~polyadic.models.syntax.role_storage.save_roles`."""
-        from polyadic.models.syntax.role_storage import save_roles
-
-        save_roles(self, path, overwrite=overwrite)
 
     def _scores(self, frame: Frame) -> NDArray[np.float64]:
         return score_roles(frame, self.parts_, gamma=self.gamma).scores

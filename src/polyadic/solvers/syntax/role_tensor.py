@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.errors import InputError, check_number
 from polyadic.kernels.syntax.role_cells import score_cells
 from polyadic.kernels.triples import summed_rows
 
@@ -83,19 +82,6 @@ class Costs(NamedTuple):
     extra: float = 1.0
     wrong: float = 1.0
     missed: float = 1.0
-
-
-def check_costs(costs: Sequence[float]) -> None:
-    """Refuse what are no three costs.
-
-    Raises
-    ------
-    InputError
-    """
-    if not isinstance(costs, list | tuple) or len(costs) != len(Costs._fields):
-        raise InputError(f"costs are three numbers, of an argument too many, wrong and too few; got {costs}")
-    for cost in costs:
-        check_number("a cost", cost)
 
 
 class RoleScores(NamedTuple):

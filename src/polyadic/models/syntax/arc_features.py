@@ -1,4 +1,4 @@
-"""What a low-rank parser learns first: numbers of features, the pairs of a sparse parser, and where a tensor starts."""
+"""What a parser knows of the words of a sentence: numbers of features, the pairs that are joined, and word vectors."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyadic.errors import InputError
-from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts, Pairs, tensor_cells
-from polyadic.linalg.unfolded import unfolded_start
-from polyadic.models.syntax.arc_vectors import vector_rows
-from polyadic.progress import tracked
-from polyadic.solvers.syntax.arc_tensor import ArcLearner
+from polyadic.kernels.syntax.arc_tensor import Pairs
 from polyadic.text.syntax.token_features import (
     BIAS,
     LEFT_TAGS,
@@ -34,7 +30,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.embedding import Embedding
-    from polyadic.solvers.syntax.arc_tensor import Decoder
     from polyadic.text.syntax.token_features import TokenCoder
     from polyadic.text.syntax.trees import Tree
 
@@ -48,6 +43,9 @@ _PAIRS = (
 )
 PAIRS = Pairs(np.array(_PAIRS), TAG)
 """Features of the head and of the word that are paired (McDonald et al. 2005); tags between them come in too."""
+
+AROUND = 3
+"""A word has its own vector, that of the word before it and that of the word after it, one beside the other."""
 
 
 class Sentence(NamedTuple):
@@ -132,41 +130,36 @@ def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.in
     return np.fromiter(map(known.get, padded, repeat(-1)), np.int32, len(rows) * width).reshape(-1, width)
 
 
-def random_parts(features: int, rank: int, *, bits: int, rng: np.random.Generator) -> ArcParts:
-    """Give weights of zero and small random factors; dense values count as features."""
-    draw = [rng.normal(scale=0.1, size=(rows, rank)).astype(np.float32) for rows in (features, features, DISTANCES)]
-    return ArcParts(np.zeros(1 << bits, np.float32), *draw)
+def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.float32] | None:
+    """Give a row for the root, of zeros, and for each word; nothing without vectors.
 
-
-def surrogate_parts(
-    sentences: Sequence[Sentence], parts: ArcParts, *, C: float, decode: Decoder, rng: np.random.Generator
-) -> ArcParts:
-    """Learn pairs alone for one epoch and put their weights into a tensor of low rank; theta is zero again.
+    Vectors have length 1. A word that has none is looked for in lower case; if that has none either, it is zeros.
 
     Parameters
     ----------
-    sentences : sequence of Sentence
-    parts : ArcParts
-        Of the sizes wanted.
-    C : float
-    decode : callable
-        Gives the heads of the best tree for the scores of arcs.
-    rng : numpy.random.Generator
-        Of the order of the sentences.
+    forms : sequence of str
+    vectors : Embedding, optional
+
+    Returns
+    -------
+    ndarray of float32 of shape (n + 1, 3 * rank), or None
+
+    References
+    ----------
+    Lei, Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures, table 1
+
+    Examples
+    --------
+    >>> from polyadic.embedding import Embedding
+    >>> vector_rows(["Dogs", "bark"], Embedding(["dogs", "bark"], [[2.0], [-3.0]])).tolist()
+    [[0.0, 0.0, 0.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]]
     """
-    theta = np.zeros_like(parts.theta)
-    learner = ArcLearner(parts._replace(theta=theta), PAIRS, gamma=1.0, C=C, decode=decode)
-    used = []
-    for at in tracked(rng.permutation(len(sentences)).tolist(), "learning pairs"):
-        found, loss = learner.learn(sentences[at].table, sentences[at].heads)
-        if loss:
-            used += [(at, sentences[at].heads), (at, found)]
-    weights = learner.mean().theta
-    found_cells = [tensor_cells(sentences[at].table, weights, PAIRS, heads=heads) for at, heads in used]
-    F, rank = parts.U.shape
-    cells = np.concatenate([np.zeros((0, 3), np.int64), *(cells for cells, _ in found_cells)])
-    values = np.concatenate([np.zeros(0), *(values for _, values in found_cells)])
-    _, first = np.unique((cells[:, 0] * F + cells[:, 1]) * DISTANCES + cells[:, 2], return_index=True)
-    first = first[values[first] != 0]
-    factors = unfolded_start(cells[first], values[first], (F, F, DISTANCES), rank=rank)
-    return ArcParts(np.zeros_like(theta), *(factor.astype(np.float32) for factor in factors))
+    if vectors is None:
+        return None
+    at = np.array([vectors.index.get(form, vectors.index.get(form.lower(), -1)) for form in forms])
+    rank = vectors.rank
+    rows = np.zeros((len(forms) + 1, AROUND * rank), np.float32)
+    rows[1:, :rank] = np.where(at[:, None] >= 0, vectors.unit[at], 0)
+    rows[2:, rank : 2 * rank] = rows[1:-1, :rank]
+    rows[1:-1, 2 * rank :] = rows[2:, :rank]
+    return rows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from polyadic.models.syntax.dependency import ArcFactored
-from polyadic.models.syntax.lists import folded, parsed
+from polyadic.models.syntax.phrase_candidates import folded, parsed
 from polyadic.text.syntax.dependency_features import KINDS, ROOT, Head, tree_heads
 from polyadic.text.syntax.rerank_features import SCORE
 
@@ -125,7 +125,7 @@ def jackknife_dependencies(
     ----------
     trees : sequence of Tree
     folds : int
-        See :func:`~polyadic.models.syntax.lists.folded`.
+        See :func:`~polyadic.models.syntax.phrase_candidates.folded`.
     k, threads : int
         As for :func:`propose_dependencies`.
     parser : callable
