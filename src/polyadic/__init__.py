@@ -76,6 +76,7 @@ _HOMES = {
     "Squared": ".losses",
     "StochasticMatrixFactorization": ".models.completion.stochastic",
     "SymmetricCP": ".models.words.symmetric",
+    "TableCompletion": ".models.completion.table_completion",
     "TensorMIRA": ".models.predictors.tensor_mira",
     "Term": ".objective",
     "TextTagger": ".models.sequences.text_tagger",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -151,9 +152,30 @@ def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[P
         raise
 
 
+def plain(value: Any) -> Any:
+    """Make JSON's types of settings and results, without anything that changes from run to run, such as an address.
+
+    Examples
+    --------
+    >>> plain({"rank": 3, "start": None, "low": float("nan"), "rule": functools.partial(max, default=0), 5: (1, 2)})
+    {'rank': 3, 'start': None, 'low': None, 'rule': {'max': {'default': 0}}, '5': [1, 2]}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, functools.partial):
+        return {value.func.__qualname__: plain(value.keywords)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+    if hasattr(value, "tolist"):  # numpy's numbers and arrays
+        return plain(value.tolist())
+    return value.__qualname__ if hasattr(value, "__qualname__") else str(value)
+
+
 def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:
     """Write ``meta.json``: what the folder is, the version of its format, and its settings."""
-    text = json.dumps({"kind": kind, "version": version, **content}, indent=2, sort_keys=True, ensure_ascii=False)
+    text = json.dumps({"kind": kind, "version": version, **content}, indent=2, ensure_ascii=False)
     (folder / "meta.json").write_text(text + "\n", encoding="utf-8")
 
 

@@ -22,8 +22,6 @@ from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 from polyadic.errors import InputError
 
 
@@ -108,7 +106,7 @@ def admits(hint: Any, value: Any) -> bool:  # noqa: C901, PLR0911 # one line for
             return False
         each = arguments[:1] * len(value) if arguments[1:] == (...,) else arguments
         return len(each) == len(value) and all(map(admits, each, value))
-    if isinstance(origin, type) and origin is not np.ndarray and issubclass(origin, Collection):
+    if _is_collection(origin):
         return _held(origin, arguments, value)
     if hint is None or hint is type(None):
         return value is None
@@ -124,13 +122,16 @@ def admits(hint: Any, value: Any) -> bool:  # noqa: C901, PLR0911 # one line for
 
 def _held(origin: Any, arguments: tuple[Any, ...], value: Any) -> bool:
     """Tell whether a collection is of a kind, and holds what it should; an array may stand for a sequence."""
-    if isinstance(value, str) or not isinstance(
-        value, origin | np.ndarray if origin.__name__ == "Sequence" else origin
-    ):
+    array = origin.__name__ == "Sequence" and hasattr(value, "tolist")
+    if isinstance(value, str) or not (array or isinstance(value, origin)):
         return False
-    if issubclass(origin, Mapping):
+    if isinstance(value, Mapping):
         return all(admits(arguments[0], key) and admits(arguments[1], item) for key, item in value.items())
     return all(admits(arguments[0], item) for item in value)
+
+
+def _is_collection(origin: Any) -> bool:
+    return isinstance(origin, type) and origin.__name__ != "ndarray" and issubclass(origin, Collection)
 
 
 def _is_int(value: Any) -> bool:
@@ -144,7 +145,7 @@ def _is_number(value: Any) -> bool:
 _PLAIN: dict[Any, Any] = {
     Any: lambda _: True,
     object: lambda _: True,
-    bool: lambda value: isinstance(value, bool | np.bool_),
+    bool: lambda value: type(value).__name__ in ("bool", "bool_"),  # also numpy's
     int: _is_int,
     float: _is_number,
     str: lambda value: isinstance(value, str),
@@ -174,18 +175,13 @@ def spelled(hint: Any) -> str:  # noqa: PLR0911 # as above
         return f"one of {', '.join(map(repr, arguments))}"
     if origin is tuple and arguments[1:] != (...,):
         return f"a tuple of {', '.join(map(spelled, arguments))}"
-    if isinstance(origin, type) and origin is not np.ndarray and issubclass(origin, Mapping):
+    if _is_collection(origin) and issubclass(origin, Mapping):
         return f"a mapping to {spelled(arguments[1])}"
-    if isinstance(origin, type) and origin is not np.ndarray and issubclass(origin, Collection):
-        return f"a {origin.__name__.lower()}, each {spelled(arguments[0])}"
-    names = {
-        int: "a whole number",
-        float: "a finite number",
-        bool: "True or False",
-        str: "text",
-        Callable: "a function",
-    }
+    if _is_collection(origin):
+        each = "" if arguments[0] is Any else f", each {spelled(arguments[0])}"
+        return f"a {origin.__name__.lower()}{each}"
     kind = origin or hint
-    if hint is None or hint is type(None):
-        return "None"
-    return names.get(kind) or f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+    if kind in _NAMES:
+        return _NAMES[kind]
+    name = kind.__name__.removeprefix("nd")  # numpy's array
+    return f"{'an' if name[0].upper() in 'AEIOU' else 'a'} {name}"

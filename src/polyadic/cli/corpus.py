@@ -44,5 +44,5 @@ def corpus(
             jobs=jobs,
             overwrite=force,
         )
-        facts.update(show.sizes_of_corpus(built))
+        facts.update(built.sizes)
     show.wrote(out, {"steps": steps.done}, as_json=as_json, hint=f"polyadic count {out} --out counts")

@@ -1,13 +1,12 @@
 """``polyadic count``: a corpus to n-way co-occurrence counts."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.cli.stages import counted
 from polyadic.errors import InputError
 from polyadic.files import check_replaceable
 
@@ -30,6 +29,7 @@ def count(
     as_json: o.AsJson = False,
 ) -> None:
     """Count how often each pair, triple, ... of words occurs together within a window."""
+    from polyadic.recipes.words import counted
     from polyadic.text.corpus import Corpus
     from polyadic.tns import write_tns
 
@@ -37,15 +37,13 @@ def count(
     if tns and not tns.parent.is_dir():
         raise InputError(f"cannot write {tns}: the folder {tns.parent} does not exist")
     steps = show.Steps(silent=as_json)
-    counts = counted(
-        Corpus.open(corpus),
-        steps,
-        {"order": order, "window": window, "width": width, "min_count": min_count, "repeats": repeats},
-        path=out,
-        overwrite=force,
-        memory=memory,
-        threads=threads,
-    )
+    resources = {"memory": memory, "threads": threads}
+    window_: dict[str, Any] = {"order": order, "window": window, "width": width, "repeats": repeats}
+    with steps("count") as facts:
+        counts = counted(
+            Corpus.open(corpus), path=out, steps=steps, **window_, min_count=min_count, overwrite=force, **resources
+        )
+        facts.update(counts.sizes)
     if tns:
         write_tns(counts.entries, tns)
     show.wrote(out, {"steps": steps.done}, as_json=as_json, hint=f"polyadic train {out} --out vectors")

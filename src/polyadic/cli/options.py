@@ -1,15 +1,19 @@
 """Arguments and options of the verbs, each written once."""
 
+import dataclasses
+import inspect
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import typer
 
 from polyadic.errors import InputError
+from polyadic.recipes.words import METHODS
 
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 CORPUS, COUNTS, WEIGHTS, MODEL = "Corpus", "Counts", "Weights", "Model"
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
@@ -79,6 +83,27 @@ def belonging(method: str, options: dict[str, tuple[Any, tuple[str, ...]]], *, f
     for name, (value, methods) in options.items():
         if value is not None and method not in methods:
             raise InputError(f"{name} is an option of {flag} {' or '.join(methods)}; leave it out for {method}")
+
+
+def with_defaults_of(settings: type[Any]) -> Callable[[Verb], Verb]:
+    """Give the options of a verb the defaults that settings of their names have, so that they are said once."""
+    defaults = {field.name: field.default for field in dataclasses.fields(settings)}
+
+    def decorate(verb: Verb) -> Verb:
+        known = {name: name.rstrip("_") for name in inspect.signature(verb).parameters}
+        verb.__kwdefaults__ = {
+            **(verb.__kwdefaults__ or {}),
+            **{name: defaults[setting] for name, setting in known.items() if setting in defaults},
+        }
+        return verb
+
+    return decorate
+
+
+def chosen(ctx: typer.Context, *, but: Collection[str] = ()) -> dict[str, Any]:
+    """Give the options that stand on the command line, by the names of settings."""
+    sources = {name: ctx.get_parameter_source(name) for name in ctx.params if name not in but}
+    return {name.rstrip("_"): ctx.params[name] for name, at in sources.items() if at and at.name == "COMMANDLINE"}
 
 
 def given(words: list[str]) -> list[str]:
@@ -200,28 +225,8 @@ Weights = Annotated[
 ]
 
 # Model, for `train`: options not given are left to the model
-METHOD_NAMES = Literal[
-    "jcp",
-    "cp-sn",
-    "cp-s",
-    "cp",
-    "jcp-sn",
-    "jcp-s",
-    "tucker",
-    "cp-apr",
-    "ppmi-svd",
-    "ca",
-    "root-ca",
-    "g-test",
-    "kca",
-    "nnse",
-    "glove",
-    "cbow",
-    "sgns",
-    "random",
-]
 Method = Annotated[
-    METHOD_NAMES | None,
+    Literal[*METHODS] | None,  # type: ignore[valid-type] # the names of a table
     typer.Option(
         help="jcp: pairs by all columns, larger tuples by non-negative themes. cp-sn, cp-s: symmetric CP of the PPMI"
         " tensor, non-negative with exact zeros, or free. jcp-sn, jcp-s: of all orders from 2 on, by the same columns."

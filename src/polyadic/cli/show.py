@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import sys
 import time
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
+from polyadic.files import plain
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-
-    from polyadic.text.corpus import Corpus
-    from polyadic.text.counts import Counts, Plan
 
 
 class Steps:
@@ -37,35 +35,6 @@ class Steps:
         if not self.silent:
             sizes = ", ".join(f"{key.replace('_', ' ')} {_cell(value)}" for key, value in facts.items())
             typer.echo(f"{name:<10}{seconds:>9.1f} s   {sizes}".rstrip())
-
-
-def sizes_of_corpus(corpus: Corpus) -> dict[str, int]:
-    """Tell the sizes of a corpus."""
-    return {
-        "tokens": len(corpus),
-        "words": len(corpus.vocabulary),
-        "sentences": len(corpus.sentences) - 1,
-        "documents": len(corpus.documents) - 1,
-    }
-
-
-def sizes_of_plan(plan: Plan) -> dict[str, int]:
-    """Tell what counting will take."""
-    return {
-        "tuples_at_most": round(plan.tuples),
-        "memory_mib": math.ceil(plan.memory / 2**20),
-        "disk_mib_at_most": math.ceil(plan.disk / 2**20),
-    }
-
-
-def sizes_of_counts(counts: Counts) -> dict[str, int]:
-    """Tell the sizes of counts."""
-    return {
-        "order": len(counts.entries.shape),
-        "words": len(counts.vocabulary),
-        "entries": len(counts.entries.values),
-        "events": int(counts.events),
-    }
 
 
 def in_json(result: Mapping[str, Any]) -> None:
@@ -140,16 +109,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) >= 1 else f"{value:.3f}"
     return f"{value:,}" if isinstance(value, int) and sys.stdout.isatty() else str(value)
-
-
-def plain(value: Any) -> Any:
-    """Make JSON's types of what the library returns."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):  # numpy's numbers and arrays
-        return plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, int | float | str | None) else str(value)

@@ -274,11 +274,14 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many tokens, words, sentences and documents there are."""
+        sentences, documents = len(self.sentences) - 1, len(self.documents) - 1
+        return {"tokens": len(self), "words": len(self.vocabulary), "sentences": sentences, "documents": documents}
+
     def __repr__(self) -> str:
-        return (
-            f"Corpus({len(self):,} tokens, {len(self.vocabulary):,} words, {len(self.sentences) - 1:,} sentences, "
-            f"{len(self.documents) - 1:,} documents)"
-        )
+        return f"Corpus({', '.join(f'{number:,} {what}' for what, number in self.sizes.items())})"
 
 
 def _fill(draft: Draft, source: Source, reading: Reading, tokenizer: Tokenize, jobs: int | None) -> None:

@@ -16,6 +16,7 @@ and mapped into memory, so what is held is bounded by a budget.
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
@@ -81,6 +82,12 @@ class Counts:
     vocabulary: Vocabulary
     settings: dict[str, Any]
     chunks: Chunks | None = None
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The order, and how many words, different tuples and tuples seen there are."""
+        words, entries = len(self.vocabulary), len(self.entries)
+        return {"order": self.entries.order, "words": words, "entries": entries, "events": int(self.events)}
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a folder of ``.npy`` files, ``vocabulary.txt`` and ``meta.json``; it is whole or absent."""
@@ -161,6 +168,12 @@ class Plan(NamedTuple):
     """Upper bound of the bytes written."""
     parts: list[tuple[int, int]]
     """Ranges of rarest words."""
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """What it will take: tuples at most, and memory and disk in MiB, rounded up."""
+        memory, disk = math.ceil(self.memory / 2**20), math.ceil(self.disk / 2**20)
+        return {"tuples_at_most": round(self.tuples), "memory_mib": memory, "disk_mib_at_most": disk}
 
 
 def count(
