@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from polyadic import Entries, InputError
+from polyadic import Entries, InputError, load
 from polyadic.cli import app
 from polyadic.models.relations.bayesian import BayesianFactorization
 from polyadic.models.relations.collective import CollectiveFactorization
-from polyadic.models.relations.declaration import read_database
+from polyadic.models.relations.database_file import read_database
 from polyadic.models.relations.held_out import hold_out, score
-from polyadic.models.relations.storage import load_model
 from polyadic.models.relations.tables import Relation
 from polyadic.models.relations.variational import VariationalFactorization
 
@@ -183,14 +182,14 @@ def test_interrupted_training_keeps_what_was_reached(files, monkeypatch):
 
     def stop(self, draw):
         seen.append(draw)
-        self._noise.add(draw.alphas**-0.5)
+        self._noise_.add(draw.alphas**-0.5)
         if len(seen) == 3:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(BayesianFactorization, "_seen", stop)
     arguments = ["train", files / "films.toml", "--out", files / "m"]
     assert "what was reached, in" in run(*arguments, code=130)
-    assert len(load_model(files / "m").draws_) == 3
+    assert len(load(files / "m").draws_) == 3
     seen.clear()
     run("train", files / "films.toml", "--out", files / "n", "--hold-out", "stars=0.2", code=130)
     assert not (files / "n").exists()

@@ -13,10 +13,10 @@ from sklearn.base import clone
 from polyadic import InputError, kernels
 from polyadic.bilinear import Complex, Core, Diagonal, Slices
 from polyadic.kernels.loops.triples import exponential, largest, logarithm_1p
-from polyadic.models.relations.asking import FORMS, EmptyRelationWarning, learned_facts, questions, start_of
-from polyadic.models.relations.completing import complete
+from polyadic.models.relations.knowledge import FORMS, EmptyRelationWarning, learned_facts, questions, start_of
+from polyadic.models.relations.knowledge import complete
 from polyadic.models.relations.knowledge import KnowledgeTensor
-from polyadic.models.relations.links import SeenFactsWarning
+from polyadic.models.relations.knowledge import SeenFactsWarning
 from polyadic.models.relations.links_storage import load_links
 from polyadic.solvers.relations.triples import Plan, descend_triples, questions_of
 from polyadic.text.relations.facts import Facts, facts_of, read_facts, shared
@@ -522,7 +522,7 @@ def test_read_facts(tmp_path):
         Facts(np.zeros((0, 3), int), ["a", "a"], [])
 
 
-@pytest.mark.filterwarnings("ignore::polyadic.models.relations.asking.EmptyRelationWarning")
+@pytest.mark.filterwarnings("ignore::polyadic.models.relations.knowledge.EmptyRelationWarning")
 @pytest.mark.parametrize(
     ("parameters", "facts", "message"),
     [

@@ -15,13 +15,12 @@ from sklearn.metrics import average_precision_score
 from polyadic import InputError
 from polyadic.datasets.schemas import planted_schema
 from polyadic.datasets.universal_schema import judgements
-from polyadic.models.relations.chaining import chain
-from polyadic.models.relations.formula import probability, truth
+from polyadic.models.relations.forward_chaining import chain
+from polyadic.models.relations.formula_probability import probability, truth
 from polyadic.models.relations.grounding import Groundings, Unlisted
 from polyadic.models.relations.log_odds import PairForm
 from polyadic.models.relations.logic import InjectedLogic
-from polyadic.models.relations.mining import mine_rules
-from polyadic.models.relations.trying import tried
+from polyadic.models.relations.rule_mining import mine_rules, tried
 from polyadic.models.relations.universal import UniversalSchema
 from polyadic.solvers.relations.questions import Ridges, descend_questions
 from polyadic.suites.relations.logic import AsPublished, freebase, newswire, planted, regimes

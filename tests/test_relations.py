@@ -7,12 +7,10 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from polyadic import Entries, InputError
+from polyadic import Entries, InputError, load
 from polyadic.models.relations.bayesian import BayesianFactorization
 from polyadic.models.relations.collective import CollectiveFactorization
-from polyadic.models.relations.database import Database
-from polyadic.models.relations.negatives import with_negatives
-from polyadic.models.relations.storage import load_model
+from polyadic.models.relations.database import Database, with_negatives
 from polyadic.models.relations.tables import Relation
 from polyadic.models.relations.variational import VariationalFactorization
 from polyadic.solvers.databases.draws import Average
@@ -348,7 +346,7 @@ def test_two_types_of_three_are_the_same(model, tmp_path):
     turned = frame[~seen].rename(columns={"one": "other", "other": "one"})
     np.testing.assert_allclose(fitted.predict("met", turned), found, rtol=1e-9)
     fitted.save(tmp_path / "m")
-    np.testing.assert_array_equal(load_model(tmp_path / "m").predict("met", frame[~seen]), found)
+    np.testing.assert_array_equal(load(tmp_path / "m").predict("met", frame[~seen]), found)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -493,7 +491,7 @@ def test_models_come_back(model, tmp_path):
     database = Database(tables, entities={"film": range(60)})
     fitted = clone(model).fit(database)
     fitted.save(tmp_path / "model")
-    loaded = load_model(tmp_path / "model")
+    loaded = load(tmp_path / "model")
     cells = [("u1", 3), ("u2", 59)]
     np.testing.assert_array_equal(loaded.predict("ratings", cells), fitted.predict("ratings", cells))
     np.testing.assert_array_equal(loaded.predict("signs", [(3, 2)]), fitted.predict("signs", [(3, 2)]))
@@ -506,7 +504,7 @@ def test_models_come_back(model, tmp_path):
     fitted.save(tmp_path / "model", overwrite=True)
     (tmp_path / "model" / "arrays.safetensors").write_bytes(b"no arrays")
     with pytest.raises(InputError, match="is damaged"):
-        load_model(tmp_path / "model")
+        load(tmp_path / "model")
 
 
 def test_loaded_chains_go_on(tmp_path):
@@ -518,7 +516,7 @@ def test_loaded_chains_go_on(tmp_path):
     }
     whole = BayesianFactorization(2, burn_in=3, draws=12, kept=6, seed=1).fit(tables)
     BayesianFactorization(2, burn_in=3, draws=5, kept=6, seed=1).fit(tables).save(tmp_path / "m")
-    loaded = load_model(tmp_path / "m")
+    loaded = load(tmp_path / "m")
     with pytest.raises(InputError, match="needs its tables to go on"):
         loaded.more(7)
     with pytest.raises(InputError, match="draws go on with the tables that they began with"):
@@ -535,7 +533,7 @@ def test_loaded_averages_go_on(tmp_path):
     whole = BayesianFactorization(2, burn_in=3, draws=12, kept=0, seed=1).fit(table, at={"r": cells})
     parts = BayesianFactorization(2, burn_in=3, draws=5, kept=0, seed=1).fit(table, at={"r": cells})
     parts.save(tmp_path / "m")
-    loaded = load_model(tmp_path / "m")
+    loaded = load(tmp_path / "m")
     np.testing.assert_array_equal(loaded.averages("r").std, parts.averages("r").std)
     with pytest.raises(InputError, match="draws go on with the tables that they began with"):
         loaded.more(7, database={"r": Relation(known[:20], ("user", "film"))})
@@ -550,7 +548,7 @@ def test_settings_are_saved_as_plain_numbers(tmp_path):
     CollectiveFactorization(np.int64(1), ridge={"user": np.float32(1), "film": 2.0}, seed=np.int64(0)).fit(table).save(
         tmp_path / "m"
     )
-    assert load_model(tmp_path / "m").ridge == {"user": 1.0, "film": 2.0}
+    assert load(tmp_path / "m").ridge == {"user": 1.0, "film": 2.0}
     with pytest.raises(InputError, match="seed cannot be saved"):
         CollectiveFactorization(1, seed=np.random.default_rng(0)).fit(table).save(tmp_path / "n")
     with pytest.raises(NotFittedError):

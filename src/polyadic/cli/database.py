@@ -57,10 +57,10 @@ def train(
     by that relation alone; then all cells are learnt from.
     """
     from polyadic.files import check_replaceable
+    from polyadic.models.folder import KIND
     from polyadic.models.relations.bayesian import BayesianFactorization
     from polyadic.models.relations.collective import CollectiveFactorization
-    from polyadic.models.relations.declaration import read_database
-    from polyadic.models.relations.storage import KIND
+    from polyadic.models.relations.database_file import read_database
     from polyadic.models.relations.variational import VariationalFactorization
 
     o.belonging(method, {"--ridge": (ridge, ("als",)), "--draws": (draws, ("gibbs",))})
@@ -95,20 +95,19 @@ def predict(model: Model, relation: Relation, cells: Table, *, as_json: o.AsJson
     """Predict the cells of RELATION that CELLS names, with standard deviations unless they are point estimates."""
     import numpy as np
 
-    from polyadic.models.relations.declaration import read_columns
-    from polyadic.models.relations.storage import load_model
+    from polyadic.models.relations.database_file import read_columns
 
-    opened = load_model(model)
-    one = opened.database_.relation(relation)
-    columns = [str(column) for column in one.columns or one.entities]
+    learned = _opened(model)
+    table = learned.database_.relation(relation)
+    columns = [str(column) for column in table.columns or table.entities]
     if len(set(columns)) < len(columns):
         raise InputError(f"{relation}: entities share a type, and no columns were named when the model was fitted")
     asked = read_columns(cells, columns, numbers=[])
-    found = opened.predict_distribution(relation, _typed(opened, one, asked))
-    certain = np.isnan(found.std).all()
+    predicted = learned.predict_distribution(relation, _typed(learned, table, asked))
+    certain = np.isnan(predicted.std).all()
     rows = [
         (*names, round(mean, 6), *([] if certain else [round(std, 6)]))
-        for *names, mean, std in zip(*asked.values(), found.mean.tolist(), found.std.tolist(), strict=True)
+        for *names, mean, std in zip(*asked.values(), predicted.mean.tolist(), predicted.std.tolist(), strict=True)
     ]
     headings = [*columns, "prediction", *([] if certain else ["std"])]
     if as_json:
@@ -119,11 +118,9 @@ def predict(model: Model, relation: Relation, cells: Table, *, as_json: o.AsJson
 
 def similar(model: Model, entity: Entity, name: Name, *, top: Top = 10, as_json: o.AsJson = False) -> None:
     """Show the entities of TYPE whose factors are most like those of NAME."""
-    from polyadic.models.relations.storage import load_model
-
-    opened = load_model(model)
-    asked: Any = _whole(entity, [name])[0] if _numbered(opened, entity) else name
-    nearest = opened.most_similar(entity, asked, n=top)
+    learned = _opened(model)
+    asked: Any = _whole(entity, [name])[0] if _numbered(learned, entity) else name
+    nearest = learned.most_similar(entity, asked, n=top)
     if as_json:
         show.in_json(
             {"type": entity, "name": name, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]}
@@ -156,17 +153,24 @@ def _rows(facts: dict[str, Any]) -> list[tuple[Any, ...]]:
     return [("all tables", *facts["all_tables"].values()), (f"{facts['relation']} alone", *facts["alone"].values())]
 
 
-def _typed(opened: Any, one: Any, asked: dict[str, list[Any]]) -> dict[str, Any]:
+def _opened(folder: Path) -> Any:
+    from polyadic.models.folder import load
+    from polyadic.models.relations.database_model import DatabaseModel
+
+    return load(folder, DatabaseModel)
+
+
+def _typed(learned: Any, table: Any, asked: dict[str, list[Any]]) -> dict[str, Any]:
     """Make numbers of the names of types that are named by numbers."""
-    columns = zip(one.columns or one.entities, one.entities, asked.values(), strict=True)
-    return {column: _whole(entity, names) if _numbered(opened, entity) else names for column, entity, names in columns}
+    columns = zip(table.columns or table.entities, table.entities, asked.values(), strict=True)
+    return {column: _whole(entity, names) if _numbered(learned, entity) else names for column, entity, names in columns}
 
 
-def _numbered(opened: Any, entity: str) -> bool:
+def _numbered(learned: Any, entity: str) -> bool:
     """Say whether entities of a type are named by whole numbers."""
-    if entity not in opened.database_.names:
+    if entity not in learned.database_.names:
         return False  # and refused by what asks for it
-    known = opened.database_.names[entity]
+    known = learned.database_.names[entity]
     return known is None or known.dtype.kind != "U"
 
 

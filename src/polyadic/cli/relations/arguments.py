@@ -25,22 +25,18 @@ Unknown = Annotated[
 
 def opened(folder: Path) -> Any:
     """Read a model of either kind."""
-    from polyadic.files import read_meta
-    from polyadic.models.relations import links_storage, schema_storage
+    from polyadic.models.folder import load
+    from polyadic.models.relations.knowledge import KnowledgeTensor
+    from polyadic.models.relations.universal import UniversalSchema
 
-    kind = read_meta(folder)["kind"]
-    if kind == links_storage.KIND:
-        model = links_storage.load_links(folder)
-        if model.entities_ is None or model.relations_ is None:
-            raise InputError(f"{folder} knows entities by number, not by name; ask it from Python")
-        return model
-    if kind == schema_storage.KIND:
-        return schema_storage.load_schema_model(folder)
-    raise InputError(f"{folder} is no model of relations but of the kind {kind!r}")
+    model = load(folder, (KnowledgeTensor, UniversalSchema))
+    if is_tensor(model) and (model.entities_ is None or model.relations_ is None):
+        raise InputError(f"{folder} knows entities by number, not by name; ask it from Python")
+    return model
 
 
 def is_tensor(model: Any) -> bool:
     """Say whether a model scores triples; otherwise it is a universal schema."""
-    from polyadic.models.relations.links import Links
+    from polyadic.models.relations.knowledge import KnowledgeTensor
 
-    return isinstance(model, Links)
+    return isinstance(model, KnowledgeTensor)

@@ -34,17 +34,17 @@ def evaluate(
     Of a universal schema, pairs are ranked for each predicate of the facts; all others are held to be false, except
     what was learned.
     """
-    found = opened(model)
-    if is_tensor(found):
-        facts = _ranked(found, test, known or [], unknown, relations=rank_relations)
+    learned = opened(model)
+    if is_tensor(learned):
+        figures = _ranked(learned, test, known or [], unknown, relations=rank_relations)
     elif known or rank_relations:
         raise InputError("--known and --rank-relations are for tensor models, and this is a universal schema")
     else:
-        facts = _listed(found, test, unknown)
+        figures = _listed(learned, test, unknown)
     if as_json:
-        show.in_json(facts)
+        show.in_json(figures)
     else:
-        show.table([*facts], [tuple(facts.values())])
+        show.table([*figures], [tuple(figures.values())])
 
 
 def _ranked(model: Any, test: Path, known: list[Path], unknown: Any, *, relations: bool) -> dict[str, Any]:
@@ -58,11 +58,11 @@ def _ranked(model: Any, test: Path, known: list[Path], unknown: Any, *, relation
         raise InputError(f"{test} has no fact of what was learned")
     others = [read_facts(path, **names, unknown="skip").triples for path in known]
     ranks = model.evaluate(facts, known=np.concatenate(others) if others else None, relations=relations)
-    told: dict[str, Any] = {"facts": len(facts), "skipped": facts.skipped, "mrr": ranks.mean_reciprocal_rank}
-    told |= {f"hits_at_{k}": ranks.hits_at(k) for k in (1, 3, 10)}
+    figures: dict[str, Any] = {"facts": len(facts), "skipped": facts.skipped, "mrr": ranks.mean_reciprocal_rank}
+    figures |= {f"hits_at_{k}": ranks.hits_at(k) for k in (1, 3, 10)}
     if relations:
-        told["relation_mrr"] = float((1 / ranks.relations).mean())
-    return told
+        figures["relation_mrr"] = float((1 / ranks.relations).mean())
+    return figures
 
 
 def _listed(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
@@ -84,8 +84,8 @@ def _listed(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
         typer.echo(f"polyadic: warning: {seen:,} of {len(here):,} facts to predict were learned; left out", err=True)
     if not new.any():
         raise InputError("all facts to predict were learned")
-    found = ranked_cells(
+    ranked = ranked_cells(
         lambda column: model.column_log_odds([column])[:, 0], schema.cells, cells[new], names=schema.predicates
     )
-    told = {"facts": int(found.true.sum()), "skipped": len(facts) - len(here), "predicates": len(found.relations)}
-    return told | {"map": found.mean, "weighted_map": found.weighted_mean}
+    figures = {"facts": int(ranked.true.sum()), "skipped": len(facts) - len(here), "predicates": len(ranked.relations)}
+    return figures | {"map": ranked.mean, "weighted_map": ranked.weighted_mean}

@@ -44,21 +44,21 @@ def predict(
     """
     asked = [name for name in (subject, relation, object_) if name is not None]
     _check_request(asked, facts, unseen, known=known, skip=unknown == "skip")
-    found = opened(model)
+    learned = opened(model)
     skipped = 0
-    if is_tensor(found):
+    if is_tensor(learned):
         if unseen is not None:
             raise InputError("--unseen is for a universal schema; a tensor knows nothing of new entities")
         if facts is not None:
-            headings, rows, skipped = _scored(found, facts, unknown)
+            headings, rows, skipped = _scored(learned, facts, unknown)
         else:
-            headings, rows = _completed(found, (subject, relation, object_), top, known=known)
+            headings, rows = _completed(learned, (subject, relation, object_), top, known=known)
     elif facts is not None:
-        headings, rows, skipped = _held(found, facts, unknown)
+        headings, rows, skipped = _probable(learned, facts, unknown)
     elif unseen is not None:
-        headings, rows = _unseen(found, unseen, top)
+        headings, rows = _unseen(learned, unseen, top)
     else:
-        headings, rows = _told(found, (subject, relation, object_), top, known=known)
+        headings, rows = _likeliest(learned, (subject, relation, object_), top, known=known)
     if as_json:
         more = {"skipped": skipped} if facts is not None else {}
         show.in_json({"predictions": [dict(zip(headings, row, strict=True)) for row in rows], **more})
@@ -70,10 +70,10 @@ def predict(
 
 def similar(model: Model, predicate: Predicate, *, top: Top = 10, as_json: o.AsJson = False) -> None:
     """Show the predicates of a universal schema whose vectors are most like that of PREDICATE."""
-    found = opened(model)
-    if is_tensor(found):
+    learned = opened(model)
+    if is_tensor(learned):
         raise InputError("similar predicates are those of a universal schema; this is a tensor model")
-    nearest = found.most_similar(predicate, n=top)
+    nearest = learned.most_similar(predicate, n=top)
     if as_json:
         show.in_json({"predicate": predicate, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]})
     else:
@@ -92,12 +92,12 @@ def _check_request(asked: list[str], facts: Path | None, unseen: Path | None, *,
 def _completed(
     model: Any, parts: tuple[str | None, ...], top: int, *, known: bool
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    from polyadic.models.relations.completing import complete
+    from polyadic.models.relations.knowledge import complete
 
     names = dict(zip(("subject", "relation", "object"), parts, strict=True))
     hidden = next((what for what, name in names.items() if name is None), "")
-    found = complete(model, **names, k=top, known=known)
-    return [hidden, "score"], [(one.name, round(one.score, 4)) for one in found]
+    best = complete(model, **names, k=top, known=known)
+    return [hidden, "score"], [(name, round(score, 4)) for name, score in best]
 
 
 def _scored(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
@@ -113,14 +113,14 @@ def _scored(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple
     return ["subject", "relation", "object", "score"], rows, facts.skipped
 
 
-def _held(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
+def _probable(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
     from polyadic.text.relations.schema import read_schema
 
     known, names = set(model.schema_.pairs), set(model.schema_.predicates)
     facts = list(read_schema(path).triples())
     here = [fact for fact in facts if fact[:2] in known and fact[2] in names] if unknown == "skip" else facts
-    found = model.predict([(s, t) for s, t, _ in here], [p for *_, p in here]).round(4).tolist()
-    rows = [(*fact, one) for fact, one in zip(here, found, strict=True)]
+    likely = model.predict([(s, t) for s, t, _ in here], [p for *_, p in here]).round(4).tolist()
+    rows = [(*fact, probability) for fact, probability in zip(here, likely, strict=True)]
     return ["subject", "object", "predicate", "probability"], rows, len(facts) - len(here)
 
 
@@ -129,24 +129,24 @@ def _unseen(model: Any, path: Path, top: int) -> tuple[list[str], list[tuple[Any
 
     new = read_schema(path)
     rows: list[tuple[Any, ...]] = []
-    for pair, found in zip(new.pairs, model.predict_unseen(new), strict=True):
-        best = (-found).argsort(kind="stable")[:top].tolist()
-        rows += [(*pair, model.schema_.predicates[at], round(float(found[at]), 4)) for at in best]
+    for pair, likely in zip(new.pairs, model.predict_unseen(new), strict=True):
+        best = (-likely).argsort(kind="stable")[:top].tolist()
+        rows += [(*pair, model.schema_.predicates[at], round(float(likely[at]), 4)) for at in best]
     return ["subject", "object", "predicate", "probability"], rows
 
 
-def _told(
+def _likeliest(
     model: Any, parts: tuple[str | None, ...], top: int, *, known: bool
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     subject, relation, object_ = parts
     if relation is not None and subject is None and object_ is None:
-        told = model.likeliest(relation, n=top, listed=known)
-        return ["subject", "object", "probability"], [(s, t, round(p, 4)) for s, t, p in told]
+        pairs = model.likeliest(relation, n=top, listed=known)
+        return ["subject", "object", "probability"], [(s, t, round(p, 4)) for s, t, p in pairs]
     if subject is None or object_ is None or relation is not None:
         raise InputError("of a universal schema give --relation alone, or --subject and --object")
     names = model.schema_.predicates
     row = model.schema_.row(subject, object_)
     listed = set(model.schema_.cells[[row]].nonzero()[1].tolist())
-    found = model.predict([(subject, object_)] * len(names), names)
-    best = [at for at in (-found).argsort(kind="stable").tolist() if known or at not in listed][:top]
-    return ["predicate", "probability"], [(names[at], round(float(found[at]), 4)) for at in best]
+    likely = model.predict([(subject, object_)] * len(names), names)
+    best = [at for at in (-likely).argsort(kind="stable").tolist() if known or at not in listed][:top]
+    return ["predicate", "probability"], [(names[at], round(float(likely[at]), 4)) for at in best]

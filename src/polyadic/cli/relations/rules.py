@@ -36,7 +36,7 @@ def check(rules: Rules, *, facts: Schema = None, add: Added = None, as_json: o.A
         headings = ["line", "rule", "weight"]
         rows += [(rule.place.line if rule.place else 0, str(rule.formula), rule.weight) for rule in read_rules(rules)]
     else:
-        from polyadic.models.relations.trying import tried
+        from polyadic.models.relations.rule_mining import tried
 
         schema = read_schema(facts)
         new = [name for name in dict.fromkeys(add or []) if name not in schema.predicates]
@@ -53,14 +53,14 @@ def check(rules: Rules, *, facts: Schema = None, add: Added = None, as_json: o.A
 
 def mine(facts: Facts, *, confidence: Confidence = 0.8, support: Support = 10, as_json: o.AsJson = False) -> None:
     """Print the rules between two predicates that facts suggest, in the form of a file of rules."""
-    from polyadic.models.relations.mining import mine_rules
+    from polyadic.models.relations.rule_mining import mine_rules
     from polyadic.text.relations.schema import read_schema
 
-    found = mine_rules(read_schema(facts), confidence=confidence, support=support)
+    mined = mine_rules(read_schema(facts), confidence=confidence, support=support)
     if as_json:
-        show.in_json({"rules": [{"rule": str(r), "confidence": c, "support": n} for r, c, n in found]})
+        show.in_json({"rules": [{"rule": str(r), "confidence": c, "support": n} for r, c, n in mined]})
         return
-    for rule, share, number in found:
+    for rule, share, number in mined:
         typer.echo(f"{rule}  # {share:.3f} of {round(number / share):,}")
 
 

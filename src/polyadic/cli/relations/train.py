@@ -155,8 +155,8 @@ def _tensor(
     force: bool,
 ) -> tuple[Any, dict[str, Any]]:
     from polyadic.files import check_replaceable
+    from polyadic.models.folder import KIND
     from polyadic.models.relations.knowledge import KnowledgeTensor
-    from polyadic.models.relations.links_storage import KIND
     from polyadic.text.relations.facts import read_facts
 
     check_replaceable(out, KIND, overwrite=force)
@@ -178,8 +178,8 @@ def _schema(
     path: Path, out: Path, rank: int, options: dict[str, Any], logic: dict[str, Any], *, seed: int, force: bool
 ) -> tuple[Any, dict[str, Any]]:
     from polyadic.files import check_replaceable
+    from polyadic.models.folder import KIND
     from polyadic.models.relations.logic import InjectedLogic
-    from polyadic.models.relations.schema_storage import KIND
     from polyadic.models.relations.universal import UniversalSchema
     from polyadic.text.relations.rules import read_rules
     from polyadic.text.relations.schema import read_schema, schema_of

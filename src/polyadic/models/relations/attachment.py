@@ -9,10 +9,10 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit
 
-from polyadic.errors import InputError, check_int, check_number
+from polyadic.errors import InputError
 from polyadic.forms import CP, Factors
 from polyadic.losses import Logistic
-from polyadic.models.base import Amount, Count, Model, Seed, Watch, learned
+from polyadic.models.base import Amount, Count, Model, Seed, Watch
 from polyadic.penalties import L2
 from polyadic.solvers.quasi_newton import quasi_newton
 from polyadic.solvers.run import run
@@ -45,6 +45,7 @@ class TupleClassifier(Model):
         c; the larger, the more is told by few of the words.
     starts : int
         Fits from different starts, of which the log-odds are averaged: a CP of ``starts * rank``, that errs less.
+        Ctrl-C ends the present one and leaves out those that have not begun.
     max_iter, tol
         See :func:`~polyadic.solvers.run.run`. By default every fit ends early, when it has not learned all by heart.
     seed : int, optional
@@ -57,7 +58,7 @@ class TupleClassifier(Model):
     factors_ : list of ndarray of shape (words, starts * rank)
         Of each place; the log-odds of a tuple are the sum of the products of its rows.
     result_, history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.base.Model`, of the last start.
+        See :class:`~polyadic.models.base.Model`; of the last start.
 
     References
     ----------
@@ -72,13 +73,11 @@ class TupleClassifier(Model):
     [True, False, False, True]
     """
 
-    factors_: Factors = learned()
-
     rank: Count = 20
     _: KW_ONLY
-    ridge: float = 5.0
-    constant: float = 2.0
-    starts: int = 5
+    ridge: Amount = 5.0
+    constant: Amount = 2.0
+    starts: Count = 5
     max_iter: Count = 60
     tol: Amount = 0.0
     seed: Seed = None
@@ -100,23 +99,23 @@ class TupleClassifier(Model):
         InputError
             If a number has no features, the data do not fit one another, or a parameter is out of range.
         """
-        rank = check_int("rank", self.rank, low=1)
-        constant = check_number("constant", self.constant)
-        penalty = L2(check_number("ridge", self.ridge))
-        known = [_with_constant(f, constant) for f in features]
+        self.check()
+        known = [_with_constant(f, self.constant) for f in features]
         numbers = _numbers(X, [f.shape[0] for f in known])
         truth = np.asarray(y, float)
         if truth.shape != (len(numbers),) or not np.isin(truth, [0, 1]).all() or not len(truth):
             raise InputError(f"y must hold a truth value for each of {len(numbers)} tuples; got shape {truth.shape}")
         rng, fitted = np.random.default_rng(self.seed), []
-        problem = _Problem(known, numbers, truth, penalty)
-        for _ in range(check_int("starts", self.starts, low=1)):
-            start = [rng.normal(scale=SPREAD, size=(f.shape[1], rank)) for f in known]
+        problem = _Problem(known, numbers, truth, L2(self.ridge))
+        for _ in range(self.starts):
+            start = [rng.normal(scale=SPREAD, size=(f.shape[1], self.rank)) for f in known]
             for theta in start:
-                theta[0] += rng.choice([-1, 1], rank) * rank ** (-1 / len(known))
+                theta[0] += rng.choice([-1, 1], self.rank) * self.rank ** (-1 / len(known))
             solver = quasi_newton(problem, start)
             fitted.append(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)))
-        share = self.starts ** (-1 / len(known))
+            if self.interrupted_:
+                break
+        share = len(fitted) ** (-1 / len(known))
         self.factors_ = [np.hstack([share * (f @ theta[d]) for theta in fitted]) for d, f in enumerate(known)]
         return self
 

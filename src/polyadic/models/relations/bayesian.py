@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int
-from polyadic.models.base import Count, Seed, Threads
-from polyadic.models.relations.base import DatabaseModel, Prediction
-from polyadic.solvers.databases.draws import Average, Chain, Memory
+from polyadic.models.base import Count, Natural, Seed, Threads
+from polyadic.models.relations.database_model import DatabaseModel, Prediction
+from polyadic.solvers.databases.draws import Average, Chain
 from polyadic.solvers.databases.gibbs import Draw, Priors
 
 if TYPE_CHECKING:
@@ -45,10 +45,14 @@ class BayesianFactorization(DatabaseModel):
 
     Attributes
     ----------
-    database_, factors_, offsets_, unobserved_
-        As those of :class:`~polyadic.models.relations.base.DatabaseModel`; the last draw.
+    database_, state_, factors_, offsets_, unobserved_
+        As those of :class:`~polyadic.models.relations.database_model.DatabaseModel`; the last draw.
     draws_ : list of Draw
         Those kept.
+    memory_ : Memory
+        All that the draws go on from.
+    noise_ : dict of str to float
+        By squared table.
     interrupted_ : bool
         Whether Ctrl-C ended the draws; those made are kept.
 
@@ -70,9 +74,9 @@ class BayesianFactorization(DatabaseModel):
 
     rank: Count = 10
     _: KW_ONLY
-    burn_in: int = 20
-    draws: int = 80
-    kept: int = 100
+    burn_in: Natural = 20
+    draws: Count = 80
+    kept: Natural = 100
     priors: Priors | None = None
     seed: Seed = None
     threads: Threads = None
@@ -93,19 +97,17 @@ class BayesianFactorization(DatabaseModel):
         InputError
             If the database contradicts itself, or a parameter is out of range.
         """
+        self.check()
         del y
-        for name, low in (("burn_in", 0), ("draws", 1), ("kept", 0)):
-            check_int(name, getattr(self, name), low=low)
-        linked, rng, threads = self._prepare(database)
-        self._at_cells = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
-        if not self.kept and not self._at_cells:
+        self._linked, rng = self._prepare(database)
+        self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
+        if not self.kept and not self._cells_:
             raise InputError("with kept=0 nothing would be left; name cells to predict with at=")
-        self._averages = {name: (Average(), Average()) for name in self._at_cells}
-        self._noise = Average()
-        start = Draw(linked.start(self.rank, rng, scale=0.1), np.ones(len(linked.terms)))
-        self.chain_ = Chain(linked, start, rng, priors=self.priors or Priors(), kept=self.kept, threads=threads)
-        self.chain_.run(self.draws, burn_in=self.burn_in, seen=self._seen)
-        return self._finished()
+        self._averages_ = {name: (Average(), Average()) for name in self._cells_}
+        self._noise_ = Average()
+        start = Draw(self._linked.start(self.rank, rng, scale=0.1), np.ones(len(self._linked.terms)))
+        chain = Chain(self._linked, start, rng, priors=self.priors or Priors(), kept=self.kept, threads=self._threads)
+        return self._run(chain, self.draws, burn_in=self.burn_in)
 
     def more(self, draws: int, *, database: Database | Mapping[str, Relation] | None = None) -> Self:
         """Go on where the draws ended: as if ``draws`` had been that many more. A loaded model needs its tables again.
@@ -115,20 +117,27 @@ class BayesianFactorization(DatabaseModel):
         InputError
             If ``draws`` is not positive, or tables are needed or others than the model's.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "state_")
         check_int("draws", draws, low=1)
         if database is not None:
             before = self.database_, self.unobserved_
-            linked, _, threads = self._prepare(database)
+            linked, _ = self._prepare(database)
             if self.database_.description() != before[0].description():
                 self.database_, self.unobserved_ = before
                 raise InputError("draws go on with the tables that they began with; fit a new model to these")
-            priors = self.priors or Priors()
-            self.chain_ = Chain.of(linked, self._memory, priors=priors, kept=self.kept, threads=threads)
-        elif not hasattr(self, "chain_"):
+            self._linked = linked
+        elif not hasattr(self, "_linked"):
             raise InputError("a model that was loaded needs its tables to go on; name them with database=")
-        self.chain_.run(draws, seen=self._seen)
-        return self._finished()
+        priors = self.priors or Priors()
+        return self._run(
+            Chain.of(self._linked, self.memory_, priors=priors, kept=self.kept, threads=self._threads), draws
+        )
+
+    def _run(self, chain: Chain, draws: int, *, burn_in: int = 0) -> Self:
+        chain.run(draws, burn_in=burn_in, seen=self._seen)
+        self.memory_, self.interrupted_ = chain.memory(), chain.interrupted
+        self.state_ = chain.last.state
+        return self
 
     def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
         if not self.draws_:
@@ -140,15 +149,15 @@ class BayesianFactorization(DatabaseModel):
 
     def averages(self, relation: str) -> Prediction:
         """Give the prediction of the cells that ``fit`` was asked for, over all draws; refuse if there are none."""
-        check_is_fitted(self)
-        if relation not in self._averages:
+        check_is_fitted(self, "state_")
+        if relation not in self._averages_:
             raise InputError(f"no cells of {relation!r} were named when the model was fitted")
-        return self._prediction(relation, self._averages[relation])
+        return self._prediction(relation, self._averages_[relation])
 
     def _seen(self, draw: Draw) -> None:
-        self._noise.add(draw.alphas**-0.5)
-        for name, indices in self._at_cells.items():
-            self._add(name, indices, draw, self._averages[name])
+        self._noise_.add(draw.alphas**-0.5)
+        for name, indices in self._cells_.items():
+            self._add(name, indices, draw, self._averages_[name])
 
     def _add(self, relation: str, indices: NDArray[Any], draw: Draw, averages: tuple[Average, Average]) -> None:
         t = list(self.database_.relations).index(relation)
@@ -157,14 +166,14 @@ class BayesianFactorization(DatabaseModel):
         averages[1].add(m)
 
     def _prediction(self, relation: str, averages: tuple[Average, Average]) -> Prediction:
-        t, one = list(self.database_.relations).index(relation), self.database_.relations[relation]
-        noise, (values, m) = self._noise.mean[t] ** 2 if one.loss == "squared" else 0.0, averages
+        t, table = list(self.database_.relations).index(relation), self.database_.relations[relation]
+        noise, (values, m) = self._noise_.mean[t] ** 2 if table.loss == "squared" else 0.0, averages
         return Prediction(values.mean, self.database_.units[relation].scale * np.sqrt(m.variance + noise))
 
-    def _finished(self) -> Self:
-        self._memory, self.draws_, self.interrupted_ = self.chain_.memory(), self.chain_.draws, self.chain_.interrupted
-        self._keep_state(self.chain_.last.state)
-        return self
+    @property
+    def draws_(self) -> list[Draw]:
+        """Those kept."""
+        return self.memory_.draws
 
     def _stacks(self) -> list[NDArray[Any]]:
         return [draw.state[0] for draw in self.draws_] or super()._stacks()
@@ -172,21 +181,5 @@ class BayesianFactorization(DatabaseModel):
     @property
     def noise_(self) -> dict[str, float]:
         """Give the standard deviation of the noise of each squared table, in its units, the mean over draws."""
-        named = zip(self.database_.relations.items(), self._noise.mean.tolist(), strict=True)
-        return {name: self.database_.units[name].scale * s for (name, one), s in named if one.loss == "squared"}
-
-    def _fitted(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        arrays, others = super()._fitted()
-        arrays |= self._memory.arrays() | {"noise": np.stack(self._noise.memory())}
-        for k, (cells, (x, m)) in enumerate(zip(self._at_cells.values(), self._averages.values(), strict=True)):
-            arrays |= {f"at_{k}": cells, f"averages_{k}": np.stack([*x.memory(), *m.memory()])}
-        return arrays, others | {"chain": self._memory.others(), "at": list(self._at_cells)}
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]], others: Mapping[str, Any]) -> None:
-        super()._restore(arrays, others)
-        self._noise, at = Average.of(list(arrays["noise"])), list(enumerate(others["at"]))
-        self._at_cells = {name: arrays[f"at_{k}"] for k, name in at}
-        parts = {name: list(arrays[f"averages_{k}"]) for k, name in at}
-        self._averages = {name: (Average.of(both[:3]), Average.of(both[3:])) for name, both in parts.items()}
-        self._memory = Memory.of(arrays, others["chain"])
-        self.draws_, self.interrupted_ = self._memory.draws, False
+        named = zip(self.database_.relations.items(), self._noise_.mean.tolist(), strict=True)
+        return {name: self.database_.units[name].scale * s for (name, table), s in named if table.loss == "squared"}

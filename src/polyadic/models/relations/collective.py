@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Self
 
-from polyadic.errors import InputError, check_number
-from polyadic.models.base import Amount, Count, Seed, Threads, Watch
-from polyadic.models.relations.base import DatabaseModel, check_prior
+from polyadic.errors import InputError
+from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.models.relations.database_model import DatabaseModel
 from polyadic.solvers.databases.collective import collective
 from polyadic.solvers.run import run
 
@@ -50,10 +50,10 @@ class CollectiveFactorization(DatabaseModel):
 
     Attributes
     ----------
-    database_, factors_, offsets_, unobserved_
-        As those of :class:`~polyadic.models.relations.base.DatabaseModel`.
-    history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+    database_, state_, factors_, offsets_, unobserved_
+        As those of :class:`~polyadic.models.relations.database_model.DatabaseModel`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -71,9 +71,9 @@ class CollectiveFactorization(DatabaseModel):
 
     rank: Count = 10
     _: KW_ONLY
-    ridge: float | Mapping[str, float] = 1.0
-    bias_ridge: float = 0.3
-    count_power: float | None = None
+    ridge: Positive | Mapping[str, Positive] = 1.0
+    bias_ridge: Positive = 0.3
+    count_power: Amount | None = None
     max_iter: Count = 100
     tol: Amount = 1e-4
     seed: Seed = None
@@ -92,21 +92,32 @@ class CollectiveFactorization(DatabaseModel):
         InputError
             If the database contradicts itself, or a parameter is out of range.
         """
+        self.check()
         del y
-        check_number("bias_ridge", self.bias_ridge, above=True)
-        linked, rng, threads = self._prepare(database)
+        linked, rng = self._prepare(database)
         weighed = any(linked.zeros)
         default = 0.0 if weighed else 0.5
-        count_power = default if self.count_power is None else check_number("count_power", self.count_power)
+        count_power = default if self.count_power is None else self.count_power
         if count_power and weighed:
             raise InputError("count_power must be 0 where zeros are weighted: every row then has as many cells")
         solver = collective(
             linked,
             linked.start(self.rank, rng, scale=self.rank**-0.5),
-            ridges=check_prior("ridge", self.ridge, self.database_.sizes),
+            ridges=self._ridges(),
             bias_ridge=self.bias_ridge,
             count_power=count_power,
-            threads=threads,
+            threads=self._threads,
         )
-        self._keep_state(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)))
+        self.state_ = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
         return self
+
+    def _ridges(self) -> list[float]:
+        """Give the ridge of each type of entity."""
+        types = self.database_.sizes
+        if not isinstance(self.ridge, Mapping):
+            return [float(self.ridge)] * len(types)
+        if unknown := [entity for entity in self.ridge if entity not in types]:
+            raise InputError(f"ridge: there is no entity type {unknown[0]!r}; there are {', '.join(types)}")
+        if lacking := [entity for entity in types if entity not in self.ridge]:
+            raise InputError(f"ridge: there is no number for {lacking[0]!r}")
+        return [float(self.ridge[entity]) for entity in types]

@@ -7,16 +7,15 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyadic import resources
 from polyadic.embedding import unit_rows
 from polyadic.errors import InputError, check_choice
-from polyadic.models.base import Model, learned
+from polyadic.models.base import Model
 from polyadic.progress import tracked
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from polyadic.data import Entries
 
@@ -64,9 +63,6 @@ class TransitiveVerbs(Model):
     True
     """
 
-    noun_factors_: NDArray[np.float32] = learned()
-    verb_factors_: NDArray[np.float32] = learned()
-
     _: KW_ONLY
     weight: Weight = "total"
 
@@ -85,6 +81,7 @@ class TransitiveVerbs(Model):
         InputError
             If the data do not fit one another, or a parameter is out of range.
         """
+        self.check()
         del y
         N = np.asarray(nouns, np.float32)
         if X.order != 3 or X.symmetric or N.ndim != 2 or X.shape[0] != len(N) or X.shape[2] != len(N):
@@ -122,14 +119,14 @@ class TransitiveVerbs(Model):
 
     def _numbers(self, *given: ArrayLike) -> list[NDArray[np.int64]]:
         sizes = len(self.noun_factors_), len(self.verb_factors_), len(self.noun_factors_)
-        found = []
+        places = []
         for name, numbers, size in zip(("subjects", "verbs", "objects"), map(np.asarray, given), sizes, strict=True):
             if numbers.ndim != 1 or len(numbers) != len(np.asarray(given[0])):
                 raise InputError(f"subjects, verbs and objects must be lists of one length; {name} are {numbers.shape}")
             if numbers.size and (numbers.dtype.kind not in "iu" or not 0 <= numbers.min() <= numbers.max() < size):
                 raise InputError(f"{name} must be whole numbers from 0 to {size - 1}")
-            found.append(numbers.astype(np.int64))
-        return found
+            places.append(numbers.astype(np.int64))
+        return places
 
 
 def associations(counts: Entries, *, weight: Weight = "total") -> NDArray[np.float64]:

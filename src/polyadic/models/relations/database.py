@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +12,8 @@ import numpy as np
 from polyadic.data import Entries
 from polyadic.errors import InputError
 from polyadic.forms import CP
-from polyadic.models.relations.cells import Units, cells_in, columns_of, ordered, units_of
-from polyadic.models.relations.names import collect, numbers_of
-from polyadic.models.relations.negatives import with_negatives
-from polyadic.models.relations.tables import LOSSES, Relation, described
+from polyadic.models.relations.entity_names import as_names, numbers_of
+from polyadic.models.relations.tables import LOSSES, Relation, cells_in, columns_of, ordered, units_of
 from polyadic.objective import Term
 from polyadic.solvers.databases.linked import Linked
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.models.relations.cells import Cells
+    from polyadic.models.relations.tables import Cells, Units
 
     Array = NDArray[Any]
 
@@ -81,26 +81,22 @@ class Database:
         self.units: dict[str, Units] = {}
         self._cells = {name: self._entries(name, cells[name]) for name in self.relations}
 
-    def description(self) -> dict[str, Any]:
-        """Say all but the cells, in types of JSON."""
-        return {
-            "relations": [
-                [name, {**described(one), "units": [*self.units[name]]}] for name, one in self.relations.items()
-            ],
-            "entities": [[e, n if (names := self.names[e]) is None else names.tolist()] for e, n in self.sizes.items()],
-        }
-
-    @classmethod
-    def described(cls, description: Mapping[str, Any]) -> Database:
-        """Make a database without cells of what :meth:`description` gave: enough to predict."""
-        database = cls.__new__(cls)
-        entities = dict(description["entities"])
-        database.names = {e: None if isinstance(n, int) else np.asarray(n) for e, n in entities.items()}
-        database.sizes = {e: n if isinstance(n, int) else len(n) for e, n in entities.items()}
-        told = {name: dict(one) for name, one in description["relations"]}
-        database.units = {name: Units(*one.pop("units")) for name, one in told.items()}
-        database.relations = {name: Relation(None, **one) for name, one in told.items()}
+    def without_cells(self) -> Database:
+        """Give what is needed to predict: names of entities, units, and what was said of the tables."""
+        database = copy(self)
+        database.relations = {name: replace(relation, data=None) for name, relation in self.relations.items()}
+        database._cells = {}  # noqa: SLF001 of the same class
         return database
+
+    def description(self) -> tuple[Any, ...]:
+        """Say all but the cells, to compare it."""
+        others = [field.name for field in fields(Relation) if field.name not in {"data", "entities", "columns"}]
+        relations = [
+            (name, [*table.entities], table.columns and [*table.columns], [getattr(table, other) for other in others])
+            for name, table in self.relations.items()
+        ]
+        names = [(entity, None if known is None else known.tolist()) for entity, known in self.names.items()]
+        return relations, self.units, self.sizes, names
 
     def relation(self, name: str) -> Relation:
         """Give a relation, or refuse a name that there is not."""
@@ -126,10 +122,10 @@ class Database:
 
     def only(self, name: str) -> Database:
         """Give a database with one of the relations, and its entities."""
-        told = self.description()
-        told["relations"] = [pair for pair in told["relations"] if pair[0] == name]
-        told["entities"] = [pair for pair in told["entities"] if pair[0] in self.relations[name].entities]
-        database = Database.described(told)
+        database, relation = copy(self), self.relations[name]
+        database.relations, database.units = {name: relation}, {name: self.units[name]}
+        database.sizes = {entity: size for entity, size in self.sizes.items() if entity in relation.entities}
+        database.names = {entity: self.names[entity] for entity in database.sizes}
         database._cells = {name: self._cells[name]}  # noqa: SLF001 of the same class
         return database
 
@@ -144,7 +140,9 @@ class Database:
             slots = tuple(types.index(entity) for entity in relation.entities)
             z = relation.zero_weight if relation.weighs_zeros else 0.0
             terms.append(Term(entries, CP(), LOSSES[relation.loss], slots, weight=relation.weight, zero_weight=z))
-        return Linked(terms, list(self.sizes.values()), biased=[one.biased for one in self.relations.values()])
+        return Linked(
+            terms, list(self.sizes.values()), biased=[relation.biased for relation in self.relations.values()]
+        )
 
     def locate(self, name: str, cells: Any) -> Array:
         """Give the numbers of the entities of cells of a relation, shape (n, order).
@@ -198,3 +196,72 @@ class Database:
         shape = tuple(self.sizes[entity] for entity in relation.entities)
         some = None if (weights == 1).all() else weights
         return Entries(indices, (values - centre) / scale, shape, some, unlisted=relation.unlisted)
+
+
+def collect(
+    entity: str, relations: Mapping[str, Relation], cells: Mapping[str, Cells], *, given: Any
+) -> tuple[Array | None, int]:
+    """Give the names of all entities of a type, None where tables number them, and how many there are.
+
+    Parameters
+    ----------
+    entity : str
+        The type.
+    relations, cells : mapping
+        By name.
+    given : sequence, optional
+        Their names, where the user says.
+
+    Raises
+    ------
+    InputError
+        If tables contradict one another or what is given.
+    """
+    if given is not None and (given := as_names(given)) is None:
+        raise InputError(f"{entity}: names are a list of text or of whole numbers, none of them missing")
+    modes = [(name, d) for name in relations for d, other in enumerate(relations[name].entities) if other == entity]
+    sizes = {name: size for name, d in modes if (size := cells[name].sizes[d]) is not None}
+    tables = [name for name, _ in modes if name not in sizes]
+    named = [cells[name].columns[d] for name, d in modes if name not in sizes]
+    if len(set(sizes.values())) > 1:
+        raise InputError(f"{entity}: tables number different amounts of them: {sizes}")
+    if sizes and named and given is None:
+        raise InputError(f"{entity}s are numbered in {next(iter(sizes))!r} and named in {tables[0]!r}")
+    if sizes and given is not None and set(sizes.values()) != {len(given)}:
+        raise InputError(f"{entity}: {len(given)} are named, tables number {next(iter(sizes.values()))}")
+    if given is None and not named:
+        return None, next(iter(sizes.values()))
+    everything = named if given is None else [*named, given]
+    if len({array.dtype.kind == "U" for array in everything}) > 1:
+        raise InputError(f"{entity}s are named by text in one table and by numbers in another")
+    names = np.unique(np.concatenate(named)) if given is None else given
+    if len(np.unique(names)) < len(names):
+        raise InputError(f"{entity}: a name is given twice")
+    return names, len(names)
+
+
+def with_negatives(entries: Entries, relation: Relation, rng: np.random.Generator) -> Entries:
+    """Add unlisted cells as zeros: copies of listed ones with one entity replaced by any of its type.
+
+    As many as ``relation.negatives`` for each listed cell, less those that happen to be listed or drawn before.
+    """
+    order, shape = entries.order, np.array(entries.shape, np.int64)
+    drawn = np.repeat(np.asarray(entries.indices, np.int64), relation.negatives, axis=0)
+    mode = rng.integers(0, order, len(drawn))
+    drawn[np.arange(len(drawn)), mode] = (rng.random(len(drawn)) * shape[mode]).astype(np.int64)
+    for entity in {e for e in relation.entities if relation.entities.count(e) > 1}:
+        modes = [d for d, other in enumerate(relation.entities) if other == entity]
+        drawn[:, modes] = np.sort(drawn[:, modes], axis=1)[:, ::-1]
+        drawn = drawn[(np.diff(drawn[:, modes], axis=1) != 0).all(axis=1)]
+    drawn = np.unique(drawn, axis=0)
+    both = np.concatenate([np.asarray(entries.indices, np.int64), drawn])
+    _, first = np.unique(both, axis=0, return_index=True)
+    new = drawn[first[first >= len(entries)] - len(entries)]
+    weights = None if entries.weights is None else np.concatenate([entries.weights, np.ones(len(new))])
+    return Entries(
+        np.concatenate([np.asarray(entries.indices, np.int64), new]),
+        np.concatenate([entries.values, np.zeros(len(new))]),
+        entries.shape,
+        weights,
+        unlisted="missing",
+    )

@@ -19,8 +19,8 @@ import numpy as np
 
 from polyadic.kernels import absent_columns
 from polyadic.losses import Logistic
-from polyadic.models.relations.bindings import Places, covering, joined
-from polyadic.models.relations.formula import truth
+from polyadic.models.relations.formula_probability import truth
+from polyadic.models.relations.variable_bindings import Places, covering, joined
 from polyadic.text.relations.formulas import check_predicates
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Groundings:
         groups = self._groups(rng)
         for step in range(steps):
             asked = [_share(group, step, steps) for group in groups]
-            cells = np.concatenate([np.zeros((0, 2), np.int64), *(one.cells.reshape(-1, 2) for one in asked)])
+            cells = np.concatenate([np.zeros((0, 2), np.int64), *(group.cells.reshape(-1, 2) for group in asked)])
             yield cells, judge(asked)
 
     def _known(self, rule: Rule, schema: Schema) -> NDArray[np.int64]:
@@ -106,8 +106,8 @@ class Groundings:
 
         if not (atoms := covering(rule)):
             return np.unique(self.places.whole(rule, joined(rule.binding, self.places, facts)), axis=0)
-        found = [self.places.whole(rule, self.places.bound(atom, facts(atom))) for atom in atoms]
-        return np.unique(np.concatenate(found), axis=0)
+        rows = [self.places.whole(rule, self.places.bound(atom, facts(atom))) for atom in atoms]
+        return np.unique(np.concatenate(rows), axis=0)
 
     def _drawn(self, rule: Rule, known: int, rng: np.random.Generator) -> NDArray[np.int64]:
         """Give the rows of the atoms of a rule in groundings drawn at random."""
@@ -133,9 +133,9 @@ def judge(asked: Sequence[Asked]) -> Judge:
     def judged(log_odds: NDArray[Any]) -> tuple[float, NDArray[Any]]:
         value, slopes, at = 0.0, [np.zeros(0)], 0
         for worlds, cells, weights in asked:
-            found = truth(worlds, log_odds[at : at + cells.size // 2].reshape(cells.shape[:2]))
-            value -= float(weights @ found.logarithms)
-            slopes.append(-(weights[:, None] * found.derivatives).ravel())
+            logarithms, derivatives = truth(worlds, log_odds[at : at + cells.size // 2].reshape(cells.shape[:2]))
+            value -= float(weights @ logarithms)
+            slopes.append(-(weights[:, None] * derivatives).ravel())
             at += cells.size // 2
         return value, np.concatenate(slopes)
 
@@ -143,7 +143,7 @@ def judge(asked: Sequence[Asked]) -> Judge:
 
 
 def _shuffled(group: list[Asked], rng: np.random.Generator) -> Asked:
-    cells, weights = (np.concatenate([one[at] for one in group]) for at in (1, 2))
+    cells, weights = (np.concatenate([asked[at] for asked in group]) for at in (1, 2))
     order = rng.permutation(len(weights))
     return Asked(group[0].worlds, cells[order], weights[order])
 
@@ -163,7 +163,7 @@ class Unlisted:
     Parameters
     ----------
     listed, derived : csr_array of shape (pairs, predicates)
-        What is listed, and that with what follows, see :func:`~polyadic.models.relations.chaining.chain`.
+        What is listed, and that with what follows, see :func:`~polyadic.models.relations.forward_chaining.chain`.
     negatives : int
     weight : float
         Of each.
@@ -172,11 +172,8 @@ class Unlisted:
     def __init__(self, listed: csr_array, derived: csr_array, *, negatives: int, weight: float) -> None:
         cells = derived.tocsc()
         cells.sort_indices()
-        self.rows, self.starts, self.size = (
-            cells.indices.astype(np.int64),
-            cells.indptr.astype(np.int64),
-            cells.shape[0],
-        )
+        self.rows, self.starts = cells.indices.astype(np.int64), cells.indptr.astype(np.int64)
+        self.size = cells.shape[0]
         new = np.diff(self.starts) - np.bincount(listed.indices, minlength=listed.shape[1])
         self.columns = np.repeat(np.arange(len(new)), new * negatives)
         self.weight = weight

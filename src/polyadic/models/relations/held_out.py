@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.errors import InputError, check_number
-from polyadic.models.relations.negatives import with_negatives
+from polyadic.models.relations.database import with_negatives
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.data import Entries
-    from polyadic.models.relations.base import DatabaseModel
     from polyadic.models.relations.database import Database
+    from polyadic.models.relations.database_model import DatabaseModel
 
 
 class HeldOut(NamedTuple):
@@ -64,22 +64,22 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
         raise InputError(f"a share of {share:g} of {len(entries)} cells holds out {number}; choose another")
     out = np.zeros(len(entries), bool)
     out[rng.permutation(len(entries))[:number]] = True
-    told = _some(entries, out)
-    one = database.relations[relation]
-    if one.unlisted == "zero":
-        both = with_negatives(entries, replace(one, negatives=1), rng)
+    asked = _some(entries, out)
+    table = database.relations[relation]
+    if table.unlisted == "zero":
+        both = with_negatives(entries, replace(table, negatives=1), rng)
         zeros = both.indices[len(entries) :]
         zeros = zeros[rng.permutation(len(zeros))[:number]]
-        told = replace(
-            told,
-            indices=np.concatenate([told.indices, zeros]),
-            values=np.concatenate([told.values, np.zeros(len(zeros))]),
+        asked = replace(
+            asked,
+            indices=np.concatenate([asked.indices, zeros]),
+            values=np.concatenate([asked.values, np.zeros(len(zeros))]),
             weights=None,
         )
     centre, scale = database.units[relation]
     fewer = copy(database)
     fewer.replace(relation, _some(entries, ~out))
-    return HeldOut(fewer, relation, np.asarray(told.indices, np.int64), centre + scale * np.asarray(told.values))
+    return HeldOut(fewer, relation, np.asarray(asked.indices, np.int64), centre + scale * np.asarray(asked.values))
 
 
 def score(model: DatabaseModel, held: HeldOut) -> dict[str, float]:
@@ -93,14 +93,14 @@ def score(model: DatabaseModel, held: HeldOut) -> dict[str, float]:
     """
     from sklearn.metrics import roc_auc_score
 
-    one = held.database.relations[held.relation]
-    found = model.predict_numbered(held.relation, held.indices)
-    if one.unlisted == "zero":
-        return {"auc": float(roc_auc_score(held.values > 0, found))}
-    if one.loss == "logistic":
-        p = np.clip(np.where(held.values > 0, found, 1 - found), np.finfo(float).tiny, None)
+    table = held.database.relations[held.relation]
+    expected = model.predict_numbered(held.relation, held.indices)
+    if table.unlisted == "zero":
+        return {"auc": float(roc_auc_score(held.values > 0, expected))}
+    if table.loss == "logistic":
+        p = np.clip(np.where(held.values > 0, expected, 1 - expected), np.finfo(float).tiny, None)
         return {"log_loss": float(-np.log(p).mean())}
-    return {"rmse": float(np.sqrt(np.mean((found - held.values) ** 2)))}
+    return {"rmse": float(np.sqrt(np.mean((expected - held.values) ** 2)))}
 
 
 def _some(entries: Entries, which: NDArray[Any]) -> Entries:

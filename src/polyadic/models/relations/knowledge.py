@@ -2,32 +2,59 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from polyadic.errors import InputError, check_choice, check_int
-from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
-from polyadic.models.relations.asking import FORMS, Form, learned_facts, questions, start_of
-from polyadic.models.relations.links import Links
-from polyadic.solvers.relations.triples import Penalty, Plan, TripleLoss, descend_triples
+from polyadic.bilinear import Complex, Core, Diagonal, Slices
+from polyadic.errors import InputError, check_int
+from polyadic.metrics.ranking import MEMORY, Ranking, ranking
+from polyadic.models.base import Amount, Count, Model, Positive, Seed, Threads, Watch
+from polyadic.models.relations.entity_names import as_names, numbers_of
+from polyadic.solvers.relations.triples import Penalty, Plan, Questions, TripleLoss, descend_triples, questions_of
 from polyadic.solvers.run import run
-from polyadic.text.relations.facts import Facts, triples_by
+from polyadic.text.relations.facts import Facts, checked_triples, shared, triples_by
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
+    from polyadic.bilinear import Bilinear
     from polyadic.forms import Factors
 
+    Names = Sequence[int] | Sequence[str] | Sequence[int | str] | NDArray[Any]
+
+Form = Literal["CP", "DistMult", "ComplEx", "RESCAL", "Tucker2", "TuckER", "Tucker3"]
+FORMS: dict[str, tuple[Bilinear, tuple[int, int]]] = {
+    "CP": (Diagonal(), (0, 1)),
+    "DistMult": (Diagonal(), (0, 0)),
+    "ComplEx": (Complex(), (0, 0)),
+    "RESCAL": (Slices(), (0, 0)),
+    "Tucker2": (Slices(), (0, 1)),
+    "TuckER": (Core(), (0, 0)),
+    "Tucker3": (Core(), (0, 1)),
+}
+"""The form of each, and which factor is that of subjects and which that of objects."""
+SPREAD = 1e-3
+"""Standard deviation of the start. The first step of Adagrad is as long for any."""
 STEPS, LARGEST, WATCHED = 50, 500, 2000
 """Steps of an epoch at least, and questions of a step at most, by default; facts ranked after each epoch at most."""
+BLOCK = 1 << 16
+"""Triples whose scores are computed at once."""
 
 
-class KnowledgeTensor(Links, Model):
+class EmptyRelationWarning(UserWarning):
+    """A relation has no facts to learn from."""
+
+
+class SeenFactsWarning(UserWarning):
+    """Facts to predict are among those that were learned."""
+
+
+class KnowledgeTensor(Model):
     r"""Scores of triples that put the entities which complete a fact above all others.
 
     .. math:: \min \sum_{(s, r, o)} \Big(\log \sum_{o'} e^{m_{sro'}} - m_{sro}
@@ -67,8 +94,14 @@ class KnowledgeTensor(Links, Model):
 
     Attributes
     ----------
-    subject_factors_, object_factors_, relation_factors_, entities_, relations_, facts_
-        See :class:`~polyadic.models.relations.links.Links`.
+    subject_factors_, object_factors_ : ndarray of shape (n, width)
+        Vectors of entities in either place; one array if they are the same.
+    relation_factors_ : list of ndarray
+        What the form holds of relations; of each reciprocal behind them all, if there are any.
+    entities_, relations_ : list of str or None
+        Names by number, if the facts had any.
+    facts_ : ndarray of shape (m, 3)
+        Those that were learned.
     result_, history_, n_iter_, converged_, interrupted_
         As those of :class:`~polyadic.models.base.Model`; the objective is that of a fact, as a mean.
 
@@ -80,8 +113,8 @@ class KnowledgeTensor(Links, Model):
     Examples
     --------
     >>> pairs = [(s, o) for circle in ((0, 1, 2, 3), (4, 5, 6, 7)) for s in circle for o in circle if s != o]
-    >>> told = [(s, 0, o) for s, o in pairs if (s, o) != (0, 3)]
-    >>> model = KnowledgeTensor(4, form="ComplEx", seed=0).fit(np.array(told))
+    >>> facts = [(s, 0, o) for s, o in pairs if (s, o) != (0, 3)]
+    >>> model = KnowledgeTensor(4, form="ComplEx", seed=0).fit(np.array(facts))
     >>> bool(model.objects([0], [0])[0, 3] > model.objects([0], [0])[0, 4:].max())
     True
     """
@@ -89,14 +122,14 @@ class KnowledgeTensor(Links, Model):
     rank: Count = 100
     _: KW_ONLY
     form: Form = "ComplEx"
-    relation_rank: int | None = None
+    relation_rank: Count | None = None
     reciprocal: bool = True
     loss: TripleLoss = "softmax"
     penalty: Penalty = "N3"
-    strength: float = 0.05
-    step: float = 0.1
-    batch: int | None = None
-    candidates: int | None = None
+    strength: Amount = 0.05
+    step: Positive = 0.1
+    batch: Count | None = None
+    candidates: Count | None = None
     max_iter: Count = 50
     tol: Amount = 0.0
     seed: Seed = None
@@ -128,43 +161,34 @@ class KnowledgeTensor(Links, Model):
         InputError
             If there are no facts, or none to predict, they are malformed, or a parameter is out of range.
         """
+        self.check()
         del y
-        check_choice("form", self.form, FORMS)
-        check_int("rank", self.rank, low=1)
-        if self.relation_rank is not None:
-            check_int("relation_rank", self.relation_rank, low=1)
         triples, n, K = learned_facts(X)
         rng = np.random.default_rng(self.seed)
         both = K * (2 if self.reciprocal else 1)
         start = start_of(self.form, n, both, rank=self.rank, relation_rank=self.relation_rank, rng=rng)
         asked = questions(triples, K, reciprocal=self.reciprocal)
-        fewest = max(1, min(LARGEST, sum(len(one.known) for one in asked) // STEPS))
+        fewest = max(1, min(LARGEST, sum(len(part.known) for part in asked) // STEPS))
         batch = fewest if self.batch is None else self.batch
         plan = Plan(self.loss, self.penalty, self.strength, self.step, batch, self.candidates)
-        self.facts_ = triples
-        self.entities_, self.relations_ = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
-        self._form, ends = FORMS[self.form]
-        measure = None if validation is None else self._measure(validation, known, (n, K), rng)
-        solver = descend_triples(self._form, start, asked, plan, ends=ends, rng=rng, threads=self.threads)
+        names = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
+        measure = None if validation is None else self._measure(validation, known, names, (n, K), rng)
+        self.facts_, (self.entities_, self.relations_) = triples, names
+        form, ends = FORMS[self.form]
+        solver = descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads)
         self._place(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch, measure=measure)))
         return self
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the model, whole or not at all; see :func:`~polyadic.models.relations.links_storage.save_links`."""
-        from polyadic.models.relations.links_storage import save_links
-
-        save_links(self, path, overwrite=overwrite)
-
     def _place(self, factors: Factors) -> None:
         """Give factors their places."""
-        self._form, ends = FORMS[self.form]
-        self._reciprocal = self.reciprocal
-        self.subject_factors_, self.object_factors_ = factors[ends[0]], factors[ends[1]]
-        self.relation_factors_ = factors[max(ends) + 1 :]
+        subjects, objects = FORMS[self.form][1]
+        self.subject_factors_, self.object_factors_ = factors[subjects], factors[objects]
+        self.relation_factors_ = factors[max(subjects, objects) + 1 :]
 
-    def _measure(self, validation: Any, known: Any, sizes: tuple[int, int], rng: Any) -> Callable[[Factors], float]:
+    def _measure(
+        self, validation: Any, known: Any, names: Any, sizes: tuple[int, int], rng: np.random.Generator
+    ) -> Callable[[Factors], float]:
         """Give the negative mean reciprocal rank of facts by factors."""
-        names = self.entities_, self.relations_
         facts = true = triples_by("validation", validation, names=names, sizes=sizes)
         if not len(facts):
             raise InputError("validation has no facts to predict; leave it out")
@@ -178,3 +202,257 @@ class KnowledgeTensor(Links, Model):
             return -self._rank(facts, true).mean_reciprocal_rank
 
         return measure
+
+    def objects(self, subjects: Names, relations: Names) -> NDArray[Any]:
+        """Give the scores of all entities as objects, shape (m, n), of m subjects and relations, by number or name.
+
+        Raises
+        ------
+        InputError
+            If one is unknown, or the lengths differ.
+        """
+        return self._ask(*_alike(self._ends("subject", subjects), self._kinds(relations)), backwards=False)
+
+    def subjects(self, objects: Names, relations: Names) -> NDArray[Any]:
+        """Give the scores of all entities as subjects, shape (m, n), of m objects and relations, likewise."""
+        return self._ask(*_alike(self._ends("object", objects), self._kinds(relations)), backwards=True)
+
+    def predict(self, subjects: Names, relations: Names, objects: Names) -> NDArray[np.float64]:
+        """Give the scores of m triples, shape (m,).
+
+        Where relations have reciprocals, a triple has two scores, one as its object is asked for and one as its subject
+        is; this is their mean. Elsewhere they are the same.
+
+        Raises
+        ------
+        InputError
+            As in :meth:`objects`.
+        """
+        given = self._ends("subject", subjects), self._kinds(relations), self._ends("object", objects)
+        return self._triples(*_alike(*given))
+
+    def relations(self, subjects: Names, objects: Names) -> NDArray[np.float64]:
+        """Give the scores of all relations, shape (m, K), between m subjects and objects; see :meth:`predict`."""
+        s, o = _alike(self._ends("subject", subjects), self._ends("object", objects))
+        K = self._relations_count()
+        return self._triples(np.repeat(s, K), np.tile(np.arange(K), len(s)), np.repeat(o, K)).reshape(len(s), K)
+
+    def evaluate(
+        self,
+        test: Facts | ArrayLike,
+        *,
+        known: Facts | ArrayLike | None = None,
+        relations: bool = False,
+        memory: int = MEMORY,
+    ) -> Ranking:
+        """Rank the true ends of facts among all entities, those of other known facts left out.
+
+        Parameters
+        ----------
+        test : Facts or array of int of shape (m, 3)
+        known : Facts or array of int of shape (f, 3), optional
+            What is known to be true besides the facts that were learned and those of ``test``.
+        relations : bool
+            Whether to rank relations between both ends, too.
+        memory : int
+            See :func:`~polyadic.metrics.ranking.ranking`.
+
+        Raises
+        ------
+        InputError
+            If triples are malformed or name what the model does not.
+        """
+        names, sizes = (self.entities_, self.relations_), (len(self.object_factors_), self._relations_count())
+        facts = triples_by("test", test, names=names, sizes=sizes)
+        if seen := shared(facts, self.facts_):
+            warnings.warn(f"{seen:,} of {len(facts):,} facts to predict were learned", SeenFactsWarning, stacklevel=2)
+        more = [] if known is None else [triples_by("known", known, names=names, sizes=sizes)]
+        true = np.concatenate([facts, *more])
+        return self._rank(facts, true, relations=relations, memory=memory)
+
+    def _rank(
+        self, facts: NDArray[np.int64], true: NDArray[np.int64], *, relations: bool = False, memory: int = MEMORY
+    ) -> Ranking:
+        return ranking(
+            facts,
+            np.concatenate([self.facts_, true]),
+            entities=len(self.object_factors_),
+            objects=lambda s, r: self._ask(s, r, backwards=False),
+            subjects=lambda o, r: self._ask(o, r, backwards=True),
+            relations=(self._relations_count(), self.relations) if relations else None,
+            memory=memory,
+        )
+
+    def number_of(self, what: Literal["entity", "relation"], name: int | str) -> int:
+        """Give the number of an entity or a relation.
+
+        Raises
+        ------
+        InputError
+            If there is none of that name.
+        """
+        return int((self._kinds([name]) if what == "relation" else self._ends(what, [name]))[0])
+
+    def _relations_count(self) -> int:
+        return len(self.relation_factors_[0]) // (2 if self.reciprocal else 1)
+
+    def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
+        """Give the scores of all objects, or of all subjects, for what is known of triples."""
+        q, sought = self._query(known, r, backwards=backwards)
+        return np.asarray(q @ sought.T)
+
+    def _query(
+        self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Give queries and the vectors that they meet."""
+        ends = self.subject_factors_, self.object_factors_
+        if backwards and self.reciprocal:
+            r, backwards = r + self._relations_count(), False
+        given, sought = ends[::-1] if backwards else ends
+        form, _ = FORMS[self.form]
+        return form.query(given[known], r, self.relation_factors_, backwards=backwards)[0], sought
+
+    def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
+        scores = np.empty(len(s))
+        for low in range(0, len(s), BLOCK):
+            part = slice(low, low + BLOCK)
+            q, sought = self._query(s[part], r[part], backwards=False)
+            scores[part] = (q * sought[o[part]]).sum(axis=1)
+            if self.reciprocal:
+                q, sought = self._query(o[part], r[part], backwards=True)
+                scores[part] = (scores[part] + (q * sought[s[part]]).sum(axis=1)) / 2
+        return scores
+
+    def _ends(self, what: str, given: Names) -> NDArray[np.int64]:
+        return _numbered(what, given, self.entities_, len(self.object_factors_))
+
+    def _kinds(self, given: Names) -> NDArray[np.int64]:
+        return _numbered("relation", given, self.relations_, self._relations_count())
+
+
+def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
+    """Give triples, each once, how many entities there are, and how many relations.
+
+    Raises
+    ------
+    InputError
+        If there are none, or they are malformed.
+    """
+    if isinstance(X, Facts):
+        triples, sizes = X.triples, (len(X.entities), len(X.relations))
+    else:
+        given = np.asarray(X)
+        if given.ndim != 2 or given.shape[1] != 3 or given.dtype.kind not in "iu":
+            raise InputError(f"facts must be whole numbers of shape (n, 3); got {given.dtype} of shape {given.shape}")
+        given = given.astype(np.int64)
+        sizes = (int(given[:, [0, 2]].max(initial=-1)) + 1, int(given[:, 1].max(initial=-1)) + 1)
+        triples = checked_triples("facts", given, *sizes)
+    if not len(triples):
+        raise InputError("there are no facts to learn from")
+    if sizes[0] < 2:
+        raise InputError("all facts are about one entity; there is nothing to tell it from")
+    empty = np.setdiff1d(np.arange(sizes[1]), triples[:, 1])
+    if len(empty):
+        name = repr(X.relations[empty[0]]) if isinstance(X, Facts) else empty[0]
+        warnings.warn(
+            f"{len(empty)} of {sizes[1]} relations have no fact to learn from, such as {name}; their scores"
+            " mean nothing",
+            EmptyRelationWarning,
+            stacklevel=3,
+        )
+    return np.unique(triples, axis=0), *sizes
+
+
+def start_of(form: str, n: int, K: int, *, rank: int, relation_rank: int | None, rng: np.random.Generator) -> Factors:
+    """Give small random factors of entities, then what the form holds of relations."""
+    kind, ends = FORMS[form]
+    shapes: list[tuple[int, ...]] = [(n, kind.width(rank))] * (max(ends) + 1)
+    shapes += kind.shapes(rank, K, relation_rank or rank)
+    return [(SPREAD * rng.standard_normal(shape)).astype(np.float32) for shape in shapes]
+
+
+def questions(triples: NDArray[np.int64], K: int, *, reciprocal: bool) -> list[Questions]:
+    """Ask for the objects and the subjects of facts; by a reciprocal relation, ``r + K``, both are objects."""
+    if reciprocal:
+        return [questions_of(np.concatenate([triples, triples[:, ::-1] + [0, K, 0]]))]
+    return [questions_of(triples), questions_of(triples, backwards=True)]
+
+
+def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> NDArray[np.int64]:
+    """Give the numbers of names, or of numbers if they are in range."""
+    array = as_names(given)
+    by_name = names is not None and array is not None and array.dtype.kind == "U"
+    return numbers_of(what, given, known=np.array(names) if by_name else None, size=size)
+
+
+def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
+    if len({len(column) for column in columns}) > 1:
+        raise InputError(f"give as many of each part of a triple; got {' and '.join(str(len(c)) for c in columns)}")
+    return columns
+
+
+class Completed(NamedTuple):
+    """An entity or a relation that may complete a fact, and the score of that fact."""
+
+    name: int | str
+    score: float
+
+
+def complete(
+    model: KnowledgeTensor,
+    *,
+    subject: int | str | None = None,
+    relation: int | str | None = None,
+    object: int | str | None = None,  # noqa: A002 the field's word
+    k: int = 10,
+    known: bool = False,
+) -> list[Completed]:
+    """Give the k best of what is left out of a triple, best first.
+
+    Parameters
+    ----------
+    model : KnowledgeTensor
+        A fitted one.
+    subject, relation, object : int or str, optional
+        Two of the three, by number or name.
+    k : int
+    known : bool
+        Whether to give what makes a fact that was learned, too.
+
+    Raises
+    ------
+    InputError
+        If not exactly one is left out, or one is unknown.
+
+    Examples
+    --------
+    >>> from polyadic.text.relations.facts import facts_of
+    >>> towns = {"Oslo": "Norway", "Bergen": "Norway", "Turin": "Italy", "Rome": "Italy"}
+    >>> facts = [(town, "in", land) for town, land in towns.items()]
+    >>> facts += [("Oslo", "near", "Bergen"), ("Turin", "near", "Rome")]
+    >>> model = KnowledgeTensor(4, form="DistMult", seed=0).fit(facts_of(facts))
+    >>> [entity.name for entity in complete(model, relation="in", object="Norway", k=2, known=True)]
+    ['Oslo', 'Bergen']
+    """
+    parts: list[Any] = [subject, relation, object]
+    if parts.count(None) != 1:
+        raise InputError("give two of subject, relation and object; the third is what is completed")
+    check_int("k", k, low=1)
+    hidden = parts.index(None)
+    ask: Any = (model.subjects, model.relations, model.objects)[hidden]
+    first, second = (object, relation) if hidden == 0 else (part for part in parts if part is not None)
+    scores = ask([first], [second])[0].astype(float)
+    if not known:
+        scores[_learned(model, parts, hidden)] = -np.inf
+    names = model.relations_ if hidden == 1 else model.entities_
+    order = np.argsort(-scores, kind="stable")[:k].tolist()
+    return [Completed(names[at] if names else at, float(scores[at])) for at in order if scores[at] > -np.inf]
+
+
+def _learned(model: KnowledgeTensor, parts: list[Any], hidden: int) -> Any:
+    """Give what completes the facts that were learned."""
+    same = np.ones(len(model.facts_), bool)
+    for at, name in enumerate(parts):
+        if at != hidden:
+            same &= model.facts_[:, at] == model.number_of(("entity", "relation", "entity")[at], name)
+    return model.facts_[same, hidden]

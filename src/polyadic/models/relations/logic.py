@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_choice, check_int
-from polyadic.models.base import Model
-from polyadic.models.relations.chaining import chain, check_probability
+from polyadic.errors import InputError
+from polyadic.models.base import Model, Natural
+from polyadic.models.relations.forward_chaining import Probability, chain
 from polyadic.models.relations.grounding import Groundings, Unlisted
-from polyadic.models.relations.schema_model import columns_at
-from polyadic.models.relations.universal import UniversalSchema
+from polyadic.models.relations.universal import UniversalSchema, columns_at
 from polyadic.text.relations.formulas import Rule, check_predicates
 from polyadic.text.relations.schema import Schema
 
@@ -35,7 +34,7 @@ class InjectedLogic(Model):
     .. math:: \min\ \ell(\text{listed cells, and others drawn}) - \sum_{F} w_F \sum_{g} \log [F_g]
 
     where :math:`[F_g]` is the probability of the formula :math:`F` with its variables bound to entities
-    (:mod:`~polyadic.models.relations.formula`), in each of its groundings :math:`g`
+    (:mod:`~polyadic.models.relations.formula_probability`), in each of its groundings :math:`g`
     (:mod:`~polyadic.models.relations.grounding`). That is the regime ``"joint"``; the others are what it is measured
     against. A relation of which no fact is known is learned from rules alone.
 
@@ -47,7 +46,7 @@ class InjectedLogic(Model):
         ``"pre"``: what follows from the facts is added to them, then cells are factorized. ``"post"``: cells are
         factorized, then what follows from predictions is added to those. ``"inference"``: what follows from the facts,
         without a factorization. ``"mf"``: a factorization without rules. What follows is told by
-        :func:`~polyadic.models.relations.chaining.chain`.
+        :func:`~polyadic.models.relations.forward_chaining.chain`.
     model : UniversalSchema, optional
         Form and settings of the factorization; by default ``UniversalSchema(features="F")``. Weights of neighbours are
         there for predicates that were seen together, so a relation without facts has none.
@@ -83,8 +82,8 @@ class InjectedLogic(Model):
     >>> facts += [(f"town {i}", f"land {i}", ", a town in") for i in range(8)]
     >>> schema = schema_of(facts, predicates=[", head of", ", a town in", "works for"])
     >>> model = InjectedLogic([parse_rule('", head of"(x, y) => "works for"(x, y)')], model=UniversalSchema(4, seed=0))
-    >>> found = model.fit(schema).predict([("person 3", "firm 3"), ("town 3", "land 3")], ["works for"] * 2)
-    >>> bool(found[0] > 0.6 > found[1])
+    >>> head, town = model.fit(schema).predict([("person 3", "firm 3"), ("town 3", "land 3")], ["works for"] * 2)
+    >>> bool(head > 0.6 > town)
     True
     """
 
@@ -92,9 +91,17 @@ class InjectedLogic(Model):
     _: KW_ONLY
     regime: Regime = "joint"
     model: UniversalSchema | None = None
-    drawn: int = 1
+    drawn: Natural = 1
     closed: bool = True
-    threshold: float = 0.5
+    threshold: Probability = 0.5
+
+    def check(self) -> None:
+        """Refuse settings out of range, those of the factorization too, and a regime that lacks rules."""
+        super().check()
+        if self.model is not None:
+            self.model.check()
+        if not len(self.rules) and self.regime != "mf":
+            raise InputError(f"the regime {self.regime!r} needs rules")
 
     def fit(self, schema: Schema, y: Any = None) -> Self:
         """Fit to a schema.
@@ -104,18 +111,12 @@ class InjectedLogic(Model):
         InputError
             If there is no rule, or one names a predicate that is not there; or as :class:`UniversalSchema` does.
         """
+        self.check()
         del y
-        check_choice("regime", self.regime, get_args(Regime))
-        check_int("drawn", self.drawn, low=0)
-        check_probability("threshold", self.threshold)
+        rules = list(self.rules)
+        check_predicates(rules, schema.predicates)
         for name in ("model_", "derived_", "counts_"):  # of a fit before, in another regime
             self.__dict__.pop(name, None)
-        rules = list(self.rules)
-        if odd := [rule for rule in rules if not isinstance(rule, Rule)]:
-            raise InputError(f"rules are read by parse_rule or read_rules; got {odd[0]!r:.60}")
-        if not rules and self.regime != "mf":
-            raise InputError(f"the regime {self.regime!r} needs rules")
-        check_predicates(rules, schema.predicates)
         self.schema_ = schema.with_reversed() if any(_swaps(rule) for rule in rules) else schema
         model = clone(UniversalSchema(features="F") if self.model is None else self.model)
         if self.regime == "inference":
@@ -129,8 +130,8 @@ class InjectedLogic(Model):
                 beside.append(Unlisted(self.schema_.cells, derived, negatives=model.negatives, weight=weight))
             self.model_ = model.fit(self.schema_, beside=beside)
         else:
-            told = self._with_facts(chain(self.schema_, rules)) if self.regime == "pre" else self.schema_
-            self.model_ = model.fit(told)
+            facts = self._with_facts(chain(self.schema_, rules)) if self.regime == "pre" else self.schema_
+            self.model_ = model.fit(facts)
             if self.regime == "post":
                 self.derived_ = chain(self.schema_, rules, facts=self._predicted(rules), threshold=self.threshold)
         return self
@@ -142,19 +143,19 @@ class InjectedLogic(Model):
             raise InputError(f"give one predicate for each pair; got {len(predicates)} for {len(pairs)}")
         rows = [self.schema_.row(*pair) for pair in pairs]
         columns = [self.schema_.column(name) for name in predicates]
-        found = np.zeros(len(rows))
+        likely = np.zeros(len(rows))
         if hasattr(self, "model_"):
-            found = expit(self.model_.log_odds(np.array([rows, columns], np.int64).T))
-        return np.maximum(found, self.derived_[rows, columns]) if hasattr(self, "derived_") else found
+            likely = expit(self.model_.log_odds(np.array([rows, columns], np.int64).T))
+        return np.maximum(likely, self.derived_[rows, columns]) if hasattr(self, "derived_") else likely
 
     def column_probabilities(self, columns: ArrayLike) -> NDArray[Any]:
         """Give the probabilities that some predicates, by column, hold of all pairs, shape (pairs, columns)."""
         check_is_fitted(self, "schema_")
         at = columns_at(columns, self.schema_)
-        found = np.zeros((len(self.schema_.pairs), len(at)))
+        likely = np.zeros((len(self.schema_.pairs), len(at)))
         if hasattr(self, "model_"):
-            found = expit(self.model_.column_log_odds(at))
-        return np.maximum(found, self.derived_[:, at].toarray()) if hasattr(self, "derived_") else found
+            likely = expit(self.model_.column_log_odds(at))
+        return np.maximum(likely, self.derived_[:, at].toarray()) if hasattr(self, "derived_") else likely
 
     def _with_facts(self, facts: csr_array) -> Schema:
         """Give the schema with other facts."""

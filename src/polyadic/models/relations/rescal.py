@@ -7,19 +7,18 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyadic.bilinear import Slices
 from polyadic.data import Entries
 from polyadic.errors import InputError, check_int
-from polyadic.models.base import Amount, Count, Model, Seed, Watch, learned
+from polyadic.models.base import Amount, Count, Model, Seed, Watch
 from polyadic.solvers.relations.rescal import rescal, rescal_start
 from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
 
 class RESCAL(Model):
@@ -51,7 +50,7 @@ class RESCAL(Model):
     relation_factors_ : ndarray of shape (K, rank, rank)
         R.
     result_, history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.base.Model`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -70,13 +69,10 @@ class RESCAL(Model):
     True
     """
 
-    entity_factors_: NDArray[np.float64] = learned()
-    relation_factors_: NDArray[np.float64] = learned()
-
     rank: Count = 10
     _: KW_ONLY
-    ridge_A: float = 10.0
-    ridge_R: float = 10.0
+    ridge_A: Amount = 10.0
+    ridge_R: Amount = 10.0
     max_iter: Count = 500
     tol: Amount = 1e-4
     seed: Seed = None
@@ -95,8 +91,9 @@ class RESCAL(Model):
         InputError
             If the data are of another kind, or a parameter is out of range.
         """
+        self.check()
         del y
-        slices = _slices(X)
+        slices = relation_slices(X)
         rank = check_int("rank", self.rank, low=1, high=slices[0].shape[0] - 1)
         start = rescal_start(slices, rank, seed=self.seed)
         solver = rescal(slices, start, ridge_A=self.ridge_A, ridge_R=self.ridge_R)
@@ -152,7 +149,7 @@ def _numbers(name: str, given: ArrayLike, size: int) -> NDArray[np.int64]:
     return numbers.astype(np.int64)
 
 
-def _slices(X: Entries | Sequence[Any]) -> list[Any]:
+def relation_slices(X: Entries | Sequence[Any]) -> list[Any]:
     """Give a sparse matrix of subjects by objects for each relation."""
     from scipy.sparse import csr_array, issparse
 

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from polyadic.errors import InputError, check_int
-from polyadic.models.base import learned
-from polyadic.models.relations.rescal import RESCAL, _slices
+from polyadic.models.base import Amount, Count, Seed, Watch
+from polyadic.models.relations.rescal import RESCAL, relation_slices
 from polyadic.solvers.relations.rescal import rescal_start
 from polyadic.solvers.relations.typed_rescal import Beside, Domain, Ridges, typed_rescal
 from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from polyadic.data import Entries
-    from polyadic.solvers.run import Result
 
 
 class TypedRESCAL(RESCAL):
@@ -51,7 +50,7 @@ class TypedRESCAL(RESCAL):
     subjects_, objects_ : bool ndarray of shape (K, n)
         Which entities each relation can have.
     result_, history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.solvers.run.Fitted`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -64,31 +63,21 @@ class TypedRESCAL(RESCAL):
 
     >>> lives = csr_array(([1.0, 1.0], ([0, 1], [2, 3])), shape=(4, 4))
     >>> model = TypedRESCAL(2, ridge_A=0.1, ridge_R=0.1).fit([lives], types=["person", "person", "town", "town"])
-    >>> told = model.predict([0, 0, 2], [0, 0, 0], [2, 3, 0])
-    >>> bool(told[0] > told[1]), float(told[2])
+    >>> scores = model.predict([0, 0, 2], [0, 0, 0], [2, 3, 0])
+    >>> bool(scores[0] > scores[1]), float(scores[2])
     (True, -inf)
     """
 
-    attribute_factors_: NDArray[np.float64] = learned()
-    subjects_: NDArray[np.bool_] = learned()
-    objects_: NDArray[np.bool_] = learned()
-
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        ridge_A: float = 10.0,
-        ridge_R: float = 10.0,
-        ridge_V: float = 10.0,
-        weight: float = 1.0,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        seed: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        super().__init__(rank, ridge_A=ridge_A, ridge_R=ridge_R, max_iter=max_iter, tol=tol, seed=seed, watch=watch)
-        self.ridge_V = ridge_V
-        self.weight = weight
+    rank: Count = 10
+    _: KW_ONLY
+    ridge_A: Amount = 10.0
+    ridge_R: Amount = 10.0
+    ridge_V: Amount = 10.0
+    weight: Amount = 1.0
+    max_iter: Count = 500
+    tol: Amount = 1e-4
+    seed: Seed = None
+    watch: Watch = None
 
     def fit(
         self,
@@ -115,8 +104,9 @@ class TypedRESCAL(RESCAL):
         InputError
             If the data do not fit one another, or a parameter is out of range.
         """
+        self.check()
         del y
-        slices = _slices(X)
+        slices = relation_slices(X)
         n = slices[0].shape[0]
         rank = check_int("rank", self.rank, low=1, high=n - 1)
         self.subjects_, self.objects_ = _possible(slices, types)
@@ -127,9 +117,10 @@ class TypedRESCAL(RESCAL):
         ridges = Ridges(self.ridge_A, self.ridge_R)
         solver = typed_rescal(slices, start, domains=domains, ridges=ridges, beside=beside)
         result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
-        self.entity_factors_, self.relation_factors_, *rest = self._keep(result)
-        if rest:
-            self.attribute_factors_ = rest[0]
+        self.entity_factors_, self.relation_factors_, *attribute_factors = self._keep(result)
+        self.__dict__.pop("attribute_factors_", None)  # of a fit before, with attributes
+        if attribute_factors:
+            [self.attribute_factors_] = attribute_factors
         return self
 
     def predict(self, subjects: ArrayLike, relations: ArrayLike, objects: ArrayLike) -> NDArray[np.float64]:
@@ -157,10 +148,10 @@ def _possible(slices: Sequence[Any], types: ArrayLike | None) -> tuple[NDArray[n
     kinds = np.arange(n) if types is None else np.unique(np.asarray(types), return_inverse=True)[1]
     if kinds.shape != (n,):
         raise InputError(f"types must be one for each of {n} entities; got shape {kinds.shape}")
-    found = []
+    possible = []
     for side in range(2):
         seen = np.zeros((len(slices), kinds.max() + 1), bool)
         for k, X in enumerate(slices):
             seen[k, kinds[X.nonzero()[side]]] = True
-        found.append(seen[:, kinds])
-    return found[0], found[1]
+        possible.append(seen[:, kinds])
+    return possible[0], possible[1]

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_choice, check_int, check_number
-from polyadic.models.base import Amount, Count, Model, Seed, Watch
+from polyadic.data import blocks
+from polyadic.errors import InputError, check_int
+from polyadic.models.base import Amount, Count, Model, Positive, Seed, Watch
 from polyadic.models.relations.log_odds import PairForm
-from polyadic.models.relations.schema_model import SchemaModel
-from polyadic.models.relations.unseen import Asked
+from polyadic.models.relations.unseen import Training, expected, fold_in
+from polyadic.resources import check_memory
 from polyadic.solvers.adaptive import Adagrad
 from polyadic.solvers.relations.questions import Listed, Ridges, descend_questions
 from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
 
     from polyadic.solvers.relations.questions import Source
     from polyadic.text.relations.schema import Schema
@@ -26,21 +31,31 @@ Features = Literal["F", "N", "E", "NF", "NE", "FE", "NFE"]
 Biases = Literal["none", "columns", "rows", "both"]
 LossName = Literal["logistic", "bpr"]
 
-
 SCALE = 0.1
 """Standard deviation of the elements of vectors at the start, the published one."""
 STEPS, BATCHES = 128, (16, 1024)
 """Steps of an epoch by default, and listed cells of one, at least and at most."""
+ROWS = 4096
+"""Of log-odds computed at a time."""
 
 
-class UniversalSchema(SchemaModel, Model):
+class LikelyPair(NamedTuple):
+    """A pair of entities, and how likely a predicate holds of it."""
+
+    subject: str
+    object: str
+    probability: float
+
+
+class UniversalSchema(Model):
     r"""Log-odds that predicates hold of pairs of entities, learned from what is known to hold.
 
     .. math:: m_{rc} = u_r \cdot v_c + \sum_{c' \in r,\ c' \ne c} w_{cc'} + t_s \cdot d^1_c + t_o \cdot d^2_c + b_c
 
     Rows :math:`r = (s, o)` are ordered pairs of entities, columns :math:`c` predicates: relations of a knowledge base
     and patterns of text alike. Cells that are listed are true; others of the same column, drawn anew in each epoch, are
-    held to be false or at least less likely (:class:`~polyadic.solvers.relations.questions.Listed`).
+    held to be false or at least less likely (:class:`~polyadic.solvers.relations.questions.Listed`). Probabilities are
+    those among listed and drawn cells; after the loss ``"bpr"`` only their order within a predicate means something.
 
     Parameters
     ----------
@@ -74,8 +89,8 @@ class UniversalSchema(SchemaModel, Model):
         What it was fitted to.
     terms_ : Terms
         U, V, W, T, D1, D2, a and b; T has a row of zeros for entities that were never seen.
-    history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -89,7 +104,7 @@ class UniversalSchema(SchemaModel, Model):
     >>> staff = [(f"person {i}", f"firm {i}", what) for i in range(8) for what in ("works for", ", head of")]
     >>> towns = [(f"town {i}", f"land {i}", what) for i in range(8) for what in ("lies in", ", a town in")]
     >>> model = UniversalSchema(4, seed=0).fit(schema_of((staff + towns)[1:]))
-    >>> [(told.subject, told.object) for told in model.likeliest("works for", n=1)]
+    >>> [(pair.subject, pair.object) for pair in model.likeliest("works for", n=1)]
     [('person 0', 'firm 0')]
     """
 
@@ -98,12 +113,12 @@ class UniversalSchema(SchemaModel, Model):
     features: Features = "NF"
     loss: LossName = "logistic"
     biases: Biases = "columns"
-    negatives: int = 1
-    negative_weight: float = 1.0
-    ridge: float = 0.01
-    weight_ridge: float = 0.001
-    step: float = 0.1
-    batch: int | None = None
+    negatives: Count = 1
+    negative_weight: Positive = 1.0
+    ridge: Amount = 0.01
+    weight_ridge: Amount = 0.001
+    step: Amount = 0.1
+    batch: Count | None = None
     max_iter: Count = 100
     tol: Amount = 0.0
     seed: Seed = None
@@ -123,48 +138,157 @@ class UniversalSchema(SchemaModel, Model):
         InputError
             If nothing is listed, no cell can be drawn beside what is, or a parameter is out of range.
         """
+        self.check()
         del y
-        ridges = self._check()
         if not (counts := np.bincount(schema.indices[:, 1])).size or counts.max() < 1:
             raise InputError("no predicate is known to hold of any pair")
         if not (counts[counts > 0] < len(schema.pairs)).any():
             raise InputError("every predicate holds of every pair; there is none to tell apart")
-        rng, form = np.random.default_rng(self.seed), self._form(schema)
+        rng = np.random.default_rng(self.seed)
+        form = PairForm(schema, self.features, rows=self._row_biases, columns=self.biases in {"columns", "both"})
         start = [
             (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32),
             np.zeros((form.weights[-1], 1), np.float32),
         ]
-        listed = Listed(
-            schema.indices,
-            schema.cells.shape,
-            loss=self.loss,
-            negatives=self.negatives,
-            weight=self.negative_weight,
-        )
+        how: dict[str, Any] = {"loss": self.loss, "negatives": self.negatives, "weight": self.negative_weight}
+        sources = [Listed(schema.indices, schema.cells.shape, **how), *beside]
         batch = int(np.clip(len(schema.indices) // STEPS, *BATCHES)) if self.batch is None else self.batch
         steps = max(1, round(len(schema.indices) / batch))
-        solver = descend_questions(
-            form, start, [listed, *beside], steps=steps, rng=rng, rule=Adagrad(self.step), ridges=ridges
-        )
+        ridges = Ridges(self.ridge, self.weight_ridge)
+        solver = descend_questions(form, start, sources, steps=steps, rng=rng, rule=Adagrad(self.step), ridges=ridges)
         result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
-        self.terms_ = form.terms(*self._keep(result))
-        self.schema_ = schema
+        self.schema_, self.terms_ = schema, form.terms(*self._keep(result))
         return self
 
-    def _form(self, schema: Schema) -> PairForm:
-        rows, columns = self.biases in {"rows", "both"}, self.biases in {"columns", "both"}
-        return PairForm(schema, self.features, rows=rows, columns=columns)
+    @property
+    def _row_biases(self) -> bool:
+        return self.biases in {"rows", "both"}
 
-    def _check(self) -> Ridges:
-        """Refuse parameters that are out of range."""
-        for name in ("rank", "negatives", *(["batch"] if self.batch is not None else [])):
-            check_int(name, getattr(self, name), low=1)
-        check_choice("features", self.features, get_args(Features))
-        check_choice("loss", self.loss, get_args(LossName))
-        check_choice("biases", self.biases, get_args(Biases))
-        check_number("negative_weight", self.negative_weight, above=True)
-        return Ridges(check_number("ridge", self.ridge), check_number("weight_ridge", self.weight_ridge))
+    def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
+        """Give the probabilities that predicates hold of pairs, one predicate for each pair; refuse what is unknown.
 
-    def _asked(self) -> tuple[Asked, bool]:
-        asked = Asked(self.loss, self.negatives, self.negative_weight, self.ridge, self.weight_ridge)
-        return asked, self.biases in {"rows", "both"}
+        What is listed of a pair counts as known, save the predicate that is asked about.
+        """
+        check_is_fitted(self)
+        if len(pairs) != len(predicates):
+            raise InputError(f"give one predicate for each pair; got {len(predicates)} for {len(pairs)}")
+        rows = [self.schema_.row(*pair) for pair in pairs]
+        cells = np.array([rows, [self.schema_.column(name) for name in predicates]], np.int64).T
+        return np.asarray(expit(self.log_odds(cells)))
+
+    def log_odds(self, cells: ArrayLike) -> NDArray[Any]:
+        """Give the log-odds of cells of the schema, shape (n, 2), by row and column; refuse others."""
+        check_is_fitted(self)
+        at, shape = np.asarray(cells), self.schema_.cells.shape
+        if at.ndim != 2 or at.shape[1] != 2 or at.dtype.kind not in "iu":
+            raise InputError(f"cells are whole numbers of shape (n, 2); got {at.dtype} of shape {at.shape}")
+        if at.size and (at.min() < 0 or (at.max(axis=0) >= shape).any()):
+            raise InputError(f"cells are rows below {shape[0]:,} and columns below {shape[1]:,}")
+        return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
+
+    def column_log_odds(self, columns: ArrayLike) -> NDArray[Any]:
+        """Give the log-odds of all pairs for some columns, shape (pairs, columns); refuse columns that are not."""
+        check_is_fitted(self)
+        schema = self.schema_
+        at = columns_at(columns, schema)
+        _check_room(len(schema.pairs), len(at))
+        m = np.empty((len(schema.pairs), len(at)))
+        for part in blocks(len(m), ROWS):
+            rows = np.arange(part.start, part.stop)
+            m[part] = self.terms_.matrix(rows, schema.cells, schema.arguments, at)
+        return m
+
+    def likeliest(self, predicate: str, *, n: int = 10, listed: bool = False) -> list[LikelyPair]:
+        """Give the pairs of which a predicate most likely holds, the likeliest first.
+
+        Parameters
+        ----------
+        predicate : str
+        n : int
+        listed : bool
+            Whether to name those of which it is known.
+        """
+        check_int("n", n, low=1)
+        check_is_fitted(self)
+        column = self.schema_.column(predicate)
+        scores = self.column_log_odds([column])[:, 0]
+        if not listed:
+            scores[self.schema_.rows_of(predicate)] = -np.inf
+        best = np.argsort(-scores, kind="stable")[:n]
+        return [LikelyPair(*self.schema_.pairs[i], float(expit(scores[i]))) for i in best if np.isfinite(scores[i])]
+
+    def most_similar(self, predicate: str, *, n: int = 10) -> list[tuple[str, float]]:
+        """Give the predicates whose vectors are most like that of one, with the cosines; refuse models without."""
+        check_is_fitted(self)
+        check_int("n", n, low=1)
+        vectors = np.column_stack([self.terms_.V, self.terms_.D1, self.terms_.D2]).astype(float)
+        if not vectors.shape[1]:
+            raise InputError("a model of neighbours alone has no vectors; give it the feature F or E")
+        at = self.schema_.column(predicate)
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
+        cosines = vectors @ vectors[at]
+        cosines[at] = -np.inf
+        best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
+        return [(self.schema_.predicates[j], float(cosines[j])) for j in best]
+
+    def predict_unseen(self, schema: Schema) -> NDArray[Any]:
+        """Give the probability of every predicate of the model for pairs that it was not trained on.
+
+        Vectors of pairs are those that training would settle at, given what is known of them; see
+        :mod:`polyadic.models.relations.unseen`. Entities that were never seen have none.
+
+        Parameters
+        ----------
+        schema : Schema
+            New pairs, or known ones of which other things are known; predicates that the model lacks say nothing.
+
+        Returns
+        -------
+        ndarray of shape (pairs, predicates of the model)
+
+        Raises
+        ------
+        InputError
+            If the model lacks all of the predicates, or the memory would not suffice.
+        """
+        check_is_fitted(self)
+        known, arguments = self._renumbered(schema)
+        _check_room(*known.shape)
+        training = Training(self.loss, self.negatives, self.negative_weight, self.ridge, self.weight_ridge)
+        cost = expected(self.schema_, self.terms_, training, rng=np.random.default_rng(0))
+        terms = fold_in(self.terms_, known, arguments, training, cost, row_biases=self._row_biases)
+        likely, every = np.empty(known.shape), np.arange(known.shape[1])
+        for part in blocks(len(likely), ROWS):
+            likely[part] = expit(terms.matrix(np.arange(part.start, part.stop), known, arguments, every))
+        return likely
+
+    def _renumbered(self, schema: Schema) -> tuple[Any, NDArray[np.int64]]:
+        """Give the cells of another schema in the columns of this one, and its entities by the numbers of this one."""
+        from scipy.sparse import csr_array
+
+        mine = {name: at for at, name in enumerate(self.schema_.predicates)}
+        columns = np.array([mine.get(name, -1) for name in schema.predicates], np.int64)
+        if (columns < 0).all():
+            raise InputError("the model knows none of these predicates")
+        rows, places = schema.indices.T
+        here = columns[places] >= 0
+        shape = len(schema.pairs), len(mine)
+        known = csr_array((np.ones(here.sum()), (rows[here], columns[places[here]])), shape=shape)
+        entities = {name: at for at, name in enumerate(self.schema_.entities)}
+        numbers = np.array([entities.get(name, -1) for name in schema.entities], np.int64)
+        return known, numbers[schema.arguments]
+
+
+def columns_at(columns: ArrayLike, schema: Schema) -> NDArray[np.int64]:
+    """Give columns by number, and refuse those that a schema lacks."""
+    at, number = np.asarray(columns), len(schema.predicates)
+    if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= number)):
+        raise InputError(
+            f"columns are whole numbers, several in a list, from 0 and below {number:,}; got {columns!r:.60}"
+        )
+    return at.astype(np.int64)
+
+
+def _check_room(pairs: int, predicates: int) -> None:
+    what = f"what is said of {pairs:,} pairs by {predicates:,} predicates"
+    check_memory(8.0 * pairs * predicates, what, "ask about fewer at a time")

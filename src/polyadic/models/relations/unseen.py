@@ -39,7 +39,7 @@ SETTLED, STEPS = 1e-5, 500
 """Largest element of the gradient that is left, and quasi-Newton steps at most."""
 
 
-class Asked(NamedTuple):
+class Training(NamedTuple):
     """How the model was trained: see :class:`~polyadic.models.relations.universal.UniversalSchema`."""
 
     loss: str
@@ -84,13 +84,13 @@ class Expected(NamedTuple):
         return value, slopes
 
 
-def expected(schema: Schema, terms: Terms, asked: Asked, *, rng: np.random.Generator) -> Expected:
+def expected(schema: Schema, terms: Terms, training: Training, *, rng: np.random.Generator) -> Expected:
     """Give what training on a schema asks on average."""
     n, counts = len(schema.pairs), np.bincount(schema.indices[:, 1], minlength=len(schema.predicates))
-    drawn = np.where(counts < n, asked.negatives * counts / np.maximum(n - counts, 1), 0.0)
-    if asked.loss == "logistic":
+    drawn = np.where(counts < n, training.negatives * counts / np.maximum(n - counts, 1), 0.0)
+    if training.loss == "logistic":
         none = np.zeros((len(counts), 1))
-        return Expected(np.ones(len(counts)), asked.negative_weight, drawn, none, none)
+        return Expected(np.ones(len(counts)), training.negative_weight, drawn, none, none)
     columns = schema.cells.tocsc()
     numbers = np.repeat(np.arange(len(counts)), COMPARED)
     out = absent_columns(columns.indptr, columns.indices, numbers, number=n, rng=rng)
@@ -103,12 +103,18 @@ def expected(schema: Schema, terms: Terms, asked: Asked, *, rng: np.random.Gener
         for at in (np.maximum(out, 0), rows)
     ]
     below, above = (level.reshape(-1, COMPARED) for level in levels)
-    times = np.where(counts < n, float(asked.negatives), 0.0)  # a cell that every row lists is compared with none
+    times = np.where(counts < n, float(training.negatives), 0.0)  # a cell that every row lists is compared with none
     return Expected(times, 1.0, drawn, below, above)
 
 
 def fold_in(
-    terms: Terms, known: csr_array, arguments: NDArray[np.int64], asked: Asked, what: Expected, *, row_biases: bool
+    terms: Terms,
+    known: csr_array,
+    arguments: NDArray[np.int64],
+    training: Training,
+    cost: Expected,
+    *,
+    row_biases: bool,
 ) -> Terms:
     """Give the terms with vectors and biases of new rows in place of the old ones.
 
@@ -120,8 +126,8 @@ def fold_in(
         What is known of them.
     arguments : ndarray of shape (new pairs, 2)
         Their entities; -1 for those never seen.
-    asked : Asked
-    what : Expected
+    training : Training
+    cost : Expected
     row_biases : bool
         Whether rows have biases.
 
@@ -136,29 +142,29 @@ def fold_in(
         return new
     V = terms.V.astype(float)
     V = np.column_stack([V, np.ones(len(V))]) if row_biases else V
-    ridges = np.r_[np.full(rank, asked.ridge), np.full(V.shape[1] - rank, asked.weight_ridge)]
+    ridges = np.r_[np.full(rank, training.ridge), np.full(V.shape[1] - rank, training.weight_ridge)]
     every = np.arange(len(V))
     parts = list(blocks(known.shape[0], ROWS))
     for part in tracked(parts, "folding in", total=len(parts)) if len(parts) > 1 else parts:
         rows = np.arange(part.start, part.stop)
         listed = known[rows].toarray() > 0
-        times = listed @ what.listed + (~listed) @ what.drawn
-        u = _solved(new.matrix(rows, known, arguments, every), listed, V, np.outer(times, ridges), what)
+        times = listed @ cost.listed + (~listed) @ cost.drawn
+        u = _solved(new.matrix(rows, known, arguments, every), listed, V, np.outer(times, ridges), cost)
         new.U[rows], new.a[rows] = u[:, :rank], u[:, rank] if row_biases else 0.0
     return new
 
 
-def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, what: Expected) -> Array:
+def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: Expected) -> Array:
     """Minimize over vectors of some rows at once; ``ridges`` is of their shape."""
     from scipy.optimize import minimize
 
     def objective(flat: Array) -> tuple[float, Array]:
         u = flat.reshape(ridges.shape)
-        value, slopes = what(offsets + u @ V.T, listed)
+        value, slopes = cost(offsets + u @ V.T, listed)
         return value + float(np.sum(ridges * u * u)), (slopes @ V + 2 * ridges * u).ravel()
 
     options = {"maxiter": STEPS, "gtol": SETTLED, "ftol": 0.0, "maxcor": 20}
-    found = minimize(objective, np.zeros(ridges.size), jac=True, method="L-BFGS-B", options=options)
-    if np.abs(objective(found.x)[1]).max() > 100 * SETTLED * max(1.0, float(ridges.max())):
-        raise InputError(f"the vectors of {len(listed)} pairs did not settle: {found.message}")
-    return np.asarray(found.x).reshape(ridges.shape)
+    settled = minimize(objective, np.zeros(ridges.size), jac=True, method="L-BFGS-B", options=options)
+    if np.abs(objective(settled.x)[1]).max() > 100 * SETTLED * max(1.0, float(ridges.max())):
+        raise InputError(f"the vectors of {len(listed)} pairs did not settle: {settled.message}")
+    return np.asarray(settled.x).reshape(ridges.shape)

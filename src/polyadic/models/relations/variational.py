@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from polyadic.errors import check_number
 from polyadic.kernels import RandomRows, row_moments
-from polyadic.models.base import Amount, Count, Seed, Threads, Watch
-from polyadic.models.relations.base import DatabaseModel, Prediction
-from polyadic.resources import check_memory, cores
+from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.models.relations.database_model import DatabaseModel, Prediction
+from polyadic.resources import check_memory
 from polyadic.solvers.databases.variational import Beliefs, GammaPrior, beliefs, variational
 from polyadic.solvers.run import run
 
@@ -47,16 +46,16 @@ class VariationalFactorization(DatabaseModel):
 
     Attributes
     ----------
-    database_, factors_, offsets_, unobserved_
-        As those of :class:`~polyadic.models.relations.base.DatabaseModel`; means.
+    database_, state_, factors_, offsets_, unobserved_
+        As those of :class:`~polyadic.models.relations.database_model.DatabaseModel`; means.
     beliefs_ : Beliefs
         All of the distribution.
     relevance_ : dict of str to ndarray of shape (rank,)
         By type, the share of each component in the squares of the means: those near zero have vanished.
     bound_ : float
         On the logarithm of the probability of the tables.
-    history_, n_iter_, converged_, interrupted_
-        The negative bound, sweep by sweep; see :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+    result_, history_, n_iter_, converged_, interrupted_
+        The objective is the negative bound; see :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -75,8 +74,8 @@ class VariationalFactorization(DatabaseModel):
 
     rank: Count = 10
     _: KW_ONLY
-    shape: float = 1.0
-    rate: float = 1.0
+    shape: Positive = 1.0
+    rate: Positive = 1.0
     max_iter: Count = 200
     tol: Amount = 1e-4
     seed: Seed = None
@@ -95,45 +94,29 @@ class VariationalFactorization(DatabaseModel):
         InputError
             If the database contradicts itself, a parameter is out of range, or memory does not suffice.
         """
+        self.check()
         del y
-        for name in ("shape", "rate"):
-            check_number(name, getattr(self, name), above=True)
-        linked, rng, threads = self._prepare(database)
+        linked, rng = self._prepare(database)
         check_memory(5 * 8 * linked.offsets[-1] * self.rank**2, "covariances of all rows", "lower the rank")
         prior = GammaPrior(self.shape, self.rate)
-        start = beliefs(linked, self.rank, rng, prior=prior, threads=threads)
-        solver = variational(linked, start, prior=prior, threads=threads)
+        start = beliefs(linked, self.rank, rng, prior=prior, threads=self._threads)
+        solver = variational(linked, start, prior=prior, threads=self._threads)
         arrays = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
         self.bound_ = -self.history_[-1]
-        self._believe(arrays)
-        return self
-
-    def _believe(self, arrays: list[NDArray[Any]]) -> None:
         self.beliefs_ = Beliefs.of(arrays, len(self.database_.relations), len(self.database_.sizes))
-        self._keep_state(self.beliefs_.means)
+        self.state_ = self.beliefs_.means
         squares = {entity: (U**2).sum(axis=0) for entity, U in self.factors_.items()}
         self.relevance_ = {entity: values / (values.sum() or 1.0) for entity, values in squares.items()}
-
-    def _fitted(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        arrays, others = super()._fitted()
-        beliefs = {f"beliefs_{k}": part for k, part in enumerate(self.beliefs_.arrays())}
-        return arrays | beliefs, others | {"bound": self.bound_}
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]], others: Mapping[str, Any]) -> None:
-        super()._restore(arrays, others)
-        self.bound_ = others["bound"]
-        self._believe([arrays[f"beliefs_{k}"] for k in range(sum(name.startswith("beliefs_") for name in arrays))])
+        return self
 
     def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
         q = self.beliefs_
         t, types = list(self.database_.relations).index(relation), list(self.database_.sizes)
-        one = self.database_.relations[relation]
+        table = self.database_.relations[relation]
         starts = np.cumsum([0, *self.database_.sizes.values()])
-        stacked = indices + [starts[types.index(e)] for e in one.entities]
-        product, square = row_moments(stacked, RandomRows(q.means[0], q.covariances), threads=cores())
+        stacked = indices + [starts[types.index(e)] for e in table.entities]
+        product, square = row_moments(stacked, RandomRows(q.means[0], q.covariances), threads=self._threads)
         mean = product + self._biases(relation, indices, q.means[1 + t])
         variance = square - product**2 + self._biases(relation, indices, q.variances[t])
-        noise, scale = 0.0, self.database_.units[relation].scale
-        if one.loss == "squared":
-            noise = 1 / q.alphas[t]
+        noise, scale = 1 / q.alphas[t] if table.loss == "squared" else 0.0, self.database_.units[relation].scale
         return Prediction(self._in_units(relation, mean, variance), scale * np.sqrt(np.maximum(variance, 0) + noise))

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import KW_ONLY
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic import resources
-from polyadic.errors import InputError, check_int, check_number
-from polyadic.models.base import Model
+from polyadic.errors import InputError, check_int
+from polyadic.models.base import Count, Model, Seed, Threads, learned
 from polyadic.models.relations.database import Database
-from polyadic.models.relations.names import numbers_of
-from polyadic.models.relations.similarity import mean_cosines
+from polyadic.models.relations.entity_names import numbers_of
+from polyadic.solvers.databases.linked import State
 
 if TYPE_CHECKING:
-    import os
-
-    from numpy.typing import NDArray
+    from collections.abc import Mapping, Sequence
 
     from polyadic.models.relations.tables import Relation
-    from polyadic.solvers.databases.linked import Linked, State
+    from polyadic.solvers.databases.linked import Linked
 
-    Array = NDArray[Any]
+Array = NDArray[Any]
 
 
 class Prediction(NamedTuple):
@@ -40,31 +38,47 @@ class Prediction(NamedTuple):
 
 
 class DatabaseModel(Model):
-    """A model of all tables of a database at once.
+    """A model of all tables of a database at once; what it saves has no cells of theirs.
 
     Attributes
     ----------
     database_ : Database
+    state_ : list of ndarray
+        Rows of all factors, one type below the other, then of each relation its intercept and the biases of its modes,
+        if it has them.
     factors_ : dict of str to ndarray of shape (entities, rank)
         By type.
     offsets_ : dict of str to ndarray
-        By relation: its intercept, then the biases of its modes, if it has them.
+        Intercept and biases by relation.
     unobserved_ : dict of str to bool ndarray
         Entities that no table mentions; what is said of them is what the prior expects.
     """
 
-    rank: int
-    seed: int | None
-    threads: int | None
+    rank: Count = 10
+    _: KW_ONLY
+    seed: Seed = None
+    threads: Threads = None
 
-    def _prepare(self, database: Database | Mapping[str, Relation]) -> tuple[Linked, np.random.Generator, int]:
-        """Check parameters, and arrange the tables."""
-        check_int("rank", self.rank, low=1)
-        threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
-        self.database_ = database if isinstance(database, Database) else Database(database)
+    state_: State = learned()
+
+    @property
+    def factors_(self) -> dict[str, Array]:
+        """Rows of factors by type."""
+        return self._rows(self.state_[0])
+
+    @property
+    def offsets_(self) -> dict[str, Array]:
+        """Intercept and biases by relation."""
+        return dict(zip(self.database_.relations, self.state_[1:], strict=True))
+
+    def _prepare(self, database: Database | Mapping[str, Relation]) -> tuple[Linked, np.random.Generator]:
+        """Arrange the tables."""
+        database = database if isinstance(database, Database) else Database(database)
         rng = np.random.default_rng(self.seed)
-        self.unobserved_ = {entity: ~seen for entity, seen in self.database_.mentioned().items()}
-        return self.database_.linked(rng), rng, threads
+        linked = database.linked(rng)
+        self.database_ = database
+        self.unobserved_ = {entity: ~seen for entity, seen in database.mentioned().items()}
+        return linked, rng
 
     def _rows(self, stack: Array) -> dict[str, Array]:
         """Give the rows of a stack (:mod:`polyadic.solvers.databases.linked`) by type, as views."""
@@ -75,11 +89,9 @@ class DatabaseModel(Model):
         """Give the rows of all factors, of each draw."""
         return [self.state_[0]]
 
-    def _keep_state(self, state: State) -> None:
-        """Keep factors and biases under their names."""
-        self.state_ = state
-        self.factors_ = self._rows(state[0])
-        self.offsets_ = {name: state[1 + t] for t, name in enumerate(self.database_.relations)}
+    def _state(self) -> dict[str, Any]:
+        state = super()._state()
+        return state | {"database_": state["database_"].without_cells()} if "state_" in state else {}
 
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
         """Give the expected values of cells of a relation: probabilities of truth values, means of counts.
@@ -105,12 +117,12 @@ class DatabaseModel(Model):
         InputError
             If there is no such relation or entity.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "state_")
         return self._distribution(relation, self.database_.locate(relation, cells))
 
     def predict_numbered(self, relation: str, indices: NDArray[np.int64]) -> NDArray[np.float64]:
         """Give the expected values of cells whose entities are numbered, shape (n, order); refuse other numbers."""
-        check_is_fitted(self)
+        check_is_fitted(self, "state_")
         entities, sizes = self.database_.relation(relation).entities, self.database_.sizes
         if np.ndim(indices) != 2 or np.shape(indices)[1] != len(entities):
             raise InputError(f"{relation}: cells are numbered by an array of shape (n, {len(entities)})")
@@ -122,7 +134,7 @@ class DatabaseModel(Model):
 
         With the mean cosine of rows less their mean; of draws, over those kept.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "state_")
         check_int("n", n, low=1)
         at = int(self.database_.number(entity, [name])[0])
         cosines = mean_cosines([self._rows(stack)[entity] for stack in self._stacks()], at)
@@ -130,22 +142,6 @@ class DatabaseModel(Model):
         names = self.database_.names[entity]
         best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
         return [(int(i) if names is None else names[i].item(), float(cosines[i])) for i in best]
-
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a folder of ``arrays.safetensors`` and ``meta.json``, without the tables; it is whole or absent."""
-        from polyadic.models.relations.storage import save_model
-
-        check_is_fitted(self)
-        save_model(self, path, overwrite=overwrite)
-
-    def _fitted(self) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Give arrays, and other things in types of JSON, from which :meth:`_restore` makes a fitted model."""
-        arrays = {f"state_{t}": part for t, part in enumerate(self.state_)}
-        return arrays | {f"unobserved_{e}": mask for e, mask in self.unobserved_.items()}, {}
-
-    def _restore(self, arrays: Mapping[str, Array], others: Mapping[str, Any]) -> None:  # noqa: ARG002 for those below
-        self._keep_state([arrays[f"state_{t}"] for t in range(1 + len(self.database_.relations))])
-        self.unobserved_ = {entity: arrays[f"unobserved_{entity}"] for entity in self.database_.sizes}
 
     def _distribution(self, relation: str, indices: Array) -> Prediction:
         """Do it for numbered entities; here, of point estimates."""
@@ -180,18 +176,21 @@ class DatabaseModel(Model):
         return np.asarray(centre + scale * m)
 
 
-def check_prior(name: str, values: float | Mapping[str, float], types: Mapping[str, int]) -> list[float]:
-    """Give a number for each type of entity, from one for all or some by type.
+def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64]:
+    """Give the cosines of all rows with one, less the mean of all rows, averaged over draws of a factor.
 
-    Raises
-    ------
-    InputError
-        If a type is unknown, or a number is not positive.
+    Without the mean: it is what all have in common. One draw alone says little: rows of which little is known point
+    anywhere in it, and near by chance.
+
+    Examples
+    --------
+    >>> U = np.array([[1.0, 5.0], [-1.0, 5.0], [2.0, 5.0], [-2.0, 5.0]])
+    >>> mean_cosines([U, -U], 0).tolist()
+    [1.0, -1.0, 1.0, -1.0]
     """
-    if not isinstance(values, Mapping):
-        return [check_number(name, values, above=True)] * len(types)
-    if wrong := [entity for entity in values if entity not in types]:
-        raise InputError(f"{name}: there is no entity type {wrong[0]!r}; there are {', '.join(types)}")
-    if lacking := [entity for entity in types if entity not in values]:
-        raise InputError(f"{name}: there is no number for {lacking[0]!r}")
-    return [check_number(name, values[entity], above=True) for entity in types]
+    total = np.zeros(len(factors[0]))
+    for factor in factors:
+        U = factor - factor.mean(axis=0, dtype=float)
+        U /= np.maximum(np.linalg.norm(U, axis=1, keepdims=True), np.finfo(float).tiny)
+        total += U @ U[at]
+    return total / len(factors)

@@ -33,7 +33,7 @@ class Places:
 
     def rows(self, atom: Atom, bindings: Bindings) -> NDArray[np.int64]:
         """Give the row of the pair of which an atom is said in each grounding, -1 where there is none."""
-        subjects, objects = (bindings[one] for one in atom.arguments)
+        subjects, objects = (bindings[variable] for variable in atom.arguments)
         keys = subjects * self.size + objects
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[at] == keys, self.order[at], -1)
@@ -50,7 +50,7 @@ class Places:
         """Give what the variables of a rule stand for where an atom that has them all is said of a pair, each once."""
         rows = np.arange(len(self.arguments))
         tables = [self.bound(atom, rows) for atom in covering(rule)]
-        all_ways = [np.column_stack([table[one] for one in rule.variables]) for table in tables]
+        all_ways = [np.column_stack([table[variable] for variable in rule.variables]) for table in tables]
         return dict(zip(rule.variables, np.unique(np.concatenate(all_ways), axis=0).T, strict=True))
 
     def whole(self, rule: Rule, bindings: Bindings) -> NDArray[np.int64]:
@@ -73,19 +73,19 @@ def joined(atoms: Sequence[Atom], places: Places, facts: Facts) -> Bindings:
         If the memory would not suffice.
     """
     left = list(atoms)
-    found = places.bound(left[0], facts(left.pop(0)))
+    bindings = places.bound(left[0], facts(left.pop(0)))
     while left:
-        atom = next((one for one in left if set(one.arguments) & set(found)), left[0])
+        atom = next((atom for atom in left if set(atom.arguments) & set(bindings)), left[0])
         left.remove(atom)
-        found = _matched(found, places.bound(atom, facts(atom)), places.size)
-    return found
+        bindings = _matched(bindings, places.bound(atom, facts(atom)), places.size)
+    return bindings
 
 
 def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
     """Bind what two tables bind alike."""
     keys = [np.zeros(len(next(iter(table.values()))), np.int64) for table in (left, right)]
-    for one in set(left) & set(right):
-        keys = [key * size + table[one] for key, table in zip(keys, (left, right), strict=True)]
+    for variable in set(left) & set(right):
+        keys = [key * size + table[variable] for key, table in zip(keys, (left, right), strict=True)]
     order = np.argsort(keys[1], kind="stable")
     starts, ends = (np.searchsorted(keys[1][order], keys[0], side) for side in ("left", "right"))
     counts = ends - starts
@@ -95,4 +95,4 @@ def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
     within = np.arange(len(at_left)) - np.repeat(np.cumsum(counts) - counts, counts)
     at_right = order[np.repeat(starts, counts) + within]
     both: list[tuple[Bindings, NDArray[np.int64]]] = [(right, at_right), (left, at_left)]
-    return {one: table[one][at] for table, at in both for one in table}
+    return {variable: table[variable][at] for table, at in both for variable in table}

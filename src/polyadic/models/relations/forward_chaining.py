@@ -7,14 +7,14 @@ premise, atoms being independent, or as the likeliest of several that it follows
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from polyadic.errors import InputError, check_number
-from polyadic.models.relations.bindings import Places, joined
-from polyadic.models.relations.formula import probability
+from polyadic.models.relations.formula_probability import probability
+from polyadic.models.relations.variable_bindings import Places, joined
 from polyadic.resources import check_memory
+from polyadic.settings import Within, check_setting
 from polyadic.text.relations.formulas import Implies, atoms_of, check_predicates, worlds
 
 if TYPE_CHECKING:
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from polyadic.models.relations.bindings import Bindings
+    from polyadic.models.relations.variable_bindings import Bindings
     from polyadic.text.relations.formulas import Rule
     from polyadic.text.relations.schema import Schema
+
+Probability = Annotated[float, Within(0, 1, above=True)]
 
 
 def chain(
@@ -64,7 +66,7 @@ def chain(
     """
     from scipy.sparse import csr_array
 
-    check_probability("threshold", threshold)
+    check_setting("threshold", threshold, Probability)
     rules = [rule for rule in rules if rule.conclusions]
     check_predicates(rules, schema.predicates)
     columns = {atom.predicate: schema.column(atom.predicate) for rule in rules for atom in rule.atoms}
@@ -78,19 +80,12 @@ def chain(
     while grown:
         grown = sum(_derive(rule, places, known, threshold) for rule in rules) > 0
     others = ~np.isin(kinds, list(columns.values()))
-    found = [(rows[others], kinds[others], values[others])]
+    derived = [(rows[others], kinds[others], values[others])]
     for name, column in columns.items():
         at = np.flatnonzero(known[name])
-        found.append((at, np.full(len(at), column), known[name][at]))
-    rows, kinds, values = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        derived.append((at, np.full(len(at), column), known[name][at]))
+    rows, kinds, values = (np.concatenate(arrays) for arrays in zip(*derived, strict=True))
     return csr_array((values, (rows, kinds)), shape=cells.shape)
-
-
-def check_probability(name: str, value: float) -> float:
-    """Refuse a number that no probability above 0 is."""
-    if check_number(name, value, above=True) > 1:
-        raise InputError(f"{name} is a probability of at most 1; got {value}")
-    return value
 
 
 def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], threshold: float) -> bool:
@@ -115,6 +110,6 @@ def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], t
 
 def _candidates(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]]) -> Bindings:
     """Give what the variables of a rule may stand for if its premise holds."""
-    if {one for atom in rule.binding for one in atom.arguments} == set(rule.variables):
+    if {variable for atom in rule.binding for variable in atom.arguments} == set(rule.variables):
         return joined(rule.binding, places, lambda atom: np.flatnonzero(known[atom.predicate]))
     return places.every(rule)

@@ -41,19 +41,19 @@ def read_database(path: str | os.PathLike[str]) -> Database:
     """
     file = Path(path)
     try:
-        told = tomllib.loads(file.read_text(encoding="utf-8"))
+        declared = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{file} cannot be read: {error}") from None
-    if unknown := set(told) - {"relations", "entities"}:
+    if unknown := set(declared) - {"relations", "entities"}:
         raise InputError(f"{file}: there are [relations.NAME] and [entities]; got {min(unknown)!r}")
-    relations = told.get("relations")
+    relations = declared.get("relations")
     if not isinstance(relations, dict) or not relations:
         raise InputError(f"{file} declares no relation; begin one with [relations.NAME]")
-    made = {name: _relation(file, name, options) for name, options in relations.items()}
-    declared = told.get("entities", {})
-    if not isinstance(declared, dict):
+    tables = {name: _relation(file, name, options) for name, options in relations.items()}
+    entities = declared.get("entities", {})
+    if not isinstance(entities, dict):
         raise InputError(f"{file}: begin the names of entities with [entities]")
-    return Database(made, entities={entity: _names(file, entity, where) for entity, where in declared.items()})
+    return Database(tables, entities={entity: _names(file, entity, where) for entity, where in entities.items()})
 
 
 def _relation(file: Path, name: str, options: Any) -> Relation:
@@ -68,18 +68,14 @@ def _relation(file: Path, name: str, options: Any) -> Relation:
     for several in ("entities", "columns"):
         if not isinstance(options.get(several, []), list):
             raise InputError(f"{file}, {name}: {several} is a list; got {options[several]!r}")
-    told = dict(options)
-    table = file.parent / str(told.pop("table"))
-    wanted = [str(one) for one in told.get("columns") or told["entities"]]
-    numbers = [str(told[option]) for option in ("value", "weight_by") if told.get(option) is not None]
+    given = dict(options)
+    table = file.parent / str(given.pop("table"))
+    wanted = [str(column) for column in given.get("columns") or given["entities"]]
+    numbers = [str(given[option]) for option in ("value", "weight_by") if given.get(option) is not None]
     data = read_columns(table, [*wanted, *numbers], numbers=numbers)
-    for option in ("value", "weight_by"):
-        if option in told:
-            told[option] = str(told[option])
-    told["columns"] = tuple(wanted)
-    told["entities"] = tuple(told["entities"])
+    given |= {option: str(given[option]) for option in ("value", "weight_by") if option in given}
     try:
-        return Relation(data, **told)
+        return Relation(data, **given | {"columns": tuple(wanted), "entities": tuple(given["entities"])})
     except (InputError, TypeError) as error:
         raise InputError(f"{file}, {name}: {error}") from None
 
@@ -110,14 +106,14 @@ def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: l
         places = [headings.index(column) for column in columns]
     if min(places) < 0:
         raise InputError(f"{path}: places of columns begin with 1; got 0")
-    found: dict[str, list[Any]] = {column: [] for column in columns}
+    table: dict[str, list[Any]] = {column: [] for column in columns}
     for line, fields_ in lines:
         if len(fields_) <= max(places):
             raise InputError(f"{path}, line {line}: {max(places) + 1} fields or more; got {len(fields_)}")
         for column, place in zip(columns, places, strict=True):
             field = fields_[place]
-            found[column].append(_number(path, line, field) if column in numbers else field)
-    return found
+            table[column].append(_number(path, line, field) if column in numbers else field)
+    return table
 
 
 def _number(path: Any, line: int, field: str) -> float:

@@ -1,4 +1,4 @@
-"""Rules that facts suggest: predicates that nearly always come with another, in the same order or the other one."""
+"""Rules measured on facts: how often one is right, and those that are right nearly always."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.errors import InputError, check_int, check_number
-from polyadic.text.relations.formulas import Atom, Implies, Rule
+from polyadic.errors import check_int
+from polyadic.models.relations.forward_chaining import Probability
+from polyadic.models.relations.variable_bindings import Places, joined
+from polyadic.settings import check_setting
+from polyadic.text.relations.formulas import And, Atom, Implies, Rule, check_predicates, holds
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from polyadic.text.relations.schema import Schema
 
 
@@ -53,13 +58,12 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
     >>> [(str(rule), confidence) for rule, confidence, _ in mine_rules(schema, support=1)]
     [('"owned by"(x, y) => owns(y, x)', 1.0)]
     """
-    if check_number("confidence", confidence, above=True) > 1:
-        raise InputError(f"confidence is a share of at most 1; got {confidence}")
+    check_setting("confidence", confidence, Probability)
     check_int("support", support, low=1)
     cells = schema.cells
     at, counts = np.flatnonzero(schema.reversed_rows >= 0), np.asarray(cells.sum(axis=0)).ravel()
     both = cells.T @ cells, cells[at].T @ cells[schema.reversed_rows[at]]
-    found = []
+    rules = []
     for together, arguments in zip(both, (("x", "y"), ("y", "x")), strict=True):
         listed = together.tocoo()
         shares = listed.data / counts[listed.row]
@@ -70,5 +74,56 @@ def mine_rules(schema: Schema, *, confidence: float = 0.8, support: int = 10) ->
         ):
             premise, conclusion = (schema.predicates[int(column)] for column in (a, b))
             rule = Rule(Implies(Atom(premise, ("x", "y")), Atom(conclusion, arguments)))
-            found.append(Mined(rule, float(share), int(number)))
-    return sorted(found, key=lambda one: (-one.confidence, -one.support, str(one.rule)))
+            rules.append(Mined(rule, float(share), int(number)))
+    return sorted(rules, key=lambda mined: (-mined.confidence, -mined.support, str(mined.rule)))
+
+
+class Tried(NamedTuple):
+    """Groundings whose premise is known to hold, and those of them whose conclusion is."""
+
+    premises: int
+    right: int
+
+
+def tried(schema: Schema, rule: Rule) -> Tried:
+    """Try a rule on the pairs of a schema; what is not listed counts as false.
+
+    A rule that is no implication has no premise: it is tried on all pairs.
+
+    Parameters
+    ----------
+    schema : Schema
+    rule : Rule
+
+    Raises
+    ------
+    InputError
+        If a predicate is not there, or the memory would not suffice.
+
+    Examples
+    --------
+    >>> from polyadic.text.relations.rules import parse_rule
+    >>> from polyadic.text.relations.schema import schema_of
+    >>> facts = [("Ann", "Tea", "bought"), ("Bob", "Tea", "bought"), ("Bob", "Tea", "owns")]
+    >>> tried(schema_of(facts), parse_rule("bought(x, y) => owns(x, y)"))
+    Tried(premises=2, right=1)
+    """
+    check_predicates([rule], schema.predicates)
+    places = Places(schema)
+
+    def facts(atom: Atom) -> NDArray[np.int64]:
+        return schema.rows_of(atom.predicate)
+
+    if {variable for atom in rule.binding for variable in atom.arguments} == set(rule.variables):
+        bindings = joined(rule.binding, places, facts)
+    else:
+        bindings = places.every(rule)
+
+    def known(atom: Atom) -> NDArray[np.bool_]:
+        rows = places.rows(atom, bindings)
+        return (rows >= 0) & np.isin(rows, facts(atom))
+
+    size = len(next(iter(bindings.values())))
+    premise = holds(rule.formula.premise, known) if isinstance(rule.formula, Implies) else np.ones(size, bool)
+    conclusion = rule.formula.conclusion if isinstance(rule.formula, Implies) else And((rule.formula,))
+    return Tried(int(premise.sum()), int((premise & holds(conclusion, known)).sum()))
