@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -17,10 +16,8 @@ from polyadic.resources import interrupts_told
 from polyadic.text.readers import find_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
-
-    Stage = tuple[str, Mapping[str, Any], Callable[[], dict[str, Any]]]
 
 Facts = dict[str, Any]
 Model = TypeVar("Model")
@@ -59,7 +56,7 @@ class Store:
         self._force = force
 
     def keep(
-        self, name: str, made_of: Mapping[str, Any], make: Callable[[Path | None], Facts], *, target: Path | None = None
+        self, name: str, made_of: Mapping[str, Any], make: Callable[[], Facts], *, target: Path | None = None
     ) -> Facts:
         """Give the facts of a stage, which is made if it is not there.
 
@@ -70,10 +67,9 @@ class Store:
         made_of : mapping
             All that the result depends on.
         make : callable
-            Does the work: takes ``target`` and writes there what it wants, whole, over what may be there; returns facts
-            for JSON.
+            Does the work, and gives facts for JSON.
         target : Path, optional
-            The file or folder that the stage is to leave.
+            The file or folder that ``make`` leaves, whole, over what may be there.
 
         Raises
         ------
@@ -84,23 +80,24 @@ class Store:
         """
         label = self.folder / f"{name}.json"
         wanted = described(made_of)
-        found = read_label(label)
-        if found and (differing := _differing(found["made_of"], wanted)):
+        kept = read_label(label)
+        if kept and (differing := _differing(kept["made_of"], wanted)):
             if not self._force:
                 raise RefusedError(
                     f"{self.folder / name} was made with {differing}; choose another --out, or --force to replace it"
                 )
-            found = None
-        with self._steps(name) as told:
-            if found and (target is None or target.exists()):
-                told["kept"] = True
-                return dict(found["facts"])
+            kept = None
+        with self._steps(name) as shown:
+            if kept and (target is None or target.exists()):
+                shown["kept"] = True
+                return dict(kept["facts"])
             label.unlink(missing_ok=True)  # a label never describes what was there before
+            label.parent.mkdir(parents=True, exist_ok=True)
             start = time.perf_counter()
             with interrupts_told():  # what a fit reached until Ctrl-C is no result
-                facts = described(make(target))
+                facts = described(make())
             facts["stage_seconds"] = round(time.perf_counter() - start, 3)
-            told.update({key: value for key, value in facts.items() if isinstance(value, int) and key != "seconds"})
+            shown.update({key: value for key, value in facts.items() if isinstance(value, int) and key != "seconds"})
             write_json(label, {"made_of": wanted, "facts": facts})
         return dict(facts)
 
@@ -113,7 +110,7 @@ def whole(model: Model) -> Model:
     KeyboardInterrupt
         If it did.
     """
-    if any(getattr(one, "interrupted_", False) for one in (model, getattr(model, "model_", None))):
+    if any(getattr(fitted, "interrupted_", False) for fitted in (model, getattr(model, "model_", None))):
         raise KeyboardInterrupt
     return model
 
@@ -127,67 +124,26 @@ def read_label(label: Path) -> Facts | None:
         If the file is damaged.
     """
     try:
-        found = json.loads(label.read_text(encoding="utf-8"))
+        kept = json.loads(label.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         raise RefusedError(f"{label} cannot be read ({error}); delete it, and the stage is done again") from None
-    if not isinstance(found, dict) or not {"made_of", "facts"} <= set(found):
+    if not isinstance(kept, dict) or not {"made_of", "facts"} <= set(kept):
         raise RefusedError(f"{label} does not describe a stage; delete it, and the stage is done again")
-    return found
+    return kept
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON, whole."""
-    with whole_file(path) as draft:
-        draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_text(path, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
-def write_report(out: Path, facts: Mapping[str, Any], report: Callable[[Facts], str]) -> Facts:
-    """Write what a run found into its folder, as ``report.json`` and, in words, ``report.md``; give what was written.
-
-    Parameters
-    ----------
-    out : Path
-    facts : mapping
-    report : callable
-        Makes Markdown of the facts, in JSON's types.
-    """
-    told: Facts = described(dict(facts))
-    write_json(out / "report.json", told)
-    with whole_file(out / "report.md") as draft:
-        draft.write_text(report(told), encoding="utf-8")
-    return told
-
-
-def run_stages(
-    store: Store, settings: Any, stages: Mapping[str, Iterable[Stage]], *, report: Callable[[Facts], str]
-) -> Facts:
-    """Do the stages of each part that are not there yet, and report.
-
-    Parameters
-    ----------
-    store : Store
-    settings : dataclass
-        Of the run, which the report begins with.
-    stages : mapping
-        By part, in order: of each stage the name, what it is made of, and what makes its facts.
-    report : callable
-        See :func:`write_report`.
-
-    Returns
-    -------
-    dict
-        The content of ``report.json``: settings, and for each part the facts of its stages by name.
-    """
-    found: Facts = {}
-    for part, some in stages.items():
-        (store.folder / part).mkdir(parents=True, exist_ok=True)
-        found[part] = {
-            name: store.keep(f"{part}/{name}", made_of, lambda _, make=make: make())  # type: ignore[misc]
-            for name, made_of, make in some
-        }
-    return write_report(store.folder, {"settings": asdict(settings), **found}, report)
+def write_text(path: Path, content: str) -> None:
+    """Write a text whole, unless the file holds it already."""
+    if not path.is_file() or path.read_text(encoding="utf-8") != content:
+        with whole_file(path) as draft:
+            draft.write_text(content, encoding="utf-8")
 
 
 def described(value: Any) -> Any:
@@ -230,12 +186,12 @@ def stamp(source: str) -> str:
     return digest(f"{Path(source).resolve()} {sum(s.st_size for s in stats)} {max(s.st_mtime_ns for s in stats)}")
 
 
-def _differing(found: Facts, wanted: Facts) -> str:
+def _differing(kept: Facts, wanted: Facts) -> str:
     """Name the settings of what is kept that are not those wanted now."""
-    keys = [key for key in {**wanted, **found} if found.get(key) != wanted.get(key)]
+    keys = [key for key in {**wanted, **kept} if kept.get(key) != wanted.get(key)]
     return ", ".join(
-        f"{key} {_short(found.get(key))} instead of {_short(wanted.get(key))}"
-        if _short(found.get(key)) and _short(wanted.get(key))
+        f"{key} {_short(kept.get(key))} instead of {_short(wanted.get(key))}"
+        if _short(kept.get(key)) and _short(wanted.get(key))
         else f"another {key}"
         for key in keys
     )

@@ -14,7 +14,7 @@ from polyadic.suites.bailey2017.tables import MEASURES, RECOVERY, SENTIMENT
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from polyadic.suites.bailey2017.tables import Found
+    from polyadic.suites.bailey2017.tables import Results
     from polyadic.suites.store import Facts
 
 Drawing = dict[str, Any]
@@ -24,13 +24,13 @@ BARS = (10, 25, 50, 100)
 """The shares of Figure 1, in per cent."""
 
 
-def drawings(found: Found) -> list[Drawing]:
+def drawings(results: Results) -> list[Drawing]:
     """Give the numbers of all figures that the run can draw."""
-    return [*_analogies(found), *_sentiment(found), *_ranks(found)]
+    return [*_analogies(results), *_sentiment(results), *_ranks(results)]
 
 
-def draw(made: list[Drawing], target: Path) -> None:
-    """Write a picture of each figure to a folder.
+def draw(facts: Facts, out: Path) -> None:
+    """Write a picture of each figure to ``figures`` in a folder.
 
     Raises
     ------
@@ -38,10 +38,10 @@ def draw(made: list[Drawing], target: Path) -> None:
         If matplotlib is not installed.
     """
     plots.new_axes()  # a missing extra is told before the folder is touched
-    with whole_folder(target, kind="figures", overwrite=True) as draft:
-        for drawing in made:
+    with whole_folder(out / "figures", kind="figures", overwrite=True) as draft:
+        for drawing in facts["figures"]:
             axes(drawing).figure.savefig(draft / f"{drawing['name']}.png", dpi=150)
-        write_meta(draft, "figures", 1, figures=[drawing["name"] for drawing in made])
+        write_meta(draft, "figures", 1, figures=[drawing["name"] for drawing in facts["figures"]])
 
 
 def axes(drawing: Drawing) -> Any:
@@ -60,18 +60,18 @@ def axes(drawing: Drawing) -> Any:
     return ax
 
 
-def _points(found: Found, names: dict[Any, str], models: list[str]) -> dict[str, list[list[float | None]]]:
-    return {model: [_point(found.figure(model, name)) for name in names.values()] for model in models}
+def _points(results: Results, names: dict[Any, str], models: list[str]) -> dict[str, list[list[float | None]]]:
+    return {model: [_point(results.figure(model, name)) for name in names.values()] for model in models}
 
 
 def _point(figure: Facts | None) -> list[float | None]:
     return [figure[key] if figure else None for key in ("value", "low", "high")]
 
 
-def _analogies(found: Found) -> list[Drawing]:
+def _analogies(results: Results) -> list[Drawing]:
     """Figure 1 for both kinds of questions, Figure 2 for semantic ones; each for both splits."""
     groups: dict[tuple[str, str, str], dict[int, str]] = {}
-    for name in found.names(found.models):
+    for name in results.names(results.models):
         match = RECOVERY.match(name)
         if match and int(match["share"]):
             groups.setdefault((match["set"], match["kind"], match["split"]), {})[int(match["share"])] = name
@@ -82,7 +82,7 @@ def _analogies(found: Found) -> list[Drawing]:
         content = {"xlabel": "training part", "ylabel": "accuracy"}
         where = f"{of}-{kind}-{split}"
         first = {"name": f"figure1-{where}", "title": f"Figure 1: {about}", "kind": "bars", "x": list(bars)}
-        made.append({**first, "series": _points(found, bars, found.models), **content})
+        made.append({**first, "series": _points(results, bars, results.models), **content})
         if kind == "semantic":
             second = {
                 "name": f"figure2-{of}-{split}",
@@ -91,21 +91,21 @@ def _analogies(found: Found) -> list[Drawing]:
                 "x": list(names),
             }
             content = {**content, "xlabel": "training part (%)"}
-            made.append({**second, "series": _points(found, names, found.models), **content})
+            made.append({**second, "series": _points(results, names, results.models), **content})
     return sorted(made, key=lambda drawing: str(drawing["name"]).partition("-")[0])
 
 
-def _sentiment(found: Found) -> list[Drawing]:
-    names = {int(match["share"]): name for name in found.names(found.models) if (match := SENTIMENT.match(name))}
+def _sentiment(results: Results) -> list[Drawing]:
+    names = {int(match["share"]): name for name in results.names(results.models) if (match := SENTIMENT.match(name))}
     if not names:
         return []
     content = {"kind": "curves", "x": list(names), "xlabel": "training part (%)", "ylabel": "accuracy"}
-    series = _points(found, names, found.models)
+    series = _points(results, names, results.models)
     return [{"name": "figure3", "title": "Figure 3: sentiment of reviews", **content, "series": series}]
 
 
-def _ranks(found: Found) -> list[Drawing]:
-    studied = {rank: v.name for rank, v in ranks_of(found.settings).items() if v.name in found.scores}
+def _ranks(results: Results) -> list[Drawing]:
+    studied = {rank: v.name for rank, v in ranks_of(results.settings).items() if v.name in results.scores}
     content = {"kind": "curves", "x": list(studied), "xlabel": "rank", "ylabel": "OPP, accuracy"}
     return [
         {
@@ -113,9 +113,9 @@ def _ranks(found: Found) -> list[Drawing]:
             "title": f"Figure 4: outliers by rank of {RANKED}, {of}",
             **content,
             "series": {
-                measure: [_point(found.figure(name, f"{of} {measure}")) for name in studied.values()]
+                measure: [_point(results.figure(name, f"{of} {measure}")) for name in studied.values()]
                 for measure in MEASURES
             },
         }
-        for of in (found.outlier_sets() if studied else ())
+        for of in (results.outlier_sets() if studied else ())
     ]

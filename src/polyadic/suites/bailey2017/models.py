@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from polyadic.errors import InputError, check_int, check_number
+from polyadic.errors import InputError
 from polyadic.models.tables.vectors import CorrespondenceVectors
 from polyadic.models.words.asymmetric import AsymmetricCP
 from polyadic.models.words.chance import RandomVectors
@@ -21,9 +22,17 @@ from polyadic.models.words.pairwise import PPMISVD
 from polyadic.models.words.sparse_coding import NNSE
 from polyadic.models.words.symmetric import SymmetricCP
 from polyadic.penalties import L2, NonNegative
+from polyadic.settings import Count, Within
+from polyadic.suites.suite import Option, Seed, Source, SuiteSettings, Threads
+from polyadic.suites.words import PUBLISHED
+from polyadic.suites.words import QUICK as QUICKLY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from polyadic.suites.store import Facts
+
+STUDIES, TESTS = "Studies", "Tests"
 
 COUNTS: dict[str, dict[str, Any]] = {
     "pairs": {"order": 2, "window": "span", "width": 10, "min_count": 1},
@@ -96,62 +105,81 @@ QUICK: dict[str, Any] = {"max_iter": 10, "tol": 0.0, "epochs": 2}
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The settings of a run.
+class Settings(SuiteSettings):
+    """The settings of a run."""
 
-    Attributes
-    ----------
-    models : tuple of str
-        Rows of :data:`MODELS`.
-    rank, seed : int
-        Length of the vectors; seed of the split, of the tests made of text and of the models.
-    min_count, max_size : int
-        Of the vocabulary, as in :meth:`~polyadic.text.corpus.Corpus.build`; without a meaning where the source is a
-        corpus already.
-    share : float
-        Of the documents, held out for tests.
-    shifts, shift_rank : tuple of float, int
-        Of Table 2; no shifts, no table.
-    ranks : tuple of int
-        Of Figure 4; no ranks, no figure.
-    quick : bool
-        Few sweeps and epochs: to try the path.
-    threads : int, optional
-        All cores by default. A run may go on with another number.
-
-    Raises
-    ------
-    InputError
-        If a model is not in the table, or a number is out of range.
-    """
-
-    models: tuple[str, ...] = tuple(MODELS)
-    rank: int = 300
-    seed: int = 0
-    min_count: int = 10
-    max_size: int | None = 20_000
-    share: float = 0.1
-    shifts: tuple[float, ...] = (1, 5, 10, 15, 20, 25, 50)
-    shift_rank: int = 100
-    ranks: tuple[int, ...] = (25, 50, 100, 200, 300)
-    quick: bool = False
-    threads: int | None = None
+    source: Source = ""
+    models: Annotated[tuple[str, ...], Option("Train only these.", metavar="A,B...", shown="all", panel="Model")] = (
+        tuple(MODELS)
+    )
+    rank: Annotated[Count, Option("Length of the vectors.", panel="Model")] = 300
+    seed: Seed = 0
+    """Of the split, of the tests made of text and of the models."""
+    min_count: Annotated[Count, Option("Drop words that are rarer.", panel="Corpus")] = 10
+    max_size: Annotated[Count | None, Option("Keep only the most frequent words.", panel="Corpus")] = 20_000
+    share: Annotated[float, Within(0, 1), Option("Share of the documents to hold out.", panel="Corpus")] = 0.1
+    quick: Annotated[bool, Option("Try the path: rank 50, few sweeps, few studies, and only the quick tests.")] = False
+    shifts: Annotated[
+        tuple[Annotated[float, Within(1)], ...],
+        Option("Shifts of the PPMI, for Table 2.", metavar="K,K...|none", panel=STUDIES, empty=True),
+    ] = (1, 5, 10, 15, 20, 25, 50)
+    shift_rank: Annotated[Count, Option("Rank of that study.", panel=STUDIES)] = 100
+    ranks: Annotated[
+        tuple[Count, ...], Option("Ranks, for Figure 4.", metavar="R,R...|none", panel=STUDIES, empty=True)
+    ] = (25, 50, 100, 200, 300)
+    kinds: Annotated[
+        tuple[str, ...],
+        Option(
+            f"Published sets: {', '.join(PUBLISHED)}; or all. Repeatable.",
+            flag="--kind",
+            metavar="KIND",
+            shown="all; the first three if quick",
+            panel=TESTS,
+            empty=True,
+        ),
+    ] = PUBLISHED
+    pairs: Annotated[
+        tuple[Path, ...],
+        Option("Word pairs with scores, of your own.", metavar="FILE", panel=TESTS, empty=True),
+    ] = ()
+    groups: Annotated[
+        tuple[Path, ...],
+        Option("Outlier groups of your own, one a .txt file.", metavar="DIR", panel=TESTS, empty=True),
+    ] = ()
+    questions: Annotated[
+        tuple[Path, ...],
+        Option("Analogy questions of your own, four words a line.", metavar="FILE", panel=TESTS, empty=True),
+    ] = ()
+    threads: Threads = None
+    """A run may go on with another number."""
+    alone: bool = True
+    """Whether each model is trained in a process of its own, where its memory can be measured."""
 
     @classmethod
-    def small(cls) -> Self:
-        """Give the settings of a quick run."""
-        return cls(rank=50, shifts=(1, 15), shift_rank=25, ranks=(10, 25, 50), quick=True)
+    def small(cls, **options: Any) -> Self:
+        """Give the settings of a quick run, but for some options."""
+        few: dict[str, Any] = {"rank": 50, "shifts": (1, 15), "shift_rank": 25, "ranks": (10, 25, 50), "kinds": QUICKLY}
+        return cls(**{**few, **options, "quick": True})
+
+    @classmethod
+    def given(cls, **options: Any) -> Self:
+        """Make settings of the options that were given, over those of a quick run if it is to be one."""
+        if (Path(options["source"]) / "meta.json").is_file() and {"min_count", "max_size"} & set(options):
+            raise InputError(f"--min-count and --max-size come too late: {options['source']} is encoded already")
+        if options.get("kinds") == ("all",):
+            options["kinds"] = PUBLISHED
+        return cls.small(**options) if options.get("quick") else cls(**options)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_models(self.models)
-        for name, ranks in (("rank", [self.rank]), ("shift_rank", [self.shift_rank]), ("ranks", self.ranks)):
-            for rank in ranks:
-                check_int(name, rank, low=1)
-        for shift in self.shifts:
-            check_number("shifts", shift, low=1.0)
         if not 0 < self.share < 1:
             raise InputError(f"share must lie between 0 and 1; got {self.share!r}")
-        check_int("seed", self.seed, low=0)
+
+    def told(self) -> Facts:
+        """Give what the report says; the text is said by its corpus, tests by their figures, threads change nothing."""
+        told = ("models", "rank", "seed", "share", "shifts", "shift_rank", "ranks", "quick")
+        return {name: getattr(self, name) for name in told}
 
 
 @dataclass(frozen=True)

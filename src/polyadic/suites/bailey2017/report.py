@@ -1,26 +1,27 @@
-"""The report: ``report.json`` with all figures, ``report.md`` with the tables, and the pictures."""
+"""The report: all figures and tables as facts, and the tables in words."""
 
 from __future__ import annotations
 
-import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from polyadic import __version__
+from polyadic import __version__, plots
 from polyadic.errors import MissingExtraError
-from polyadic.files import whole_file
-from polyadic.suites.bailey2017.drawing import draw, drawings
+from polyadic.suites import markdown
+from polyadic.suites.bailey2017.drawing import drawings
 from polyadic.suites.bailey2017.models import variants
 from polyadic.suites.bailey2017.scoring import HALF
 from polyadic.suites.bailey2017.tables import SENSELESS, tables
 from polyadic.suites.bailey2017.training import versions
-from polyadic.suites.numbers import share
-from polyadic.suites.store import described, digest, read_label, write_json
+from polyadic.suites.markdown import share
+from polyadic.suites.store import digest
+from polyadic.suites.suite import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from polyadic.suites.bailey2017.tables import Found, Table
-    from polyadic.suites.store import Facts, Steps
+    from polyadic.suites.bailey2017.tables import Results, Table
+    from polyadic.suites.store import Facts
+    from polyadic.suites.suite import Stages
 
 TITLE = "# Bailey and Aeron (2017), on this text"
 SAME = "All models are trained on the same text, cut into the same words, and on the same counts; intervals are 95 %."
@@ -35,63 +36,48 @@ HALVES = (
 )
 
 
-def report_stage(found: Found, steps: Steps) -> Facts:
-    """Write the report, unless it is there and nothing it tells has changed."""
-    label, figures = found.folder / "report.json", found.folder / "figures"
-    made_of = _made_of(found)
-    kept = read_label(label)
-    with steps("report") as told:
-        if kept and kept["made_of"] == made_of and (found.folder / "report.md").exists():
-            told["kept"] = True
-            return dict(kept["facts"])
-        pictures = drawings(found)
-        left_out = dict(found.left_out)
-        try:
-            draw(pictures, figures)
-        except MissingExtraError as error:
-            left_out["figures"] = str(error)
-        facts: Facts = described(
-            {
-                "protocol": "bailey2017",
-                "corpus": found.corpus,
-                "settings": _settings(found),
-                "versions": versions(),
-                "models": _models(found),
-                "tables": tables(found),
-                "figures": pictures,
-                "left_out": left_out,
-            }
-        )
-        with whole_file(found.folder / "report.md") as draft:
-            draft.write_text("\n".join(_lines(facts)) + "\n", encoding="utf-8")
-        write_json(label, {"made_of": made_of, "facts": facts})
-        told.update(tables=len(facts["tables"]), figures=0 if "figures" in left_out else len(pictures))
-    return facts
+def report_facts(results: Results) -> Stages:
+    """Give all that the report tells; tables are a stage, since their intervals take long."""
+    pictures = drawings(results)
+    made = yield Stage("tables", _made_of(results), lambda: {"tables": tables(results)})
+    left_out = dict(results.left_out)
+    try:
+        plots.new_axes()
+    except MissingExtraError as error:
+        left_out["figures"] = str(error)
+    return {
+        "protocol": "bailey2017",
+        "corpus": results.corpus,
+        "versions": versions(),
+        "models": _models(results),
+        "tables": made["tables"],
+        "figures": pictures,
+        "left_out": left_out,
+    }
 
 
-def _made_of(found: Found) -> Facts:
-    """Tell the state of a run: all that the report depends on."""
-    stages = {name: digest(repr([facts, found.scores.get(name)])) for name, facts in found.trained.items()}
-    pictures = importlib.util.find_spec("matplotlib") is not None
-    state = {"stages": stages, "settings": _settings(found), "left_out": found.left_out, "pictures": pictures}
-    return dict(described({**state, "counts": found.counts, "polyadic": __version__}))
+def _made_of(results: Results) -> Facts:
+    """Tell the state of a run: all that its tables depend on."""
+    stages = {name: digest(repr([facts, results.scores.get(name)])) for name, facts in results.trained.items()}
+    state = {"stages": stages, "settings": results.settings.told(), "left_out": results.left_out}
+    return {**state, "counts": results.counts, "polyadic": __version__}
 
 
-def _settings(found: Found) -> Facts:
-    """Give the settings; those of the text are said by its corpus, and threads change nothing that is told."""
-    return {key: v for key, v in vars(found.settings).items() if key not in {"min_count", "max_size", "threads"}}
-
-
-def _models(found: Found) -> Facts:
+def _models(results: Results) -> Facts:
     return {
         variant.name: {
-            **found.trained[variant.name],
+            **results.trained[variant.name],
             "main": variant.main,
-            "figures": found.scores.get(variant.name, {}).get("figures", {}),
+            "figures": results.scores.get(variant.name, {}).get("figures", {}),
         }
-        for variant in variants(found.settings)
-        if variant.name in found.trained
+        for variant in variants(results.settings)
+        if variant.name in results.trained
     }
+
+
+def report(facts: Facts) -> str:
+    """Write the tables."""
+    return "\n".join(_lines(facts)) + "\n"
 
 
 def _lines(facts: Facts) -> Iterator[str]:
@@ -128,10 +114,7 @@ def _text(facts: Facts) -> str:
 def _table(table: Table, facts: Facts) -> Iterator[str]:
     yield f"## {table['title']}"
     yield ""
-    yield f"| {' | '.join(table['headings'])} |"
-    yield "|" + "---|" * len(table["headings"])
-    for row in table["rows"]:
-        yield f"| {' | '.join(_cell(value) for value in row)} |"
+    yield from markdown.table(table["headings"], [map(_cell, row) for row in table["rows"]])
     yield ""
     for note in table["notes"]:
         yield note
@@ -158,9 +141,8 @@ def _cell(value: Any) -> str:
         if value["value"] is None:
             return ""
         signed = "certain" in value
-        interval = "" if value["low"] is None else f" ({share(value['low'])} to {share(value['high'])})"
-        star = " *" if value.get("certain") else ""
-        return f"{'+' if signed and value['value'] > 0 else ''}{share(value['value'])}{interval}{star}"
+        figure = share(value["value"]) if value["low"] is None else markdown.certain(value)
+        return f"{'+' if signed and value['value'] > 0 else ''}{figure}{' *' if value.get('certain') else ''}"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -20,7 +20,8 @@ from polyadic.metrics.senses import harmonic_mean
 from polyadic.models.words.phrases import blended, rows_of_pairs
 from polyadic.suites import words
 from polyadic.suites.bailey2017.models import COUNTS
-from polyadic.suites.store import described, digest
+from polyadic.suites.store import digest
+from polyadic.suites.suite import Stage
 from polyadic.text.counts import Counts
 from polyadic.text.weighting import ppmi
 
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     from polyadic.datasets import Question
     from polyadic.metrics.outliers import OutlierGroup
     from polyadic.metrics.phrases import Phrase
-    from polyadic.suites.bailey2017.models import Variant
-    from polyadic.suites.store import Facts, Store
+    from polyadic.suites.bailey2017.models import Settings, Variant
+    from polyadic.suites.store import Facts
+    from polyadic.suites.suite import Run, Stages
     from polyadic.suites.words import Part, Path_, Test
     from polyadic.text.corpus import Corpus
 
@@ -101,41 +103,39 @@ def chosen_tests(
     return tests, left_out
 
 
-def triples_stage(train: Corpus, tests: Path, store: Store) -> Test:
+def triples_stage(run: Run[Settings], train: Corpus) -> Stages:
     """Look up the triples that hold both words of each title, and give the test that makes their vectors of them."""
-    cases = [case for case in datasets.read_phrases(tests) if len(case.words) == 2]
-    counts, target = store.folder / "counts" / "triples", store.folder / "tests-rows.npz"
+    titles = run.folder / "tests" / words.MADE["phrases"]
+    cases = [case for case in datasets.read_phrases(titles) if len(case.words) == 2]
+    counts, target = run.folder / "counts" / "triples", run.folder / "tests-rows.npz"
 
-    def make(target: Path | None) -> Facts:
+    def make() -> Facts:
         index = train.vocabulary.index
         pairs = np.array([[index[word] for word in case.words] for case in cases])
-        assert target is not None
         with whole_file(target) as draft, draft.open("wb") as file:
             save_npz(file, rows_of_pairs(ppmi(Counts.open(counts)), pairs))
         return {"titles": len(cases)}
 
     made_of = {"corpus": train.digest, "counts": COUNTS["triples"], "titles": digest(repr([c.words for c in cases]))}
-    store.keep("tests-rows", made_of, make, target=target)
+    yield Stage("tests-rows", made_of, make, target)
     return partial(_from_triples, cases=cases, rows=target)
 
 
-def score_stage(variant: Variant, trained: Facts, tests: Mapping[str, Test], store: Store) -> Facts:
-    """Test a model, unless that is done, and look up the neighbours of the phrases."""
-    folder = store.folder / "scores"
-    folder.mkdir(exist_ok=True)
+def score_stage(run: Run[Settings], variant: Variant, trained: Facts, tests: Mapping[str, Test]) -> Stage:
+    """Test a model, and look up the neighbours of the phrases."""
+    target = run.folder / "scores" / f"{variant.name}.npz"
     mine = tests if variant.main else {kind: test for kind, test in tests.items() if kind in STUDIED}
-    made_of = {"vectors": trained["vectors"], **{f"test {kind}": _content(test) for kind, test in mine.items()}}
 
-    def make(target: Path | None) -> Facts:
-        vectors = Embedding.load(store.folder / "models" / variant.name)
+    def make() -> Facts:
+        vectors = Embedding.load(run.folder / "models" / variant.name)
         figures, left_out = words.evaluate(vectors, mine)
-        assert target is not None
         _write_rows(target, figures)
-        found = {figure.name: figure.as_dict() | {"statistic": figure.statistic.__name__} for figure in figures}
+        by_name = {figure.name: figure.as_dict() | {"statistic": figure.statistic.__name__} for figure in figures}
         nearest = {" * ".join(pair): _phrase(vectors, pair) for pair in PHRASES}
-        return {"figures": described(found), "left_out": left_out, "phrases": nearest}
+        return {"figures": by_name, "left_out": left_out, "phrases": nearest}
 
-    return store.keep(f"scores/{variant.name}", made_of, make, target=folder / f"{variant.name}.npz")
+    made_of = {"vectors": trained["vectors"], **{f"test {kind}": _content(test) for kind, test in mine.items()}}
+    return Stage(f"scores/{variant.name}", made_of, make, target)
 
 
 def kept_figure(folder: Path, model: str, figure: Facts) -> Figure:
@@ -187,11 +187,11 @@ def _half(embedding: Embedding, groups: Sequence[OutlierGroup]) -> Iterator[Part
 
 def _from_triples(embedding: Embedding, cases: list[Phrase], rows: Path) -> Iterator[Part]:
     """Rank words by the vectors of titles that are made of the triples they occur in; the words are the training's."""
-    found, place = load_npz(rows), {case.words: row for row, case in enumerate(cases)}
+    looked_up, place = load_npz(rows), {case.words: row for row, case in enumerate(cases)}
 
     def make(titles: list[tuple[str, ...]]) -> NDArray[np.float64]:
         pairs = np.array([[embedding.index[word] for word in title] for title in titles])
-        return blended(found[[place[title] for title in titles]], pairs, embedding.unit)
+        return blended(looked_up[[place[title] for title in titles]], pairs, embedding.unit)
 
     yield "phrases from triples", lambda: phrases(embedding, cases, make=make).figures("phrases from triples")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +12,7 @@ from polyadic.files import read_meta, whole_folder, write_meta
 from polyadic.suites import held_out
 from polyadic.suites.bailey2017.models import COUNTS
 from polyadic.suites.store import stamp
+from polyadic.suites.suite import Stage
 from polyadic.suites.words import MADE
 from polyadic.text.corpus import Corpus
 from polyadic.text.counts import count
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from polyadic.suites.bailey2017.models import Settings
-    from polyadic.suites.store import Facts, Store
+    from polyadic.suites.store import Facts
+    from polyadic.suites.suite import Run, Stages
 
 STOP_WORDS = "english"
 NEEDS_TITLES = ("phrases", "names")
@@ -32,7 +35,7 @@ class Parts(NamedTuple):
     held: Corpus
 
 
-def corpus_stage(source: str, store: Store, settings: Settings) -> tuple[Corpus, Facts]:
+def corpus_stage(run: Run[Settings]) -> Stages:
     """Read the text, or open it if it is a corpus already.
 
     Raises
@@ -40,26 +43,30 @@ def corpus_stage(source: str, store: Store, settings: Settings) -> tuple[Corpus,
     InputError
         If it is neither, or comes from standard input, which a run that goes on could not read again.
     """
+    source, settings = run.settings.source, run.settings
     if (Path(source) / "meta.json").is_file():
         read_meta(source, "corpus")
         corpus = Corpus.open(source)
-        return corpus, store.keep("corpus", {"text": corpus.digest}, lambda _: _sizes(corpus))
+        yield Stage("corpus", {"text": corpus.digest}, partial(_sizes, corpus))
+        return corpus
     if source == "-":
         raise InputError("standard input cannot be read again when a run goes on; name a file, a folder or a corpus")
     how: dict[str, Any] = {"min_count": settings.min_count, "max_size": settings.max_size, "stop_words": STOP_WORDS}
+    target = run.folder / "corpus"
 
-    def make(target: Path) -> Facts:
+    def make() -> Facts:
         return _sizes(Corpus.build(source, target, jobs=settings.threads, overwrite=True, **how))
 
-    target = store.folder / "corpus"
-    facts = store.keep("corpus", {"text": stamp(source), **how}, _into(make), target=target)
-    return Corpus.open(target), facts
+    yield Stage("corpus", {"text": stamp(source), **how}, make, target)
+    return Corpus.open(target)
 
 
-def split_stage(corpus: Corpus, store: Store, settings: Settings) -> tuple[Parts, Facts]:
-    """Divide the documents into those to train on and those held out."""
+def split_stage(run: Run[Settings], corpus: Corpus) -> Stages:
+    """Divide the documents into those to train on and those held out; give both, and their sizes."""
+    settings, target = run.settings, run.folder / "split"
+    encoding = {key: corpus.settings[key] for key in ("min_count", "max_size", "stop_words", "tokenizer")}
 
-    def make(target: Path) -> Facts:
+    def make() -> Facts:
         with whole_folder(target, kind="split", overwrite=True) as draft:
             train, held = held_out.split(corpus, settings.share, seed=settings.seed)
             parts = Parts(corpus.select(train, draft / "train"), corpus.select(held, draft / "held"))
@@ -68,20 +75,19 @@ def split_stage(corpus: Corpus, store: Store, settings: Settings) -> tuple[Parts
                 "encoding": {**encoding, "stop_words": len(encoding["stop_words"])}
             }
 
-    encoding = {key: corpus.settings[key] for key in ("min_count", "max_size", "stop_words", "tokenizer")}
-    target = store.folder / "split"
     made_of = {"corpus": corpus.digest, "share": settings.share, "seed": settings.seed}
-    facts = store.keep("split", made_of, _into(make), target=target)
-    return Parts(Corpus.open(target / "train"), Corpus.open(target / "held")), facts
+    sizes = yield Stage("split", made_of, make, target)
+    return Parts(Corpus.open(target / "train"), Corpus.open(target / "held")), sizes
 
 
-def tests_stage(parts: Parts, store: Store, settings: Settings) -> Facts:
+def tests_stage(run: Run[Settings], parts: Parts) -> Stage:
     """Make tests of the text; the facts name those that it cannot give, with the reason."""
+    seed, target = run.settings.seed, run.folder / "tests"
 
-    def make(target: Path) -> Facts:
+    def make() -> Facts:
         facts: Facts = {"left_out": {}}
         with whole_folder(target, kind="tests", overwrite=True) as draft:
-            for kind, (cases, write) in _makers(parts, settings.seed).items():
+            for kind, (cases, write) in _makers(parts, seed).items():
                 try:
                     made = cases()
                 except InputError as error:
@@ -92,21 +98,18 @@ def tests_stage(parts: Parts, store: Store, settings: Settings) -> Facts:
             write_meta(draft, "tests", 1, **facts)
         return facts
 
-    made_of = {"train": parts.train.digest, "held": parts.held.digest, "seed": settings.seed}
-    return store.keep("tests", made_of, _into(make), target=store.folder / "tests")
+    return Stage("tests", {"train": parts.train.digest, "held": parts.held.digest, "seed": seed}, make, target)
 
 
-def counts_stage(name: str, train: Corpus, store: Store, settings: Settings) -> Facts:
+def counts_stage(run: Run[Settings], name: str, train: Corpus) -> Stage:
     """Count the tuples of the training text."""
-    folder = store.folder / "counts"
-    folder.mkdir(exist_ok=True)
+    target = run.folder / "counts" / name
 
-    def make(target: Path) -> Facts:
-        counts = count(train, target, threads=settings.threads, overwrite=True, **COUNTS[name])
+    def make() -> Facts:
+        counts = count(train, target, threads=run.settings.threads, overwrite=True, **COUNTS[name])
         return {"entries": len(counts.entries), "events": int(counts.events)}
 
-    made_of = {"corpus": train.digest, **COUNTS[name]}
-    return store.keep(f"counts/{name}", made_of, _into(make), target=folder / name)
+    return Stage(f"counts/{name}", {"corpus": train.digest, **COUNTS[name]}, make, target)
 
 
 def _makers(
@@ -118,16 +121,6 @@ def _makers(
         "phrases": (lambda: held_out.phrases(train, held, seed=seed), datasets.write_phrases),
         "names": (lambda: held_out.names(train), datasets.write_candidates),
     }
-
-
-def _into(make: Callable[[Path], Facts]) -> Callable[[Path | None], Facts]:
-    """Say that a stage has a target."""
-
-    def made(target: Path | None) -> Facts:
-        assert target is not None
-        return make(target)
-
-    return made
 
 
 def _sizes(corpus: Corpus) -> Facts:

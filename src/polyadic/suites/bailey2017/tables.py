@@ -80,7 +80,7 @@ PUBLISHED_SHIFTS: dict[float, tuple[float, ...]] = {
 
 
 @dataclass
-class Found:
+class Results:
     """All that a run found."""
 
     folder: Path
@@ -98,8 +98,8 @@ class Found:
 
     def figure(self, model: str, name: str) -> Facts | None:
         """Give a figure of a model, or None."""
-        found: Facts | None = self.scores.get(model, {}).get("figures", {}).get(name)
-        return found
+        figure: Facts | None = self.scores.get(model, {}).get("figures", {}).get(name)
+        return figure
 
     def names(self, models: Iterable[str]) -> list[str]:
         """Name the figures that any of the models has."""
@@ -108,25 +108,32 @@ class Found:
     def outlier_sets(self) -> list[str]:
         """Name the sets of outlier groups, that of the test half first."""
         names = self.names(self.scores)
-        sets = list(dict.fromkeys(found["set"] for name in names if (found := OUTLIERS.match(name))))
+        sets = list(dict.fromkeys(match["set"] for name in names if (match := OUTLIERS.match(name))))
         return sorted(sets, key=lambda name: name != HALF)
 
 
-def tables(found: Found) -> list[Table]:
+def tables(results: Results) -> list[Table]:
     """Make all tables that the run has figures for."""
-    made = [*_outliers(found), *_shifts(found), *_ranks(found), _phrases(found), *_recovered(found), _sentiment(found)]
-    made += [_titles(found), _compared(found), _others(found), _costs(found), _counts(found)]
+    made = [
+        *_outliers(results),
+        *_shifts(results),
+        *_ranks(results),
+        _phrases(results),
+        *_recovered(results),
+        _sentiment(results),
+    ]
+    made += [_titles(results), _compared(results), _others(results), _costs(results), _counts(results)]
     return [table for table in made if table["rows"]]
 
 
-def _table(found: Found, name: str, title: str, models: Iterable[str], **content: Any) -> Table:
+def _table(results: Results, name: str, title: str, models: Iterable[str], **content: Any) -> Table:
     """Add what the table was made of."""
-    used = [model for model in models if model in found.trained]
-    trained = [found.trained[model] for model in used]
+    used = [model for model in models if model in results.trained]
+    trained = [results.trained[model] for model in used]
     made_of = {
-        "corpus": found.corpus["digest"],
-        "settings": {model: found.trained[model]["settings"] for model in used},
-        "seed": found.settings.seed,
+        "corpus": results.corpus["digest"],
+        "settings": {model: results.trained[model]["settings"] for model in used},
+        "seed": results.settings.seed,
         "versions": _together(facts["versions"] for facts in trained),
         "seconds": round(sum(facts["seconds"] + facts["weighing_seconds"] for facts in trained), 3),
     }
@@ -143,9 +150,9 @@ def _together(versions: Iterable[Facts]) -> dict[str, list[str]]:
     return {package: some for package, some in seen.items() if some}
 
 
-def _measured(found: Found, model: str, of: str) -> list[Any]:
+def _measured(results: Results, model: str, of: str) -> list[Any]:
     """Give the cells of a model in a table of outlier detection: four figures, and the cases of OD2 and OD3."""
-    figures = [found.figure(model, f"{of} {measure}") for measure in MEASURES]
+    figures = [results.figure(model, f"{of} {measure}") for measure in MEASURES]
     return [*map(_cell, figures), *(f"{f['used']:,} of {f['total']:,}" if f else None for f in figures[::2])]
 
 
@@ -160,16 +167,16 @@ def _cell(figure: Facts | None) -> Facts | None:
 CASES = ("OD2 cases", "OD3 cases")
 
 
-def _outliers(found: Found) -> list[Table]:
+def _outliers(results: Results) -> list[Table]:
     made = []
-    for of in found.outlier_sets():
-        rows = [[model, *_measured(found, model, of)] for model in found.models]
+    for of in results.outlier_sets():
+        rows = [[model, *_measured(results, model, of)] for model in results.models]
         headings = ["model", *MEASURES, *CASES]
         if of == "wikisem500":
             headings += ["published"]
             rows = [[*row, _published(PUBLISHED.get(row[0]))] for row in rows]
         title = f"Table 1: outlier detection, {of}"
-        made.append(_table(found, f"table1 {of}", title, found.models, headings=headings, rows=rows))
+        made.append(_table(results, f"table1 {of}", title, results.models, headings=headings, rows=rows))
     return made
 
 
@@ -177,151 +184,154 @@ def _published(figures: tuple[float, ...] | None) -> str | None:
     return None if figures is None else " ".join(f"{x:.3f}".lstrip("0") for x in figures)
 
 
-def _shifts(found: Found) -> list[Table]:
-    studied = {shift: v.name for shift, v in shifts_of(found.settings).items() if v.name in found.scores}
+def _shifts(results: Results) -> list[Table]:
+    studied = {shift: v.name for shift, v in shifts_of(results.settings).items() if v.name in results.scores}
     made = []
-    for of in found.outlier_sets() if studied else ():
-        rows = [[f"{shift:g}", *_measured(found, name, of)] for shift, name in studied.items()]
+    for of in results.outlier_sets() if studied else ():
+        rows = [[f"{shift:g}", *_measured(results, name, of)] for shift, name in studied.items()]
         headings = ["shift", *MEASURES, *CASES]
         if of == "wikisem500":
             headings += ["published"]
             rows = [[*row, _published(PUBLISHED_SHIFTS.get(float(row[0])))] for row in rows]
-        title = f"Table 2: shifts of the PPMI, {SHIFTED} of rank {found.settings.shift_rank}, {of}"
+        title = f"Table 2: shifts of the PPMI, {SHIFTED} of rank {results.settings.shift_rank}, {of}"
         made.append(
-            _table(found, f"table2 {of}", title, studied.values(), headings=headings, rows=rows, notes=[SHIFTING])
+            _table(results, f"table2 {of}", title, studied.values(), headings=headings, rows=rows, notes=[SHIFTING])
         )
     return made
 
 
-def _ranks(found: Found) -> list[Table]:
-    studied = {rank: v.name for rank, v in ranks_of(found.settings).items() if v.name in found.scores}
+def _ranks(results: Results) -> list[Table]:
+    studied = {rank: v.name for rank, v in ranks_of(results.settings).items() if v.name in results.scores}
     return [
         _table(
-            found,
+            results,
             f"figure4 {of}",
             f"Figure 4: rank of {RANKED}, {of}",
             studied.values(),
             headings=["rank", *MEASURES, *CASES],
-            rows=[[rank, *_measured(found, name, of)] for rank, name in studied.items()],
+            rows=[[rank, *_measured(results, name, of)] for rank, name in studied.items()],
         )
-        for of in (found.outlier_sets() if studied else ())
+        for of in (results.outlier_sets() if studied else ())
     ]
 
 
-def _phrases(found: Found) -> Table:
-    models = [model for model in (RANKED, "cp-sn", "jcp", "cbow") if model in found.models]
+def _phrases(results: Results) -> Table:
+    models = [model for model in (RANKED, "cp-sn", "jcp", "cbow") if model in results.models]
     rows = [
-        [phrase, *(_joined(found.scores[model]["phrases"].get(phrase)) for model in models)]
+        [phrase, *(_joined(results.scores[model]["phrases"].get(phrase)) for model in models)]
         for phrase in (" * ".join(pair) for pair in PHRASES if models)
     ]
     title = "Table 3: phrase vectors and their nearest neighbours"
-    return _table(found, "table3", title, models, headings=["phrase", *models], rows=rows)
+    return _table(results, "table3", title, models, headings=["phrase", *models], rows=rows)
 
 
-def _joined(found: list[str] | str | None) -> str | None:
-    return ", ".join(found) if isinstance(found, list) else found
+def _joined(words: list[str] | str | None) -> str | None:
+    return ", ".join(words) if isinstance(words, list) else words
 
 
-def _recovered(found: Found) -> list[Table]:
+def _recovered(results: Results) -> list[Table]:
     groups: dict[tuple[str, str, str], list[int]] = {}
-    for name in found.names(found.models):
+    for name in results.names(results.models):
         if match := RECOVERY.match(name):
             groups.setdefault((match["set"], match["split"], match["kind"]), []).append(int(match["share"]))
     made = []
     for (of, split, kind), shares in groups.items():
         name = f"{of} recovery by {split} {kind} accuracy"
         rows = [
-            [model, *(_cell(found.figure(model, f"{name} at {share}%")) for share in shares)] for model in found.models
+            [model, *(_cell(results.figure(model, f"{name} at {share}%")) for share in shares)]
+            for model in results.models
         ]
         title = f"Figures 1 and 2: supervised analogy, {of}, {kind}, {split} held out"
         headings = ["model", *(f"{share} %" for share in shares)]
         notes = [SENSELESS] if split == "questions" else []
-        made.append(_table(found, name, title, found.models, headings=headings, rows=rows, notes=notes))
+        made.append(_table(results, name, title, results.models, headings=headings, rows=rows, notes=notes))
     return made
 
 
-def _sentiment(found: Found) -> Table:
-    names = {int(match["share"]): name for name in found.names(found.models) if (match := SENTIMENT.match(name))}
-    rows = [[model, *(_cell(found.figure(model, name)) for name in names.values())] for model in found.models if names]
+def _sentiment(results: Results) -> Table:
+    names = {int(match["share"]): name for name in results.names(results.models) if (match := SENTIMENT.match(name))}
+    rows = [
+        [model, *(_cell(results.figure(model, name)) for name in names.values())] for model in results.models if names
+    ]
     headings = ["model", *(f"{share} %" for share in names)]
-    return _table(found, "sentiment", "Figure 3: sentiment", found.models, headings=headings, rows=rows)
+    return _table(results, "sentiment", "Figure 3: sentiment", results.models, headings=headings, rows=rows)
 
 
-def _compared(found: Found) -> Table:
+def _compared(results: Results) -> Table:
     """Compare every model with the best pairwise one, figure by figure, over the same cases."""
     rows = []
-    for name in found.names(found.models):
-        if any(main.match(name) for main in COMPARED) and (best := _best_pairwise(found, name)):
-            others = [_difference(found, (model, name), (best[0], name)) for model in found.models]
-            rows.append([name, found.scores[best[0]]["figures"][name]["used"], *best, *others])
-    headings = ["figure", "cases", "best pairwise", "its value", *found.models]
+    for name in results.names(results.models):
+        if any(main.match(name) for main in COMPARED) and (best := _best_pairwise(results, name)):
+            others = [_difference(results, (model, name), (best[0], name)) for model in results.models]
+            rows.append([name, results.scores[best[0]]["figures"][name]["used"], *best, *others])
+    headings = ["figure", "cases", "best pairwise", "its value", *results.models]
     title = "Every model against the best pairwise baseline"
-    return _table(found, "comparison", title, found.models, headings=headings, rows=rows, notes=[COMPARING])
+    return _table(results, "comparison", title, results.models, headings=headings, rows=rows, notes=[COMPARING])
 
 
-def _best_pairwise(found: Found, name: str) -> tuple[str, float] | None:
+def _best_pairwise(results: Results, name: str) -> tuple[str, float] | None:
     """Name the pairwise baseline with the highest value of a figure, and give that."""
-    figures = [(model, found.figure(model, name)) for model in found.models if MODELS[model].pairwise]
+    figures = [(model, results.figure(model, name)) for model in results.models if MODELS[model].pairwise]
     values = {model: figure["value"] for model, figure in figures if figure and figure["value"] is not None}
     return max(values.items(), key=lambda each: each[1]) if values else None
 
 
-def _difference(found: Found, this: tuple[str, str], that: tuple[str, str]) -> Facts | None:
+def _difference(results: Results, this: tuple[str, str], that: tuple[str, str]) -> Facts | None:
     """Give how much a figure of a model is above that of another; None for itself, and where the cases are others."""
-    mine, other = found.figure(*this), found.figure(*that)
+    mine, other = results.figure(*this), results.figure(*that)
     if this == that or mine is None or other is None or _cases(mine) != _cases(other):
         return None
-    d = difference(kept_figure(found.folder, this[0], mine), kept_figure(found.folder, that[0], other))
+    d = difference(kept_figure(results.folder, this[0], mine), kept_figure(results.folder, that[0], other))
     return {"value": d.value, "low": d.low, "high": d.high, "certain": d.certain}
 
 
-def _titles(found: Found) -> Table:
+def _titles(results: Results) -> Table:
     """Compare vectors of phrases made of triples with the best that pairwise vectors alone can do."""
     rows = []
-    for model in found.models:
-        here = {name: found.figure(model, name) for name in (*TITLES, *FROM_TRIPLES)}
-        others = [_best_pairwise(found, name) for name in TITLES]
+    for model in results.models:
+        here = {name: results.figure(model, name) for name in (*TITLES, *FROM_TRIPLES)}
+        others = [_best_pairwise(results, name) for name in TITLES]
         above = [
-            _difference(found, (model, triples), (other[0], name)) if other else None
+            _difference(results, (model, triples), (other[0], name)) if other else None
             for name, triples, other in zip(TITLES, FROM_TRIPLES, others, strict=True)
         ]
         if here[FROM_TRIPLES[0]]:
             rows.append([model, *map(_cell, here.values()), *above])
     headings = ["model", *TITLES, *FROM_TRIPLES, *(f"{name} above the best pairwise" for name in FROM_TRIPLES)]
     return _table(
-        found, "titles", "Phrases: words of an article by its title", found.models, headings=headings, rows=rows,
+        results, "titles", "Phrases: words of an article by its title", results.models, headings=headings, rows=rows,
         notes=[TITLED],
     )  # fmt: skip
 
 
-def _others(found: Found) -> Table:
+def _others(results: Results) -> Table:
     shown = (OUTLIERS, RECOVERY, SENTIMENT)
     rows = []
-    for name in found.names(found.models):
+    for name in results.names(results.models):
         if not any(pattern.match(name) for pattern in shown):
-            figures = [found.figure(model, name) for model in found.models]
+            figures = [results.figure(model, name) for model in results.models]
             some = next(figure for figure in figures if figure)
             rows.append([name, f"{some['used']:,} of {some['total']:,}", some["chance"], *map(_cell, figures)])
-    headings = ["test", "cases", "chance", *found.models]
-    return _table(found, "others", "All other tests", found.models, headings=headings, rows=rows)
+    headings = ["test", "cases", "chance", *results.models]
+    return _table(results, "others", "All other tests", results.models, headings=headings, rows=rows)
 
 
-def _costs(found: Found) -> Table:
+def _costs(results: Results) -> Table:
     keys = ("rank", "entries", "seconds", "weighing_seconds", "sweeps", "converged", "peak_mib", "idle_mib", "zeros")
     rows = [
         [model, *(facts[key] for key in keys), ", ".join(f"{k} {v}" for k, v in facts["settings"].items())]
-        for model, facts in found.trained.items()
+        for model, facts in results.trained.items()
     ]
     headings = ["model", "rank", "entries or tokens", "seconds", "weighing", "sweeps", "converged", "peak MiB",
                 "idle MiB", "zeros", "settings"]  # fmt: skip
-    notes = [COSTING, *(f"{model}: {said}." for model, facts in found.trained.items() for said in facts["warnings"])]
-    return _table(found, "costs", "Time and memory", found.trained, headings=headings, rows=rows, notes=notes)
+    notes = [COSTING, *(f"{model}: {said}." for model, facts in results.trained.items() for said in facts["warnings"])]
+    return _table(results, "costs", "Time and memory", results.trained, headings=headings, rows=rows, notes=notes)
 
 
-def _counts(found: Found) -> Table:
+def _counts(results: Results) -> Table:
     rows = [
         [name, *COUNTS[name].values(), facts["entries"], facts["events"], facts["stage_seconds"]]
-        for name, facts in found.counts.items()
+        for name, facts in results.counts.items()
     ]
     headings = ["counts", *next(iter(COUNTS.values())), "entries", "events", "seconds"]
-    return _table(found, "counts", "Counts", (), headings=headings, rows=rows)
+    return _table(results, "counts", "Counts", (), headings=headings, rows=rows)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib.metadata
 import time
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyadic import __version__, resources
 from polyadic.errors import InputError
 from polyadic.progress import bar
 from polyadic.suites.bailey2017.models import COUNTS
-from polyadic.suites.store import described, digest
+from polyadic.suites.store import described, digest, whole
+from polyadic.suites.suite import Stage
 from polyadic.text.corpus import Corpus
 from polyadic.text.counts import Counts
 from polyadic.text.weighting import ppmi
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from polyadic.suites.bailey2017.models import Model, Settings, Variant
-    from polyadic.suites.store import Facts, Store
+    from polyadic.suites.store import Facts
+    from polyadic.suites.suite import Run
 
 PACKAGES = ("numpy", "scipy", "numba", "gensim")
 
@@ -36,31 +39,15 @@ class Job(NamedTuple):
     out: Path
 
 
-def model_stage(variant: Variant, train: Corpus, store: Store, settings: Settings, *, alone: bool = True) -> Facts:
-    """Train a model, unless its vectors are there.
+def model_stage(run: Run[Settings], variant: Variant, train: Corpus) -> Stage:
+    """Train a model on a corpus whose counts are there.
 
-    Parameters
-    ----------
-    variant : Variant
-        The model.
-    train : Corpus
-        What it is trained on; its counts are in the store.
-    store, settings
-        Of the run.
-    alone : bool
-        Whether it has a process of its own; without one its memory is not known.
-
-    Raises
-    ------
-    InputError
-        If the vectors that are there were made with other settings, or the model cannot be fitted.
-    KeyboardInterrupt
-        If Ctrl-C stopped the sweeps: vectors that are not finished are not kept.
+    Without a process of its own its memory is not known. Vectors that are not finished are not kept.
     """
+    settings = run.settings
     arguments = variant.row.arguments(rank=variant.rank, seed=settings.seed, quick=settings.quick)
-    target = store.folder / "models" / variant.name
-    target.parent.mkdir(exist_ok=True)
-    counts = {name: store.folder / "counts" / name for name in variant.row.counts}
+    target = run.folder / "models" / variant.name
+    counts = {name: run.folder / "counts" / name for name in variant.row.counts}
     job = Job(variant.row, arguments, settings.threads, train.path, counts, target)
     made_of = {
         "corpus": train.digest,
@@ -70,7 +57,8 @@ def model_stage(variant: Variant, train: Corpus, store: Store, settings: Setting
         **{f"weights of {name}": weights for name, weights in variant.row.weights.items()},
         **arguments,
     }
-    return store.keep(f"models/{variant.name}", made_of, lambda _: _alone(job) if alone else fit(job), target=target)
+    make = partial(_alone if settings.alone else fit, job)
+    return Stage(f"models/{variant.name}", made_of, make, target)
 
 
 def fit(job: Job) -> Facts:
@@ -113,13 +101,13 @@ def fit(job: Job) -> Facts:
 
 def versions() -> dict[str, str | None]:
     """Give the versions of what took part."""
-    found: dict[str, str | None] = {"polyadic": __version__}
+    known: dict[str, str | None] = {"polyadic": __version__}
     for name in PACKAGES:
         try:
-            found[name] = importlib.metadata.version(name)
+            known[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            found[name] = None
-    return found
+            known[name] = None
+    return known
 
 
 def _data(job: Job, corpus: Corpus) -> tuple[Any, int]:
@@ -143,9 +131,7 @@ def _fitted(job: Job, data: Any) -> Any:
         if hasattr(model, "watch"):
             model.watch = lambda result: advance(1, note=f"objective {result.history[-1]:,.4g}")
         model.fit(data)
-    if getattr(model, "interrupted_", False):
-        raise KeyboardInterrupt
-    return model
+    return whole(model)
 
 
 def _alone(job: Job) -> Facts:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.models.completion.sgd import StochasticMatrixFactorization
 from polyadic.models.completion.signs import wrong_signs
+from polyadic.models.completion.stochastic import StochasticMatrixFactorization
 
 if TYPE_CHECKING:
     from polyadic.suites.store import Facts

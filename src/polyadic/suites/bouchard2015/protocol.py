@@ -1,4 +1,6 @@
-"""The matrix methods of the tutorial of Bouchard and others (2015), each on a real table, beside its baselines.
+"""Bouchard and others (2015): completion, databases, topics and labels by matrix factorization.
+
+The matrix methods of the tutorial, each on a real table, beside its baselines.
 
 References
 ----------
@@ -8,178 +10,115 @@ processing, tutorial at ACL.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
 from polyadic import datasets
-from polyadic.errors import InputError, check_int
+from polyadic.settings import Count, Share, Within
 from polyadic.suites.bouchard2015 import databases, demonstrations, labels, ratings, topics
 from polyadic.suites.bouchard2015.report import draw, report
-from polyadic.suites.store import Store, write_report
+from polyadic.suites.suite import Option, Run, Seed, Stage, Stages, Suite, SuiteSettings
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
-    from polyadic.suites.store import Facts, Steps
-
-PARTS = ("demonstrations", "ratings", "listens", "lastfm", "citeulike", "bbc", "kos", "enron", "medical")
+    from polyadic.suites.store import Facts
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The settings of a run.
+class Settings(SuiteSettings):
+    """The settings of a run."""
 
-    Attributes
-    ----------
-    parts : tuple of str
-        Of :data:`PARTS`.
-    folds : int
-        Folds of MovieLens, from the first; and divisions of listens.
-    rank : int
-        Of models that learn their penalties.
-    named_rank : int
-        Of those that recommend.
-    topics : int
-        Number of them.
-    hidden : tuple of float
-        Shares of the features that are hidden from those that tell labels.
-    seed : int
-
-    Raises
-    ------
-    InputError
-        If one is out of range.
-    """
-
-    parts: tuple[str, ...] = PARTS
-    folds: int = 5
-    rank: int = 10
-    named_rank: int = 64
-    topics: int = 20
-    hidden: tuple[float, ...] = (0.0, 0.5)
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not self.parts or not {*self.parts} <= {*PARTS}:
-            raise InputError(f"parts are {', '.join(PARTS)}; got {', '.join(self.parts) or 'none'}")
-        check_int("folds", self.folds, low=1, high=5)
-        for name in ("rank", "named_rank", "topics"):
-            check_int(name, getattr(self, name), low=1)
+    folds: Annotated[int, Within(1, 5), Option("Of MovieLens, and divisions of listens.")] = 5
+    rank: Annotated[Count, Option("Of models that learn their penalties.")] = 10
+    named_rank: Count = 64
+    """Of models that recommend."""
+    topics: Annotated[Count, Option("Number of topics.")] = 20
+    hidden: tuple[Share, ...] = (0.0, 0.5)
+    """Shares of the features that are hidden from those that tell labels."""
+    seed: Seed = 0
 
 
-def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None, force: bool = False) -> Facts:
-    """Do all of it, and report.
+def _demonstrations(run: Run[Settings]) -> Stages:
+    seed = run.settings.seed
 
-    Parameters
-    ----------
-    out : Path
-        The folder of the run. Finished stages in it are used again.
-    settings : Settings
-    steps : callable
-        Told of each stage.
-    root : Path, optional
-        Of the test sets: see :func:`polyadic.datasets.folder`.
-    force : bool
-        Whether stages made with other settings are replaced instead of refused.
+    def make() -> Facts:
+        return {**demonstrations.descent(seed=seed), "signs": demonstrations.signs(seed=seed)}
 
-    Returns
-    -------
-    dict
-        The content of ``report.json``.
-
-    Raises
-    ------
-    InputError
-        If a test set cannot be read, or stages in the folder were made with other settings.
-    """
-    store = Store(out, steps=steps, force=force)
-    makers: dict[str, Any] = {
-        "demonstrations": _demonstrations,
-        "ratings": _ratings,
-        "listens": _listens,
-        "lastfm": _recommended,
-        "citeulike": _recommended,
-        "bbc": _topics,
-        "kos": _topics,
-        "enron": _labels,
-        "medical": _labels,
-    }
-    found = {part: makers[part](store, part, settings, root) for part in PARTS if part in settings.parts}
-    facts = write_report(out, {"settings": asdict(settings), **found}, report)
-    draw(facts, out)
-    return facts
+    yield Stage("", {"seed": seed}, make)
 
 
-def _demonstrations(store: Store, part: str, settings: Settings, root: Path | None) -> Facts:  # noqa: ARG001
-    seed = settings.seed
-    return store.keep(
-        part, {"seed": seed}, lambda _: {**demonstrations.descent(seed=seed), "signs": demonstrations.signs(seed=seed)}
-    )
+def _ratings(run: Run[Settings]) -> Stages:
+    how = {"rank": run.settings.rank, "seed": run.settings.seed}
+    about, folds = datasets.movielens(root=run.root), {}
+    for number in range(1, run.settings.folds + 1):
+        fold = datasets.movielens_fold(f"u{number}", root=run.root)
+        stage = yield _methods(f"u{number}", how, partial(ratings.evaluate, fold, about, **how))
+        folds[f"u{number}"] = stage["methods"]
+    return folds
 
 
-def _ratings(store: Store, part: str, settings: Settings, root: Path | None) -> Facts:
-    (store.folder / part).mkdir(exist_ok=True)
-    about, found = datasets.movielens(root=root), {}
-    for number in range(1, settings.folds + 1):
-        name = f"u{number}"
-        fold = datasets.movielens_fold(name, root=root)
-
-        def make(_: Path | None, fold: Any = fold) -> Facts:
-            return {"methods": ratings.evaluate(fold, about, rank=settings.rank, seed=settings.seed)}
-
-        made_of = {"rank": settings.rank, "seed": settings.seed}
-        found[name] = store.keep(f"{part}/{name}", made_of, make)["methods"]
-    return found
+def _listens(run: Run[Settings]) -> Stages:
+    data, divisions = datasets.lastfm(root=run.root), {}
+    for seed in range(run.settings.seed, run.settings.seed + run.settings.folds):
+        how = {"rank": run.settings.rank, "seed": seed}
+        stage = yield _methods(str(seed), how, partial(databases.listens, data, **how))
+        divisions[str(seed)] = stage["methods"]
+    return divisions
 
 
-def _listens(store: Store, part: str, settings: Settings, root: Path | None) -> Facts:
-    (store.folder / part).mkdir(exist_ok=True)
-    data, found = datasets.lastfm(root=root), {}
-    for seed in range(settings.seed, settings.seed + settings.folds):
+def _lastfm(run: Run[Settings]) -> Stages:
+    def make() -> list[Facts]:
+        data = datasets.lastfm(root=run.root)
+        return databases.recommended(data.listens, databases.lastfm_choices(data), **_named(run))
 
-        def make(_: Path | None, seed: int = seed) -> Facts:
-            return {"methods": databases.listens(data, rank=settings.rank, seed=seed)}
-
-        found[str(seed)] = store.keep(f"{part}/{seed}", {"rank": settings.rank, "seed": seed}, make)["methods"]
-    return found
+    return (yield _methods("", _named(run), make))["methods"]
 
 
-def _recommended(store: Store, part: str, settings: Settings, root: Path | None) -> list[Facts]:
-    def make(_: Path | None) -> Facts:
-        how = {"rank": settings.named_rank, "seed": settings.seed}
-        if part == "lastfm":
-            data = datasets.lastfm(root=root)
-            return {"methods": databases.recommended(data.listens, databases.lastfm_choices(data), **how)}
-        kept = datasets.citeulike(root=root)
-        return {"methods": databases.recommended(kept.kept, databases.citeulike_choices(kept), **how)}
+def _citeulike(run: Run[Settings]) -> Stages:
+    def make() -> list[Facts]:
+        data = datasets.citeulike(root=run.root)
+        return databases.recommended(data.kept, databases.citeulike_choices(data), **_named(run))
 
-    found = store.keep(part, {"rank": settings.named_rank, "seed": settings.seed}, make)
-    return list(found["methods"])
+    return (yield _methods("", _named(run), make))["methods"]
 
 
-def _topics(store: Store, part: str, settings: Settings, root: Path | None) -> list[Facts]:
-    (store.folder / part).mkdir(exist_ok=True)
-    collection = topics.bbc(root) if part == "bbc" else topics.kos(root)
-    found = []
+def _topics(run: Run[Settings], *, collection: str) -> Stages:
+    documents = getattr(topics, collection)(run.root)
+    number, seed, rows = run.settings.topics, run.settings.seed, []
     for method in topics.METHODS:
-        made_of = {"topics": settings.topics, "seed": settings.seed}
-
-        def make(_: Path | None, method: str = method) -> Facts:
-            return topics.evaluate(collection, method, rank=settings.topics, seed=settings.seed)
-
-        found.append(store.keep(f"{part}/{method}", made_of, make))
-    return found
+        make = partial(topics.evaluate, documents, method, rank=number, seed=seed)
+        rows.append((yield Stage(method, {"topics": number, "seed": seed}, make)))
+    return rows
 
 
-def _labels(store: Store, part: str, settings: Settings, root: Path | None) -> Facts:
-    (store.folder / part).mkdir(exist_ok=True)
-    train, test = datasets.multilabel(part, root=root)
-    found = {}
-    for hidden in settings.hidden:
+def _labels(run: Run[Settings], *, collection: str) -> Stages:
+    parts, shares = datasets.multilabel(collection, root=run.root), {}
+    for hidden in run.settings.hidden:
+        how = {"hidden": hidden, "seed": run.settings.seed}
+        stage = yield _methods(f"{hidden:g} hidden", how, partial(labels.evaluate, *parts, **how))
+        shares[f"{hidden:g}"] = stage["methods"]
+    return shares
 
-        def make(_: Path | None, hidden: float = hidden) -> Facts:
-            return {"methods": labels.evaluate(train, test, hidden=hidden, seed=settings.seed)}
 
-        stage = f"{part}/{hidden:g} hidden"
-        found[f"{hidden:g}"] = store.keep(stage, {"hidden": hidden, "seed": settings.seed}, make)["methods"]
-    return found
+def _named(run: Run[Settings]) -> Facts:
+    return {"rank": run.settings.named_rank, "seed": run.settings.seed}
+
+
+def _methods(name: str, made_of: Facts, make: Callable[[], list[Facts]]) -> Stage:
+    return Stage(name, made_of, lambda: {"methods": make()})
+
+
+STAGES = {
+    "demonstrations": _demonstrations,
+    "ratings": _ratings,
+    "listens": _listens,
+    "lastfm": _lastfm,
+    "citeulike": _citeulike,
+    "bbc": partial(_topics, collection="bbc"),
+    "kos": partial(_topics, collection="kos"),
+    "enron": partial(_labels, collection="enron"),
+    "medical": partial(_labels, collection="medical"),
+}
+SUITE = Suite(Settings, STAGES, report, draw)

@@ -11,7 +11,7 @@ from polyadic.models.completion.bayesian import BayesianMatrixFactorization
 from polyadic.models.completion.choosing import choose
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.penalties import choose_penalty
-from polyadic.models.completion.sgd import StochasticMatrixFactorization
+from polyadic.models.completion.stochastic import StochasticMatrixFactorization
 from polyadic.models.completion.trace_norm import TraceNormCompletion
 from polyadic.models.relations.bayesian import BayesianFactorization
 from polyadic.models.relations.collective import CollectiveFactorization

@@ -9,7 +9,7 @@ import numpy as np
 from polyadic.errors import MissingExtraError
 from polyadic.metrics.figures import Figure, difference
 from polyadic.plots.completion import descent
-from polyadic.suites.numbers import share, table
+from polyadic.suites.markdown import share, table
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -21,11 +21,17 @@ from polyadic.datasets.treebanks import penn_sample
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.files import made_folder
 from polyadic.metrics.brackets import bracket_score
-from polyadic.models.syntax.list_files import read_lists, write_lists
-from polyadic.models.syntax.lists import Candidates, chosen, jackknife, oracle, propose
 from polyadic.models.syntax.pcfg import PCFG
-from polyadic.models.syntax.ranked import Ranked, load_ranked, narrowed, save_ranked
-from polyadic.models.syntax.reranking import feature_groups
+from polyadic.models.syntax.phrase_candidates import (
+    Candidates,
+    chosen,
+    jackknife,
+    oracle,
+    propose,
+    read_lists,
+    write_lists,
+)
+from polyadic.models.syntax.reranking import Ranked, feature_groups, load_ranked, narrowed, save_ranked
 
 if TYPE_CHECKING:
     import os
@@ -89,7 +95,7 @@ def parse_parts(
     k : int
         Candidates of a sentence, at most.
     folds : int
-        See :func:`~polyadic.models.syntax.lists.jackknife`.
+        See :func:`~polyadic.models.syntax.phrase_candidates.jackknife`.
     threads : int
         Sentences parsed at the same time.
     parser : callable

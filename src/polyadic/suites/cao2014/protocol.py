@@ -1,4 +1,6 @@
-"""Reranking in tensor space against perceptron and MIRA, with growing training sets, on lists of our own.
+"""Rerank lists of parses by T-MIRA, MIRA and perceptron, with growing training sets.
+
+Parsers of our own make the lists.
 
 References
 ----------
@@ -7,161 +9,86 @@ Cao, Khudanpur (2014), Online learning in tensor space, section 5.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from functools import partial
-from typing import TYPE_CHECKING, get_args
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Annotated, get_args
 
-from polyadic.errors import InputError, check_int
 from polyadic.metrics.figures import difference
 from polyadic.models.predictors.mapping import Mapping
+from polyadic.settings import Count, Within
 from polyadic.suites.cao2014 import lists as making
-from polyadic.suites.cao2014.compared import Method, baselines, figure, measured, methods, share_of, spectra
+from polyadic.suites.cao2014.compared import baselines, figure, measured, methods, share_of, spectra
 from polyadic.suites.cao2014.drawing import draw
 from polyadic.suites.cao2014.report import report
 from polyadic.suites.cao2014.tasks import TASKS
-from polyadic.suites.store import Store, write_report
+from polyadic.suites.suite import Option, Run, Seed, Stage, Stages, Suite, SuiteSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from polyadic.suites.cao2014.lists import Lists
-    from polyadic.suites.store import Facts, Steps
-
-SHARES = (0.125, 0.25, 0.5, 1.0)
+    from polyadic.suites.store import Facts
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The settings of a run.
+class Settings(SuiteSettings):
+    """The settings of a run."""
 
-    Attributes
-    ----------
-    tasks : tuple of str
-        ``"penn"``, constituents of the Penn Treebank sample; ``"ewt"``, dependencies of the English Web Treebank.
-    shares : tuple of float
-        Of the training lists.
-    orders, ranks : tuple of int
-        Of the tensors, D and H.
-    mappings : tuple of str
-        Of :data:`~polyadic.models.predictors.mapping.Mapping`.
-    epochs : int
-        At most; the best on the lists held out counts.
-    seeds : int
-        Training sets of each share below 1; of all lists there is one.
-    k : int
-        Candidates of a sentence.
-    seed : int
-
-    Raises
-    ------
-    InputError
-        If one is out of range.
-    """
-
-    tasks: tuple[str, ...] = tuple(TASKS)
-    shares: tuple[float, ...] = SHARES
-    orders: tuple[int, ...] = (2, 3, 4)
-    ranks: tuple[int, ...] = (1, 2, 3)
-    mappings: tuple[Mapping, ...] = ("guided", "sequential")
-    epochs: int = 8
-    seeds: int = 3
-    k: int = 50
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        allowed = {"tasks": tuple(TASKS), "mappings": get_args(Mapping)}
-        for name, known in allowed.items():
-            given = getattr(self, name)
-            if not given or not {*given} <= {*known}:
-                raise InputError(f"{name} are {', '.join(known)}; got {', '.join(given) or 'none'}")
-        if not self.shares or not all(0 < share <= 1 for share in self.shares):
-            raise InputError(f"shares are above 0 and at most 1; got {self.shares}")
-        for number in (*self.orders, *self.ranks):
-            check_int("orders and ranks", number, low=1)
-        for name in ("epochs", "seeds", "k"):
-            check_int(name, getattr(self, name), low=1)
+    shares: Annotated[tuple[Annotated[float, Within(0, 1, above=True)], ...], Option("Of the training lists.")] = (
+        *(0.125, 0.25, 0.5),
+        1.0,
+    )
+    orders: Annotated[tuple[Count, ...], Option("Of tensors.")] = (2, 3, 4)
+    ranks: Annotated[tuple[Count, ...], Option("Of tensors.")] = (1, 2, 3)
+    mappings: Annotated[tuple[Mapping, ...], Option("Of guided, sequential, random, hashed.")] = (
+        "guided",
+        "sequential",
+    )
+    epochs: Annotated[Count, Option("At most; the best on lists held out counts.")] = 8
+    seeds: Annotated[Count, Option("Training sets of each share below 1.")] = 3
+    k: Annotated[int, Within(2), Option("Candidates of a sentence.")] = 50
+    seed: Seed = 0
 
 
-def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None, force: bool = False) -> Facts:
-    """Make the lists, fit all rerankers, and report.
-
-    Parameters
-    ----------
-    out : Path
-        The folder of the run. Finished stages in it are used again.
-    settings : Settings
-    steps : callable
-        Told of each stage.
-    root : Path, optional
-        Of the treebanks: see :func:`polyadic.datasets.folder`.
-    force : bool
-        Whether stages made with other settings are replaced instead of refused.
-
-    Returns
-    -------
-    dict
-        The content of ``report.json``.
-
-    Raises
-    ------
-    InputError
-        If a treebank cannot be read, or stages in the folder were made with other settings.
-    """
-    store = Store(out, steps=steps, force=force)
-    found = {task: _task(store, task, settings, root) for task in settings.tasks}
-    facts = write_report(out, {"settings": asdict(settings), **found}, report)
-    draw(facts, out)
-    return facts
-
-
-def _task(store: Store, task: str, settings: Settings, root: Path | None) -> Facts:
-    (store.folder / task).mkdir(exist_ok=True)
+def _task(run: Run[Settings], *, name: str) -> Stages:
+    settings, where = run.settings, run.folder / name / "lists"
     made_of = {"k": settings.k, "seed": settings.seed}
-    where = store.folder / task / "lists"
 
-    def make(target: Path | None) -> Facts:
-        lists, facts = TASKS[task](k=settings.k, seed=settings.seed, root=root)
+    def make() -> Facts:
+        lists, facts = TASKS[name](k=settings.k, seed=settings.seed, root=run.root)
         for label in where.parent.glob("*.json"):  # what was learned from other lists is learned anew
             label.unlink()
-        making.save_lists(target or where, lists)
+        making.save_lists(where, lists)
         return facts
 
-    described_lists = store.keep(f"{task}/lists", made_of, make, target=where)
-    whole = making.load_lists(where)
-    rows = [
-        row
-        for share in settings.shares
-        for seed in range(settings.seed, settings.seed + (settings.seeds if share < 1 else 1))
-        for row in _portion(store, task, whole, share, seed, settings)
-    ]
-    drawn = store.keep(
-        f"{task}/spectra", made_of, lambda _: spectra(whole, mappings=get_args(Mapping), seed=settings.seed)
-    )
-    found = {name: {part: share_of(counts) for part, counts in one.items()} for name, one in baselines(whole).items()}
+    about = yield Stage("lists", made_of, make, target=where)
+    lists, rows = making.load_lists(where), []
+    for share in settings.shares:
+        for seed in range(settings.seed, settings.seed + (settings.seeds if share < 1 else 1)):
+            rows += yield from _portion(settings, lists, share, seed)
+    mappings = get_args(Mapping)
+    drawn = yield Stage("spectra", made_of, partial(spectra, lists, mappings=mappings, seed=settings.seed))
     return {
-        "lists": described_lists,
-        "baselines": found,
+        "lists": about,
+        "baselines": {
+            first: {part: share_of(counts) for part, counts in parts.items()}
+            for first, parts in baselines(lists).items()
+        },
         "rows": [{key: value for key, value in row.items() if key != "choice"} for row in rows],
-        "differences": _differences(whole, rows, settings),
-        "spectra": {mapping: drawn[mapping] for mapping in get_args(Mapping)},
+        "differences": _differences(lists, rows, settings),
+        "spectra": {mapping: drawn[mapping] for mapping in mappings},
     }
 
 
-def _portion(store: Store, task: str, whole: Lists, share: float, seed: int, settings: Settings) -> list[Facts]:
+def _portion(settings: Settings, lists: Lists, share: float, seed: int) -> Stages:
     """Fit every reranker to a share of the training lists."""
-    part: list[Lists] = []  # made where it is needed first
-
-    def make(method: Method, _: Path | None) -> Facts:
-        part[:] = part or [making.portion(whole, share, seed=seed)]
-        return measured(method, part[0])
-
+    part = cache(partial(making.portion, lists, share, seed=seed))  # made where it is needed first
     rows = []
     for method in methods(
         orders=settings.orders, ranks=settings.ranks, mappings=settings.mappings, epochs=settings.epochs, seed=seed
     ):
         made_of = {"k": settings.k, "epochs": settings.epochs}  # and of the lists: see _task
-        facts = store.keep(f"{task}/{share:g} {seed} {method.name}", made_of, partial(make, method))
+        facts = yield Stage(f"{share:g} {seed} {method.name}", made_of, lambda method=method: measured(method, part()))
         test, dev = share_of(facts["test"]), share_of(facts["dev"])
         rows.append({**facts, "share": share, "seed": seed, "figure": test, "held_out_figure": dev})
     return rows
@@ -221,3 +148,7 @@ def _chosen(rows: list[Facts], fits: Callable[[str], bool]) -> list[list[int]]:
         if some:
             found.append(max(some, key=lambda row: row["held_out_figure"])["choice"])
     return found
+
+
+STAGES = {name: partial(_task, name=name) for name in TASKS}
+SUITE = Suite(Settings, STAGES, report, draw, parts="tasks")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from polyadic.datasets.treebanks import web_treebank
 from polyadic.models.syntax.dependency import ArcFactored
-from polyadic.models.syntax.dependency_lists import jackknife_dependencies, propose_dependencies
+from polyadic.models.syntax.dependency_candidates import jackknife_dependencies, propose_dependencies
 from polyadic.models.syntax.reranking import feature_groups
 from polyadic.suites.cao2014.lists import Lists, describe, featured, parse_parts, penn_parts
 from polyadic.suites.store import whole

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyadic import plots
 from polyadic.errors import MissingExtraError
-from polyadic.suites.numbers import share
+from polyadic.suites.markdown import share
 
 if TYPE_CHECKING:
     from pathlib import Path

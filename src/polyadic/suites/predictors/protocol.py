@@ -1,117 +1,66 @@
-"""Predictors of low rank on real tables, each beside its baselines, with settings chosen within training parts."""
+"""Factorization machines, reduced-rank regression and tasks of low rank, on real data, beside their baselines.
+
+Settings are chosen within training parts.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from polyadic.errors import InputError, check_int
+from polyadic.settings import Count, Within
 from polyadic.suites.predictors import labels, machines, schools
 from polyadic.suites.predictors.report import report
-from polyadic.suites.store import Store, write_report
+from polyadic.suites.suite import Option, Run, Seed, Stage, Stages, Suite, SuiteSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from polyadic.suites.store import Facts, Steps
-
-PARTS = ("machines", "labels", "schools")
+    from polyadic.suites.store import Facts
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The settings of a run.
+class Settings(SuiteSettings):
+    """The settings of a run."""
 
-    Attributes
-    ----------
-    parts : tuple of str
-        Of :data:`PARTS`.
-    folds : int
-        Of MovieLens, from the first.
-    splits : int
-        Of the pupils.
-    seed : int
-
-    Raises
-    ------
-    InputError
-        If one is out of range.
-    """
-
-    parts: tuple[str, ...] = PARTS
-    folds: int = 5
-    splits: int = 10
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not self.parts or not {*self.parts} <= {*PARTS}:
-            raise InputError(f"parts are {', '.join(PARTS)}; got {', '.join(self.parts) or 'none'}")
-        check_int("folds", self.folds, low=1, high=5)
-        check_int("splits", self.splits, low=1)
+    folds: Annotated[int, Within(1, 5), Option("Of MovieLens, from the first.")] = 5
+    splits: Annotated[Count, Option("Of the pupils.")] = 10
+    seed: Seed = 0
 
 
-def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None, force: bool = False) -> Facts:
-    """Do all of it, and report.
-
-    Parameters
-    ----------
-    out : Path
-        The folder of the run. Finished stages in it are used again.
-    settings : Settings
-    steps : callable
-        Told of each stage.
-    root : Path, optional
-        Of the test sets: see :func:`polyadic.datasets.folder`.
-    force : bool
-        Whether stages made with other settings are replaced instead of refused.
-
-    Returns
-    -------
-    dict
-        The content of ``report.json``.
-
-    Raises
-    ------
-    InputError
-        If a test set cannot be read, or stages in the folder were made with other settings.
-    """
-    store = Store(out, steps=steps, force=force)
-    makers: dict[str, Callable[..., Any]] = {"machines": _machines, "labels": _labels, "schools": _schools}
-    found = {part: makers[part](store, settings, root) for part in PARTS if part in settings.parts}
-    return write_report(out, {"settings": asdict(settings), **found}, report)
-
-
-def _machines(store: Store, settings: Settings, root: Path | None) -> list[Facts]:
-    rows = []
-    for fold in machines.FOLDS[: settings.folds]:
+def _machines(run: Run[Settings]) -> Stages:
+    rows: list[Facts] = []
+    for fold in machines.FOLDS[: run.settings.folds]:
         for attributes in (False, True):
-            how: Facts = {"attributes": attributes, "seed": settings.seed, "root": root}
+            how: Facts = {"attributes": attributes, "seed": run.settings.seed, "root": run.root}
             fits: dict[str, Callable[[], Facts]] = {"mcmc": partial(machines.drawn, fold, **how)}
             fits |= {solver: partial(machines.descended, fold, solver, **how) for solver in machines.EPOCHS}
-            for name, make in fits.items():
-                stage = f"machines/{fold} {name}{' attributes' if attributes else ''}"
-                rows += _keep(store, stage, settings.seed, partial(_row, make))
+            for name, fit in fits.items():
+                stage = yield _stage(
+                    f"{fold} {name}{' attributes' if attributes else ''}", run, lambda fit=fit: [fit()]
+                )
+                rows += stage["rows"]
     return rows
 
 
-def _row(make: Callable[[], Facts]) -> list[Facts]:
-    return [make()]
-
-
-def _labels(store: Store, settings: Settings, root: Path | None) -> Facts:
-    compared = partial(labels.compared, seed=settings.seed, root=root)
-    return {name: _keep(store, f"labels/{name}", settings.seed, partial(compared, name)) for name in labels.SETS}
-
-
-def _schools(store: Store, settings: Settings, root: Path | None) -> list[Facts]:
-    make = partial(schools.compared, splits=settings.splits, seed=settings.seed, root=root)
-    return _keep(store, f"schools/{settings.splits}", settings.seed, make)
-
-
-def _keep(store: Store, name: str, seed: int, make: Callable[[], list[Facts]]) -> list[Facts]:
-    """Keep the rows of a table as a stage."""
-    (store.folder / name).parent.mkdir(parents=True, exist_ok=True)
-    rows: list[Facts] = store.keep(name, {"seed": seed}, lambda _: {"rows": make()})["rows"]
+def _labels(run: Run[Settings]) -> Stages:
+    rows = {}
+    for name in labels.SETS:
+        make = partial(labels.compared, name, seed=run.settings.seed, root=run.root)
+        rows[name] = (yield _stage(name, run, make))["rows"]
     return rows
+
+
+def _schools(run: Run[Settings]) -> Stages:
+    splits = run.settings.splits
+    make = partial(schools.compared, splits=splits, seed=run.settings.seed, root=run.root)
+    return (yield _stage(str(splits), run, make))["rows"]
+
+
+def _stage(name: str, run: Run[Settings], rows: Callable[[], list[Facts]]) -> Stage:
+    return Stage(name, {"seed": run.settings.seed}, lambda: {"rows": rows()})
+
+
+STAGES = {"machines": _machines, "labels": _labels, "schools": _schools}
+SUITE = Suite(Settings, STAGES, report)

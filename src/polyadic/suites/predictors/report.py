@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.suites.numbers import share, table
+from polyadic.suites.markdown import share, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

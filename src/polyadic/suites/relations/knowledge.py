@@ -44,7 +44,7 @@ def by_form(name: str, form: str, *, seed: int, root: Root = None) -> Facts:
     name : str
         Of a set of :func:`~polyadic.datasets.knowledge.knowledge`.
     form : str
-        Of :data:`~polyadic.models.relations.asking.FORMS`.
+        Of :data:`~polyadic.models.relations.knowledge.FORMS`.
     seed : int
     root : path, optional
 

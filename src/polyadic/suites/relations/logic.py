@@ -22,7 +22,7 @@ from polyadic.datasets.schemas import planted_schema
 from polyadic.datasets.universal_schema import freebase_pairs, judgements, nyt_pairs
 from polyadic.models.relations.grounding import Groundings
 from polyadic.models.relations.logic import InjectedLogic
-from polyadic.models.relations.mining import mine_rules
+from polyadic.models.relations.rule_mining import mine_rules
 from polyadic.models.relations.universal import UniversalSchema
 from polyadic.suites.store import whole
 from polyadic.text.relations.rules import read_published_rules

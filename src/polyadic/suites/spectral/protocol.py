@@ -1,26 +1,23 @@
-"""Models of sequences and topics learned from moments, each beside what it is to be compared with."""
+"""Learn automata, hidden Markov models and topics from moments, beside n-grams, Baum-Welch and anchors."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from polyadic.datasets.pautomac import pautomac_problem
 from polyadic.datasets.treebanks import web_treebank
-from polyadic.errors import InputError, check_int
+from polyadic.settings import Count
 from polyadic.suites.spectral import automata, grammars, hidden, topics
 from polyadic.suites.spectral.report import report
-from polyadic.suites.store import Store, run_stages
+from polyadic.suites.suite import Option, Run, Seed, Stage, Stages, Suite, SuiteSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from polyadic.suites.store import Facts, Stage, Steps
+    from polyadic.suites.store import Facts
 
-PARTS = ("pautomac", "completion", "tags", "hidden", "topics", "grammars")
-PROBLEMS = (1, 3, 7, 24, 29, 42)
 RANKS = (6, 10, 16, 25, 40, 60)
 CHOICES: tuple[dict[str, Any], ...] = (
     {"rank": RANKS, "starts": 2},
@@ -30,7 +27,6 @@ CHOICES: tuple[dict[str, Any], ...] = (
 LARGE: dict[int, tuple[dict[str, Any], ...]] = {1: ({"rank": (20, 40)},), 3: ({"rank": (25, 40), "starts": 2},)}
 """Those of problems whose automata have many states and take long."""
 STRINGS = (25, 50, 100, 200, 1000)
-PLANTED = 20
 PENALTIES = (0.003, 0.01, 0.03, 0.1)
 SIZES = (1000, 4000, 16_000, 64_000)
 COLUMNS: dict[str, dict[str, Any]] = {
@@ -40,88 +36,40 @@ COLUMNS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Settings:
-    """The settings of a run.
+class Settings(SuiteSettings):
+    """The settings of a run."""
 
-    Attributes
-    ----------
-    parts : tuple of str
-        Of :data:`PARTS`.
-    problems : tuple of int
-        Of PAutomaC.
-    planted : int
-        Automata whose Hankel matrices are completed.
-    starts : int
-        Random starts of Baum-Welch beside a spectral one.
-    seed : int
-
-    Raises
-    ------
-    InputError
-        If one is out of range.
-    """
-
-    parts: tuple[str, ...] = PARTS
-    problems: tuple[int, ...] = PROBLEMS
-    planted: int = PLANTED
-    starts: int = 20
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if not self.parts or not {*self.parts} <= {*PARTS}:
-            raise InputError(f"parts are {', '.join(PARTS)}; got {', '.join(self.parts) or 'none'}")
-        if not {*self.problems} <= {*PROBLEMS} or not self.problems:
-            raise InputError(f"problems are {', '.join(map(str, PROBLEMS))}; got {self.problems}")
-        check_int("planted", self.planted, low=1)
-        check_int("starts", self.starts, low=1)
+    problems: Annotated[tuple[Literal[1, 3, 7, 24, 29, 42], ...], Option("Of PAutomaC: 1, 3, 7, 24, 29, 42.")] = (
+        1,
+        3,
+        7,
+        24,
+        29,
+        42,
+    )
+    planted: Annotated[Count, Option("Automata whose Hankel matrices are completed.")] = 20
+    starts: Annotated[Count, Option("Random starts of Baum-Welch beside a spectral one.")] = 20
+    seed: Seed = 0
 
 
-def run(out: Path, *, settings: Settings, steps: Steps, root: Path | None = None, force: bool = False) -> Facts:
-    """Do all of it, and report.
-
-    Parameters
-    ----------
-    out : Path
-        The folder of the run. Finished stages in it are used again.
-    settings : Settings
-    steps : callable
-        Told of each stage.
-    root : Path, optional
-        Of the test sets: see :func:`polyadic.datasets.folder`.
-    force : bool
-        Whether stages made with other settings are replaced instead of refused.
-
-    Returns
-    -------
-    dict
-        The content of ``report.json``.
-
-    Raises
-    ------
-    InputError
-        If a test set cannot be read, or stages in the folder were made with other settings.
-    """
-    stages = {part: STAGES[part](settings, root) for part in PARTS if part in settings.parts}
-    return run_stages(Store(out, steps=steps, force=force), settings, stages, report=report)
-
-
-def _pautomac(settings: Settings, root: Path | None) -> Iterator[Stage]:
-    for number in settings.problems:
+def _pautomac(run: Run[Settings]) -> Stages:
+    for number in run.settings.problems:
         choices = LARGE.get(number, CHOICES)
-        yield str(number), {"seed": settings.seed}, partial(_problem, number, choices, settings.seed, root)
+        yield Stage(
+            str(number), {"seed": run.settings.seed}, partial(_problem, number, choices, run.settings.seed, run.root)
+        )
 
 
 def _problem(number: int, choices: tuple[dict[str, Any], ...], seed: int, root: Path | None) -> Facts:
     return automata.pautomac_figures(pautomac_problem(number, root=root), choices, seed=seed)
 
 
-def _completion(settings: Settings, root: Path | None) -> Iterator[Stage]:
-    del root
-    seeds = range(settings.seed, settings.seed + settings.planted)
-    made_of = {"seed": settings.seed, "planted": settings.planted}
+def _completion(run: Run[Settings]) -> Stages:
+    seeds = range(run.settings.seed, run.settings.seed + run.settings.planted)
+    made_of = {"seed": run.settings.seed, "planted": run.settings.planted}
     for strings in STRINGS:
         for least in (0, 1):
-            yield f"{strings} {least}", made_of, partial(_completed, strings, least, seeds)
+            yield Stage(f"{strings} {least}", made_of, partial(_completed, strings, least, seeds))
 
 
 def _completed(strings: int, least: int, seeds: range) -> Facts:
@@ -129,11 +77,11 @@ def _completed(strings: int, least: int, seeds: range) -> Facts:
     return {"strings": strings, "least": least, "rows": rows}
 
 
-def _tags(settings: Settings, root: Path | None) -> Iterator[Stage]:
-    made_of = {"seed": settings.seed}
-    yield "automaton", made_of, partial(_next_tags, settings.seed, root)
+def _tags(run: Run[Settings]) -> Stages:
+    made_of = {"seed": run.settings.seed}
+    yield Stage("automaton", made_of, partial(_next_tags, run.settings.seed, run.root))
     for column, how in COLUMNS.items():
-        yield column, made_of, partial(hidden.next_tags, column, **how, root=root)
+        yield Stage(column, made_of, partial(hidden.next_tags, column, **how, root=run.root))
 
 
 def _next_tags(seed: int, root: Path | None) -> Facts:
@@ -141,12 +89,12 @@ def _next_tags(seed: int, root: Path | None) -> Facts:
     return automata.next_tag_figures(train, test, seed=seed)
 
 
-def _hidden(settings: Settings, root: Path | None) -> Iterator[Stage]:
-    made_of = {"seed": settings.seed, "starts": settings.starts}
-    yield "recovery", made_of, partial(hidden.recovery, SIZES)
+def _hidden(run: Run[Settings]) -> Stages:
+    made_of = {"seed": run.settings.seed, "starts": run.settings.starts}
+    yield Stage("recovery", made_of, partial(hidden.recovery, SIZES))
     for states in (4, 8):
-        yield f"starts {states}", made_of, partial(_starts, states, settings.starts, settings.seed)
-    yield "starts upos", made_of, partial(_tag_starts, settings.starts, root)
+        yield Stage(f"starts {states}", made_of, partial(_starts, states, run.settings.starts, run.settings.seed))
+    yield Stage("starts upos", made_of, partial(_tag_starts, run.settings.starts, run.root))
 
 
 def _starts(states: int, seeds: int, seed: int) -> Facts:
@@ -160,17 +108,17 @@ def _tag_starts(seeds: int, root: Path | None) -> Facts:
     return hidden.starts([tree.upos for tree in web_treebank("train", root=root)[:2000]], 8, seeds=seeds)
 
 
-def _topics(settings: Settings, root: Path | None) -> Iterator[Stage]:
-    made_of = {"seed": settings.seed}
-    yield "recovery", made_of, partial(topics.recovery, SIZES[:3], seed=settings.seed)
-    yield "news", made_of, partial(topics.news, seed=settings.seed, root=root)
+def _topics(run: Run[Settings]) -> Stages:
+    made_of = {"seed": run.settings.seed}
+    yield Stage("recovery", made_of, partial(topics.recovery, SIZES[:3], seed=run.settings.seed))
+    yield Stage("news", made_of, partial(topics.news, seed=run.settings.seed, root=run.root))
 
 
-def _grammars(settings: Settings, root: Path | None) -> Iterator[Stage]:
-    yield "penn", {"seed": settings.seed}, partial(grammars.grammars, root=root)
+def _grammars(run: Run[Settings]) -> Stages:
+    yield Stage("penn", {"seed": run.settings.seed}, partial(grammars.grammars, root=run.root))
 
 
-STAGES: dict[str, Callable[[Settings, Path | None], Iterator[Stage]]] = {
+STAGES = {
     "pautomac": _pautomac,
     "completion": _completion,
     "tags": _tags,
@@ -178,3 +126,4 @@ STAGES: dict[str, Callable[[Settings, Path | None], Iterator[Stage]]] = {
     "topics": _topics,
     "grammars": _grammars,
 }
+SUITE = Suite(Settings, STAGES, report)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polyadic.metrics.dependencies import Attached
-    from polyadic.models.syntax.tensor_parses import Decoding
+    from polyadic.models.syntax.low_rank_parser import Decoding
     from polyadic.text.syntax.trees import Tree
 
     Root = str | os.PathLike[str] | None

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyadic.errors import MissingExtraError
 from polyadic.plots import curves, new_axes
-from polyadic.suites.numbers import share, table
+from polyadic.suites.markdown import share, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
