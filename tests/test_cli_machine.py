@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from polyadic import FactorizationMachineClassifier, load_machine
+from polyadic import FactorizationMachineClassifier, load
 from polyadic.cli import app
 from polyadic.cli.machine import _in_order
 from polyadic.text.predictors.feature_lines import read_feature_lines
@@ -72,7 +72,7 @@ def test_what_is_trained_predicts_and_is_evaluated(files, tmp_path, task, solver
     assert (tmp_path / "p.txt").read_text().splitlines() == shown[1:]  # a pipe has no fewer digits
     X, _, _ = read_feature_lines(test)
     found = np.loadtxt(tmp_path / "p.txt", ndmin=2)
-    np.testing.assert_allclose(found[:, 0], load_machine(tmp_path / "m").predict(X), rtol=1e-6)
+    np.testing.assert_allclose(found[:, 0], load(tmp_path / "m").predict(X), rtol=1e-6)
     in_json = json.loads(run("predict", tmp_path / "m", test, "--json").stdout)
     assert len(in_json["predictions"]) == in_json["rows"] == 100
 
@@ -132,7 +132,7 @@ def test_groups_of_features_have_penalties_of_their_own(files, tmp_path):
     groups = tmp_path / "groups.txt"
     groups.write_text("0\n0\n1\n1\n2\n")
     assert run("train", train, "--out", tmp_path / "m", "--draws", 3, "--groups", groups).exit_code == 0
-    assert load_machine(tmp_path / "m").penalties_.shape == (3, 9)
+    assert load(tmp_path / "m").penalties_.shape == (3, 9)
     for text, message in (("0\n1\n", "for each of 5 features"), ("a\n", "must hold a whole number")):
         groups.write_text(text)
         done = run("train", train, "--out", tmp_path / "n", "--draws", 3, "--groups", groups)
@@ -170,7 +170,8 @@ def test_bad_lines_are_refused(tmp_path, text, message):
         (["--task", "ranking", "--solver", "als"], "is learned by --solver adagrad"),
         (["--loss", "huber"], "--loss is for --task regression"),
         (["--task", "classification", "--clip"], "--clip is for"),
-        (["--solver", "als", "--loss", "poisson"], "is for counts"),
+        (["--solver", "als", "--loss", "poisson"], "needs a loss of bounded curvature"),
+        (["--solver", "sgd", "--loss", "poisson"], "is for counts"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(files, tmp_path, options, message):
@@ -189,7 +190,7 @@ def test_a_folder_of_another_kind_is_refused(files, tmp_path):
                       ["train", files["regression"][0], "--out", tmp_path / "other", "--force"]):  # fmt: skip
         done = run(*arguments)
         assert done.exit_code == 1
-        assert "corpus" in done.stderr or "is no factorization-machine" in done.stderr
+        assert "holds no model but a 'corpus'" in done.stderr or "exists and is no model" in done.stderr
 
 
 def test_ctrl_c_keeps_whole_sweeps_or_nothing(files, tmp_path, monkeypatch):

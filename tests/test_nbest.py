@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from polyadic import InputError, NBestLists, load_reranker
+from polyadic import InputError, NBestLists, load
 from polyadic.cli import app
 from polyadic.solvers.predictors.passive_aggressive import passive_aggressive
 from polyadic.text.predictors.nbest import SCORE, read_nbest, write_nbest
@@ -217,7 +217,7 @@ def test_rank_lines_on_the_command_line(tmp_path):
     path.write_text("\n".join(rows))
     rerank("train", path, "--out", out, "--model", "mira", "--C", 0.1)
     scores = [float(line) for line in rerank("apply", out, path).splitlines()]
-    np.testing.assert_allclose(scores, X @ load_reranker(out).weights_[1:])
+    np.testing.assert_allclose(scores, X @ load(out).weights_[1:])
     assert json.loads(rerank("evaluate", out, path, "--json"))["gained"] > 0.5
 
 
@@ -254,7 +254,7 @@ def test_files_of_other_systems(files):
     (files / "other.jsonl").write_bytes(b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode())
     for name in ("train", "other"):
         rerank("train", files / f"{name}.jsonl", "--out", files / name, "--epochs", 2)
-    assert np.array_equal(load_reranker(files / "train").weights_, load_reranker(files / "other").weights_)
+    assert np.array_equal(load(files / "train").weights_, load(files / "other").weights_)
 
 
 def test_pipes(files):

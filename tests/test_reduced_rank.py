@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import check_grad, minimize
 from scipy.sparse import csr_array
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from polyadic import InputError, LowRankTasks, ReducedRankRegression, ReducedRankRegressionCV
 from polyadic.linalg.reduced_rank import spectrum_of
@@ -107,27 +105,10 @@ def test_the_planted_rank_is_found():
     assert ReducedRankRegressionCV().fit(X, Y).rank_ == 3
 
 
-@parametrize_with_checks([ReducedRankRegression(2), ReducedRankRegressionCV(ridges=[1.0])])
-def test_conventions_of_scikit_learn(estimator, check):
-    """The contract of scikit-learn holds."""
-    check(estimator)
-
-
-@pytest.mark.parametrize(
-    ("model", "fault"),
-    [
-        (ReducedRankRegression(0), "rank must be a whole number of at least 1"),
-        (ReducedRankRegression(ridge=-1), "ridge must be"),
-        (ReducedRankRegressionCV(folds=1), "folds must be"),
-        (ReducedRankRegressionCV(ranks=[]), "at least one rank"),
-        (ReducedRankRegressionCV(ranks=[0]), "rank must be"),
-        (ReducedRankRegressionCV(ridges=[-1.0]), "ridge must be"),
-    ],
-)
-def test_what_is_refused(model, fault):
-    """Parameters out of range."""
-    with pytest.raises(InputError, match=fault):
-        model.fit(*problem())
+def test_something_to_choose_from():
+    """An empty list of ranks or ridges is refused."""
+    with pytest.raises(InputError, match="at least one rank"):
+        ReducedRankRegressionCV(ranks=[]).fit(*problem())
 
 
 @pytest.mark.parametrize("loss", [Squared(), Logistic(), Huber()])
@@ -214,15 +195,6 @@ def test_shifted_targets_shift_predictions(loss):
     np.testing.assert_allclose(model.predict(X)[:, 1], np.nanmean(Y) + 1e4)
 
 
-@pytest.mark.parametrize("model", [ReducedRankRegression(0), LowRankTasks(0)])
-def test_a_fit_that_fails_is_none(model):
-    """The width alone makes no model."""
-    with pytest.raises(InputError, match="rank must be"):
-        model.fit(*problem())
-    with pytest.raises(NotFittedError):
-        model.predict(problem()[0])
-
-
 def test_a_label_that_nothing_has():
     """Its probability is low, and the others are as without it."""
     X, Y = problem(60, 4, 3)
@@ -246,8 +218,6 @@ def test_tasks_refuse():
             LowRankTasks(2).fit(X, targets)
     with pytest.raises(InputError, match="truth values are from 0 to 1"):
         LowRankTasks(2, loss="logistic").fit(X, Y)
-    with pytest.raises(InputError, match="loss must be"):
-        LowRankTasks(2, loss="hinge").fit(X, Y)
     with pytest.raises(ValueError, match="NaN"):
         LowRankTasks(2).fit(np.full((10, 4), np.nan), Y)
     model = LowRankTasks(2).fit(X, Y)

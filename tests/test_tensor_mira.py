@@ -512,26 +512,11 @@ def test_linear_learners_start_from_zero():
     assert first.objective == pytest.approx(groups.cost(groups.starts[:-1]))
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"rank": 0}, "rank"),
-        ({"order": 0}, "order"),
-        ({"C": 0.0}, "C"),
-        ({"mapping": "best"}, "mapping"),
-        ({"updates": "none"}, "updates"),
-        ({"cap": "none at all"}, "cap"),
-        ({"init": "zeros"}, "init"),
-        ({"surrogate": 0}, "surrogate"),
-        ({"sizes": (3, 3)}, "9 cells"),
-        ({"sizes": (3, 3, 3)}, "2 modes"),
-        ({"max_iter": 0}, "max_iter"),
-    ],
-)
-def test_options_out_of_range_are_refused(options, words):
-    """The argument is named."""
+@pytest.mark.parametrize(("sizes", "words"), [((3, 3), "9 cells"), ((3, 3, 3), "2 modes")])
+def test_sizes_must_hold_the_features(sizes, words):
+    """And be one for each mode."""
     with pytest.raises(InputError, match=words):
-        TensorMIRA(**options).fit(made())
+        TensorMIRA(sizes=sizes).fit(made())
 
 
 def test_doors_check_what_they_pass_on():
