@@ -328,9 +328,6 @@ def test_model_stops():
 @pytest.mark.parametrize(
     ("parameters", "entries", "message"),
     [
-        ({"rank": 0}, X, "rank must be a whole number of at least 1; got 0"),
-        ({"vectors": "word"}, X, "vectors must be one of 'words', 'contexts', 'all'; got 'word'"),
-        ({"ridge": -1}, X, "strength must be a finite number of at least 0; got -1"),
         ({"orthogonal": 1, "rank": 13}, X, "12 rows has no 13 orthogonal columns"),
         ({}, replace(X, unlisted="missing"), "zero_weight must be 0 where unlisted entries are missing"),
         ({}, replace(X, indices=X.indices[:0], values=X.values[:0]), "there are no entries to factorize"),

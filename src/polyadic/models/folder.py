@@ -120,7 +120,7 @@ class Writer:
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
-        self._known: dict[int, tuple[Any, Any]] = {}  # with the array itself, so that no other takes its address
+        self._known: dict[Any, tuple[Any, Any]] = {}  # with the array itself, so that no other takes its address
 
     def settings(self, model: Model) -> dict[str, Any]:
         """Write the settings of a model."""
@@ -187,8 +187,10 @@ class Writer:
         return {"object": self.name(kind), "parts": self.mapping(parts)}
 
     def _array(self, array: NDArray[Any]) -> Any:
-        if id(array) in self._known:
-            return self._known[id(array)][1]
+        lies = (array.ctypes.data, array.strides) if array.size else None  # what is empty lies anywhere
+        place = lies, array.shape, array.dtype  # the same for views of one array
+        if place in self._known:
+            return self._known[place][1]
         if array.dtype.kind in "OUS":
             items = [self(item) for item in array.ravel().tolist()]
             written: Any = {"objects": items, "shape": list(array.shape), "dtype": array.dtype.str}
@@ -199,7 +201,7 @@ class Writer:
             written = self._numbers(np.asarray(array))
         else:
             raise TypeError(f"it holds an array of {array.dtype}")
-        self._known[id(array)] = array, written
+        self._known[place] = array, written
         return written
 
     def _numbers(self, array: NDArray[Any]) -> Any:

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.errors import InputError, check_choice
 from polyadic.linalg import Method
-from polyadic.models.base import Amount, Count, Seed
+from polyadic.models.base import Amount, Count, Positive, Seed
 from polyadic.models.tables.kernels import inverse
 from polyadic.models.tables.residuals import linear
 from polyadic.models.tables.table import SIDES, Side, TableAnalysis, check_counts, squared_distances
@@ -56,6 +56,8 @@ class CorrespondenceAnalysis(TableAnalysis):
         :math:`r` and :math:`c`.
     singular_values_, inertia_ : ndarray of shape (rank,)
         :math:`S` and its squares.
+    row_distances_, column_distances_ : ndarray of shape (m,) and (n,)
+        Squared chi-square distances to the mean profile, in all axes.
     total_inertia_ : float
         Of all axes, also those not kept: :math:`\chi^2 / n`.
     explained_inertia_ratio_ : ndarray of shape (rank,)
@@ -81,10 +83,10 @@ class CorrespondenceAnalysis(TableAnalysis):
 
     rank: Count = 2
     _: KW_ONLY
-    power: float = 1.0
-    temper: float = 1.0
+    power: Amount = 1.0
+    temper: Positive = 1.0
     method: Method = "lanczos"
-    tol: Amount = 1e-2
+    tol: Positive = 1e-2
     seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -100,22 +102,21 @@ class CorrespondenceAnalysis(TableAnalysis):
         ValueError
             If the table is empty, or holds something negative, infinite or missing.
         InputError
-            If the rank does not fit, or a parameter is out of range.
+            If the rank does not fit, or a setting is out of range.
         """
+        self.check()
         del y
-        check_int("rank", self.rank, low=1)
-        check_number("power", self.power)
-        N, symmetric = self._read(X, temper=self.temper)
+        N, symmetric = self._read(X)
         A = linear(N)
-        found = self._decompose(A, ("margins", "margins"), symmetric=symmetric)
+        axes = self._decompose(A, ("margins", "margins"), symmetric=symmetric)
         self.inertia_ = self.singular_values_**2
         self.row_masses_, self.column_masses_ = A.r, A.c
-        self.row_standard_coordinates_ = found.row_root[:, None] * found.U
-        self.column_standard_coordinates_ = found.column_root[:, None] * found.V
+        self.row_standard_coordinates_ = axes.row_root[:, None] * axes.U
+        self.column_standard_coordinates_ = axes.column_root[:, None] * axes.V
         self.row_coordinates_ = self.row_standard_coordinates_ * self._scale()
         self.column_coordinates_ = self.column_standard_coordinates_ * self._scale()
-        self._row_distances, self._column_distances = squared_distances(A.S, A.r, A.c)
-        self.total_inertia_ = float(A.r @ self._row_distances)
+        self.row_distances_, self.column_distances_ = squared_distances(A.S, A.r, A.c)
+        self.total_inertia_ = float(A.r @ self.row_distances_)
         self.explained_inertia_ratio_ = self.inertia_ / (self.total_inertia_ or 1.0)
         return self
 
@@ -135,7 +136,7 @@ class CorrespondenceAnalysis(TableAnalysis):
         ndarray of shape (m, rank)
         """
         check_is_fitted(self)
-        return self._place(self._read_more(X, temper=self.temper), self.column_standard_coordinates_)
+        return self._place(self._read_more(X), self.column_standard_coordinates_)
 
     def transform_columns(self, X: Any) -> NDArray[Any]:
         """Place supplementary columns; X of shape (rows of the table, columns to place).
@@ -172,8 +173,8 @@ class CorrespondenceAnalysis(TableAnalysis):
         check_is_fitted(self)
         check_choice("side", side, SIDES)
         if side == "rows":
-            return self.row_standard_coordinates_, self.row_masses_, self._row_distances
-        return self.column_standard_coordinates_, self.column_masses_, self._column_distances
+            return self.row_standard_coordinates_, self.row_masses_, self.row_distances_
+        return self.column_standard_coordinates_, self.column_masses_, self.column_distances_
 
     def _place(self, N: csr_array, standard: NDArray[Any]) -> NDArray[Any]:
         means = (N @ standard) * inverse(np.asarray(N.sum(axis=1)).ravel())[:, None]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.errors import InputError
 from polyadic.linalg import Method
-from polyadic.models.base import Amount, Count, Seed
+from polyadic.models.base import Amount, Count, Positive, Seed, Within
 from polyadic.models.tables.kernels import Kernel, categorical_kernel
 from polyadic.models.tables.residuals import g_test, linear, log_counts, shifted_pmi, similarity
 from polyadic.models.tables.table import TableAnalysis
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from polyadic.models.tables.residuals import Residual
 
 Difference = Literal["linear", "g-test", "shifted-pmi", "log-counts", "similarity"]
+Case = Literal["ca", "gini", "g-test", "sgns", "glove", "categorical-pca"]
 
 PLAIN: dict[str, Any] = {"row_kernel": "identity", "column_kernel": "identity"}
-CASES: dict[str, dict[str, Any]] = {
+CASES: dict[Case, dict[str, Any]] = {
     "ca": {},
     "gini": PLAIN,
     "g-test": {"difference": "g-test", **PLAIN},
@@ -87,15 +88,15 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
     difference: Difference = "linear"
     row_kernel: Kernel = "margins"
     column_kernel: Kernel = "margins"
-    shift: float = 1.0
-    smoothing: float = 1.0
+    shift: Annotated[float, Within(1)] = 1.0
+    smoothing: Positive = 1.0
     row_scores: Any = None
     column_scores: Any = None
-    beta: float = 1.0
-    power: float = 1.0
-    temper: float = 1.0
+    beta: Positive = 1.0
+    power: Amount = 1.0
+    temper: Positive = 1.0
     method: Method = "lanczos"
-    tol: Amount = 1e-2
+    tol: Positive = 1e-2
     seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -113,22 +114,22 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         ValueError
             If the table is empty, or holds something negative, infinite or missing.
         InputError
-            If the rank, a kernel or scores do not fit, or a parameter is out of range or has no effect.
+            If the rank, a kernel or scores do not fit, or a setting is out of range or has no effect.
         """
+        self.check()
         del y
-        check_int("rank", self.rank, low=1)
-        check_number("power", self.power)
-        N, symmetric = self._read(X, temper=self.temper)
+        N, symmetric = self._read(X)
         A = self._residual(N)
         alike = self.smoothing == 1 and self.row_scores is self.column_scores and self.difference != "log-counts"
-        found = self._decompose(A, (self.row_kernel, self.column_kernel), symmetric=symmetric and alike)
+        axes = self._decompose(A, (self.row_kernel, self.column_kernel), symmetric=symmetric and alike)
         self.row_masses_, self.column_masses_ = A.r, A.c
-        self.row_coordinates_ = _applied(found.row_root, found.U) * self._scale()
-        self.column_coordinates_ = _applied(found.column_root, found.V) * self._scale()
+        self.row_coordinates_ = _applied(axes.row_root, axes.U) * self._scale()
+        self.column_coordinates_ = _applied(axes.column_root, axes.V) * self._scale()
         return self
 
-    def _residual(self, N: csr_array) -> Residual:
-        check_choice("difference", self.difference, get_args(Difference))
+    def check(self) -> None:
+        """Refuse settings out of range, and those that have no effect with this difference."""
+        super().check()
         own = {
             "shifted-pmi": {"shift": self.shift != 1, "smoothing": self.smoothing != 1},
             "similarity": {
@@ -140,6 +141,8 @@ class KernelCorrespondenceAnalysis(TableAnalysis):
         for difference, given in own.items():
             if difference != self.difference and (idle := [name for name, there in given.items() if there]):
                 raise InputError(f"{idle[0]} has no effect with difference={self.difference!r}; it is of {difference}")
+
+    def _residual(self, N: csr_array) -> Residual:
         if self.difference == "shifted-pmi":
             return shifted_pmi(N, shift=self.shift, smoothing=self.smoothing)
         if self.difference == "similarity":

@@ -12,10 +12,12 @@ Niitsuma, Lee (2018), eq. (41) to (46) and Table 2.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse.linalg import aslinearoperator
 
 from polyadic.errors import InputError, check_number
@@ -24,14 +26,12 @@ from polyadic.models.tables.residuals import with_values
 from polyadic.resources import check_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Collection
 
     from polyadic.linalg import Method
     from polyadic.models.tables.residuals import Residual
 
-Kernel = Any
+Kernel = Literal["margins", "identity"] | NDArray[Any] | Sequence[Any] | Callable[[NDArray[np.float64]], Any]
 """``"margins"``, ``"identity"``, an array of shape (n,) or (n, n), or a function of the margins that gives one."""
 
 

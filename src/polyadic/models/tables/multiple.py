@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -10,15 +11,13 @@ from scipy.sparse import csr_array
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyadic.errors import InputError, check_choice
+from polyadic.errors import InputError
 from polyadic.models.base import Count, Seed
 from polyadic.models.tables.correspondence import CorrespondenceAnalysis
 from polyadic.models.tables.table import TableTransformer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-Correction = Literal["none", "benzecri", "greenacre"]
 
 
 class MultipleCorrespondenceAnalysis(TableTransformer):
@@ -50,6 +49,8 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         Principal coordinates of the observations, as the indicator has them.
     column_coordinates_ : ndarray of shape (categories, rank)
         Principal coordinates of the categories.
+    levels_ : list of ndarray
+        The categories of each variable, sorted.
     categories_ : list of str
         ``variable=category`` of each.
     inertia_, explained_inertia_ratio_ : ndarray of shape (rank,)
@@ -75,7 +76,7 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
     rank: Count = 2
     _: KW_ONLY
     table: Literal["indicator", "burt"] = "indicator"
-    correction: Correction = "none"
+    correction: Literal["none", "benzecri", "greenacre"] = "none"
     seed: Seed = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -93,32 +94,30 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         ValueError
             If something is missing, or there is but one observation.
         InputError
-            If the rank does not fit, or an option is none.
+            If the rank does not fit, or a setting is out of range.
         """
+        self.check()
         del y
-        check_choice("table", self.table, ("indicator", "burt"))
-        check_choice("correction", self.correction, ("none", "benzecri", "greenacre"))
         values = validate_data(self, X, dtype=None, ensure_min_samples=2, ensure_all_finite="allow-nan")
         _refuse_missing(values)
-        self._encoder = OneHotEncoder(handle_unknown="ignore").fit(values)
-        Z = csr_array(self._encoder.transform(values))
+        self.levels_ = OneHotEncoder().fit(values).categories_
+        Z = self._indicator(values)
         Q = values.shape[1]
         if self.correction != "none" and Q < 2:
             raise InputError("inertias can be corrected where there are at least 2 variables; got 1")
-        self.analysis_ = found = CorrespondenceAnalysis(self.rank, seed=self.seed).fit(Z)
+        self.analysis_ = plain = CorrespondenceAnalysis(self.rank, seed=self.seed).fit(Z)
         names = getattr(self, "feature_names_in_", range(Q))
-        self.categories_ = [
-            f"{name}={each}" for name, some in zip(names, self._encoder.categories_, strict=True) for each in some
-        ]
-        self.row_coordinates_ = found.row_coordinates_
+        self.categories_ = [f"{name}={level}" for name, some in zip(names, self.levels_, strict=True) for level in some]
+        self.row_coordinates_ = plain.row_coordinates_
         burt = self.table == "burt"
-        scale = found.inertia_ if burt else found.singular_values_
-        self.column_coordinates_ = found.column_standard_coordinates_ * scale
-        plain, total = found.inertia_, found.total_inertia_
+        scale = plain.inertia_ if burt else plain.singular_values_
+        self.column_coordinates_ = plain.column_standard_coordinates_ * scale
         J = Z.shape[1]
-        excess = (Q / max(Q - 1, 1) * np.maximum(plain - 1 / Q, 0)) ** 2
-        if self.correction == "none":
-            self.inertia_, self.total_inertia_ = (plain**2, _burt_inertia(Z)) if burt else (plain, total)
+        excess = (Q / max(Q - 1, 1) * np.maximum(plain.inertia_ - 1 / Q, 0)) ** 2
+        if self.correction == "none" and burt:
+            self.inertia_, self.total_inertia_ = plain.inertia_**2, _burt_inertia(Z)
+        elif self.correction == "none":
+            self.inertia_, self.total_inertia_ = plain.inertia_, plain.total_inertia_
         elif self.correction == "greenacre":  # the mean of the blocks off the diagonal
             self.inertia_, self.total_inertia_ = excess, Q / (Q - 1) * (_burt_inertia(Z) - (J - Q) / Q**2)
         else:
@@ -141,7 +140,22 @@ class MultipleCorrespondenceAnalysis(TableTransformer):
         """
         check_is_fitted(self)
         values = validate_data(self, X, dtype=None, reset=False)
-        return self.analysis_.transform(csr_array(self._encoder.transform(values)))
+        return self.analysis_.transform(self._indicator(values))
+
+    def _indicator(self, values: NDArray[Any]) -> csr_array:
+        """Give a column of zeros and ones for each category; one that was not seen has none."""
+        starts = np.cumsum([0, *map(len, self.levels_)])
+        places = [
+            {level: place for place, level in enumerate(levels.tolist(), start)}
+            for start, levels in zip(starts[:-1].tolist(), self.levels_, strict=True)
+        ]
+        rows = [
+            [place[value] for place, value in zip(places, row, strict=True) if value in place]
+            for row in values.tolist()
+        ]
+        edges = np.cumsum([0, *map(len, rows)])
+        columns = np.fromiter(chain.from_iterable(rows), np.int64, edges[-1])
+        return csr_array((np.ones(len(columns)), columns, edges), shape=(len(rows), starts[-1]))
 
     def __sklearn_tags__(self) -> Any:
         """Say what input is allowed."""

@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic.data import Entries
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError, check_choice, check_number
+from polyadic.errors import InputError, check_choice
 from polyadic.linalg import Method, symmetric_matrix
-from polyadic.models.base import Model, learned
+from polyadic.models.base import Amount, Count, Model, Positive, Seed, learned
 from polyadic.models.tables.kernels import decompose, inverse
 from polyadic.models.tables.residuals import with_values
 
@@ -47,11 +47,12 @@ class TableAnalysis(TableTransformer):
 
     column_coordinates_: NDArray[Any] = learned()
     singular_values_: NDArray[Any] = learned()
-    rank: int
-    power: float
+    rank: Count
+    power: Amount
+    temper: Positive
     method: Method
-    tol: float
-    seed: int | None
+    tol: Positive
+    seed: Seed
 
     def coordinates(self, side: Side = "rows") -> NDArray[Any]:
         """Give the coordinates of rows or columns."""
@@ -73,21 +74,20 @@ class TableAnalysis(TableTransformer):
         return tags
 
     def _decompose(self, A: Residual, kernels: tuple[Kernel, Kernel], *, symmetric: bool) -> Decomposition:
-        """Decompose a residual under kernels, as the parameters say."""
-        found = decompose(
+        """Decompose a residual under kernels, as the settings say."""
+        axes = decompose(
             A, self.rank, kernels=kernels, symmetric=symmetric, method=self.method, tol=self.tol, seed=self.seed
         )
-        self.singular_values_ = found.s
-        return found
+        self.singular_values_ = axes.s
+        return axes
 
     def _scale(self) -> NDArray[Any]:
         """Singular values to the power; axes that the table does not have stay at zero."""
         s = self.singular_values_
         return np.where(s > 0, s**self.power, 0)
 
-    def _read(self, X: Any, *, temper: float) -> tuple[csr_array, bool]:
+    def _read(self, X: Any) -> tuple[csr_array, bool]:
         """Read a table: its counts to the power ``temper``, and whether it is known to be symmetric."""
-        check_number("temper", temper, above=True)
         symmetric = False
         if isinstance(X, Entries):
             if X.order != 2:
@@ -100,11 +100,11 @@ class TableAnalysis(TableTransformer):
         else:
             N = self._validated(X, reset=True)
             symmetric = N.shape[0] == N.shape[1] and abs(N - N.T).max() == 0
-        return _tempered(N, temper), symmetric
+        return _tempered(N, self.temper), symmetric
 
-    def _read_more(self, X: Any, *, temper: float) -> csr_array:
+    def _read_more(self, X: Any) -> csr_array:
         """Read further rows of the table that was fitted."""
-        return _tempered(self._validated(X, reset=False), temper)
+        return _tempered(self._validated(X, reset=False), self.temper)
 
     def _validated(self, X: Any, *, reset: bool) -> csr_array:
         how: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_non_negative": True}

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic.errors import InputError, check_choice, check_number
-from polyadic.models.base import Count, Model, Seed
-from polyadic.models.tables.kernel_correspondence import CASES, KernelCorrespondenceAnalysis
+from polyadic.embedding import Embedding
+from polyadic.errors import InputError
+from polyadic.models.base import Amount, Count, Model, Positive, Seed, Within
+from polyadic.models.tables.kernel_correspondence import CASES, Case, KernelCorrespondenceAnalysis
 from polyadic.models.tables.kernels import stop_word_kernel
 from polyadic.models.tables.table import Side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from polyadic.embedding import Embedding
 
 
 class CorrespondenceVectors(Model):
@@ -37,10 +36,10 @@ class CorrespondenceVectors(Model):
     shift, smoothing : float
         Of case ``"sgns"``: see :func:`~polyadic.models.tables.residuals.shifted_pmi`.
     stop_weight : float
-        :math:`\alpha` of the stop-word kernel, above -1; 0 treats all words alike. Only with ``case="ca"``.
+        :math:`\alpha` of the stop-word kernel; 0 treats all words alike. Only with ``case="ca"``.
     stop_words : collection of str
         The words that it weighs.
-    scores : iterable of (str, str, float), optional
+    scores : collection of (str, str, float), optional
         Pairs of words with their similarity, for the word-similarity kernel; scores are divided by the largest. Do not
         test on the pairs that are given here. Only with ``case="ca"``, and not with ``stop_weight``.
     score_weight : float
@@ -72,16 +71,16 @@ class CorrespondenceVectors(Model):
 
     rank: Count = 300
     _: KW_ONLY
-    case: str = "ca"
+    case: Case = "ca"
     side: Side = "rows"
-    power: float = 0.5
-    temper: float = 1.0
-    shift: float = 1.0
-    smoothing: float = 1.0
-    stop_weight: float = 0.0
+    power: Amount = 0.5
+    temper: Positive = 1.0
+    shift: Annotated[float, Within(1)] = 1.0
+    smoothing: Positive = 1.0
+    stop_weight: Annotated[float, Within(-1, above=True)] = 0.0
     stop_words: Collection[str] = ()
-    scores: Iterable[tuple[str, str, float]] | None = None
-    score_weight: float = 1.0
+    scores: Collection[tuple[str, str, float]] | None = None
+    score_weight: Amount = 1.0
     words: Sequence[str] | None = None
     seed: Seed = None
 
@@ -96,7 +95,7 @@ class CorrespondenceVectors(Model):
         Raises
         ------
         InputError
-            If the rank does not fit, an option is out of range or has no effect, or no word is weighed.
+            If the rank does not fit, a setting is out of range or has no effect, or no word is weighed.
         """
         self.check()
         settings = {**CASES[self.case], **self._kernels(table.shape)}
@@ -115,25 +114,13 @@ class CorrespondenceVectors(Model):
         InputError
             If there are as many vectors as words not: those of positional contexts are of a word at a place.
         """
-        from polyadic.embedding import Embedding
-
         if len(self.vectors_) != len(words):
             raise InputError(f"the {len(self.vectors_):,} {self.side} are places of words, not {len(words):,} words")
         return Embedding(words, self.vectors_, counts=counts)
 
     def check(self) -> None:
-        """Refuse parameters that do not go together.
-
-        Raises
-        ------
-        InputError
-            If one is out of range, or has no effect.
-        """
-        check_choice("case", self.case, tuple(CASES))
-        check_choice("side", self.side, get_args(Side))
-        check_number("score_weight", self.score_weight)
-        check_number("shift", self.shift, low=1.0)
-        check_number("smoothing", self.smoothing, above=True)
+        """Refuse settings out of range, and those that do not go together."""
+        super().check()
         if self.scores is None and self.score_weight != 1:
             raise InputError("score_weight has no effect without scores")
         if self.case != "sgns" and (self.shift, self.smoothing) != (1, 1):
@@ -143,8 +130,6 @@ class CorrespondenceVectors(Model):
             raise InputError(f"stop_weight and scores are kernels of case 'ca'; got case {self.case!r}")
         if stopped and self.scores is not None:
             raise InputError("stop_weight and scores are two kernels; give one of them")
-        if stopped:
-            stop_word_kernel((), self.stop_weight, stop_words=())
 
     def _kernels(self, shape: tuple[int, ...]) -> dict[str, Any]:
         if not self.stop_weight and self.scores is None:
@@ -164,13 +149,13 @@ class CorrespondenceVectors(Model):
         return dict(zip(("row_kernel", "column_kernel"), kernels, strict=True))
 
 
-def _matrix(scores: Iterable[tuple[str, str, float]], words: Sequence[str]) -> csr_array:
+def _matrix(scores: Collection[tuple[str, str, float]], words: Sequence[str]) -> csr_array:
     """Give the scores of known pairs of different words, divided by the largest, on both sides of the diagonal."""
     index = {word: row for row, word in enumerate(words)}
-    found = {frozenset((index[u], index[v])): float(s) for u, v, s in scores if u in index and v in index and u != v}
-    if not found or not max(found.values()) > 0 or min(found.values()) < 0:
+    known = {frozenset((index[u], index[v])): float(s) for u, v, s in scores if u in index and v in index and u != v}
+    if not known or not max(known.values()) > 0 or min(known.values()) < 0:
         raise InputError("scores must be at least 0, and one above 0 of two different words of the vocabulary")
-    i, j = np.array([sorted(pair) for pair in found]).T
-    values = np.array([*found.values()]) / max(found.values())
+    i, j = np.array([sorted(pair) for pair in known]).T
+    values = np.array([*known.values()]) / max(known.values())
     both = np.concatenate([values, values]), (np.concatenate([i, j]), np.concatenate([j, i]))
     return csr_array(both, shape=(len(words), len(words)))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from dataclasses import KW_ONLY, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from polyadic import kernels, resources
+from polyadic import kernels
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError, check_choice, check_int
+from polyadic.errors import InputError
 from polyadic.forms import CP
 from polyadic.losses import Squared
-from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
+from polyadic.models.base import Amount, Count, Model, Natural, Seed, Threads, Watch
 from polyadic.objective import Objective, Term, stacked
 from polyadic.penalties import L2
 from polyadic.resources import check_memory
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from polyadic.data import Entries
     from polyadic.forms import Factors
-
-Vectors = Literal["words", "contexts", "all"]
 
 
 class AsymmetricCP(Model):
@@ -69,8 +67,8 @@ class AsymmetricCP(Model):
     history_ : list of float
         The objective at the start, where nothing is explained, and after each sweep. Without a ridge,
         ``1 - (history_[-1] / history_[0]) ** 0.5`` is what tensor toolboxes call the fit.
-    n_iter_, converged_, interrupted_
-        Sweeps; whether the objective settled; whether Ctrl-C stopped the sweeps.
+    result_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -88,11 +86,11 @@ class AsymmetricCP(Model):
 
     rank: Count = 300
     _: KW_ONLY
-    orthogonal: int = 0
-    ridge: float = 0.0
+    orthogonal: Natural = 0
+    ridge: Amount = 0.0
     max_iter: Count = 50
     tol: Amount = 1e-3
-    vectors: Vectors = "words"
+    vectors: Literal["words", "contexts", "all"] = "words"
     seed: Seed = None
     threads: Threads = None
     watch: Watch = None
@@ -103,10 +101,9 @@ class AsymmetricCP(Model):
         Raises
         ------
         InputError
-            If there are no entries, unlisted ones are missing, or a parameter is out of range.
+            If there are no entries, unlisted ones are missing, or a setting is out of range.
         """
-        check_int("rank", self.rank, low=1)
-        check_choice("vectors", self.vectors, get_args(Vectors))
+        self.check()
         if not len(entries):
             raise InputError("there are no entries to factorize; lower the shift or min_count")
         self._check_memory(entries)
@@ -114,22 +111,22 @@ class AsymmetricCP(Model):
         # the first factor is solved for first: it starts at zero, so that history begins with nothing explained
         start = [np.zeros((entries.shape[0], self.rank), np.float32)]
         start += [rng.standard_normal((size, self.rank)).astype(np.float32) for size in entries.shape[1:]]
-        term = Term(_unweighted(entries), CP(), Squared(), tuple(range(entries.order)), zero_weight=1.0)
+        x = entries if entries.weights is None else replace(entries, weights=None)
+        term = Term(x, CP(), Squared(), tuple(range(entries.order)), zero_weight=1.0)
         objective = Objective([term], [L2(self.ridge)] * entries.order, threads=self.threads)
         solver = als(objective, start, orthogonal=self.orthogonal)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
-        self.factors_, self.weights_ = _unit(result.factors)
-        self._keep(result)
+        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.factors_, self.weights_ = _unit(factors)
         return self
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
         """Give the association :math:`m` that the model expects of tuples; shapes (n, order) -> (n,)."""
         U, offsets = stacked(dict(enumerate(self._scaled())), tuple(range(len(self.factors_))))
-        threads = self.threads or resources.cores()
-        return kernels.cp_predict(np.asarray(indices), U, offsets=offsets, threads=threads)
+        return kernels.cp_predict(np.asarray(indices), U, offsets=offsets, threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
         """Give the vectors that ``vectors`` names their words, and how often these occur."""
+        self.check()
         scaled = self._scaled()
         if self.vectors == "all":
             if len({len(u) for u in scaled}) > 1:
@@ -138,8 +135,7 @@ class AsymmetricCP(Model):
                     " take 'words' or 'contexts'"
                 )
             return Embedding(words, np.concatenate(scaled, axis=1), counts=counts)
-        mode = get_args(Vectors).index(check_choice("vectors", self.vectors, get_args(Vectors)))
-        return Embedding(words, scaled[mode], counts=counts)
+        return Embedding(words, scaled[1 if self.vectors == "contexts" else 0], counts=counts)
 
     def _scaled(self) -> Factors:
         share = self.weights_ ** np.float32(1 / len(self.factors_))
@@ -147,18 +143,12 @@ class AsymmetricCP(Model):
 
     def _check_memory(self, entries: Entries) -> None:
         """Refuse a rank whose factors, products with the data and normal equations would not fit."""
-        copies = 4 * entries.order + 2 * (self.threads or resources.cores()) + 6
+        copies = 4 * entries.order + 2 * self._threads + 6
         check_memory(
             4.0 * copies * max(entries.shape) * self.rank,
             f"a model of {' x '.join(f'{size:,}' for size in entries.shape)} cells and rank {self.rank}",
             "lower the rank or the size of the vocabulary",
         )
-
-
-def _unweighted(entries: Entries) -> Entries:
-    from dataclasses import replace
-
-    return entries if entries.weights is None else replace(entries, weights=None)
 
 
 def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Literal, Self, get_args
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
 from polyadic.data import Entries
 from polyadic.embedding import Embedding
-from polyadic.errors import check_choice, check_int
 from polyadic.models.base import Count, Model, Seed
 from polyadic.resources import check_memory
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.text.corpus import Corpus
-
-Distribution = Literal["normal", "uniform"]
 
 
 class RandomVectors(Model):
@@ -56,19 +53,12 @@ class RandomVectors(Model):
 
     rank: Count = 300
     _: KW_ONLY
-    distribution: Distribution = "normal"
+    distribution: Literal["normal", "uniform"] = "normal"
     seed: Seed = None
 
     def fit(self, entries: Entries | Corpus) -> Self:
-        """Draw a vector for each index of the first mode, or each word of a corpus; what occurs is not looked at.
-
-        Raises
-        ------
-        InputError
-            If a parameter is out of range.
-        """
-        check_int("rank", self.rank, low=1)
-        check_choice("distribution", self.distribution, get_args(Distribution))
+        """Draw a vector for each index of the first mode, or each word of a corpus; what occurs is not looked at."""
+        self.check()
         shape = (entries.shape[0] if isinstance(entries, Entries) else len(entries.vocabulary), self.rank)
         check_memory(12.0 * shape[0] * shape[1], f"{shape[0]:,} random vectors of rank {self.rank}", "lower the rank")
         rng = np.random.default_rng(self.seed)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from polyadic import kernels, resources
+from polyadic import kernels
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError, check_int, check_number
-from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
+from polyadic.errors import InputError
+from polyadic.models.base import Amount, Count, Model, Positive, Seed, Threads, Watch
 from polyadic.resources import check_memory
 from polyadic.solvers.run import Sweep, run
 
@@ -61,8 +61,8 @@ class GloVe(Model):
         :math:`b` and :math:`d`.
     history_ : list of float
         The objective at the start; then for each epoch the sum of the losses that cells had when their turn came.
-    n_iter_, converged_, interrupted_
-        Epochs; whether the loss settled; whether Ctrl-C stopped the epochs.
+    result_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`; a sweep is an epoch.
 
     References
     ----------
@@ -81,10 +81,10 @@ class GloVe(Model):
 
     rank: Count = 300
     _: KW_ONLY
-    x_max: float = 100.0
-    alpha: float = 0.75
-    step: float = 0.05
-    epochs: int = 25
+    x_max: Positive = 100.0
+    alpha: Amount = 0.75
+    step: Positive = 0.05
+    epochs: Count = 25
     tol: Amount = 0.0
     seed: Seed = None
     threads: Threads = None
@@ -96,27 +96,20 @@ class GloVe(Model):
         Raises
         ------
         InputError
-            If the entries are not counts of pairs, a parameter is out of range, or the step was too long.
+            If the entries are not counts of pairs, a setting is out of range, or the step was too long.
         """
-        check_int("rank", self.rank, low=1)
-        check_number("x_max", self.x_max, above=True)
-        check_number("alpha", self.alpha)
-        check_number("step", self.step, above=True)
-        check_int("epochs", self.epochs, low=1)
-        threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
+        self.check()
         _refuse_other_than_counts(entries)
         self._check_memory(entries)
         rng = np.random.default_rng(self.seed)
         x = entries.values.astype(np.float32)
         f = np.minimum(1, (x / np.float32(self.x_max)) ** np.float32(self.alpha))
         size = entries.shape[0]
-        cells = kernels.glove_arrange(entries.indices, np.log(x), f, size=size, threads=threads, rng=rng)
-        solver = _epochs(cells, self.rank, self.step, threads, rng)
-        result = run(solver, max_iter=self.epochs, tol=self.tol, watch=self.watch)
-        w, c, b, d = result.factors
+        cells = kernels.glove_arrange(entries.indices, np.log(x), f, size=size, threads=self._threads, rng=rng)
+        solver = _epochs(cells, self.rank, self.step, self._threads, rng)
+        w, c, b, d = self._keep(run(solver, max_iter=self.epochs, tol=self.tol, watch=self.watch))
         self.factors_, self.biases_ = [w, c], [b, d]
         self.vectors_ = w + c
-        self._keep(result)
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:

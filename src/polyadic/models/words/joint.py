@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyadic import kernels, resources
+from polyadic import kernels
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError, check_int, check_number
+from polyadic.errors import InputError, check_int
 from polyadic.losses import Squared
-from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
+from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch, Within
 from polyadic.models.words.orders import symmetric_terms
 from polyadic.models.words.pairwise import PPMISVD
 from polyadic.objective import Objective, fit
@@ -57,7 +57,7 @@ class JointCP(Model):
     themes : int, optional
         Columns of :math:`C`; by default half of them.
     coupling : float
-        :math:`c`, the scale of the themes in the explanation of pairs; above 0.
+        :math:`c`, the scale of the themes in the explanation of pairs.
     order_weights : sequence of float, optional
         As in :func:`~polyadic.models.words.orders.symmetric_terms`; by default pairs count a third of the others.
     l1 : float
@@ -97,12 +97,12 @@ class JointCP(Model):
     True
     """
 
-    rank: Count = 300
+    rank: Annotated[int, Within(2)] = 300
     _: KW_ONLY
-    themes: int | None = None
-    coupling: float = 0.5
-    order_weights: Sequence[float] | None = None
-    l1: float = 0.0
+    themes: Count | None = None
+    coupling: Annotated[float, Within(0, 1, above=True)] = 0.5
+    order_weights: Sequence[Amount] | None = None
+    l1: Amount = 0.0
     start: NDArray[Any] | None = None
     max_iter: Count = 100
     tol: Amount = 1e-3
@@ -117,9 +117,9 @@ class JointCP(Model):
         ------
         InputError
             If there are no pairs or nothing but pairs, entries are not symmetric, empty, all zero or of different
-            sizes, or a parameter is out of range.
+            sizes, or a setting is out of range.
         """
-        themes = self.check()
+        self.check()
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
             raise InputError(f"joint factorization needs pairs and then larger tuples; got entries of orders {orders}")
@@ -128,11 +128,11 @@ class JointCP(Model):
         terms = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
         size = lists[0].shape[0]
         check_memory(
-            4.0 * (COPIES + 2 * (self.threads or resources.cores())) * size * self.rank,
+            4.0 * (COPIES + 2 * self._threads) * size * self.rank,
             f"a model of {size:,} words and rank {self.rank}",
             "lower the rank or the size of the vocabulary",
         )
-        A, C = self._start(lists, terms[1:], themes) if self.start is None else self._given(size, themes)
+        A, C = self._start(lists, terms[1:]) if self.start is None else self._given(size)
         terms = [_explained_by(ALL, terms[0]), *(_explained_by(1, term) for term in terms[1:])]
         objective = Objective(terms, [L2(), NonNegative(self.l1)], threads=self.threads)
         sweeps = quasi_newton(objective, [A, C])
@@ -140,14 +140,14 @@ class JointCP(Model):
         self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in terms]
         return self
 
-    def _start(self, lists: Sequence[Entries], larger: list[Term], themes: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _start(self, lists: Sequence[Entries], larger: list[Term]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Take eigenvectors for the free columns, random numbers of the best scale for the themes."""
-        A = PPMISVD(self.rank - themes, seed=self.seed).fit(lists[0]).vectors_
-        C = NonNegative().prox(positive_start(len(A), themes, np.random.default_rng(self.seed)), 0.0)
+        A = PPMISVD(self.rank - self._themes, seed=self.seed).fit(lists[0]).vectors_
+        C = NonNegative().prox(positive_start(len(A), self._themes, np.random.default_rng(self.seed)), 0.0)
         return A, best_scale(larger, zero_unlisted(C, lists[1:]), threads=self.threads)
 
-    def _given(self, size: int, themes: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        given = np.asarray(self.start)
+    def _given(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        given, themes = np.asarray(self.start), self._themes
         U = given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
         if given.shape != U.shape or (U[:, -themes:] < 0).any():
             raise InputError(f"start must have {self.rank} columns, the last {themes} not negative; got {given.shape}")
@@ -155,23 +155,23 @@ class JointCP(Model):
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
         """Give the association that the model expects of tuples; shapes (n, order) -> (n,)."""
-        tuples, threads = np.asarray(indices), self.threads or resources.cores()
+        tuples = np.asarray(indices)
         if tuples.ndim == 2 and tuples.shape[1] == 2:
-            return kernels.cp_predict(tuples, np.hstack(self.factors_), threads=threads)
-        return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.coupling), threads=threads)
+            return kernels.cp_predict(tuples, np.hstack(self.factors_), threads=self._threads)
+        return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.coupling), threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
         """Give the rows of :math:`A` and :math:`C` side by side their words, and how often these occur."""
         return Embedding(words, np.hstack(self.factors_), counts=counts, themes=self.factors_[1].shape[1])
 
-    def check(self) -> int:
-        """Give the number of themes, or raise an InputError if there is no room for them or a parameter is none."""
-        check_int("rank", self.rank, low=2)
-        themes = self.rank // 2 if self.themes is None else self.themes
-        check_int("themes", themes, low=1, high=self.rank - 1)
-        if not 0 < check_number("coupling", self.coupling) <= 1:
-            raise InputError(f"coupling must be above 0 and at most 1; got {self.coupling!r}")
-        return themes
+    def check(self) -> None:
+        """Refuse settings out of range, and more themes than there is room for."""
+        super().check()
+        check_int("themes", self._themes, low=1, high=self.rank - 1)
+
+    @property
+    def _themes(self) -> int:
+        return self.rank // 2 if self.themes is None else self.themes
 
 
 def _explained_by(slot: Slot, term: Term) -> Term:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 
 from polyadic.embedding import Embedding
-from polyadic.errors import MissingExtraError, check_choice, check_int, check_number
-from polyadic.models.base import Count, Model, Seed, Watch
+from polyadic.errors import MissingExtraError
+from polyadic.models.base import Amount, Count, Model, Watch, Within
 from polyadic.resources import check_memory
 from polyadic.solvers.run import Sweep, run
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from polyadic.text.corpus import Corpus
 
-Method = Literal["sgns", "cbow"]
 STEPS = {"sgns": 0.025, "cbow": 0.05}  # the first steps of the reference program
 LAST_STEP = 1e-4  # where the step ends, as in the reference program
 LONGEST = 10_000  # words that gensim takes of a sentence; longer ones are cut, as it would drop the rest
@@ -63,8 +62,8 @@ class Word2Vec(Model):
         :math:`u`; rows of words that do not occur are zero.
     history_ : list of float
         Loss per token, in nats: at the start of the first 100,000, then of each epoch; good to a few per cent.
-    n_iter_, converged_, interrupted_
-        Epochs; always False; whether Ctrl-C stopped them.
+    result_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`; a sweep is an epoch, and none converges.
 
     References
     ----------
@@ -81,14 +80,14 @@ class Word2Vec(Model):
 
     rank: Count = 300
     _: KW_ONLY
-    method: Method = "sgns"
-    window: int = 5
-    epochs: int = 5
-    negative: int = 5
-    sample: float = 1e-3
-    step: float | None = None
-    seed: Seed = None
-    threads: int = 1
+    method: Literal["sgns", "cbow"] = "sgns"
+    window: Count = 5
+    epochs: Count = 5
+    negative: Count = 5
+    sample: Amount = 1e-3
+    step: Annotated[float, Within(LAST_STEP, above=True)] | None = None
+    seed: Annotated[int, Within(0, (1 << 32) - 1)] | None = None
+    threads: Count = 1
     watch: Watch = None
 
     def fit(self, corpus: Corpus) -> Self:
@@ -99,16 +98,12 @@ class Word2Vec(Model):
         MissingExtraError
             If gensim is not installed.
         InputError
-            If a parameter is out of range.
+            If a setting is out of range.
         """
-        check_choice("method", self.method, get_args(Method))
-        check_int("epochs", self.epochs, low=1)
-        check_number("sample", self.sample)
-        step = STEPS[self.method] if self.step is None else check_number("step", self.step, low=LAST_STEP, above=True)
-        model = self._model(corpus)
-        result = run(_epochs(model, corpus, self.epochs, step), max_iter=self.epochs, watch=self.watch)
-        (self.vectors_,) = result.factors
-        self._keep(result)
+        self.check()
+        step = STEPS[self.method] if self.step is None else self.step
+        solver = _epochs(self._model(corpus), corpus, self.epochs, step)
+        (self.vectors_,) = self._keep(run(solver, max_iter=self.epochs, watch=self.watch))
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
@@ -117,25 +112,23 @@ class Word2Vec(Model):
 
     def _model(self, corpus: Corpus) -> Any:  # gensim's, with the words of the corpus and no other
         words = corpus.vocabulary.words
-        rank, threads = check_int("rank", self.rank, low=1), check_int("threads", self.threads, low=1)
-        window, negative = check_int("window", self.window, low=1), check_int("negative", self.negative, low=1)
         remedy = "lower the rank or the size of the vocabulary"
-        check_memory(16.0 * len(words) * rank, f"word2vec of {len(words):,} words and rank {rank}", remedy)
+        check_memory(16.0 * len(words) * self.rank, f"word2vec of {len(words):,} words and rank {self.rank}", remedy)
         seed = int(np.random.default_rng(self.seed).integers(1 << 31)) if self.seed is None else self.seed
         try:
             from gensim.models import Word2Vec as Gensim
         except ImportError:
             raise MissingExtraError("gensim", "gensim", "word2vec") from None
         model = Gensim(
-            vector_size=rank,
+            vector_size=self.rank,
             sg=int(self.method == "sgns"),
-            window=window,
-            negative=negative,
+            window=self.window,
+            negative=self.negative,
             ns_exponent=EXPONENT,
             sample=self.sample,
             min_count=1,  # rare words are the corpus' business
-            seed=check_int("seed", seed, low=0, high=(1 << 32) - 1),
-            workers=threads,
+            seed=seed,
+            workers=self.threads,
         )
         counts = corpus.vocabulary.counts.tolist()
         model.build_vocab_from_freq({word: n for word, n in zip(words, counts, strict=True) if n})

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError, check_int, check_number
+from polyadic.errors import InputError
 from polyadic.linalg import symmetric_matrix, truncated_eigh, truncated_svd
-from polyadic.models.base import Count, Model, Seed
+from polyadic.models.base import Amount, Count, Model, Seed
 from polyadic.resources import check_memory
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class PPMISVD(Model):
 
     rank: Count = 300
     _: KW_ONLY
-    power: float = 0.5
+    power: Amount = 0.5
     seed: Seed = None
 
     def fit(self, entries: Entries) -> Self:
@@ -75,8 +75,7 @@ class PPMISVD(Model):
         InputError
             If the entries are not a matrix, or the rank does not fit.
         """
-        check_int("rank", self.rank, low=1)
-        check_number("power", self.power)
+        self.check()
         if entries.order != 2:
             raise InputError(f"PPMI-SVD factorizes a matrix; got entries of order {entries.order}")
         self._check_memory(entries)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from polyadic import resources
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int
 from polyadic.forms import CP
@@ -62,8 +61,8 @@ class PoissonCP(Model):
         :math:`\lambda`, falling.
     history_ : list of float
         The divergence :math:`\sum m - x + x \log(x / m)` over all cells, at the start and after each sweep.
-    n_iter_, converged_, interrupted_
-        Sweeps; whether the objective settled; whether Ctrl-C stopped the sweeps.
+    result_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -84,7 +83,7 @@ class PoissonCP(Model):
     _: KW_ONLY
     max_iter: Count = 100
     tol: Amount = 1e-3
-    inner: int = 2
+    inner: Count = 2
     seed: Seed = None
     threads: Threads = None
     watch: Watch = None
@@ -98,22 +97,22 @@ class PoissonCP(Model):
         Raises
         ------
         InputError
-            If nothing was counted, a count is negative, or a parameter is out of range.
+            If nothing was counted, a count is negative, or a setting is out of range.
         """
-        check_int("rank", self.rank, low=1)
+        self.check()
         if not entries.values.any():
             raise InputError("there are no counts to factorize; lower min_count")
         self._check_memory(entries)
         term = Term(entries, CP(), Poisson(), tuple(range(entries.order)), zero_weight=1.0)
         objective = Objective([term], [NonNegative()] * entries.order, threads=self.threads)
         start = _start(entries, self.rank, np.random.default_rng(self.seed))
-        result = run(apr(objective, start, inner=self.inner), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
-        sums = np.array([u.sum(axis=0, dtype=float) for u in result.factors])
+        solver = apr(objective, start, inner=self.inner)
+        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        sums = np.array([u.sum(axis=0, dtype=float) for u in factors])
         falling = np.argsort(-sums.prod(axis=0), kind="stable")
         self.weights_ = sums.prod(axis=0)[falling]
         whole = np.where(sums > 0, sums, 1).astype(np.float32)
-        self.factors_ = [(u / s)[:, falling] for u, s in zip(result.factors, whole, strict=True)]
-        self._keep(result)
+        self.factors_ = [(u / s)[:, falling] for u, s in zip(factors, whole, strict=True)]
         return self
 
     def components(
@@ -160,11 +159,10 @@ class PoissonCP(Model):
 
     def _check_memory(self, entries: Entries) -> None:
         """Refuse a rank whose factors, sums per thread and copies of the counts would not fit."""
-        threads = self.threads or resources.cores()
         rows, largest = sum(entries.shape), max(entries.shape)
         copied = 4 if entries.symmetric else 4 + 8 + entries.indices.itemsize * entries.order  # sorted, with an order
         check_memory(
-            4.0 * self.rank * (5 * rows + (2 * threads + 3) * largest) + float(copied) * len(entries),
+            4.0 * self.rank * (5 * rows + (2 * self._threads + 3) * largest) + float(copied) * len(entries),
             f"a model of {len(entries):,} counts, {' x '.join(f'{n:,}' for n in entries.shape)}, and rank {self.rank}",
             "lower the rank or the size of the vocabulary",
         )

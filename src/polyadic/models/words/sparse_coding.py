@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from polyadic import kernels, resources
+from polyadic import kernels
 from polyadic.embedding import Embedding, unit_rows
-from polyadic.errors import InputError, check_int, check_number
+from polyadic.errors import InputError, check_int
 from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.models.words.pairwise import PPMISVD
 from polyadic.resources import check_memory
@@ -59,8 +59,8 @@ class NNSE(Model):
         :math:`D`.
     zeros_ : float
         Share of the elements of :math:`A` that are zero.
-    history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -79,9 +79,9 @@ class NNSE(Model):
 
     rank: Count = 300
     _: KW_ONLY
-    svd_rank: int | None = None
-    power: float = 0.5
-    l1: float = 0.05
+    svd_rank: Count | None = None
+    power: Amount = 0.5
+    l1: Amount = 0.05
     max_iter: Count = 50
     tol: Amount = 1e-3
     seed: Seed = None
@@ -94,8 +94,9 @@ class NNSE(Model):
         Raises
         ------
         InputError
-            If the entries are not a symmetric matrix, or a parameter is out of range.
+            If the entries are not a symmetric matrix, or a setting is out of range.
         """
+        self.check()
         if entries.order != 2 or not entries.symmetric:
             raise InputError("NNSE needs a symmetric matrix of associations; ppmi of counts of order 2 gives one")
         if not len(entries):
@@ -104,16 +105,12 @@ class NNSE(Model):
         check_int("rank", self.rank, low=1, high=size)
         kept = min(300, size - 1) if self.svd_rank is None else self.svd_rank
         check_int("svd_rank", kept, low=1, high=size - 1)
-        check_number("power", self.power)
-        check_number("l1", self.l1)
-        threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
         self._check_memory(entries, kept)
         X = unit_rows(PPMISVD(kept, power=self.power, seed=self.seed).fit(entries).vectors_)
-        solver = _sweeps(X, self.rank, self.l1, threads, np.random.default_rng(self.seed))
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
-        self.vectors_, self.dictionary_ = result.factors
+        solver = _sweeps(X, self.rank, self.l1, self._threads, np.random.default_rng(self.seed))
+        sweeps = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        self.vectors_, self.dictionary_ = self._keep(sweeps)
         self.zeros_ = float((self.vectors_ == 0).mean())
-        self._keep(result)
         return self
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:

@@ -140,6 +140,7 @@ class SymmetricCP(Model):
         The sweep is one of ``solver``; take a stochastic one, for which it is an epoch. Without vectors yet this is
         :meth:`fit`.
         """
+        self.check()
         if not hasattr(self, "factors_"):
             return self.fit(entries)
         terms = self._terms(self._lists(entries))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from polyadic import kernels, resources
+from polyadic import kernels
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.errors import InputError, check_int
 from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.resources import check_memory
 from polyadic.solvers.hooi import hooi, hosvd
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.data import Entries
-
-Start = Literal["random", "hosvd"]
 
 
 class Tucker(Model):
@@ -70,8 +68,8 @@ class Tucker(Model):
         Share of the sum of squares of all cells that the model explains.
     history_ : list of float
         Half the squared error at the start and after each sweep.
-    n_iter_, converged_, interrupted_
-        Sweeps; whether the objective settled; whether Ctrl-C stopped the sweeps.
+    result_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -89,10 +87,10 @@ class Tucker(Model):
     [3.0, 0.0]
     """
 
-    rank: int | Sequence[int] = 50
+    rank: Count | Sequence[Count] = 50
     _: KW_ONLY
-    start: Start = "random"
-    power: float = 0.5
+    start: Literal["random", "hosvd"] = "random"
+    power: Amount = 0.5
     max_iter: Count = 50
     tol: Amount = 1e-3
     seed: Seed = None
@@ -105,10 +103,9 @@ class Tucker(Model):
         Raises
         ------
         InputError
-            If there are no entries, unlisted ones are missing, a parameter is out of range, or memory would not do.
+            If there are no entries, unlisted ones are missing, a setting is out of range, or memory would not do.
         """
-        check_choice("start", self.start, get_args(Start))
-        check_number("power", self.power)
+        self.check()
         if not len(entries):
             raise InputError("there are no entries to factorize; lower the shift or min_count")
         slots = (0,) * entries.order if entries.symmetric else tuple(range(entries.order))
@@ -121,22 +118,20 @@ class Tucker(Model):
             sizes = [entries.shape[slots.index(s)] for s in range(len(ranks))]
             start = [rng.standard_normal((n, r)).astype(np.float32) for n, r in zip(sizes, ranks, strict=True)]
         solver = hooi(entries, start, threads=self.threads)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
-        *factors, core = result.factors
+        *factors, core = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
         self.factors_, self.core_, self.singular_values_ = _principal_axes(factors, core, slots)
         self.vectors_ = [
             (u * s**self.power).astype(np.float32) for u, s in zip(self.factors_, self.singular_values_, strict=True)
         ]
         explained = float(np.vdot(core, core))
-        self.explained_ = explained / (explained + 2 * result.history[-1] or 1.0)
-        self._keep(result)
+        self.explained_ = explained / (explained + 2 * self.history_[-1] or 1.0)
         return self
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
         """Give the association that the model expects of tuples; shapes (n, order) -> (n,)."""
         slots = (0,) * self.core_.ndim if len(self.factors_) == 1 else range(self.core_.ndim)
-        threads = self.threads or resources.cores()
-        return kernels.tucker_predict(np.asarray(indices), self.factors_, self.core_, slots=slots, threads=threads)
+        tuples = np.asarray(indices)
+        return kernels.tucker_predict(tuples, self.factors_, self.core_, slots=slots, threads=self._threads)
 
     def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None, mode: int = 0) -> Embedding:
         """Give the vectors of a mode their words, and how often these occur; symmetric entries have one for all."""
@@ -153,7 +148,7 @@ class Tucker(Model):
 
     def _check_memory(self, entries: Entries, ranks: list[int], slots: tuple[int, ...]) -> None:
         """Refuse ranks whose core, or entries whose fibres, would not fit."""
-        threads = self.threads or resources.cores()
+        threads = self._threads
         numbers = sum(entries.shape[slots.index(s)] * r for s, r in enumerate(ranks))
         core = math.prod(ranks[s] for s in slots)
         fibres = 56.0 * entries.order * len(entries) if self.start == "hosvd" else 0.0
