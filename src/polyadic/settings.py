@@ -127,7 +127,7 @@ def _held(origin: Any, arguments: tuple[Any, ...], value: Any) -> bool:
         return False
     if isinstance(value, Mapping):
         return all(admits(arguments[0], key) and admits(arguments[1], item) for key, item in value.items())
-    return all(admits(arguments[0], item) for item in value)
+    return arguments[0] is Any or all(admits(arguments[0], item) for item in value)
 
 
 def _is_collection(origin: Any) -> bool:

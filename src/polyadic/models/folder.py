@@ -17,7 +17,7 @@ import importlib
 import json
 import math
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -146,6 +146,10 @@ class Writer:
             return value if math.isfinite(value) else {"float": repr(value)}
         if isinstance(value, complex):
             return {"complex": [value.real, value.imag]}
+        if isinstance(value, PurePath):
+            return {"path": str(value)}
+        if type(value) is range:
+            return {"range": [value.start, value.stop, value.step]}
         if type(value) is list:
             return [self(item) for item in value]
         if type(value) in (tuple, set, frozenset):
@@ -302,6 +306,8 @@ class Reader:
     READERS: dict[str, Callable[[Reader, dict[str, Any]], Any]] = {  # noqa: RUF012 # never changed
         "float": lambda _, w: float(w["float"]),
         "complex": lambda _, w: complex(*w["complex"]),
+        "path": lambda _, w: Path(w["path"]),
+        "range": lambda _, w: range(*w["range"]),
         "tuple": lambda self, w: tuple(self(w["tuple"])),
         "set": lambda self, w: set(self(w["set"])),
         "frozenset": lambda self, w: frozenset(self(w["frozenset"])),
