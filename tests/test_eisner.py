@@ -14,7 +14,11 @@ from polyadic.kernels.syntax.arcs import score_arcs, step_arcs
 from polyadic.kernels.syntax.eisner import best_arcs
 from polyadic.models.syntax import dependency
 from polyadic.models.syntax.dependency import ArcFactored, _coded
-from polyadic.models.syntax.dependency_lists import DependencyCandidates, jackknife_dependencies, propose_dependencies
+from polyadic.models.syntax.dependency_candidates import (
+    DependencyCandidates,
+    jackknife_dependencies,
+    propose_dependencies,
+)
 from polyadic.models.syntax.reranking import feature_groups
 from polyadic.text.syntax.dependency_features import (
     ROOT,
@@ -195,7 +199,7 @@ def test_averaged_weights_are_the_mean_of_all():
     parser = ArcFactored(max_iter=1, bits=10, seed=0).fit(trees)
     weights, total = np.zeros(1 << 10, np.float32), np.zeros(1 << 10)
     for at in np.random.default_rng(0).permutation(2).tolist():
-        words, tags = _coded(trees[at].forms, parser._words), _coded(trees[at].xpos, parser._tags)
+        words, tags = _coded(trees[at].forms, parser.words_), _coded(trees[at].xpos, parser.tags_)
         heads = best_arcs(score_arcs(words, tags, weights))[0][0]
         for tree, step in ((trees[at].heads, 1.0), (heads, -1.0)):
             step_arcs(words, tags, tree, step=step, time=0, weights=weights, sums=np.zeros(1 << 10))

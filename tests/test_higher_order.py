@@ -22,7 +22,7 @@ from polyadic.kernels.syntax.climbing import (
     score_trees,
 )
 from polyadic.kernels.syntax.spanning import best_projective_tree, best_spanning_tree
-from polyadic.models.syntax.tree_templates import TEMPLATES
+from polyadic.models.syntax.higher_order import TEMPLATES
 from polyadic.solvers.syntax import tree_parts
 from polyadic.solvers.syntax.tree_parts import HEADS, Search, TreeLearner
 

@@ -1,4 +1,4 @@
-"""Parsing with a tensor of low rank: scores, steps, where it starts, what it learns, and what is kept."""
+"""Parsing with a tensor of low rank: scores, steps, where it starts, and what it learns."""
 
 import dataclasses
 import itertools
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyadic import InputError
+from polyadic import InputError, load
 from polyadic.datasets.treebanks import web_treebank
 from polyadic.kernels.syntax.arc_labels import score_arc_labels, step_arc_labels
 from polyadic.kernels.syntax.arc_tensor import (
@@ -24,9 +24,8 @@ from polyadic.kernels.syntax.arc_tensor import (
 )
 from polyadic.linalg.unfolded import unfolded_start
 from polyadic.metrics.dependencies import dependency_score, match_trees
-from polyadic.models.syntax.arc_parts import PAIRS, coded, known_features, rows_of
+from polyadic.models.syntax.arc_features import PAIRS, coded, known_features, rows_of
 from polyadic.models.syntax.low_rank_parser import LowRankParser
-from polyadic.models.syntax.parser_storage import load_parser, save_parser
 from polyadic.solvers.syntax.arc_tensor import ArcLearner
 from polyadic.text.syntax.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
 from polyadic.text.syntax.trees import read_trees
@@ -320,12 +319,9 @@ def fitted(**options):
     return LowRankParser(4, **{"max_iter": 2, "bits": 12, "seed": 3, **options}).fit(made(30, 0))
 
 
-def test_the_same_seed_gives_the_same_parser():
-    """Parts are equal bit by bit; another seed gives others; averages are not the last parts."""
-    one, other = fitted(), fitted()
-    for a, b in zip(one.parts_, other.parts_, strict=True):
-        np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(one.relation_weights_, other.relation_weights_)
+def test_another_seed_gives_another_parser():
+    """And averages are not the last parts."""
+    one = fitted()
     assert (fitted(seed=4).parts_.U != one.parts_.U).any()
     assert (fitted(averaged=False).parts_.U != one.parts_.U).any()
 
@@ -354,24 +350,6 @@ def rooted(heads):
     return not above.any()
 
 
-def test_what_is_written_is_read(tmp_path):
-    """A parser from a folder gives the same parses; a folder that is no parser, or is damaged, is told."""
-    parser, new = fitted(), made(10, 2)
-    save_parser(parser, tmp_path / "model")
-    again = load_parser(tmp_path / "model")
-    for one, other in zip(parser.annotate(new), again.annotate(new), strict=True):
-        assert one.heads.tolist() == other.heads.tolist()
-        assert one.relations == other.relations
-    with pytest.raises(InputError, match="exists"):
-        save_parser(parser, tmp_path / "model")
-    save_parser(parser, tmp_path / "model", overwrite=True)
-    (tmp_path / "model" / "arrays.safetensors").write_bytes(b"no")
-    with pytest.raises(InputError, match="damaged"):
-        load_parser(tmp_path / "model")
-    with pytest.raises(InputError, match="not a low-rank-parser folder"):
-        load_parser(tmp_path / "none")
-
-
 def test_without_relations():
     """Heads alone: relations of parses say nothing."""
     parser = fitted(labels=False)
@@ -380,25 +358,18 @@ def test_without_relations():
 
 
 def test_faults_are_named():
-    """No sentences, gold heads that are no tree, parameters, and columns that do not fit."""
+    """No sentences, gold heads that are no tree, and columns that do not fit."""
     cycle = dataclasses.replace(made(1, 0)[0])
     object.__setattr__(cycle, "heads", np.array([2, 1, *cycle.heads[2:]], np.int32))
     outside = dataclasses.replace(made(1, 0)[0])
     object.__setattr__(outside, "heads", np.full(len(outside), 99, np.int32))
-    for trees, options, fault in (
-        ([], {}, "at least one sentence"),
-        ([cycle], {}, "word 1 does not come up to the root"),
-        ([outside], {}, "a head from 0 to"),
-        (made(1, 0), {"gamma": 1.5}, "gamma must be at most 1"),
-        (made(1, 0), {"C": 0}, "C must be"),
-        (made(1, 0), {"init": "magic"}, "init must be"),
-        (made(1, 0), {"decoding": "magic"}, "decoding must be"),
-        (made(1, 0), {"seed": -1}, "seed must be a whole number of at least 0; got -1"),
-        (made(1, 0), {"seed": "x"}, "seed must be"),
-        (made(1, 0), {"one_root": "no"}, "one_root must be True or False; got 'no'"),
+    for trees, fault in (
+        ([], "at least one sentence"),
+        ([cycle], "word 1 does not come up to the root"),
+        ([outside], "a head from 0 to"),
     ):
         with pytest.raises(InputError, match=fault):
-            LowRankParser(2, bits=10, **options).fit(trees)
+            LowRankParser(2, bits=10).fit(trees)
     parser = fitted()
     for words, tags in ((["a"], []), ([], [])):
         with pytest.raises(InputError, match="as many of all else"):
@@ -479,7 +450,7 @@ def test_the_command_line(tmp_path):
     told = json.loads(call("train", train, "--out", tmp_path / "model", "--rank", 4, "--C", 0.1, "--json"))
     assert (told["sentences"], told["relations"], told["epochs"]) == (40, 5, 5)
     call("apply", tmp_path / "model", bare, "--out", out)
-    model = load_parser(tmp_path / "model")
+    model = load(tmp_path / "model")
     for one, other in zip(read_trees(out), model.annotate(new), strict=True):
         assert one.heads.tolist() == other.heads.tolist()
         assert one.relations == other.relations

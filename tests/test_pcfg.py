@@ -14,9 +14,16 @@ from polyadic.datasets.treebanks import penn_sample
 from polyadic.metrics.brackets import bracket_score
 from polyadic.models.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
 from polyadic.models.syntax.lexicon import Lexicon
-from polyadic.models.syntax.list_files import read_lists, write_lists
-from polyadic.models.syntax.lists import chosen, folded, jackknife, oracle, propose
 from polyadic.models.syntax.pcfg import PCFG
+from polyadic.models.syntax.phrase_candidates import (
+    chosen,
+    folded,
+    jackknife,
+    oracle,
+    propose,
+    read_lists,
+    write_lists,
+)
 from polyadic.text.syntax.binarising import annotate, binarise, without_loops
 from polyadic.text.syntax.brackets import TOP, Phrase, parse_phrase
 
@@ -150,8 +157,6 @@ def test_faults_are_named():
     """No trees, no words, no candidates."""
     with pytest.raises(InputError, match="at least one tree"):
         PCFG().fit([])
-    with pytest.raises(InputError, match="horizontal must be"):
-        PCFG(horizontal=-1).fit(TREES)
     parser = PCFG().fit(TREES)
     with pytest.raises(InputError, match="needs words"):
         parser.parse([])
