@@ -17,7 +17,7 @@ from polyadic.metrics.brackets import (
     counted,
     match_brackets,
 )
-from polyadic.models.syntax.lists import bracketing
+from polyadic.models.syntax.phrase_candidates import bracketing
 from polyadic.text.syntax.binarising import annotate, bare, binarise, unbinarise, without_loops
 from polyadic.text.syntax.brackets import Phrase, category, clean, parse_phrase, read_phrases
 from polyadic.text.syntax.heads import head_child
@@ -25,9 +25,13 @@ from polyadic.text.syntax.heads import head_child
 labels = st.sampled_from(["S", "NP", "VP", "PP", "PRT", "ADVP", "X"])
 tags = st.sampled_from(["NN", "VBZ", "DT", ",", ".", "CC", "POS", "IN"])
 leaves = st.builds(lambda tag, word: Phrase(tag, (word,)), tags, st.text("abc", min_size=1, max_size=3))
-trees = st.recursive(
-    leaves, lambda below: st.builds(lambda x, y: Phrase(x, tuple(y)), labels, st.lists(below, min_size=1, max_size=5))
-)
+
+
+def above(below):
+    return st.builds(lambda x, y: Phrase(x, tuple(y)), labels, st.lists(below, min_size=1, max_size=5))
+
+
+trees = st.recursive(leaves, above)
 
 
 @given(st.lists(trees, min_size=1, max_size=3))
@@ -82,7 +86,7 @@ def test_clean_trees():
     assert [category(x) for x in ("NP-SBJ=1", "NP=1-SBJ", "-RRB-", "ADJP|ADVP-PRD")] == ["NP", "NP", "-RRB-", "ADJP"]
 
 
-@given(trees.filter(lambda tree: tree.word is None))
+@given(above(trees))
 def test_spans_tell_the_tree(tree):
     """Each phrase has a span of its words, and the words of its children add up to it."""
     spans = tree.spans()

@@ -13,7 +13,9 @@ from polyadic.metrics.judged import average_precision, judged, ranked_cells
 
 PAIRS = [(f"s{i}", f"o{i}") for i in range(12)]
 ORDERS = st.permutations(PAIRS)
-TRUTHS = st.dictionaries(st.sampled_from(PAIRS), st.booleans(), min_size=1).filter(lambda truth: any(truth.values()))
+TRUTHS = st.dictionaries(st.sampled_from(PAIRS), st.booleans(), min_size=1).map(
+    lambda truth: truth if any(truth.values()) else dict.fromkeys(truth, True)
+)
 
 PUBLISHED = {
     "/book/author/works_written": (29, 0.50, 0.51, 0.52),
@@ -79,9 +81,10 @@ def test_judged_pairs_alone_are_ranked_as_elsewhere(order, truth):
     assert judged({"one": {"r": order}}, {"r": truth})["one"].mean <= expected + 1e-12
 
 
-@given(st.lists(st.booleans(), min_size=1, max_size=30).filter(any), st.integers(0, 5))
-def test_precision_at_recall_is_the_best_from_there_on(right, missing):
+@given(st.lists(st.booleans(), max_size=30), st.integers(0, 30), st.integers(0, 5))
+def test_precision_at_recall_is_the_best_from_there_on(others, place, missing):
     """Eleven points are what a search over all cut-offs finds; they never rise."""
+    right = [*others[:place], True, *others[place:]]
     number = sum(right) + missing
     points = average_precision(right, number)[1]
     cuts = [(sum(right[:k]), k) for k in range(1, len(right) + 1)]

@@ -10,7 +10,7 @@ from sklearn.metrics import f1_score
 from polyadic.errors import InputError
 from polyadic.metrics.labels import best_threshold, label_measures
 
-TRUTHS = arrays(bool, (4, 3)).filter(lambda truth: truth.any())
+TRUTHS = arrays(bool, (4, 3)).map(lambda truth: truth if truth.any() else ~truth)
 SCORES = arrays(float, (4, 3), elements=st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.5]))
 
 

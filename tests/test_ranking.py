@@ -134,10 +134,10 @@ def slow_areas(truth, scores):
     return staircase, trapezoid
 
 
-@given(st.lists(st.tuples(st.booleans(), st.integers(-3, 3)), min_size=1).filter(lambda p: any(y for y, _ in p)))
-def test_areas(pairs):
+@given(st.lists(st.tuples(st.booleans(), st.integers(-3, 3))), st.integers(-3, 3))
+def test_areas(pairs, score):
     """Both areas are those of the definition, and monotone transformations leave them alone."""
-    truth, scores = zip(*pairs, strict=True)
+    truth, scores = zip(*pairs, (True, score), strict=True)
     found = precision_recall(truth, scores)
     assert found == pytest.approx(slow_areas(truth, scores))
     assert precision_recall(truth, np.exp(scores)) == found

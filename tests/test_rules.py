@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import graphlib
 import importlib
 import re
 import subprocess
@@ -24,12 +25,6 @@ PACKAGE = TESTS.parent / "src" / "polyadic"
 DOORS = PACKAGE / "kernels"
 KERNELS = DOORS / "loops"
 
-LONGEST_FILE = 400
-LONGEST_MODEL = 200
-LONGEST_FUNCTION = 40
-# A kernel may be twice as long: a call into another file would defeat the compile cache, and a hot loop that is cut
-# into pieces passes its buffers around instead of showing them.
-LONGEST_KERNEL = 80
 # From four parameters on, a reader of a call can no longer tell which value is which option.
 PARAMETERS_BEFORE_KEYWORDS = 3
 
@@ -51,6 +46,11 @@ def kernel_paths() -> list[Path]:
 
 
 @functools.cache
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(tree(path)))
+
+
+@functools.cache
 def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
@@ -61,7 +61,7 @@ def where(path: Path, node: ast.AST | None = None) -> str:
 
 
 def functions(path: Path) -> Iterator[Function]:
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, Function):
             yield node
 
@@ -83,22 +83,9 @@ def public_functions(path: Path) -> Iterator[tuple[Function, bool]]:
     return ((node, method) for node, method in public(tree(path).body) if isinstance(node, Function))
 
 
-def docstring_lines(node: ast.AST) -> int:
-    if ast.get_docstring(node) is None:
-        return 0
-    first = node.body[0]
-    return first.end_lineno - first.lineno + 1
-
-
-def length(path: Path, node: Function) -> int:
-    """Count the lines of a function without its docstring; in the command line also without its table of options."""
-    start = node.body[0].lineno if "cli" in path.parts else node.lineno
-    return node.end_lineno - start + 1 - docstring_lines(node)
-
-
 def imports(path: Path) -> Iterator[tuple[ast.stmt, str]]:
     """Give each imported module, and each name imported from a module, with its full name."""
-    for node in ast.walk(tree(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from ((node, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -106,6 +93,17 @@ def imports(path: Path) -> Iterator[tuple[ast.stmt, str]]:
             base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
             module = ".".join(part for part in (base, node.module or "") if part)
             yield from ((node, f"{module}.{alias.name}") for alias in node.names)
+
+
+def imported_at_once(path: Path) -> set[str]:
+    """Give the names that a module imports outside of its functions, for types too."""
+    later = {id(inner) for function in functions(path) for inner in ast.walk(function)}
+    return {name for node, name in imports(path) if id(node) not in later}
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def called_name(node: ast.expr) -> str:
@@ -122,27 +120,58 @@ def compiled(path: Path) -> Iterator[tuple[Function, ast.expr]]:
                 yield function, decorator
 
 
+def names_used(node: ast.AST, known: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Give module and name of what a piece of code uses of the modules and names that its file knows."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in known:
+            yield tuple(known[inner.id].rpartition(".")[::2])
+        elif isinstance(inner, ast.Attribute):
+            prefix, _, rest = ast.unparse(inner.value).partition(".")
+            if prefix in known:
+                yield ".".join(filter(None, [known[prefix], rest])), inner.attr
+
+
+def known_names(path: Path) -> dict[str, str]:
+    """Give what the names that a file imports stand for."""
+    known = {}
+    for node in nodes(path):
+        if isinstance(node, ast.Import):
+            known |= {alias.asname: alias.name for alias in node.names if alias.asname}
+            known |= {top: top for top in (a.name.split(".")[0] for a in node.names if not a.asname)}
+        elif isinstance(node, ast.ImportFrom):
+            known |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return known
+
+
+def defined(node: ast.stmt) -> list[str]:
+    if isinstance(node, (*Function.__args__, ast.ClassDef)):
+        return [node.name]
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return [target.id for target in targets if isinstance(target, ast.Name)]
+    return []
+
+
+def kernel_uses() -> dict[tuple[str, str], set[tuple[str, str]]]:
+    """Tell which other names of the kernels each name of the kernels uses, doors as well as loops."""
+    uses: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for path in sorted(DOORS.rglob("*.py")):
+        module = module_of(path)
+        own = {name: node for node in tree(path).body for name in defined(node)}
+        known = known_names(path) | {name: f"{module}.{name}" for name in own}
+        uses |= {(module, name): set(names_used(node, known)) for name, node in own.items()}
+        if path.name == "__init__.py":  # it hands names on
+            uses |= {(module, name): {tuple(origin.rpartition(".")[::2])} for name, origin in known_names(path).items()}
+    return {name: {other for other in others if other in uses} for name, others in uses.items()}
+
+
+def kernels_used(path: Path) -> set[tuple[str, str]]:
+    return set(names_used(tree(path), known_names(path)))
+
+
 def test_there_is_something_to_check():
     """The rules below look at the package, not at an empty folder."""
     assert PACKAGE / "__init__.py" in paths()
-
-
-def test_files_are_short():
-    """A model file has at most 200 lines, any other file at most 400."""
-    limits = {path: LONGEST_MODEL if PACKAGE / "models" in path.parents else LONGEST_FILE for path in paths()}
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in paths()}
-    assert [f"{where(p)}: {lengths[p]} lines, {limits[p]} allowed" for p in paths() if lengths[p] > limits[p]] == []
-
-
-def test_functions_are_short():
-    """A function has at most 40 lines without its docstring, a kernel at most 80."""
-    limits = {path: LONGEST_KERNEL if path in kernel_paths() else LONGEST_FUNCTION for path in paths()}
-    assert [
-        f"{where(path, node)}: {node.name} has {length(path, node)} lines, {limits[path]} allowed"
-        for path in paths()
-        for node in functions(path)
-        if length(path, node) > limits[path]
-    ] == []
 
 
 def test_public_names_have_docstrings():
@@ -168,6 +197,20 @@ def test_only_doors_lead_to_kernels():
         for node, name in imports(path)
         if name.startswith("polyadic.kernels.loops.")
     ] == []
+
+
+def test_imports_make_no_circle():
+    """A module can be read after those it imports: they lead back to it nowhere, not for types either."""
+    modules = {module_of(path) for path in paths()}
+    graph = {
+        module_of(path): {name if name in modules else name.rpartition(".")[0] for name in imported_at_once(path)}
+        & modules - {module_of(path)}
+        for path in paths()
+    }
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        pytest.fail(" -> ".join(reversed(error.args[1])))
 
 
 def test_compiled_functions_are_kernels():
@@ -203,14 +246,20 @@ def test_kernels_call_kernels_of_their_own_file():
     ] == []
 
 
-def test_kernels_are_tested_by_name():
-    """Each public kernel, and each door, is named in ``tests/``: beside its slow twin or in a law it obeys."""
-    tests = [path for path in TESTS.glob("*.py") if path != Path(__file__).resolve()]
-    tested = set(re.findall(r"\w+", "\n".join(path.read_text(encoding="utf-8") for path in tests)))
-    kernels = {f.name: where(path, f) for path in kernel_paths() for f, _ in compiled(path)}
-    doors = dict.fromkeys(filter(str.islower, polyadic.kernels.__all__), "kernels/__init__.py")
-    named = {name: place for name, place in (kernels | doors).items() if not name.startswith("_")}
-    assert [f"{place}: {name}" for name, place in named.items() if name not in tested] == []
+def test_kernels_are_called_by_tests():
+    """Each compiled loop, and each door, is used by a test of a kernel: beside its slow twin or in a law it obeys.
+
+    A name in a comment is no test. A door that a test uses counts for the loops it calls.
+    """
+    uses = kernel_uses()
+    todo = [name for path in TESTS.rglob("*.py") for name in kernels_used(path) if name in uses]
+    seen = set(todo)
+    while todo:
+        todo.extend(uses[todo.pop()] - seen)
+        seen.update(todo)
+    doors = {(module_of(DOORS / "__init__.py"), name) for name in filter(str.islower, polyadic.kernels.__all__)}
+    loops = {(module_of(path), function.name) for path in kernel_paths() for function, _ in compiled(path)}
+    assert sorted(".".join(name) for name in (doors | loops) - seen) == []
 
 
 def test_library_does_not_print():
@@ -219,7 +268,7 @@ def test_library_does_not_print():
         where(path, node)
         for path in paths()
         if PACKAGE / "cli" not in path.parents
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ] == []
 
@@ -231,7 +280,7 @@ def test_nothing_is_pickled():
     found += [
         where(path, node.value)
         for path in paths()
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.keyword) and node.arg == "allow_pickle" and ast.unparse(node.value) != "False"
     ]
     assert found == []
@@ -242,16 +291,14 @@ def test_errors_are_caught_by_name():
     assert [
         where(path, node)
         for path in paths()
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.ExceptHandler) and node.type is None
     ] == []
 
 
 def test_no_state_is_global():
     """No function rebinds a name of its module."""
-    assert [
-        where(path, node) for path in paths() for node in ast.walk(tree(path)) if isinstance(node, ast.Global)
-    ] == []
+    assert [where(path, node) for path in paths() for node in nodes(path) if isinstance(node, ast.Global)] == []
 
 
 def test_randomness_is_an_argument():
@@ -266,7 +313,7 @@ def test_randomness_is_an_argument():
     found += [
         f"{where(path, node)}: {ast.unparse(node)}"
         for path in paths()
-        for node in ast.walk(tree(path))
+        for node in nodes(path)
         if isinstance(node, ast.Attribute)
         and ast.unparse(node.value) in {"np.random", "numpy.random"}
         and node.attr not in MODERN_RANDOM

@@ -363,16 +363,19 @@ def test_adagrad_rows_are_adagrad(seed, whole_rows):
     """Touched rows follow the published rule, ``adagrad_rows``, or with one sum per row ``adagrad_whole_rows``."""
     rng = np.random.default_rng(seed)
     U = rng.standard_normal((5, 3))
-    T, rule = kernels.table(U, *[np.zeros((5, 3))] * 2), Adagrad(1.0, whole_rows=whole_rows)
+    T, sums = kernels.table(U, *[np.zeros((5, 3))] * (1 if whole_rows else 2)), np.zeros(5)
     lasso, bounded = np.array([0, 0, 0.5, 0.5, 0]), np.array([False, True, False, True, False])
     pace = np.array([0.1, 0.1, 0.2, 0.1, 0.2])
     twin, total = U.copy(), np.zeros((5, 3))
-    state = rule.start(T)
+    penalties = kernels.RowPenalties(np.zeros(5), lasso, bounded)
     for _ in range(4):
         touched, g = rng.permutation(5)[: rng.integers(1, 6)], rng.standard_normal((5, 3))
         T[touched, 1, :3] = g[touched]
-        shares = kernels.Touched(touched, np.full(len(touched), 0.5))
-        rule.move(shares, kernels.RowPenalties(np.zeros(5), lasso, bounded), T, state, pace=pace, rank=3)
+        due = kernels.Touched(touched, np.full(len(touched), 0.5))
+        if whole_rows:
+            kernels.adagrad_whole_rows(due, penalties, T, sums, rank=3, pace=pace, eps=1e-12)
+        else:
+            kernels.adagrad_rows(due, penalties, T, pace=pace, eps=1e-12)
         for i in touched:
             total[i] += np.mean(g[i] ** 2) if whole_rows else g[i] ** 2
             step = pace[i] / (np.sqrt(total[i]) + 1e-12)
