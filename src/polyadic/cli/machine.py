@@ -115,12 +115,12 @@ def train(
     chosen |= {"loss": loss, "max_iter": epochs, "draws": draws, "burn_in": burn_in, "kept": kept, "threads": threads}
     chosen |= {"clip": clip or None, "solver": method if task != "ranking" and method != "mcmc" else None}
     given = {name: value for name, value in chosen.items() if value is not None}
-    model, told = _fitted(file, out, task, method, given, (groups, validation, unknown), seed=seed, force=force)
+    model, facts = _fitted(file, out, task, method, given, (groups, validation, unknown), seed=seed, force=force)
     if not as_json:
-        show.table([*told], [tuple(told.values())])
+        show.table([*facts], [tuple(facts.values())])
     model.save(out, overwrite=force)
     show.wrote(
-        out, {"task": task, "solver": method, **told}, as_json=as_json, hint=f"polyadic machine predict {out} FILE"
+        out, {"task": task, "solver": method, **facts}, as_json=as_json, hint=f"polyadic machine predict {out} FILE"
     )
     if model.interrupted_:
         raise interrupted(kept=[f"what was reached, in {out}"])
@@ -130,13 +130,13 @@ def predict(
     model: Model, file: Lines, *, out: File = None, unknown: Unknown = "skip", as_json: o.AsJson = False
 ) -> None:
     """Predict the lines of a file, whatever their labels; of classes also how likely they are."""
-    found = _opened(model)
-    X, _, _, skipped = _read(file, found.n_features_in_, unknown)
-    rows: list[tuple[Any, ...]] = [(value,) for value in found.predict(X).tolist()]
+    machine = _opened(model)
+    X, _, _, skipped = _read(file, machine.n_features_in_, unknown)
+    rows: list[tuple[Any, ...]] = [(value,) for value in machine.predict(X).tolist()]
     headings = ["prediction"]
-    if hasattr(found, "classes_"):
-        headings = ["class", f"P({_cell(found.classes_[1])})"]
-        rows = [(*row, p) for row, p in zip(rows, found.predict_proba(X)[:, 1].tolist(), strict=True)]
+    if hasattr(machine, "classes_"):
+        headings = ["class", f"P({_cell(machine.classes_[1])})"]
+        rows = [(*row, p) for row, p in zip(rows, machine.predict_proba(X)[:, 1].tolist(), strict=True)]
     if out is not None:
         _write(out, rows)
     if as_json:
@@ -154,13 +154,13 @@ def predict(
 
 def evaluate(model: Model, file: Lines, *, unknown: Unknown = "skip", as_json: o.AsJson = False) -> None:
     """Compare predictions with the labels of a file."""
-    found = _opened(model)
-    X, y, groups, skipped = _read(file, found.n_features_in_, unknown)
-    told = {"rows": len(y), **_measured(found, X, y, groups), "skipped": skipped}
+    machine = _opened(model)
+    X, y, groups, skipped = _read(file, machine.n_features_in_, unknown)
+    facts = {"rows": len(y), **_measured(machine, X, y, groups), "skipped": skipped}
     if as_json:
-        show.in_json(told)
+        show.in_json(facts)
     else:
-        show.table([*told], [tuple(told.values())])
+        show.table([*facts], [tuple(facts.values())])
 
 
 def _check_task(task: str, method: str, *, loss: str | None, clip: bool, validation: Path | None) -> None:
@@ -203,13 +203,13 @@ def _fitted(
         more["groups"] = _groups(parts[0], X.shape[1])
     elif held_out is not None:
         more["validation"] = held_out[:2]
-    told: dict[str, Any] = {"rows": len(y), "features": X.shape[1]}
+    facts: dict[str, Any] = {"rows": len(y), "features": X.shape[1]}
     model, reached = _run(_model(task, method)(seed=seed, **options), X, y, more)
-    told |= reached
+    facts |= reached
     if held_out is not None:
-        told |= {f"validation_{name}": value for name, value in _measured(model, *held_out[:2], None).items()}
-        told |= {"validation_skipped": held_out[3]} | ({"best_epoch": model.result_.best} if method != "mcmc" else {})
-    return model, told
+        facts |= {f"validation_{name}": value for name, value in _measured(model, *held_out[:2], None).items()}
+        facts |= {"validation_skipped": held_out[3]} | ({"best_epoch": model.result_.best} if method != "mcmc" else {})
+    return model, facts
 
 
 def _run(model: Any, X: Any, y: Any, more: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -221,7 +221,7 @@ def _run(model: Any, X: Any, y: Any, more: dict[str, Any]) -> tuple[Any, dict[st
     began = time.perf_counter()
     if hasattr(model, "draws"):  # it has a bar of its own
         model.fit(X, y, **more)
-        told = {"draws": model.n_draws_}
+        facts = {"draws": model.n_draws_}
     else:
         with bar("fitting", model.max_iter) as advance:
             watch = lambda result: advance(1, note=f"objective {result.history[-1]:.6g}")  # noqa: E731
@@ -229,8 +229,8 @@ def _run(model: Any, X: Any, y: Any, more: dict[str, Any]) -> tuple[Any, dict[st
         model.set_params(watch=None)
         if model.interrupted_ and not model.n_iter_:
             raise interrupted()  # where it starts is no model; what --force would replace stays
-        told = {"epochs": model.n_iter_}
-    return model, told | {"seconds": round(time.perf_counter() - began, 2)}
+        facts = {"epochs": model.n_iter_}
+    return model, facts | {"seconds": round(time.perf_counter() - began, 2)}
 
 
 def _model(task: str, method: str) -> Callable[..., Any]:
@@ -239,8 +239,8 @@ def _model(task: str, method: str) -> Callable[..., Any]:
     if task == "ranking":
         return polyadic.FactorizationMachineRanker
     name = ("Bayesian" if method == "mcmc" else "") + "FactorizationMachine"
-    found: Callable[..., Any] = getattr(polyadic, name + ("Classifier" if task == "classification" else ""))
-    return found
+    make: Callable[..., Any] = getattr(polyadic, name + ("Classifier" if task == "classification" else ""))
+    return make
 
 
 def _opened(model: Path) -> Any:
@@ -272,15 +272,15 @@ def _groups(file: Path | None, features: int) -> Any:
     if file is None:
         return None
     try:
-        found = [int(line) for line in file.read_text(encoding="utf-8").split()]
+        groups = [int(line) for line in file.read_text(encoding="utf-8").split()]
     except ValueError as error:
         raise InputError(f"{file} must hold a whole number on each line: {error}") from None
-    if len(found) != features or min(found, default=0) < 0:
+    if len(groups) != features or min(groups, default=0) < 0:
         raise InputError(
             f"{file} must hold a number from 0 for each of {features:,} features, from feature 0 on;"
-            f" it has {len(found):,}"
+            f" it has {len(groups):,}"
         )
-    return np.array(found, np.int64)
+    return np.array(groups, np.int64)
 
 
 def _measured(model: Any, X: Any, y: Any, groups: Any) -> dict[str, float]:

@@ -44,9 +44,11 @@ def apply(
 
     if out is not None and (out.is_dir() or (out.exists() and not force)):
         raise InputError(f"{out} exists already; choose another name" + ("" if out.is_dir() else " or --force"))
-    found = load(model, Reranker)
-    blocks = opened_for(found.names_, lists, form, unknown=unknown, costs=False)
-    lines = _chosen(found, blocks, scores=scores) if hasattr(blocks, "blocks") else _scored(found, blocks, unknown)
+    reranker = load(model, Reranker)
+    blocks = opened_for(reranker.names_, lists, form, unknown=unknown, costs=False)
+    lines = (
+        _chosen(reranker, blocks, scores=scores) if hasattr(blocks, "blocks") else _scored(reranker, blocks, unknown)
+    )
     with contextlib.ExitStack() as stack:
         file: Any = sys.stdout
         if out is not None:
@@ -61,12 +63,12 @@ def _chosen(model: Any, blocks: Any, *, scores: bool) -> Iterator[str]:
     for groups, lists in blocks.blocks():
         s = model.decision_function(groups)
         choice = groups.choice(s)
-        for k, (first, one) in enumerate(zip(groups.starts, lists, strict=False)):
+        for k, (first, candidates) in enumerate(zip(groups.starts, lists, strict=False)):
             at = int(choice[k] - first)
-            told = {"id": one.id, "chosen": at, "text": one.texts[at], "score": float(s[choice[k]])}
+            facts = {"id": candidates.id, "chosen": at, "text": candidates.texts[at], "score": float(s[choice[k]])}
             if scores:
-                told["scores"] = s[first : groups.starts[k + 1]].tolist()
-            yield json.dumps(told, ensure_ascii=False) + "\n"
+                facts["scores"] = s[first : groups.starts[k + 1]].tolist()
+            yield json.dumps(facts, ensure_ascii=False) + "\n"
 
 
 def _scored(model: Any, blocks: Any, unknown: Any) -> Iterator[str]:

@@ -23,15 +23,15 @@ def evaluate(
     from polyadic.models.folder import load
     from polyadic.models.predictors.reranking import Reranker
 
-    found = load(model, Reranker)
-    blocks = opened_for(found.names_, lists, form, unknown=unknown)
-    costs = reranking((groups, found.decision_function(groups, unknown=unknown)) for groups in blocks)
-    told: dict[str, Any] = {"lists": costs.lists, "candidates": costs.candidates, "first": costs.first}
-    told |= {"reranked": costs.reranked, "oracle": costs.oracle, "random": costs.random, "gained": costs.gained}
-    told |= {"moved": costs.moved, "tied": costs.tied, "worst": costs.worst}
+    reranker = load(model, Reranker)
+    blocks = opened_for(reranker.names_, lists, form, unknown=unknown)
+    costs = reranking((groups, reranker.decision_function(groups, unknown=unknown)) for groups in blocks)
+    facts: dict[str, Any] = {"lists": costs.lists, "candidates": costs.candidates, "first": costs.first}
+    facts |= {"reranked": costs.reranked, "oracle": costs.oracle, "random": costs.random, "gained": costs.gained}
+    facts |= {"moved": costs.moved, "tied": costs.tied, "worst": costs.worst}
     if hasattr(blocks, "ignored"):
-        told["unknown_features"] = blocks.ignored
+        facts["unknown_features"] = blocks.ignored
     if as_json:
-        show.in_json(told)
+        show.in_json(facts)
     else:
-        show.table([*told], [tuple(told.values())])
+        show.table([*facts], [tuple(facts.values())])

@@ -52,8 +52,8 @@ def opened(path: Path, said: Format, options: dict[str, Any]) -> Any:
 
 def opened_for(names: list[str] | None, path: Path, said: Format, *, unknown: str, costs: bool = True) -> Any:
     """Open lists for a model, which knows features by name, or by number if it has no names."""
-    found = opened(path, said, {"names": names or (), "unknown": unknown, "costs": costs})
-    if (names is None) == hasattr(found, "names"):
+    blocks = opened(path, said, {"names": names or (), "unknown": unknown, "costs": costs})
+    if (names is None) == hasattr(blocks, "names"):
         how = "number, as SVMrank lines have them" if names is None else "name, as JSON lines have them"
         raise InputError(f"the model knows features by {how}; {path} has them in the other way")
-    return found
+    return blocks

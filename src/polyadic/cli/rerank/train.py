@@ -69,14 +69,14 @@ def train(
     chosen = {"rank": rank, "order": order, "C": c, "best": best, "mapping": mapping, "updates": updates}
     chosen |= {"max_iter": epochs, "averaged": False if last else None}
     given = {name: value for name, value in chosen.items() if value is not None}
-    fitted, told = _fitted(lists, out, model, given, validation, min_count, form, seed=seed, force=force)
+    fitted, facts = _fitted(lists, out, model, given, validation, min_count, form, seed=seed, force=force)
     if fitted.interrupted_ and not fitted.n_iter_:
         raise interrupted()  # zeros or random signs are no model; what --force would replace stays
     if not as_json:
-        show.table([*told], [tuple(told.values())])
+        show.table([*facts], [tuple(facts.values())])
     fitted.save(out, overwrite=force)
     hint = f"polyadic rerank evaluate {out} LISTS"
-    show.wrote(out, {"model": model, **told}, as_json=as_json, hint=hint)
+    show.wrote(out, {"model": model, **facts}, as_json=as_json, hint=hint)
     if fitted.interrupted_:
         raise interrupted(kept=[f"what was reached, in {out}"])
 
@@ -105,12 +105,12 @@ def _fitted(
     )
     lists = opened(path, form, {"min_count": min_count})
     names = getattr(lists, "names", None)
-    held = None if validation is None else opened_for(names, validation, form, unknown="ignore")
-    model.fit(lists, validation=held)
-    told: dict[str, Any] = {"features": len(model.weights_), "parameters": len(model.weights_)}
+    held_out = None if validation is None else opened_for(names, validation, form, unknown="ignore")
+    model.fit(lists, validation=held_out)
+    facts: dict[str, Any] = {"features": len(model.weights_), "parameters": len(model.weights_)}
     if method == "tensor-mira":
-        told["parameters"] = sum(w.size for w in model.factors_)
-    told |= {"epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2), "cost": model.history_[-1]}
-    if held is not None:
-        told |= {"validation_cost": min(model.result_.measured), "best_epoch": model.result_.best}
-    return model, told
+        facts["parameters"] = sum(w.size for w in model.factors_)
+    facts |= {"epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2), "cost": model.history_[-1]}
+    if held_out is not None:
+        facts |= {"validation_cost": min(model.result_.measured), "best_epoch": model.result_.best}
+    return model, facts

@@ -126,8 +126,8 @@ class FieldEncoder(Model):
             return csr_array(_numbers(name, column)[:, None])
         words, at, lengths = _written(column)
         places = {word: place for place, word in enumerate(known)}
-        found = np.array([places.get(word, -1) for word in words], np.int64)[at]
-        rows, seen = np.repeat(np.arange(n), lengths), found >= 0
+        which = np.array([places.get(word, -1) for word in words], np.int64)[at]
+        rows, seen = np.repeat(np.arange(n), lengths), which >= 0
         self.skipped_[name] = int((~seen).sum())
         if self.unknown == "error" and self.skipped_[name]:
             first = int(np.argmin(seen))
@@ -135,7 +135,7 @@ class FieldEncoder(Model):
                 f"row {rows[first]}: {name} {words[at[first]]!r:.60} was not seen; unknown='skip' leaves it out"
             )
         shares = 1 / np.maximum(lengths, 1)
-        return csr_array((shares[rows[seen]], (rows[seen], found[seen])), shape=(n, len(known)))
+        return csr_array((shares[rows[seen]], (rows[seen], which[seen])), shape=(n, len(known)))
 
 
 def _rows(columns: Columns) -> int:
@@ -166,5 +166,5 @@ def _written(column: Sequence[Any]) -> tuple[list[str], NDArray[np.int64], NDArr
         return [*map(str, values.tolist())], at, np.ones(len(at), np.int64)
     lists = [() if value is None else value if isinstance(value, LISTS) else (value,) for value in column]
     places: dict[str, int] = {}
-    found = [places.setdefault(str(value), len(places)) for values in lists for value in values]
-    return [*places], np.array(found, np.int64), np.array([len(values) for values in lists], np.int64)
+    at = [places.setdefault(str(value), len(places)) for values in lists for value in values]
+    return [*places], np.array(at, np.int64), np.array([len(values) for values in lists], np.int64)

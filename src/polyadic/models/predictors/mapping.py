@@ -111,9 +111,9 @@ def places(
         if weights.shape != (V,):
             raise InputError(f"the guided mapping needs a weight for each of {V:,} features; got {weights.shape}")
         order = guided_order(weights, room // sizes[-1])
-    found = np.empty(V, np.int64)
-    found[order] = np.arange(V)
-    return found
+    place = np.empty(V, np.int64)
+    place[order] = np.arange(V)
+    return place
 
 
 def mapped(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:

@@ -26,7 +26,7 @@ def by_components(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> l
 
     Of a matrix these are the singular vectors.
     """
-    rest, found = T.copy(), []
+    rest, components = T.copy(), []
     for _ in range(H):
         vectors = [_normed(rng.standard_normal(n)) for n in T.shape]
         size = 0.0
@@ -35,11 +35,11 @@ def by_components(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> l
                 vectors[d] = _against(rest, vectors, d)
                 size = float(np.linalg.norm(vectors[d]))
                 vectors[d] = _normed(vectors[d])
-        found.append([size ** (1 / T.ndim) * w for w in vectors])
+        components.append([size ** (1 / T.ndim) * w for w in vectors])
         rest -= size * reduce(np.multiply.outer, vectors)
-    if not found[0][0].any():
+    if not components[0][0].any():
         return by_signs(T.shape, H, rng)
-    return _unit([np.stack([part[d] for part in found], axis=1) for d in range(T.ndim)])
+    return _unit([np.stack([part[d] for part in components], axis=1) for d in range(T.ndim)])
 
 
 def tensor_norm(factors: Sequence[NDArray[Any]]) -> float:
