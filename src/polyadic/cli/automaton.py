@@ -72,7 +72,7 @@ def train(
     import time
 
     from polyadic.files import check_replaceable
-    from polyadic.models.sequences.automaton_storage import KIND, save_automaton
+    from polyadic.models.folder import KIND
     from polyadic.models.sequences.spectral_automaton import SpectralAutomaton
 
     check_replaceable(out, KIND, overwrite=force)
@@ -95,7 +95,7 @@ def train(
     told |= {"seconds": round(time.perf_counter() - began, 2)}
     if not as_json:
         show.table([*told], [tuple(told.values())])
-    save_automaton(model, out, overwrite=force)
+    model.save(out, overwrite=force)
     show.wrote(out, told, as_json=as_json, hint=f"polyadic automaton score {out} STRINGS")
     if model.interrupted_:
         raise interrupted(kept=[f"what was reached, in {out}"])
@@ -114,13 +114,12 @@ def score(
     import math
 
     from polyadic.metrics.strings import string_perplexity
-    from polyadic.models.sequences.automaton_storage import load_automaton
     from polyadic.text.sequences.strings import read_probabilities
 
-    found = load_automaton(model)
+    automaton = _load(model)
     data, _ = _read(strings, form)
-    symbols = {str(symbol): symbol for symbol in found.symbols_}  # words and numbers look alike in a file
-    logs = found.log_likelihoods([[symbols.get(str(symbol), symbol) for symbol in string] for string in data])
+    symbols = {str(symbol): symbol for symbol in automaton.symbols_}  # words and numbers look alike in a file
+    logs = automaton.log_likelihoods([[symbols.get(str(symbol), symbol) for symbol in string] for string in data])
     if each and as_json:
         show.in_json({"log_likelihoods": logs.tolist()})
         return
@@ -144,10 +143,15 @@ def score(
 
 def sample(model: Model, *, number: Many = 10, longest: DrawLongest = 1000, seed: DrawSeed = 0) -> None:
     """Draw strings, one a line."""
-    from polyadic.models.sequences.automaton_storage import load_automaton
-
-    for string in load_automaton(model).sample(number, longest=longest, seed=seed):
+    for string in _load(model).sample(number, longest=longest, seed=seed):
         typer.echo(" ".join(map(str, string)))
+
+
+def _load(model: Path) -> Any:
+    from polyadic.models.folder import load
+    from polyadic.models.sequences.spectral_automaton import SpectralAutomaton
+
+    return load(model, SpectralAutomaton)
 
 
 def _read(strings: Path, form: str) -> tuple[Any, Any]:
@@ -155,8 +159,8 @@ def _read(strings: Path, form: str) -> tuple[Any, Any]:
     from polyadic.text.sequences.strings import read_pautomac, read_strings
 
     if form == "pautomac":
-        found = read_pautomac(strings)
-        return found.strings, range(found.size)
+        problem = read_pautomac(strings)
+        return problem.strings, range(problem.size)
     return read_strings(strings), None
 
 

@@ -58,8 +58,8 @@ def train(
 ) -> None:
     """Learn from sequences."""
     from polyadic.files import check_replaceable
+    from polyadic.models.folder import KIND
     from polyadic.models.sequences.hidden_markov import HiddenMarkov
-    from polyadic.models.sequences.hidden_storage import KIND, save_hidden
     from polyadic.text.sequences.strings import read_strings
 
     check_replaceable(out, KIND, overwrite=force)
@@ -76,7 +76,7 @@ def train(
     told |= {"seconds": round(model.result_.seconds[-1], 2)}
     if not as_json:
         show.table([*told], [tuple(told.values())])
-    save_hidden(model, out, overwrite=force)
+    model.save(out, overwrite=force)
     show.wrote(out, told, as_json=as_json, hint=f"polyadic hmm score {out} SEQUENCES")
     if model.interrupted_:
         raise interrupted(kept=[f"what was reached, in {out}"])
@@ -86,14 +86,14 @@ def score(
     model: Model, sequences: Sequences, *, each: Each = False, missing: Missing = False, as_json: o.AsJson = False
 ) -> None:
     """Tell the log-probability and the perplexity of sequences, with their ends if the model knows any."""
-    found = _load(model, missing=missing)
-    data = [sequence for sequence, _ in _read(sequences, found)]
-    logs = found.score_sequences(data)
+    chain = _load(model, missing=missing)
+    data = [sequence for sequence, _ in _read(sequences, chain)]
+    logs = chain.score_sequences(data)
     if each:
         for log in logs.tolist():
             typer.echo(f"{log:.10g}")
         return
-    known = set(found.symbols_)
+    known = set(chain.symbols_)
     seen = sum(symbol in known for sequence in data for symbol in sequence)
     told: dict[str, Any] = {"sequences": len(data), "symbols": seen}
     if missing:
@@ -108,9 +108,9 @@ def score(
 
 def states(model: Model, sequences: Sequences, *, missing: Missing = False, out: File = None) -> None:
     """Write the likeliest hidden states of each sequence, numbers from 0, a line for each."""
-    found = _load(model, missing=missing)
-    data = _read(sequences, found)
-    paths = zip(found.predict([sequence for sequence, _ in data]), data, strict=True)
+    chain = _load(model, missing=missing)
+    data = _read(sequences, chain)
+    paths = zip(chain.predict([sequence for sequence, _ in data]), data, strict=True)
     show.write_lines((" ".join(map(str, path[:length].tolist())) + "\n" for path, (_, length) in paths), out)
 
 
@@ -118,14 +118,14 @@ def top(model: Model, *, top: o.Top = 8, as_json: o.AsJson = False) -> None:
     """Show the likeliest symbols of each state, and where it mostly goes next."""
     import numpy as np
 
-    found = _load(model)
+    chain = _load(model)
     rows = []
-    for chances, moves in zip(found.emissions_, found.moves_, strict=True):
+    for chances, moves in zip(chain.emissions_, chain.moves_, strict=True):
         best = np.argsort(-chances, kind="stable")[:top]
         after = np.argsort(-moves, kind="stable")[:3]
         rows.append(
             (
-                [(str(found.symbols_[x]), float(chances[x])) for x in best if chances[x] > 0],
+                [(str(chain.symbols_[x]), float(chances[x])) for x in best if chances[x] > 0],
                 [(int(t), float(moves[t])) for t in after if moves[t] > 0],
             )
         )
@@ -146,18 +146,19 @@ def top(model: Model, *, top: o.Top = 8, as_json: o.AsJson = False) -> None:
 
 def sample(model: Model, *, number: Many = 10, longest: Longest = 50, seed: DrawSeed = 0) -> None:
     """Draw sequences, one a line; without ends they have the greatest length."""
-    found = _load(model)
-    stop = END if END in found.symbols_ else None
-    for sequence in found.sample(number, length=longest, stop=stop, seed=seed):
+    chain = _load(model)
+    stop = END if END in chain.symbols_ else None
+    for sequence in chain.sample(number, length=longest, stop=stop, seed=seed):
         typer.echo(" ".join(str(symbol) for symbol in sequence if symbol != END))
 
 
 def _load(model: Path, *, missing: bool = False) -> Any:
-    from polyadic.models.sequences.hidden_storage import load_hidden
+    from polyadic.models.folder import load
+    from polyadic.models.sequences.hidden_markov import HiddenMarkov
 
-    found = load_hidden(model)
-    found.unknown = "missing" if missing else found.unknown
-    return found
+    chain = load(model, HiddenMarkov)
+    chain.unknown = "missing" if missing else chain.unknown
+    return chain
 
 
 def _read(sequences: Path, model: Any) -> list[tuple[tuple[str, ...], int]]:

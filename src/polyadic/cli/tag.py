@@ -66,11 +66,11 @@ def train(
     Tags B-X, I-X and O of a last column are those of spans. If I-X follows B-X or I-X always, it always will (bio).
     """
     from polyadic.files import check_replaceable
-    from polyadic.models.sequences.tagger_storage import KIND, TEXT_KIND
+    from polyadic.models.folder import KIND
     from polyadic.models.sequences.text_tagger import TextTagger
     from polyadic.text.syntax.trees import read_trees
 
-    check_replaceable(out, KIND if columns else TEXT_KIND, overwrite=force)
+    check_replaceable(out, KIND, overwrite=force)
     given = {name: value for name, value in (("rank", rank), ("loss", loss), ("l2", l2)) if value is not None}
     common: dict[str, Any] = {
         name: value for name, value in (("max_iter", epochs), ("least", least)) if value is not None
@@ -97,13 +97,12 @@ def apply(model: Model, sentences: Input, *, text: Text = False, by_line: ByLine
 
     In CoNLL-U the columns lemma, upos, xpos and features are told anew, all others stay.
     """
-    from polyadic.models.sequences.tagger_storage import load_any_tagger
     from polyadic.models.sequences.text_tagger import TextTagger
     from polyadic.text.syntax.plain import read_paragraphs
 
     if by_line and not text:
         raise InputError("--by-line goes with --text")
-    tagger = load_any_tagger(model)
+    tagger = _load(model)
     if not isinstance(tagger, TextTagger):
         if text:
             raise InputError(f"{model} tags columns; --text needs a tagger learned from CoNLL-U")
@@ -118,12 +117,11 @@ def apply(model: Model, sentences: Input, *, text: Text = False, by_line: ByLine
 def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_json: o.AsJson = False) -> None:
     """Tell the share of right tags, and F1 of spans, with intervals."""
     from polyadic.metrics import chunks as c
-    from polyadic.models.sequences.tagger_storage import load_any_tagger
     from polyadic.models.sequences.text_tagger import COLUMNS as TEXT_COLUMNS
     from polyadic.models.sequences.text_tagger import TextTagger
     from polyadic.text.syntax.trees import read_trees
 
-    tagger, kinds = load_any_tagger(model), []
+    tagger, kinds = _load(model), []
     if isinstance(tagger, TextTagger):
         trees = list(read_trees(sentences, heads=False))
         found = list(tagger.annotate(trees))
@@ -146,6 +144,15 @@ def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_j
     if kinds:
         headings = ["kind", "gold", "found", "precision", "recall", "F1"]
         show.table(headings, [(r.name, r.gold, r.found, r.precision, r.recall, r.f1) for r in kinds])
+
+
+def _load(path: Path) -> Any:
+    """Read a tagger of either kind."""
+    from polyadic.models.folder import load
+    from polyadic.models.sequences.sequence_tagger import SequenceTagger
+    from polyadic.models.sequences.text_tagger import TextTagger
+
+    return load(path, (SequenceTagger, TextTagger))
 
 
 def _trees(path: Path) -> Iterator[Any]:

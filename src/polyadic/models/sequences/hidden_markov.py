@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from polyadic.errors import InputError, check_choice, check_int, check_number
-from polyadic.kernels.sequences.hidden import Chain, expected_counts
-from polyadic.models.sequences.hidden_base import HiddenChain, Unknown
+from polyadic.errors import InputError, check_int
+from polyadic.kernels.sequences.hidden import Chain, expected_counts, hidden_states
+from polyadic.kernels.sequences.viterbi import viterbi_states
+from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.models.sequences.hidden_spectral import spectral_chain
-from polyadic.models.sequences.symbols import coded, known_symbols
+from polyadic.models.sequences.symbols import coded, known_symbols, listed
 from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Hashable, Iterable, Iterator, Sequence
-    from dataclasses import KW_ONLY
 
     from numpy.typing import NDArray
 
-    from polyadic.models.base import Amount, Count, Seed, Watch
     from polyadic.models.sequences.symbols import Coded
 
-Init = Literal["spectral", "random"]
+    Sequences = Iterable[Sequence[Hashable]]
+
 MIXED = 0.3
 """Share of the uniform (of symbols: the mean) distribution in what Baum-Welch starts from: what is 0 would stay 0."""
+NEVER = -1e30
+"""Stands for the logarithm of 0 where it must be finite: no path that can be costs as much."""
 
 
-class HiddenMarkov(HiddenChain):
+class HiddenMarkov(Model):
     r"""Sequences of symbols whose hidden states are a Markov chain.
 
     .. math:: P(x_1 \dots x_n) = \sum_{s_1 \dots s_n} \pi_{s_1} O_{s_1 x_1} \prod_{i > 1} A_{s_{i-1} s_i} O_{s_i x_i}
@@ -54,7 +56,7 @@ class HiddenMarkov(HiddenChain):
         Whether a symbol that was not seen in training is refused, or says nothing of its state, with probability 1.
     seed : int, optional
         Of random distributions, and of the directions of the power method.
-    threads : int
+    threads : int, optional
         For expected counts; the same number gives the same bits.
     watch : callable, optional
         Called with a :class:`~polyadic.solvers.run.Result` after each step; the objective is minus the logarithm of the
@@ -62,8 +64,14 @@ class HiddenMarkov(HiddenChain):
 
     Attributes
     ----------
-    start_, moves_, emissions_, symbols_
-        See :class:`~polyadic.models.sequences.hidden_base.HiddenChain`.
+    start_ : ndarray of shape (states,)
+        :math:`\pi`, the probability of the first state.
+    moves_ : ndarray of shape (states, states)
+        A, of each state (column) after each (row).
+    emissions_ : ndarray of shape (states, symbols)
+        O, of each symbol in each state.
+    symbols_ : list
+        Of the columns of ``emissions_``.
     result_, history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.models.base.Model`.
 
@@ -80,18 +88,18 @@ class HiddenMarkov(HiddenChain):
     [1.0, 0.0]
     """
 
-    states: int = 10
+    states: Count = 10
     _: KW_ONLY
-    init: Init = "spectral"
+    init: Literal["spectral", "random"] = "spectral"
     max_iter: Count = 100
     tol: Amount = 1e-4
-    smoothing: float = 0.0
-    unknown: Unknown = "raise"
+    smoothing: Amount = 0.0
+    unknown: Literal["raise", "missing"] = "raise"
     seed: Seed = 0
-    threads: int = 1
+    threads: Threads = 1
     watch: Watch = None
 
-    def fit(self, sequences: Iterable[Sequence[Hashable]]) -> HiddenMarkov:
+    def fit(self, sequences: Sequences) -> Self:
         """Learn from sequences.
 
         Parameters
@@ -105,12 +113,10 @@ class HiddenMarkov(HiddenChain):
             If there are no symbols, there are more states than the start can tell apart, or a parameter is out of
             range.
         """
-        self._check_settings()
-        if isinstance(sequences, str):
-            raise InputError("sequences must be a list of sequences; got one text")
-        held = list(sequences)
-        symbols = known_symbols(held)
-        data = coded(held, {symbol: at for at, symbol in enumerate(symbols)})
+        self.check()
+        strings = listed(sequences)
+        symbols = known_symbols(strings)
+        data = coded(strings, {symbol: at for at, symbol in enumerate(symbols)})
         solver = self._sweeps(data, len(symbols))
         result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
         start, moves, emit = self._keep(result)
@@ -118,22 +124,91 @@ class HiddenMarkov(HiddenChain):
         self.symbols_ = symbols
         return self
 
-    def _check_settings(self) -> None:
-        check_int("states", self.states, low=1)
-        check_choice("init", self.init, get_args(Init))
-        check_int("max_iter", self.max_iter, low=1)
-        check_number("tol", self.tol)
-        check_number("smoothing", self.smoothing)
-        check_choice("unknown", self.unknown, get_args(Unknown))
-        if self.seed is not None:
-            check_int("seed", self.seed, low=0)
-        check_int("threads", self.threads, low=1)
+    def score(self, sequences: Sequences) -> float:
+        """Give the logarithm of the probability of all sequences together; minus infinity if one cannot be.
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+
+        Raises
+        ------
+        InputError
+            If a symbol was not seen in training, unless it counts as missing.
+        """
+        return float(np.sum(self.score_sequences(sequences)))
+
+    def score_sequences(self, sequences: Sequences) -> NDArray[np.float64]:
+        """Give the logarithm of the probability of each sequence; 0 for an empty one."""
+        data = self._coded(sequences)
+        logs = self.log_probabilities(data)
+        return np.array([part.sum() for part in data.split(logs)])
+
+    def log_probabilities(self, data: Coded) -> NDArray[np.float64]:
+        """Give the logarithm of the probability of each token, given those before it."""
+        return hidden_states(*data, self._chain(), smoothed=False)[1]
+
+    def predict(self, sequences: Sequences) -> list[NDArray[np.int32]]:
+        """Give the likeliest path of states of each sequence (Viterbi), in single precision."""
+        data = self._coded(sequences)
+        with np.errstate(divide="ignore"):
+            start, moves, emit = (np.maximum(np.log(part), NEVER) for part in self._chain())
+        return data.split(viterbi_states(*data, scores=emit, start=start, move=moves))
+
+    def predict_proba(self, sequences: Sequences) -> list[NDArray[np.float64]]:
+        """Give the distribution of the state at each place, given the whole sequence: arrays of (length, states)."""
+        data = self._coded(sequences)
+        return data.split(hidden_states(*data, self._chain(), smoothed=True)[0])
+
+    def next_symbols(self, sequence: Sequence[Hashable]) -> NDArray[np.float64]:
+        """Give the distribution of each symbol of a sequence given those before it, and of the one to come.
+
+        Parameters
+        ----------
+        sequence : sequence of symbols
+
+        Returns
+        -------
+        ndarray of shape (length + 1, symbols)
+            NaN behind a symbol that cannot stand where it does.
+        """
+        data = self._coded([sequence])
+        states, _ = hidden_states(*data, self._chain(), smoothed=False)
+        return np.asarray(np.vstack([self.start_, states @ self.moves_]) @ self.emissions_)
+
+    def sample(
+        self, n: int = 1, *, length: int = 20, stop: Hashable = None, seed: int | None = None
+    ) -> list[list[Any]]:
+        """Draw sequences.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        length : int
+            Symbols of each, at most.
+        stop : symbol, optional
+            A sequence ends behind it.
+        seed : int, optional
+
+        Raises
+        ------
+        InputError
+            If a number is out of range, or nothing was learned yet.
+        """
+        self._check_fitted()
+        check_int("n", n, low=1)
+        check_int("length", length, low=1)
+        chain = Chain(self.start_, self.moves_, self.emissions_.T)
+        drawn = draw_symbols(chain, n, length, rng=np.random.default_rng(seed))
+        sequences = [[self.symbols_[x] for x in row] for row in drawn.tolist()]
+        return [row[: row.index(stop) + 1] if stop is not None and stop in row else row for row in sequences]
 
     def _sweeps(self, data: Coded, symbols: int) -> Iterator[Sweep]:
         """Yield the chain after each step of Baum-Welch."""
         chain = self._first(data, symbols)
         while True:
-            expected = expected_counts(*data, chain, threads=self.threads)
+            expected = expected_counts(*data, chain, threads=self._threads)
             objective = -expected.log_probability
             if self.smoothing:
                 objective -= self.smoothing * sum(float(np.log(part).sum()) for part in chain)
@@ -153,11 +228,30 @@ class HiddenMarkov(HiddenChain):
         means: tuple[Any, ...] = (1 / k, 1 / k, shares[:, None])
         return Chain(*((1 - MIXED) * part + MIXED * mean for part, mean in zip(chain, means, strict=True)))
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the model: see :func:`~polyadic.models.sequences.hidden_storage.save_hidden`."""
-        from polyadic.models.sequences.hidden_storage import save_hidden
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "symbols_"):
+            raise InputError(f"this {type(self).__name__} is not fitted yet; call fit first")
 
-        save_hidden(self, path, overwrite=overwrite)
+    def _coded(self, sequences: Sequences) -> Coded:
+        self._check_fitted()
+        number = {symbol: at for at, symbol in enumerate(self.symbols_)}
+        return coded(sequences, number, unknown=self.unknown == "missing")
+
+    def _chain(self) -> Chain:
+        """Give the chain, with a symbol that was not seen and says nothing."""
+        return Chain(self.start_, self.moves_, np.vstack([self.emissions_.T, np.ones(len(self.start_))]))
+
+
+def draw_symbols(chain: Chain, n: int, length: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw sequences of one length from a chain, of shape (n, length)."""
+    start, moves, emit = (np.cumsum(part, axis=-1)[..., :-1] for part in (chain.start, chain.move, chain.emit.T))
+    drawn = np.empty((n, length), np.int64)
+    row = start
+    for place in range(length):
+        states = (rng.random(n)[:, None] >= row).sum(axis=1)
+        drawn[:, place] = (rng.random(n)[:, None] >= emit[states]).sum(axis=1)
+        row = moves[states]
+    return drawn
 
 
 def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,13 +13,12 @@ Ney, Essen, Kneser (1994), On structuring probabilistic dependences in stochasti
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from polyadic.errors import InputError, check_int, check_number
-from polyadic.models.base import Model
-from polyadic.models.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, Substrings, count_substrings
+from polyadic.models.base import Model, Natural, Share
+from polyadic.models.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, count_substrings
 from polyadic.models.sequences.symbols import Coded
 
 if TYPE_CHECKING:
@@ -83,13 +82,13 @@ def blocks(data: Coded, size: int) -> Iterator[tuple[int, Coded]]:
 
 def string_logs(data: Coded, size: int, along: Callable[[Coded], Array]) -> Array:
     """Give the log-likelihood of each string, by what a model says of the next symbols along strings."""
-    found = np.zeros(len(data.edges) - 1)
+    logs = np.zeros(len(data.edges) - 1)
     for first, block in blocks(data, size):
         symbols, string = next_symbols(block, size)
         p = along(block)[np.arange(len(symbols)), symbols]
         with np.errstate(divide="ignore"):
-            found[first : first + len(block.edges) - 1] = np.bincount(string, np.log(p))
-    return found
+            logs[first : first + len(block.edges) - 1] = np.bincount(string, np.log(p))
+    return logs
 
 
 class NGrams(Model):
@@ -100,28 +99,26 @@ class NGrams(Model):
     order : int
         Symbols, with the next; 0 knows nothing, 1 how frequent symbols are, 3 are trigrams.
     discount : float
-        d, from 0 to 1.
+        d.
+
+    Attributes
+    ----------
+    tree_ : Substrings
+        Counts of all substrings of at most ``order`` symbols.
 
     Examples
     --------
     >>> from polyadic.models.sequences.symbols import coded
     >>> data = coded(["ab", "ab", "b"], {"a": 0, "b": 1})
-    >>> NGrams(2, discount=0.5).fit(data, 2).next_probabilities(contexts(data, 1))[1].round(3).tolist()
-    [0.062, 0.844, 0.094]
+    >>> NGrams(2, discount=0.5).fit(data, 2).next_probabilities(contexts(data, 1))[1].round(6).tolist()
+    [0.0625, 0.84375, 0.09375]
     """
 
-    order: int = 3
+    order: Natural = 3
     _: KW_ONLY
-    discount: float = 0.7
+    discount: Share = 0.7
 
-    def checked(self) -> NGrams:
-        """Give the same, or refuse parameters that are out of range."""
-        check_int("order", self.order, low=0)
-        if check_number("discount", self.discount) > 1:
-            raise InputError(f"discount must be at most 1; got {self.discount}")
-        return self
-
-    def fit(self, data: Coded, size: int) -> NGrams:
+    def fit(self, data: Coded, size: int) -> Self:
         """Count strings of numbers below ``size``.
 
         Raises
@@ -129,8 +126,8 @@ class NGrams(Model):
         InputError
             If a parameter is out of range.
         """
-        self.checked()
-        self.tree_: Substrings = count_substrings(data, size, longest=self.order)
+        self.check()
+        self.tree_ = count_substrings(data, size, longest=self.order)
         return self
 
     def next_probabilities(self, before: NDArray[np.int64]) -> Array:

@@ -27,7 +27,7 @@ from scipy.sparse import csr_array
 from polyadic.errors import InputError, check_int
 from polyadic.models.base import Count, Model, Share
 from polyadic.models.sequences.hidden_spectral import leading, triples
-from polyadic.models.sequences.symbols import coded, known_symbols
+from polyadic.models.sequences.symbols import coded, known_symbols, listed
 from polyadic.solvers.conditional_gradient import onto_simplex
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class ObservableOperators(Model):
     rank : int
         States of the hidden Markov model that is meant; at most as many as symbols.
     background : float
-        Share of how often symbols occur in what is said of the next one, from 0 to 1.
+        Share of how often symbols occur in what is said of the next one.
     fresh : float
         Share of the mean state behind a symbol in the state behind it, from 0, the method as published, to 1, which
         forgets all but the last symbol. 0.6 to 0.8 foretold universal parts of speech best.
@@ -93,11 +93,9 @@ class ObservableOperators(Model):
             If there are no three symbols in a row, pairs have a lower rank, or a parameter is out of range.
         """
         self.check()
-        if isinstance(sequences, str):
-            raise InputError("sequences must be a list of sequences; got one text")
-        held = list(sequences)
-        symbols = known_symbols(held)
-        data = coded(held, {symbol: at for at, symbol in enumerate(symbols)})
+        strings = listed(sequences)
+        symbols = known_symbols(strings)
+        data = coded(strings, {symbol: at for at, symbol in enumerate(symbols)})
         V = len(symbols)
         check_int("rank", self.rank, low=1, high=V)
         x, weights = triples(data, V)
@@ -135,10 +133,10 @@ class ObservableOperators(Model):
         steps = np.einsum("r,xrs->xs", self.last_, self.operators_)
         b, rows = self.first_, []
         for symbol in [*x.tolist(), None]:
-            found = steps @ b
-            falling = np.argsort(-found)
+            estimates = steps @ b
+            falling = np.argsort(-estimates)
             row = self.background * self.shares_
-            row[falling] += (1 - self.background) * onto_simplex(found[falling], 1.0)
+            row[falling] += (1 - self.background) * onto_simplex(estimates[falling], 1.0)
             rows.append(row)
             if symbol is not None:
                 b = self._after(symbol, b, steps)
@@ -154,10 +152,8 @@ class ObservableOperators(Model):
 
     def score(self, sequences: Iterable[Sequence[Hashable]]) -> float:
         """Give the logarithm of the probability of all sequences, by the distributions of :meth:`next_symbols`."""
-        if isinstance(sequences, str):
-            raise InputError("sequences must be a list of sequences; got one text")
         number, total = self._number, 0.0
-        for sequence in sequences:
+        for sequence in listed(sequences):
             rows = self.next_symbols(sequence)
             chances = rows[np.arange(len(sequence)), [number[symbol] for symbol in sequence]]
             with np.errstate(divide="ignore"):
@@ -172,11 +168,11 @@ class ObservableOperators(Model):
 
     def _after(self, symbol: int, b: Array, steps: Array) -> Array:
         """Give the state behind a symbol."""
-        found: list[Array] = []
+        states: list[Array] = []
         for before in (b, self.anywhere_):
             chance = float(steps[symbol] @ before)
             if chance > LEAST:
-                found.append(self.operators_[symbol] @ before / chance)
-        if len(found) < 2:
-            return found[0] if found else self.anywhere_
-        return (1 - self.fresh) * found[0] + self.fresh * found[1]
+                states.append(self.operators_[symbol] @ before / chance)
+        if len(states) < 2:
+            return states[0] if states else self.anywhere_
+        return (1 - self.fresh) * states[0] + self.fresh * states[1]

@@ -11,24 +11,23 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.errors import InputError
 from polyadic.kernels.sequences.tagging import CodedSentences, TagParts, tag_marginals, tag_paths
-from polyadic.models.base import Count, Model, Seed, Watch
-from polyadic.models.sequences.coded import check_aligned, coded, coded_tags, learned_features, spans_only
+from polyadic.models.base import Amount, Count, Model, Positive, Seed, Watch
+from polyadic.models.sequences.features import check_aligned, coded, coded_tags, learned_features, spans_only
 from polyadic.solvers.run import run
 from polyadic.solvers.sequences.tagging import TagInit, TagLoss, TagSteps, tag_sweeps
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.models.sequences.coded import Features
+    from polyadic.models.sequences.features import Features
 
 
 class SequenceTagger(Model):
@@ -81,20 +80,20 @@ class SequenceTagger(Model):
     [['D', 'N', 'V']]
     """
 
-    rank: int | None = None
+    rank: Count | None = None
     _: KW_ONLY
     loss: TagLoss = "likelihood"
     max_iter: Count = 10
-    step: float = 0.3
-    l2: float = 0.0
+    step: Positive = 0.3
+    l2: Amount = 0.0
     init: TagInit = "svd"
     averaged: bool = True
     bio: bool = False
-    least: int = 1
+    least: Count = 1
     seed: Seed = 0
     watch: Watch = None
 
-    def fit(self, X: Features, y: Iterable[Sequence[str]]) -> SequenceTagger:
+    def fit(self, X: Features, y: Iterable[Sequence[str]]) -> Self:
         """Learn from sentences.
 
         Parameters
@@ -111,39 +110,27 @@ class SequenceTagger(Model):
             first (``bio``), or a parameter is out of range.
         """
         self.check()
-        return self.fit_coded(*learned_features(X, least=self.least), y)
+        sentences, known = learned_features(X, least=self.least)
+        self.fit_coded(sentences, len(known), y)
+        self.features_ = known
+        return self
 
-    def fit_coded(self, sentences: CodedSentences, known: dict[str, int], y: Iterable[Sequence[str]]) -> SequenceTagger:
-        """Learn from what :func:`~polyadic.models.sequences.coded.learned_features` gives; else as :meth:`fit`."""
+    def fit_coded(self, sentences: CodedSentences, size: int, y: Iterable[Sequence[str]]) -> Self:
+        """Learn from sentences coded by ``size`` features, else as :meth:`fit`; what they are called is left open."""
         gold, tags = coded_tags(y, np.diff(sentences.edges).tolist(), bio=self.bio)
         how = TagSteps(self.loss, self.step, self.l2)
         start: dict[str, Any] = {"rank": self.rank, "init": self.init, "averaged": self.averaged, "seed": self.seed}
-        sweeps = tag_sweeps(sentences, gold, how, sizes=(len(known), len(tags)), **start)
+        sweeps = tag_sweeps(sentences, gold, how, sizes=(size, len(tags)), **start)
         self.parts_ = TagParts(*self._keep(run(sweeps, max_iter=self.max_iter, watch=self.watch)))
-        self.features_, self.tags_ = known, tags
+        self.tags_ = tags
         return self
-
-    def check(self) -> None:
-        """Refuse parameters out of range.
-
-        Raises
-        ------
-        InputError
-        """
-        if self.rank is not None:
-            check_int("rank", self.rank, low=1)
-        check_choice("loss", self.loss, get_args(TagLoss))
-        check_choice("init", self.init, get_args(TagInit))
-        check_number("step", self.step, above=True)
-        check_number("l2", self.l2)
-        check_int("least", self.least, low=1)
 
     def predict(self, X: Features) -> list[list[str]]:
         """Give the best tags of each sentence."""
         return self.predict_coded(coded(X, self.features_))
 
     def predict_coded(self, sentences: CodedSentences) -> list[list[str]]:
-        """Give the best tags of sentences coded by ``features_``."""
+        """Give the best tags of sentences coded as those that were learned from."""
         paths = tag_paths(sentences, self._decoding()).tolist()
         return [[self.tags_[t] for t in paths[a:b]] for a, b in pairwise(sentences.edges.tolist())]
 
@@ -169,16 +156,12 @@ class SequenceTagger(Model):
         InputError
             If there is not a tag for each token.
         """
-        found, held = self.predict(X), list(y)
-        check_aligned(held, list(map(len, found)))
-        pairs = [a == b for one, other in zip(found, held, strict=True) for a, b in zip(one, other, strict=True)]
-        return sum(pairs) / len(pairs) if pairs else float("nan")
-
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the tagger: see :func:`~polyadic.models.sequences.tagger_storage.save_tagger`."""
-        from polyadic.models.sequences.tagger_storage import save_tagger
-
-        save_tagger(self, path, overwrite=overwrite)
+        predicted, gold = self.predict(X), list(y)
+        check_aligned(gold, list(map(len, predicted)))
+        right = [
+            a == b for tags, others in zip(predicted, gold, strict=True) for a, b in zip(tags, others, strict=True)
+        ]
+        return sum(right) / len(right) if right else float("nan")
 
     def _decoding(self) -> TagParts:
         """Give the weights to predict with."""

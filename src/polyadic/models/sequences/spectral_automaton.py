@@ -3,28 +3,49 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
+from polyadic import resources
 from polyadic.errors import InputError
-from polyadic.models.base import Model, Seed, Watch, learned
+from polyadic.models.base import Amount, Count, Model, Natural, Seed, Share, Watch
 from polyadic.models.sequences.automata import WeightedAutomaton
-from polyadic.models.sequences.automaton_choice import chosen
-from polyadic.models.sequences.automaton_fitting import Method, checked_settings
+from polyadic.models.sequences.automaton_learning import RankWarning, hull_automaton, svd_automaton
+from polyadic.models.sequences.automaton_likelihood import blurred, likelier
 from polyadic.models.sequences.automaton_smoothing import SmoothedAutomaton
-from polyadic.models.sequences.hankel import Statistic
-from polyadic.models.sequences.symbols import Coded, coded, known_symbols
+from polyadic.models.sequences.hankel import Hankel, Statistic, hankel
+from polyadic.models.sequences.ngrams import NGrams, tuned_ngrams
+from polyadic.models.sequences.substrings import Substrings, count_substrings
+from polyadic.models.sequences.symbols import Coded, coded, known_symbols, listed, split
+from polyadic.progress import tracked
+from polyadic.solvers.run import Result, run
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from numpy.typing import NDArray
 
+    from polyadic.forms import Factors
+    from polyadic.solvers.run import Sweep
+
     Strings = Iterable[Sequence[Hashable]]
+
+CALM = 1e-4
+"""Gain of a pass, in log-likelihood of a string, below which no more are made."""
+BLUR = 0.1
+"""Weight spread over all transitions before the first pass; 0.01 to 0.3 led to the same likelihood, none to a worse."""
+FAINT = 1e-6
+"""The same where there are no passes: from every state there must be an end."""
+AFTERWARDS = 10
+"""Passes over all strings, at most, from where those over a part have led."""
+NAMES = 3
+"""Numbers, times ten, that it takes to know the name of a symbol."""
 
 
 class SpectralAutomaton(Model):
@@ -91,47 +112,75 @@ class SpectralAutomaton(Model):
     ([1, 2], ['a', 'b'])
     """
 
-    automaton_: WeightedAutomaton = learned()
-    model_: SmoothedAutomaton = learned()
-    symbols_: list[Any] = learned()
-
-    rank: int | Sequence[int] = (10, 20, 40)
+    rank: Count | Sequence[Count] = (10, 20, 40)
     _: KW_ONLY
-    method: Method = "hull"
+    method: Literal["hull", "svd"] = "hull"
     statistic: Statistic = "factor"
-    basis: int | None = 300
-    longest: int = 4
-    scaling: float = 0.5
-    passes: int = 100
-    starts: int = 1
-    order: int = 3
-    held_out: float = 0.1
+    basis: Count | None = 300
+    longest: Natural = 4
+    scaling: Amount = 0.5
+    passes: Natural = 100
+    starts: Count = 1
+    order: Natural = 3
+    held_out: Share = 0.1
     unknown: Hashable = None
-    alphabet: Sequence[Hashable] | None = None
+    alphabet: str | Sequence[Any] | None = None
     seed: Seed = 0
     watch: Watch = None
 
     def fit(self, X: Strings) -> Self:
         """Learn from sequences of symbols; the empty one is one of them.
 
+        Automata are learned from a part of the strings, one is chosen by those held out, and learned again from all.
+        Ctrl-C keeps the best of those that are done, and of the one at hand if its passes have begun.
+
         Raises
         ------
         InputError
             If there are too few, or a parameter is out of range.
         """
-        settings = checked_settings(self)
-        strings: Any = X if isinstance(X, str) else list(X)
+        self.check()
+        strings = listed(X)
         symbols = known_symbols(strings) if self.alphabet is None else list(self.alphabet)
         number = {symbol: at for at, symbol in enumerate(symbols)}
         if self.unknown is not None and self.unknown not in number:
             raise InputError(f"unknown must be one of the symbols learned from; got {self.unknown!r}")
         data = coded(strings, number)
-        found = chosen(data, len(symbols), settings, watch=self.watch)
-        self.model_, self.automaton_, self.rank_ = found.model, found.model.automaton, found.model.automaton.rank
-        self.tried_ = {one.rank: one.held_out for one in sorted(found.tried, key=lambda one: (one.rank, one.held_out))}
-        self.history_ = [] if found.result is None else found.result.history
-        self.interrupted_, self.symbols_ = found.interrupted, symbols
+        part, held_out = split(data, self.held_out, self.seed) if self.held_out else (data, None)
+        tried, interrupted = Learner(part, len(symbols), self).tried(self._ranks, held_out)
+        best = max(tried, key=lambda t: t.held_out) if self.held_out else tried[0]
+        model, result = best.model, best.result
+        if self.held_out and not interrupted:
+            try:
+                model, result = Learner(data, len(symbols), self).again(best)
+            except KeyboardInterrupt:
+                interrupted = True
+        self.model_, self.automaton_, self.rank_ = model, model.automaton, model.automaton.rank
+        self.tried_ = {t.rank: t.held_out for t in sorted(tried, key=lambda t: (t.rank, t.held_out))}
+        self.history_ = [] if result is None else result.history
+        self.interrupted_ = interrupted or (result is not None and result.interrupted)
+        self.symbols_ = symbols
         return self
+
+    def check(self) -> None:
+        """Refuse settings out of range, a choice without strings held out, and an alphabet with a symbol twice.
+
+        Raises
+        ------
+        InputError
+        """
+        super().check()
+        if self.held_out == 1:
+            raise InputError(f"held_out must be below 1; got {self.held_out}")
+        if not self._ranks or (max(len(self._ranks), self.starts) > 1 and not self.held_out):
+            raise InputError("to choose among ranks or starts strings must be held out; give one, or held_out above 0")
+        if self.alphabet is not None:
+            cells = 10.0 * len(self.alphabet) * (self._ranks[0] ** 2 + NAMES)
+            resources.check_memory(
+                8 * cells, f"an alphabet of {len(self.alphabet):,} symbols", "lower the rank, or rename rare symbols"
+            )
+            if not 0 < len(set(self.alphabet)) == len(self.alphabet):
+                raise InputError("alphabet must be of different symbols, and of at least one")
 
     def log_likelihoods(self, X: Strings) -> NDArray[np.float64]:
         """Give the natural log of the probability of each sequence; a new symbol is refused, or read as ``unknown``."""
@@ -161,12 +210,10 @@ class SpectralAutomaton(Model):
         drawn = self._model.sample(n, np.random.default_rng(self.seed if seed is None else seed), longest=longest)
         return [[self.symbols_[a] for a in string] for string in drawn]
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the model: see :func:`~polyadic.models.sequences.automaton_storage.save_automaton`."""
-        from polyadic.models.sequences.automaton_storage import save_automaton
-
-        _ = self._model
-        save_automaton(self, path, overwrite=overwrite)
+    @property
+    def _ranks(self) -> list[int]:
+        """The ranks to try, the largest first."""
+        return sorted(np.atleast_1d(self.rank).tolist(), reverse=True)
 
     @property
     def _model(self) -> SmoothedAutomaton:
@@ -176,7 +223,135 @@ class SpectralAutomaton(Model):
 
     def _coded(self, X: Strings) -> Coded:
         number = {symbol: at for at, symbol in enumerate(self.symbols_)}
-        found = coded(X, number, unknown=self.unknown is not None)
+        data = coded(X, number, unknown=self.unknown is not None)
         if self.unknown is None:
-            return found
-        return found._replace(symbols=np.where(found.symbols == len(number), number[self.unknown], found.symbols))
+            return data
+        return data._replace(symbols=np.where(data.symbols == len(number), number[self.unknown], data.symbols))
+
+
+@dataclass
+class Tried:
+    """A rank, what was learned with it, and what strings held out say.
+
+    Attributes
+    ----------
+    rank : int
+        That of the automaton, which may be below the one asked for.
+    model : SmoothedAutomaton
+    held_out : float
+        Mean log-likelihood of strings held out; NaN if there are none.
+    result : Result, optional
+        Of the passes.
+    """
+
+    rank: int
+    model: SmoothedAutomaton
+    held_out: float
+    result: Result | None = None
+
+
+@dataclass
+class Learner:
+    """Strings, counted once where it is needed, and automata of them.
+
+    Attributes
+    ----------
+    data : Coded
+    size : int
+        Of the alphabet.
+    settings : SpectralAutomaton
+    """
+
+    data: Coded
+    size: int
+    settings: SpectralAutomaton
+
+    def tried(self, ranks: Sequence[int], held_out: Coded | None) -> tuple[list[Tried], bool]:
+        """Learn an automaton of each rank and start; and tell whether Ctrl-C came."""
+        s, tried = self.settings, list[Tried]()
+        if held_out is None:
+            ngrams = NGrams(s.order).fit(self.data, self.size)
+        else:
+            ngrams = tuned_ngrams(self.data, held_out, self.size, orders=(s.order,))
+        try:
+            for automaton, start in product(self.automata(ranks), range(s.starts if self.passes else 1)):
+                tried.append(self._mixed(automaton, start, held_out, ngrams))
+                if (result := tried[-1].result) is not None and result.interrupted:
+                    return tried, True
+        except KeyboardInterrupt:
+            if not tried:
+                raise
+            return tried, True
+        return tried, False
+
+    def again(self, best: Tried) -> tuple[SmoothedAutomaton, Result | None]:
+        """Learn what was chosen from these strings; after passes, go on from where they have led."""
+        old = best.model
+        ngrams = NGrams(old.ngrams.order, discount=old.ngrams.discount).fit(self.data, self.size)
+        if best.result is None:
+            automaton, result = next(self.automata([best.rank])), None
+        else:
+            result = self.likelier(old.automaton, min(AFTERWARDS, self.passes))
+            automaton = WeightedAutomaton(*result.factors)
+        return SmoothedAutomaton(automaton, ngrams, old.share), result
+
+    def automata(self, ranks: Sequence[int]) -> Iterator[WeightedAutomaton]:
+        """Give an automaton for each rank, none twice; one alone is told of if the matrix does not have it."""
+        s = self.settings
+        with warnings.catch_warnings():
+            if len(ranks) > 1:
+                warnings.simplefilter("ignore", RankWarning)
+            if s.method == "hull":
+                hulls = [hull_automaton(self.table, rank, scaling=s.scaling) for rank in ranks]
+                automata = [blurred(automaton, FAINT, seed=s.seed) for automaton in hulls]
+            else:
+                largest = svd_automaton(self.table, max(ranks), scaling=s.scaling)
+                automata = [largest.leading(rank) for rank in ranks]
+        yield from {automaton.rank: automaton for automaton in automata}.values()
+
+    def likelier(self, automaton: WeightedAutomaton, passes: int, held_out: Coded | None = None) -> Result:
+        """Make an automaton likelier, until strings held out or the gain of a pass say that it is enough."""
+
+        def surprise(parts: Factors) -> float:
+            return math.inf if held_out is None else -float(WeightedAutomaton(*parts).logs(held_out).mean())
+
+        steps = _until_calm(likelier(automaton, self._prefixes))
+        seen = tracked(steps, f"{automaton.rank} states", total=passes)
+        measure = None if held_out is None else surprise
+        return run(iter(seen), max_iter=passes, measure=measure, watch=self.settings.watch)
+
+    def _mixed(self, automaton: WeightedAutomaton, start: int, held_out: Coded | None, ngrams: NGrams) -> Tried:
+        """Improve an automaton, mix it with n-grams, and tell how likely it makes strings held out."""
+        result, rank = None, automaton.rank
+        if self.passes:
+            seed = None if self.settings.seed is None else self.settings.seed + start
+            result = self.likelier(blurred(automaton, BLUR, seed=seed), self.passes, held_out)
+            automaton = WeightedAutomaton(*result.factors)
+        model, mean = SmoothedAutomaton(automaton, ngrams, 1.0), float("nan")
+        if held_out is not None:
+            model, mean = model.tuned(held_out)
+        return Tried(rank, model, mean, result)
+
+    @property
+    def passes(self) -> int:
+        """The most passes that are made."""
+        return self.settings.passes if self.settings.method == "hull" else 0
+
+    @cached_property
+    def table(self) -> Hankel:
+        """The Hankel matrix of the strings."""
+        s = self.settings
+        return hankel(self.data, self.size, statistic=s.statistic, basis=s.basis, longest=s.longest)
+
+    @cached_property
+    def _prefixes(self) -> Substrings:
+        return count_substrings(self.data, self.size, anywhere=False)
+
+
+def _until_calm(sweeps: Iterator[Sweep]) -> Iterator[Sweep]:
+    before = np.inf
+    for sweep in sweeps:
+        yield sweep
+        if before - sweep.objective < CALM:
+            return
+        before = sweep.objective

@@ -58,17 +58,30 @@ class Coded(NamedTuple):
         return self.symbols[first[:, None] + np.arange(length)]
 
 
+def listed(sequences: Iterable[Sequence[Hashable]]) -> list[Sequence[Hashable]]:
+    """Give sequences as a list.
+
+    Raises
+    ------
+    InputError
+        If a text stands in their place, for its letters would be taken.
+    """
+    if isinstance(sequences, str):
+        raise InputError("sequences must be a list of sequences; got one text")
+    return list(sequences)
+
+
 def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:
     """Divide sequences by chance; the second part has the share, and at least one of them, as has the first."""
     many = len(data.edges) - 1
     if many < 2:
         raise InputError(f"to hold sequences out there must be at least 2; got {many}")
-    held = np.zeros(many, bool)
-    held[np.random.default_rng(seed).permutation(many)[: min(max(round(share * many), 1), many - 1)]] = True
-    return data.taken(~held), data.taken(held)
+    second = np.zeros(many, bool)
+    second[np.random.default_rng(seed).permutation(many)[: min(max(round(share * many), 1), many - 1)]] = True
+    return data.taken(~second), data.taken(second)
 
 
-def known_symbols(sequences: Sequence[Sequence[Hashable]]) -> list[Any]:
+def known_symbols(sequences: Iterable[Sequence[Hashable]]) -> list[Any]:
     """Give the different symbols, in their order if they have one, else as they come; those of numpy become plain.
 
     Raises
@@ -81,12 +94,10 @@ def known_symbols(sequences: Sequence[Sequence[Hashable]]) -> list[Any]:
     >>> known_symbols(["ba", "c"])
     ['a', 'b', 'c']
     """
-    if isinstance(sequences, str):
-        raise InputError("sequences must be a list of sequences; got one text")
-    found = dict.fromkeys(chain.from_iterable(sequences))
-    if not found:
+    different = dict.fromkeys(chain.from_iterable(listed(sequences)))
+    if not different:
         raise InputError("there are no symbols to learn from")
-    plain = [symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in found]
+    plain = [symbol.item() if isinstance(symbol, np.generic) else symbol for symbol in different]
     return sorted(plain) if len({type(symbol) for symbol in plain}) == 1 else plain
 
 
@@ -106,14 +117,12 @@ def coded(sequences: Iterable[Sequence[Hashable]], number: dict[Any, int], *, un
     InputError
         If another symbol comes and may not, or a text stands in the place of the sequences.
     """
-    if isinstance(sequences, str):
-        raise InputError("sequences must be a list of sequences; got one text")
-    held = list(sequences)
-    numbers = [number.get(symbol, len(number)) for symbol in chain.from_iterable(held)]
-    found = Coded(np.array(numbers, np.int64), np.cumsum([0, *map(len, held)], dtype=np.int64))
-    if not unknown and numbers and found.symbols.max() == len(number):
-        at = int((found.symbols == len(number)).argmax())
-        k = int(np.searchsorted(found.edges, at, side="right")) - 1
-        symbol = held[k][at - int(found.edges[k])]
+    strings = listed(sequences)
+    numbers = [number.get(symbol, len(number)) for symbol in chain.from_iterable(strings)]
+    data = Coded(np.array(numbers, np.int64), np.cumsum([0, *map(len, strings)], dtype=np.int64))
+    if not unknown and numbers and data.symbols.max() == len(number):
+        at = int((data.symbols == len(number)).argmax())
+        k = int(np.searchsorted(data.edges, at, side="right")) - 1
+        symbol = strings[k][at - int(data.edges[k])]
         raise InputError(f"sequence {k + 1} has the symbol {symbol!r}, which was not seen in training")
-    return found
+    return data

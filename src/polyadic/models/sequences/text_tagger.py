@@ -6,16 +6,17 @@ of all that is told of a word; lemmas come from word and xpos.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import KW_ONLY, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from polyadic.errors import InputError
 from polyadic.models.base import Count, Model, Seed
-from polyadic.models.sequences.coded import coded, learned_features
+from polyadic.models.sequences.features import coded, learned_features
 from polyadic.models.sequences.sequence_tagger import SequenceTagger
 from polyadic.solvers.run import Result
 from polyadic.text.syntax.lemmas import Lemmas
@@ -24,7 +25,6 @@ from polyadic.text.syntax.tag_features import tag_features
 from polyadic.text.syntax.trees import Tree
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Sequence
 
 
@@ -57,8 +57,11 @@ class TextTagger(Model):
     Attributes
     ----------
     taggers_ : dict of str to SequenceTagger
-        By column.
+        By column, of sentences coded by ``features_``.
+    features_ : dict of str to int
     lemmas_ : Lemmas
+    interrupted_ : bool
+        Whether Ctrl-C stopped the fit of the last column.
 
     Examples
     --------
@@ -72,16 +75,11 @@ class TextTagger(Model):
 
     _: KW_ONLY
     max_iter: Count = 5
-    least: int = 2
+    least: Count = 2
     seed: Seed = 0
     watch: Callable[[str, Result], None] | None = None
 
-    @property
-    def interrupted_(self) -> bool:
-        """Whether Ctrl-C stopped the fit of the last column."""
-        return self.taggers_["features"].interrupted_
-
-    def fit(self, trees: Iterable[Tree]) -> TextTagger:
+    def fit(self, trees: Iterable[Tree]) -> Self:
         """Learn from the sentences of a treebank.
 
         Ctrl-C keeps what was reached once the last column has been gone through; before, it leaves all as it was.
@@ -96,25 +94,24 @@ class TextTagger(Model):
         InputError
             If there are no words, or a parameter is out of range.
         """
-        taggers = {
-            column: SequenceTagger(max_iter=self.max_iter, least=self.least, seed=self.seed, **how)
-            for column, how in SETTINGS.items()
-        }
-        for column, tagger in taggers.items():
-            tagger.check()
-            if self.watch is not None:
-                tagger.watch = lambda result, column=column: self.watch(column, result)
-        held = list(trees)
-        if not any(map(len, held)):
+        self.check()
+        bank = list(trees)
+        if not any(map(len, bank)):
             raise InputError("a tagger needs at least one word")
-        sentences, known = learned_features((tag_features(tree.forms) for tree in held), least=self.least)
-        for column, tagger in taggers.items():
-            tagger.fit_coded(sentences, known, [getattr(tree, column) for tree in held])
-            if tagger.interrupted_ and (not tagger.n_iter_ or column != [*taggers][-1]):
+        sentences, known = learned_features((tag_features(tree.forms) for tree in bank), least=self.least)
+        taggers = {}
+        for column, how in SETTINGS.items():
+            tagger = SequenceTagger(max_iter=self.max_iter, least=self.least, seed=self.seed, **how)
+            if self.watch is not None:
+                tagger.watch = functools.partial(self.watch, column)
+            tagger.fit_coded(sentences, len(known), [getattr(tree, column) for tree in bank])
+            if tagger.interrupted_ and (not tagger.n_iter_ or column != [*SETTINGS][-1]):
                 raise KeyboardInterrupt
-        rows = (zip(tree.forms, tree.xpos, tree.lemmas, strict=True) for tree in held)
+            tagger.watch = None  # it belongs to this run
+            taggers[column] = tagger
+        rows = (zip(tree.forms, tree.xpos, tree.lemmas, strict=True) for tree in bank)
         self.lemmas_ = Lemmas.counted(row for tree in rows for row in tree if row[2] != "_" or row[0] == "_")
-        self.taggers_ = taggers
+        self.taggers_, self.features_, self.interrupted_ = taggers, known, tagger.interrupted_
         return self
 
     def annotate(self, trees: Iterable[Tree]) -> Iterator[Tree]:
@@ -126,7 +123,7 @@ class TextTagger(Model):
         """
         stream = iter(trees)
         while block := list(islice(stream, BLOCK)):
-            sentences = coded((tag_features(tree.forms) for tree in block), self.taggers_["upos"].features_)
+            sentences = coded((tag_features(tree.forms) for tree in block), self.features_)
             columns = [tagger.predict_coded(sentences) for tagger in self.taggers_.values()]
             for tree, upos, xpos, features in zip(block, *columns, strict=True):
                 lemmas = tuple(map(self.lemmas_.lemma, tree.forms, xpos))
@@ -149,9 +146,3 @@ class TextTagger(Model):
         none = ("_",) * len(forms)
         heads = np.zeros(len(forms), np.int32)
         return next(self.annotate([Tree(tuple(forms), none, none, none, none, heads, none, none, none)]))
-
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the tagger: see :func:`~polyadic.models.sequences.tagger_storage.save_text_tagger`."""
-        from polyadic.models.sequences.tagger_storage import save_text_tagger
-
-        save_text_tagger(self, path, overwrite=overwrite)

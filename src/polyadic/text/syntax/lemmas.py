@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -31,14 +32,18 @@ class Lemmas:
     def __init__(self, known: dict[tuple[str, str], str], capitals: Iterable[str] = ()) -> None:
         self.known = known
         self.capitals = frozenset(capitals)
+
+    @cached_property
+    def _edits(self) -> dict[tuple[str, str], tuple[int, str]]:
+        """Letters to take from the end and to put there, by ending and tag: what most words have."""
         edits: defaultdict[tuple[str, str], Counter[tuple[int, str]]] = defaultdict(Counter)
-        for (word, tag), lemma in known.items():
+        for (word, tag), lemma in self.known.items():
             low = lemma.lower()
             shared = next((k for k, (a, b) in enumerate(zip(word, low, strict=False)) if a != b), None)
             shared = min(len(word), len(low)) if shared is None else shared
             for length in range(min(LONGEST_ENDING, len(word)) + 1):
                 edits[word[len(word) - length :], tag][len(word) - shared, low[shared:]] += 1
-        self._edits = {key: max(found, key=found.__getitem__) for key, found in edits.items()}
+        return {key: max(times, key=times.__getitem__) for key, times in edits.items()}
 
     @classmethod
     def counted(cls, rows: Iterable[tuple[str, str, str]]) -> Lemmas:

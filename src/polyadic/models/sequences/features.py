@@ -1,4 +1,4 @@
-"""Numbers for features and tags."""
+"""Features and tags of sentences as numbers."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def coded(X: Features, known: dict[str, int]) -> CodedSentences:
     >>> coded([[["b", "a"], ["c"]]], {"a": 0}).starts.tolist()
     [0, 1, 1]
     """
-    held = list(X)
-    tokens = [list(token) for sentence in held for token in sentence if check_token(token)]
+    sentences = list(X)
+    tokens = [list(token) for sentence in sentences for token in sentence if check_token(token)]
     columns = np.fromiter(map(known.get, chain.from_iterable(tokens), repeat(-1)), np.int32)
-    return _without_unknown(columns, list(map(len, tokens)), list(map(len, held)))
+    return _without_unknown(columns, list(map(len, tokens)), list(map(len, sentences)))
 
 
 def _without_unknown(columns: NDArray[np.int32], sizes: list[int], lengths: list[int]) -> CodedSentences:
@@ -116,21 +116,21 @@ def coded_tags(
     InputError
         If there are not as many tags as tokens, no tokens, a tag is no string, or, with ``bio``, none may come first.
     """
-    held = list(y)
-    check_aligned(held, lengths)
-    found = set(chain.from_iterable(held))
-    _need_strings("tags", found)
-    tags = sorted(found)
+    gold = list(y)
+    check_aligned(gold, lengths)
+    different = set(chain.from_iterable(gold))
+    _need_strings("tags", different)
+    tags = sorted(different)
     if not tags:
         raise InputError("a tagger needs at least one token")
     if bio:
         spans_only(tags)
     number = {tag: at for at, tag in enumerate(tags)}
-    return np.fromiter((number[tag] for sentence in held for tag in sentence), np.int32), tags
+    return np.fromiter((number[tag] for sentence in gold for tag in sentence), np.int32), tags
 
 
 def _need_strings(what: str, names: Iterable[object]) -> None:
-    """Refuse what a saved tagger could not name again."""
+    """Refuse names that cannot be sorted and spelled, such as numbers or None."""
     odd = [name for name in names if not isinstance(name, str)]
     if odd:
         raise InputError(f"{what} must be strings; got {odd[0]!r}")

@@ -1,0 +1,78 @@
+"""Models of sequences."""
+
+import numpy as np
+
+from examples import Example
+from polyadic import HiddenMarkov, ObservableOperators, SequenceTagger, SpectralAutomaton, TextTagger
+from polyadic.models.sequences.ngrams import NGrams
+from polyadic.models.sequences.symbols import Coded, coded
+from polyadic.text.syntax.trees import Tree
+
+STRINGS = ["abab", "bab", "ab", "", "aab", ("b", "a", "b")] * 4
+SHARED = coded(STRINGS, {"a": 0, "b": 1})
+X = [[["w=the"], ["w=dog", "s=og"], ["w=barks"]], [["w=the"], ["w=barks"]], []]
+TAGS = [["D", "N", "V"], ["D", "N"], []]
+
+
+def treebank():
+    none, heads = ("_", "_", "_"), np.array([2, 3, 0], np.int32)
+    for noun, lemma in (("dogs", "dog"), ("cats", "cat")):
+        columns = (("The", noun, "bark"), ("the", lemma, "bark"), ("DET", "NOUN", "VERB"), ("DT", "NNS", "VBP"))
+        yield Tree(*columns, ("Definite=Def", "Number=Plur", "_"), heads, none, none, none)
+
+
+EXAMPLES = [
+    Example(
+        make=lambda: SequenceTagger(1, max_iter=3, seed=0),
+        fit=lambda model: model.fit(X, TAGS),
+        ask=lambda model: [model.predict(X), model.predict_proba(X), model.score(X, TAGS), model.features_],
+    ),
+    Example(
+        make=lambda: TextTagger(max_iter=2, least=1, seed=0),
+        fit=lambda model: model.fit(treebank()),
+        ask=lambda model: [[tree.conllu() for tree in model.trees(["The pigs bark."])], model.tag(["cats"]).lemmas],
+    ),
+    Example(
+        make=lambda: HiddenMarkov(2, max_iter=5, unknown="missing", seed=0, threads=1),
+        fit=lambda model: model.fit(STRINGS),
+        ask=lambda model: [
+            model.score(["abc", ""]),
+            model.score_sequences(["ab", "b"]),
+            model.log_probabilities(SHARED),
+            model.predict(["abab"]),
+            model.predict_proba(["ab"]),
+            model.next_symbols("ab"),
+            model.sample(2, length=3, seed=0),
+        ],
+    ),
+    Example(
+        make=lambda: ObservableOperators(2),
+        fit=lambda model: model.fit(STRINGS),
+        ask=lambda model: [
+            model.score(["ab", ""]),
+            model.next_symbols("ab"),
+            model.raw_probability("ab"),
+        ],
+    ),
+    Example(
+        make=lambda: SpectralAutomaton((1, 2), longest=2, passes=5, alphabet=["a", "b", ("c", 1)], unknown="b"),
+        fit=lambda model: model.fit(STRINGS),
+        ask=lambda model: [
+            model.log_likelihoods(["ab", "", "z"]),
+            model.score(["ab"]),
+            model.perplexity(["ab"]),
+            model.predict_proba(["ab", ""]),
+            model.sample(2, longest=5),
+            model.tried_,
+        ],
+    ),
+    Example(
+        make=lambda: NGrams(2),
+        fit=lambda model: model.fit(SHARED, 2),
+        ask=lambda model: [
+            model.next_probabilities(np.array([[0], [1], [-1]])),
+            model.along(SHARED),
+            model.logs(Coded(np.array([0, 1]), np.array([0, 2]))),
+        ],
+    ),
+]
