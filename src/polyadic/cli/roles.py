@@ -54,19 +54,22 @@ def train(
     from polyadic.text.syntax.propositions import read_propositions
 
     check_replaceable(out, KIND, overwrite=force)
-    if not (held := list(read_propositions(sentences))):
+    if not (corpus := list(read_propositions(sentences))):
         raise InputError(f"{sentences} has no sentences")
-    model = SemanticRoles(rank, gamma=gamma, C=cap, max_iter=epochs, once=once, bits=bits, seed=seed).fit(held)
+    model = SemanticRoles(rank, gamma=gamma, C=cap, max_iter=epochs, once=once, bits=bits, seed=seed).fit(corpus)
     if model.interrupted_ and not model.n_iter_:
         raise interrupted()  # where it starts is no model; what --force would replace stays
-    told: dict[str, Any] = {"sentences": len(held), "predicates": sum(len(one.propositions) for one in held)}
-    told |= {"arguments": sum(len(p.arguments) for one in held for p in one.propositions)}
-    told |= {"roles": len(model.roles_), "epochs": model.n_iter_}
-    told |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
+    facts: dict[str, Any] = {
+        "sentences": len(corpus),
+        "predicates": sum(len(sentence.propositions) for sentence in corpus),
+    }
+    facts |= {"arguments": sum(len(p.arguments) for sentence in corpus for p in sentence.propositions)}
+    facts |= {"roles": len(model.roles_), "epochs": model.n_iter_}
+    facts |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
     if not as_json:
-        show.table([*told], [tuple(told.values())])
+        show.table([*facts], [tuple(facts.values())])
     model.save(out, overwrite=force)
-    show.wrote(out, told, as_json=as_json, hint=f"polyadic roles apply {out} SENTENCES")
+    show.wrote(out, facts, as_json=as_json, hint=f"polyadic roles apply {out} SENTENCES")
     if model.interrupted_:
         raise interrupted(kept=[f"what was reached, in {out}"])
 
@@ -81,10 +84,10 @@ def apply(model: Model, sentences: Sentences, *, find: Find = False, out: File =
     from polyadic.text.syntax.propositions import read_propositions
 
     labels = load(model, RoleLabels)
-    held = list(read_propositions(sentences))
-    if not find and not any(one.told for one in held):
+    corpus = list(read_propositions(sentences))
+    if not find and not any(sentence.told for sentence in corpus):
         raise InputError(f"{sentences} does not say which words are predicates; have them found, with --find")
-    show.write_lines((one.conllu() for one in labels.annotate(held, find=find)), out)
+    show.write_lines((sentence.conllu() for sentence in labels.annotate(corpus, find=find)), out)
 
 
 def evaluate(
@@ -105,12 +108,12 @@ def evaluate(
     from polyadic.text.syntax.propositions import read_propositions
 
     labels = load(model, RoleLabels)
-    if not (gold := [one for one in read_propositions(sentences) if one.told]):
+    if not (gold := [sentence for sentence in read_propositions(sentences) if sentence.told]):
         raise InputError(f"{sentences} does not say which words are predicates; there is nothing to compare with")
-    found = list(labels.annotate(gold, find=find))
-    counts = [r.match_roles(one, other) for one, other in zip(gold, found, strict=True)]
+    labelled = list(labels.annotate(gold, find=find))
+    counts = [r.match_roles(*pair) for pair in zip(gold, labelled, strict=True)]
     score, figures = r.role_score(counts), r.role_figures(counts)
-    rows = r.by_role(gold, found) if tables else []
+    rows = r.by_role(gold, labelled) if tables else []
     if as_json:
         table = [{**x._asdict(), "precision": x.precision, "recall": x.recall, "f1": x.f1} for x in rows]
         kinds: dict[str, Any] = {"role": table} if tables else {}

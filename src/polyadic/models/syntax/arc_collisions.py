@@ -54,13 +54,13 @@ def pair_collisions(trees: Iterable[Tree], *, bits: int = 22, least: int = 1) ->
     """
     check_int("bits", bits, low=4, high=30)
     check_int("least", least, low=1)
-    held = list(trees)
-    check_trees(held)
-    known = known_features(held, least=least)
+    treebank = list(trees)
+    check_trees(treebank)
+    known = known_features(treebank, least=least)
     coder = TokenCoder(known)
     room = np.zeros(16, np.float32)  # weights are not asked for
     keys = []
-    for tree in held:
+    for tree in treebank:
         triples, _ = tensor_cells(coded_tree(tree, coder), room, PAIRS, heads=tree.heads)
         keys.append((triples[:, 0] * len(known) + triples[:, 1]) * DISTANCES + triples[:, 2])
     ends, away = np.divmod(np.unique(np.concatenate(keys)), DISTANCES)

@@ -122,7 +122,7 @@ def with_children(table: NDArray[np.int32], heads: NDArray[np.int32]) -> NDArray
     below = np.zeros((4, len(table)), np.int64)
     below[:2, heads[::-1]] = words[::-1]  # of words with the same head the one that comes last here is kept
     below[2:, heads] = words
-    found = table[below, np.array([WORD, TAG, WORD, TAG])[:, None]]
-    numbers = np.where(below == 0, 0, np.where(found < 0, -1, found + 1))
+    children = table[below, np.array([WORD, TAG, WORD, TAG])[:, None]]
+    numbers = np.where(below == 0, 0, np.where(children < 0, -1, children + 1))
     numbers += np.where(numbers < 0, 0, (np.arange(1, 5) << SHIFT)[:, None])
     return np.concatenate([table[:, :FIXED], numbers.T], axis=1, dtype=np.int32)

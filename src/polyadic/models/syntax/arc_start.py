@@ -45,14 +45,14 @@ def surrogate_parts(
     learner = ArcLearner(parts._replace(theta=theta), PAIRS, gamma=1.0, C=C, decode=decode)
     used = []
     for at in tracked(rng.permutation(len(sentences)).tolist(), "learning pairs"):
-        found, loss = learner.learn(sentences[at].table, sentences[at].heads)
+        predicted, loss = learner.learn(sentences[at].table, sentences[at].heads)
         if loss:
-            used += [(at, sentences[at].heads), (at, found)]
+            used += [(at, sentences[at].heads), (at, predicted)]
     weights = learner.mean().theta
-    found_cells = [tensor_cells(sentences[at].table, weights, PAIRS, heads=heads) for at, heads in used]
+    listed = [tensor_cells(sentences[at].table, weights, PAIRS, heads=heads) for at, heads in used]
     F, rank = parts.U.shape
-    cells = np.concatenate([np.zeros((0, 3), np.int64), *(cells for cells, _ in found_cells)])
-    values = np.concatenate([np.zeros(0), *(values for _, values in found_cells)])
+    cells = np.concatenate([np.zeros((0, 3), np.int64), *(cells for cells, _ in listed)])
+    values = np.concatenate([np.zeros(0), *(values for _, values in listed)])
     _, first = np.unique((cells[:, 0] * F + cells[:, 1]) * DISTANCES + cells[:, 2], return_index=True)
     first = first[values[first] != 0]
     factors = unfolded_start(cells[first], values[first], (F, F, DISTANCES), rank=rank)

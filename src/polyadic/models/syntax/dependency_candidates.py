@@ -75,7 +75,7 @@ class DependencyCandidates(NamedTuple):
         """
         words, tags = (ROOT, *self.gold.forms), (ROOT, *self.gold.xpos)
         known: dict[tuple[int, int, tuple[int, ...], tuple[int, ...]], list[int]] = {}
-        found = []
+        rows = []
         for heads in self.heads.tolist():
             numbers: list[int] = []
             for place in tree_heads(heads):
@@ -83,8 +83,8 @@ class DependencyCandidates(NamedTuple):
                     head = Head(words, tags, *place)
                     known[place] = [number(feature) for kind in KINDS for feature in kind(head)]
                 numbers += known[place]
-            found.append(np.array(numbers, np.int64))
-        return found, [{SCORE: score} for score in self.scores.tolist()]
+            rows.append(np.array(numbers, np.int64))
+        return rows, [{SCORE: score} for score in self.scores.tolist()]
 
 
 def propose_dependencies(
@@ -105,10 +105,10 @@ def propose_dependencies(
         Sentences parsed at the same time.
     """
 
-    def one(tree: Tree) -> DependencyCandidates:
+    def propose(tree: Tree) -> DependencyCandidates:
         return DependencyCandidates(tree, *parser.candidates(tree, k=k))
 
-    return parsed(one, trees, threads=threads)
+    return parsed(propose, trees, threads=threads)
 
 
 def jackknife_dependencies(
@@ -136,10 +136,10 @@ def jackknife_dependencies(
     KeyboardInterrupt
         If Ctrl-C ended the fit of a parser: its lists would be unlike those of the other folds.
     """
-    found: list[DependencyCandidates] = []
+    lists: list[DependencyCandidates] = []
     for rest, fold in folded(trees, folds):
         fitted = parser().fit(rest)
         if fitted.interrupted_:
             raise KeyboardInterrupt
-        found += propose_dependencies(fitted, fold, k=k, threads=threads)
-    return found
+        lists += propose_dependencies(fitted, fold, k=k, threads=threads)
+    return lists

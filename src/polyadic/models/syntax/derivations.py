@@ -105,7 +105,7 @@ def _distinct(ready: Ready, derivations: Derivations, words: Sequence[str]) -> l
 
 def word_rows(scores: Sequence[dict[str, float]], number: dict[str, int]) -> tuple[list[int], list[int], list[float]]:
     """List for a chart the symbols that each word may have, and their scores."""
-    rows = [(i, number[tag], s) for i, found in enumerate(scores) for tag, s in found.items() if tag in number]
+    rows = [(i, number[tag], s) for i, tags in enumerate(scores) for tag, s in tags.items() if tag in number]
     places, symbols, values = zip(*rows, strict=True) if rows else ((), (), ())
     return list(places), list(symbols), list(values)
 
@@ -113,9 +113,9 @@ def word_rows(scores: Sequence[dict[str, float]], number: dict[str, int]) -> tup
 def plain_scores(scores: Sequence[dict[str, float]]) -> list[dict[str, float]]:
     """Give for each word the scores of plain tags: of each the best of its annotated ones."""
     plain: list[dict[str, float]] = []
-    for found in scores:
+    for tags in scores:
         best: dict[str, float] = {}
-        for tag, score in found.items():
+        for tag, score in tags.items():
             best[bare(tag)] = max(best.get(bare(tag), -np.inf), score)
         plain.append(best)
     return plain

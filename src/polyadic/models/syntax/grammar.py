@@ -81,12 +81,12 @@ class Grammar(NamedTuple):
         for rule, p in probabilities.items():
             if len(rule) == 2:
                 unary.setdefault(number[rule[0]], []).append((number[rule[1]], p))
-        found: list[tuple[tuple[int, ...], float]] = []
+        chains: list[tuple[tuple[int, ...], float]] = []
         growing: list[tuple[tuple[int, ...], float]] = [
             ((top, child), p) for top, children in unary.items() for child, p in children
         ]
         for _ in range(longest):
-            found += growing
+            chains += growing
             growing = [
                 ((*chain, child), p * q)
                 for chain, p in growing
@@ -97,9 +97,9 @@ class Grammar(NamedTuple):
             symbols,
             coarse,
             np.array([rule for rule, _ in binary], np.int32).reshape(-1, 3),
-            tuple(chain for chain, _ in found),
+            tuple(chain for chain, _ in chains),
             np.array([p for _, p in binary]),
-            np.array([p for _, p in found]),
+            np.array([p for _, p in chains]),
         )
 
     @property

@@ -159,10 +159,10 @@ class HigherOrderParser(LowRankParser):
         _check_length(tree.forms)
         table = coded_tree(tree, self._coder)
         by_arcs, _ = super().candidates(tree, k=k)
-        found = np.unique(np.concatenate([self._reached(tree.forms, table).trees, by_arcs]), axis=0)
-        scores = score_trees(table, self._scores(tree.forms, table), found, self._tree_parts())
+        proposed = np.unique(np.concatenate([self._reached(tree.forms, table).trees, by_arcs]), axis=0)
+        scores = score_trees(table, self._scores(tree.forms, table), proposed, self._tree_parts())
         best = np.argsort(-scores, kind="stable")[:k]
-        return found[best], scores[best]
+        return proposed[best], scores[best]
 
     def score(self, tree: Tree) -> float:
         """Give the score of a tree as it stands.

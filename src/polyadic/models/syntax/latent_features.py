@@ -50,39 +50,39 @@ def nodes_of(tree: Phrase, known: Collection[str]) -> list[Node]:
     ('NN', '<l>') () (1, 2)
     ('NP', 'DT', 'NN') (0, 1) (0, 2)
     """
-    found: list[Node] = []
+    nodes: list[Node] = []
 
     def visit(phrase: Phrase, first: int) -> int:
         if phrase.word is not None:
             word = class_of(phrase.word, known, first=first == 0)
-            found.append(Node(phrase.label, (phrase.label, word), (), (first, first + 1)))
-            return len(found) - 1
+            nodes.append(Node(phrase.label, (phrase.label, word), (), (first, first + 1)))
+            return len(nodes) - 1
         below: list[int] = []
         place = first
         for child in phrase.below:
             below.append(visit(child, place))
-            place = found[below[-1]].span[1]
-        rule = (phrase.label, *(found[k].label for k in below))
-        found.append(Node(phrase.label, rule, tuple(below), (first, place)))
-        return len(found) - 1
+            place = nodes[below[-1]].span[1]
+        rule = (phrase.label, *(nodes[k].label for k in below))
+        nodes.append(Node(phrase.label, rule, tuple(below), (first, place)))
+        return len(nodes) - 1
 
     visit(tree, 0)
-    return found
+    return nodes
 
 
 def inside_features(nodes: list[Node]) -> list[list[str]]:
     """Give for each node names of what is in it: rules on top of it, its ends, and how long it is."""
     tags = [node.label for node in nodes if not node.below]
     rules = [" ".join(node.rule) for node in nodes]
-    found = []
+    table = []
     for node, rule in zip(nodes, rules, strict=True):
         first, last = node.span
         row = ["", f"rule {rule}"]
         row += [f"child {k} {rule} / {rules[child]}" for k, child in enumerate(node.below)]
         if node.below:
             row += [f"first {tags[first]}", f"last {tags[last - 1]}", f"length {min((last - first).bit_length(), 6)}"]
-        found.append(row)
-    return found
+        table.append(row)
+    return table
 
 
 def outside_features(nodes: list[Node]) -> list[list[str]]:
@@ -93,9 +93,9 @@ def outside_features(nodes: list[Node]) -> list[list[str]]:
         node = nodes[parent]
         for k, child in enumerate(node.below):
             above[child] = (f"{k} {' '.join(node.rule)}", *above[parent][:2])
-    found = []
+    table = []
     for node, rules in zip(nodes, above, strict=True):
         first, last = node.span
         row = ["", f"left {tags[first]}", f"right {tags[last + 1]}", f"beside {tags[first]} {tags[last + 1]}"]
-        found.append(row + [f"above {' / '.join(rules[: k + 1])}" for k in range(len(rules))])
-    return found
+        table.append(row + [f"above {' / '.join(rules[: k + 1])}" for k in range(len(rules))])
+    return table

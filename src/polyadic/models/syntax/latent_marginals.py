@@ -136,11 +136,11 @@ class MarginalParser:
         if forest is None:
             return {}
         shares = self._shares(forest, *self._sums(forest, words))
-        names, found = self.model.plain_.grammar_.symbols, {}
+        names, result = self.model.plain_.grammar_.symbols, {}
         for cell, symbol in np.argwhere(shares).tolist():
             j = int((2 * cell + 0.25) ** 0.5 + 0.5)
-            found[names[symbol], cell - j * (j - 1) // 2, j] = float(shares[cell, symbol])
-        return found
+            result[names[symbol], cell - j * (j - 1) // 2, j] = float(shares[cell, symbol])
+        return result
 
     def _shares(self, forest: Forest, sums: Sums, through: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give the marginal of each symbol in each cell: at the bottom of a chain, or in the rest of one."""
@@ -216,7 +216,7 @@ def plain_forest(
     scores = plain.word_scores(words, tags)
     coarse = plain.allowed(plain_scores(scores))
     places, symbols, values = word_rows(scores, number)
-    best = np.array([max(found.values()) for found in scores])
+    best = np.array([max(tags_of_word.values()) for tags_of_word in scores])
     weights = SCALE * np.exp(np.array(values) - best[places])
     fine = None if coarse is None else coarse[:, :, plain.grammar_.block]
     filled = inside(rules, places, symbols, weights, summed=True, allowed=fine)

@@ -146,8 +146,8 @@ class LatentPCFG(Model):
         parses : iterable of Parse
             Of any parser.
         """
-        found = [Parse(parse.tree, self.log_probability(parse.tree)) for parse in parses]
-        return sorted(found, key=lambda parse: -parse.log_probability)
+        rescored = [Parse(parse.tree, self.log_probability(parse.tree)) for parse in parses]
+        return sorted(rescored, key=lambda parse: -parse.log_probability)
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
         """Give the likeliest of the trees that the plain grammar proposes.

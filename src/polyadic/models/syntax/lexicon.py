@@ -151,10 +151,10 @@ class Lexicon:
         probabilities = {tag: 1.0} if tag in self._plain and tag is not None else self.plain(word, first=first)
         known = self._fine_of_word.get(word, {})
         total = self.words.get(word, 0)
-        found = {}
+        shares = {}
         for plain, p in probabilities.items():
             for fine in self._kinds[plain]:
                 prior = p * self.fine[fine] / self._plain[plain]
-                found[fine] = (known.get(fine, 0) + self.kappa_tag * prior) / (total + self.kappa_tag)
-        bound = self.least * max(found.values())
-        return {fine: math.log(q * self.total / self.fine[fine]) for fine, q in found.items() if q > 0 and q >= bound}
+                shares[fine] = (known.get(fine, 0) + self.kappa_tag * prior) / (total + self.kappa_tag)
+        bound = self.least * max(shares.values())
+        return {fine: math.log(q * self.total / self.fine[fine]) for fine, q in shares.items() if q > 0 and q >= bound}

@@ -127,14 +127,14 @@ class PCFG(Model):
         plain = plain_scores(scores)
         allowed = self.allowed(plain)
         tries = [(self._fine, scores, allowed), (self._fine, scores, None), (self._plain, plain, None)]
-        for ready, found, cells in tries[allowed is None :]:
-            filled = inside(ready.rules, *word_rows(found, ready.number), summed=False, allowed=cells)
+        for ready, word_tags, cells in tries[allowed is None :]:
+            filled = inside(ready.rules, *word_rows(word_tags, ready.number), summed=False, allowed=cells)
             root = ready.number[ROOT]
             if value_of(ready.rules, filled, root) > -np.inf:
                 return best_trees(ready, filled, words, root=root, k=k)
-        best = [max(found, key=lambda tag, found=found: found[tag]) for found in plain]  # type: ignore[misc]
+        best = [max(word_tags.items(), key=lambda item: item[1])[0] for word_tags in plain]
         flat = Phrase("S", tuple(Phrase(tag, (word,)) for tag, word in zip(best, words, strict=True)))
-        return [Parse(flat, float(sum(max(found.values()) for found in plain)))]
+        return [Parse(flat, float(sum(max(word_tags.values()) for word_tags in plain)))]
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
         """Give the likeliest tree.
@@ -184,7 +184,7 @@ class PCFG(Model):
         if self.threshold == 0:
             return None
         places, symbols, values = word_rows(plain, self._plain.number)
-        best = np.array([max(found.values()) for found in plain])
+        best = np.array([max(word_tags.values()) for word_tags in plain])
         weights = SCALE * np.exp(np.array(values) - best[places])
         filled = inside(self._sums, places, symbols, weights, summed=True)
         root = self._plain.number[ROOT]

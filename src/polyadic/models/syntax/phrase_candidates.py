@@ -75,8 +75,8 @@ class Candidates(NamedTuple):
             Gives the number of a feature.
         """
         featurise = Featuriser(self.gold.words(), number)
-        found = [featurise(parse.tree) for parse in self.parses]
-        return found, [{SCORE: parse.log_probability, **of_tree(parse.tree)} for parse in self.parses]
+        rows = [featurise(parse.tree) for parse in self.parses]
+        return rows, [{SCORE: parse.log_probability, **of_tree(parse.tree)} for parse in self.parses]
 
 
 def bracketing(tree: Phrase) -> Bracketing:
@@ -108,24 +108,24 @@ def propose(parser: PCFG, trees: Sequence[Phrase], *, k: int = 50, threads: int 
         Sentences parsed at the same time.
     """
 
-    def one(gold: Phrase) -> Candidates:
+    def proposed(gold: Phrase) -> Candidates:
         return judged(gold, parser.k_best(gold.words(), k=k))
 
-    return parsed(one, trees, threads=threads)
+    return parsed(proposed, trees, threads=threads)
 
 
 def parsed(parse: Callable[[Item], Found], sentences: Sequence[Item], *, threads: int) -> list[Found]:
     """Parse sentences, some at the same time, and give what was found in their order."""
     check_int("threads", threads, low=1)
-    found = []
+    results = []
     with bar("parsing", len(sentences), unit="sentences") as advance, ThreadPoolExecutor(threads) as pool:
         try:
-            for one in pool.map(parse, sentences) if threads > 1 else map(parse, sentences):
-                found.append(one)
+            for result in pool.map(parse, sentences) if threads > 1 else map(parse, sentences):
+                results.append(result)
                 advance()
         finally:
             pool.shutdown(cancel_futures=True)  # after Ctrl-C nothing that has not begun is parsed
-    return found
+    return results
 
 
 def folded(trees: Sequence[Item], folds: int) -> Iterator[tuple[list[Item], Sequence[Item]]]:
@@ -175,10 +175,10 @@ def jackknife(
     InputError
         If there are fewer sentences than folds.
     """
-    found: list[Candidates] = []
+    lists: list[Candidates] = []
     for rest, fold in folded(trees, folds):
-        found += propose(parser().fit(rest), fold, k=k, threads=threads)
-    return found
+        lists += propose(parser().fit(rest), fold, k=k, threads=threads)
+    return lists
 
 
 def chosen(lists: Sequence[Candidates], choice: Sequence[int] | None = None) -> NDArray[np.int64]:
@@ -195,12 +195,12 @@ def chosen(lists: Sequence[Candidates], choice: Sequence[int] | None = None) -> 
     ndarray of shape (sentences, 5)
     """
     places = [0] * len(lists) if choice is None else choice
-    return np.stack([one.counts[at] for one, at in zip(lists, places, strict=True)])
+    return np.stack([candidates.counts[at] for candidates, at in zip(lists, places, strict=True)])
 
 
 def oracle(lists: Sequence[Candidates]) -> NDArray[np.int64]:
     """Give the counts of the candidate of highest F of each sentence, of equals the parser's favourite."""
-    return chosen(lists, [int(np.argmin(one.costs)) for one in lists])
+    return chosen(lists, [int(np.argmin(candidates.costs)) for candidates in lists])
 
 
 def write_lists(path: Path, lists: Sequence[Candidates]) -> None:
@@ -234,10 +234,10 @@ def read_lists(path: Path) -> Iterator[Candidates]:
                 gold = parse_phrase(row["gold"])
                 parses = [Parse(shared(parse_phrase(tree), known), float(value)) for tree, value in row["parses"]]
                 _check(gold, parses)
-                found = judged(gold, parses)
+                candidates = judged(gold, parses)
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise InputError(f"{path}, line {number} holds no list of parses: {error}") from None
-            yield found
+            yield candidates
 
 
 def _check(gold: Phrase, parses: Sequence[Parse]) -> None:

@@ -53,7 +53,7 @@ class Ranked(NamedTuple):
     def only(self, groups: ArrayLike) -> Ranked:
         """Give the groups of these numbers, in this order."""
         at = np.asarray(groups, np.int64)
-        rows = [np.arange(self.groups.starts[one], self.groups.starts[one + 1]) for one in at.tolist()]
+        rows = [np.arange(self.groups.starts[group], self.groups.starts[group + 1]) for group in at.tolist()]
         return Ranked(self.groups.only(at), self.counts[np.concatenate(rows)])
 
 
@@ -103,7 +103,8 @@ def feature_groups(
         raise InputError("features need training lists")
     numbers: dict[Feature, int] = {SCORE: 0}
     rows = [
-        _sentence(one, lambda name: numbers.setdefault(name, len(numbers))) for one in tracked(training, "features")
+        _sentence(listed, lambda name: numbers.setdefault(name, len(numbers)))
+        for listed in tracked(training, "features")
     ]
     telling = np.bincount(np.concatenate([np.unique(columns) for _, columns, _ in rows]), minlength=len(numbers))
     kept = telling >= least
@@ -115,8 +116,8 @@ def feature_groups(
     first = [(row[use], places[at[use]], value[use]) for (row, at, value), use in zip(rows, wanted, strict=True)]
     groups = [_ranked(training, first, len(names))]
     for lists in others:
-        found = [_sentence(one, lambda name: known.get(name, -1)) for one in tracked(lists, "features")]
-        groups.append(_ranked(lists, found, len(names)))
+        cells = [_sentence(listed, lambda name: known.get(name, -1)) for listed in tracked(lists, "features")]
+        groups.append(_ranked(lists, cells, len(names)))
     return groups, names
 
 
@@ -189,27 +190,27 @@ def load_ranked(path: str | os.PathLike[str]) -> tuple[Ranked, list[Feature]]:
     folder = Path(path)
     meta = read_meta(folder, KIND, VERSION)
     with damage_told(folder):
-        held = read_arrays(folder)
+        arrays = read_arrays(folder)
         text = (folder / "features.jsonl").read_text(encoding="utf-8")  # a word may hold what splitlines cuts at
         names: list[Feature] = [tuple(json.loads(line)) for line in text.removesuffix("\n").split("\n")]
-        shape = len(held["indptr"]) - 1, len(names)
-        features: csr_array = csr_array((held["data"], held["indices"], held["indptr"]), shape=shape)
+        shape = len(arrays["indptr"]) - 1, len(names)
+        features: csr_array = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
         features.check_format(full_check=True)  # products would read beyond the arrays
-        counts = held["counts"]
+        counts = arrays["counts"]
         if len(names) != meta["features"] or counts.dtype != np.int64 or len(counts) != shape[0]:
             raise InputError("names, counts and features do not fit")
-        return Ranked(Groups(features, held["costs"], held["starts"]), counts), names
+        return Ranked(Groups(features, arrays["costs"], arrays["starts"]), counts), names
 
 
 Cells = tuple["NDArray[np.int32]", "NDArray[np.int32]", "NDArray[np.float32]"]
 
 
-def _sentence(one: Listed, number: Callable[[Feature], int]) -> Cells:
+def _sentence(listed: Listed, number: Callable[[Feature], int]) -> Cells:
     """Give rows, columns and values of the features that differ between the candidates of a sentence."""
-    found, dense = one.describe(number)
-    size = len(found)
-    rows = np.repeat(np.arange(size), [len(columns) for columns in found])
-    columns = np.concatenate(found)
+    counted, dense = listed.describe(number)
+    size = len(counted)
+    rows = np.repeat(np.arange(size), [len(columns) for columns in counted])
+    columns = np.concatenate(counted)
     known = columns >= 0
     keys, values = np.unique(columns[known] * size + rows[known], return_counts=True)
     columns, rows = np.divmod(keys, size)
@@ -236,9 +237,9 @@ def _ranked(lists: Sequence[Listed], cells: Sequence[Cells], width: int) -> Rank
     """Put the sentences below one another."""
     from scipy.sparse import csr_array
 
-    starts = np.r_[0, np.cumsum([len(one.counts) for one in lists])].astype(np.int64)
+    starts = np.r_[0, np.cumsum([len(listed.counts) for listed in lists])].astype(np.int64)
     rows = np.concatenate([row + start for (row, _, _), start in zip(cells, starts[:-1], strict=True)])
     columns, values = (np.concatenate([cell[part] for cell in cells]) for part in (1, 2))
     features: csr_array = csr_array((values, (rows, columns)), shape=(int(starts[-1]), width))
-    costs = np.concatenate([one.costs for one in lists])
-    return Ranked(Groups(features, costs, starts), np.concatenate([one.counts for one in lists]))
+    costs = np.concatenate([listed.costs for listed in lists])
+    return Ranked(Groups(features, costs, starts), np.concatenate([listed.counts for listed in lists]))

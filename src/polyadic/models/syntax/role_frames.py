@@ -59,10 +59,12 @@ def known_features(sentences: Iterable[Sentence], *, least: int) -> Known:
     paths: Counter[str] = Counter()
     for sentence in sentences:
         rows = f.word_features(sentence.tree) if sentence.propositions else []
-        for one in sentence.propositions:
-            places = [argument.place for argument in one.arguments]
-            words.update(feature for place in (one.place, *places) for feature in rows[place - 1] if feature)
-            paths.update(feature for row in f.path_features(sentence.tree, one.place, places) for feature in row)
+        for proposition in sentence.propositions:
+            places = [argument.place for argument in proposition.arguments]
+            words.update(feature for place in (proposition.place, *places) for feature in rows[place - 1] if feature)
+            paths.update(
+                feature for row in f.path_features(sentence.tree, proposition.place, places) for feature in row
+            )
     kept = ((feature for feature, count in counts.items() if count >= least) for counts in (words, paths))
     known = Known(*({feature: at for at, feature in enumerate(names)} for names in kept))
     if not all(known):
@@ -97,7 +99,8 @@ def frames_of(
 
 def role_names(sentences: Iterable[Sentence]) -> list[str]:
     """Give the roles of some sentences, sorted."""
-    return sorted({role for sentence in sentences for one in sentence.propositions for _, role in one.arguments})
+    propositions = (proposition for sentence in sentences for proposition in sentence.propositions)
+    return sorted({role for proposition in propositions for _, role in proposition.arguments})
 
 
 def framed(
@@ -111,22 +114,23 @@ def framed(
         If none of the words plays a role.
     """
     number = {name: at for at, name in enumerate(names)}
-    found = []
+    framed_roles = []
     for sentence in tracked(list(sentences), "reading frames"):
-        frames = frames_of(sentence.tree, [one.place for one in sentence.propositions], known, near=near, bits=bits)
-        for one, (words, frame) in zip(sentence.propositions, frames, strict=True):
+        places = [proposition.place for proposition in sentence.propositions]
+        frames = frames_of(sentence.tree, places, known, near=near, bits=bits)
+        for proposition, (words, frame) in zip(sentence.propositions, frames, strict=True):
             if words:
-                found.append((frame, roles_of(one, words, number)))
-    if not any((roles >= 0).any() for _, roles in found):
+                framed_roles.append((frame, roles_of(proposition, words, number)))
+    if not any((roles >= 0).any() for _, roles in framed_roles):
         where = "near their predicates" if near else "other than their predicates"
         raise InputError(f"semantic roles are learned from arguments that are words {where}; there are none")
-    return found
+    return framed_roles
 
 
 def roles_of(proposition: Proposition, words: Sequence[int], number: dict[str, int]) -> NDArray[np.int64]:
     """Give the number of the role of each word, minus one for none."""
-    told = dict(proposition.arguments)
-    return np.array([number.get(told.get(word, ""), -1) for word in words], np.int64)
+    role_at = dict(proposition.arguments)
+    return np.array([number.get(role_at.get(word, ""), -1) for word in words], np.int64)
 
 
 def check_sentences(sentences: Sequence[Sentence]) -> None:
@@ -137,5 +141,5 @@ def check_sentences(sentences: Sequence[Sentence]) -> None:
     InputError
         If no predicate has an argument.
     """
-    if not any(one.arguments for sentence in sentences for one in sentence.propositions):
+    if not any(proposition.arguments for sentence in sentences for proposition in sentence.propositions):
         raise InputError("semantic roles are learned from predicates with arguments; there are none")

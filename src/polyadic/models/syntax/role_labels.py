@@ -88,12 +88,12 @@ class RoleLabels(Model, ABC):
         for place in places:
             _check_place(tree, place)
         once = played_once(self.roles_, self.once)
-        found = []
+        result = []
         for words, frame in frames_of(tree, places, self.known_, near=self.near, bits=self.bits):
             best = best_roles(self._scores(frame), once=once).tolist()
             pairs = zip(words, best, strict=True)
-            found.append(tuple(Argument(word, self.roles_[role]) for word, role in pairs if role >= 0))
-        return found
+            result.append(tuple(Argument(word, self.roles_[role]) for word, role in pairs if role >= 0))
+        return result
 
     def annotate(self, sentences: Iterable[Sentence], *, find: bool = False) -> Iterator[Sentence]:
         """Give sentences with roles; those that they had are not looked at.
@@ -111,19 +111,23 @@ class RoleLabels(Model, ABC):
                 continue
             given = sentence.propositions
             if find:
-                given = tuple(Proposition(*one, (), (one[0],)) for one in self.predicates_.find(sentence.tree))
-            found = self.arguments(sentence.tree, [one.place for one in given])
-            yield sentence.with_propositions([_playing(*pair) for pair in zip(given, found, strict=True)])
+                given = tuple(
+                    Proposition(place, sense, (), (place,)) for place, sense in self.predicates_.find(sentence.tree)
+                )
+            labelled = self.arguments(sentence.tree, [proposition.place for proposition in given])
+            yield sentence.with_propositions([_playing(*pair) for pair in zip(given, labelled, strict=True)])
 
     @abstractmethod
     def _scores(self, frame: Frame) -> NDArray[np.float64]:
         """Give the score of each role for each word of a frame; that of none is 0."""
 
 
-def _playing(one: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
+def _playing(proposition: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
     """Give a predicate other arguments; a word that is one no longer counts as part of the predicate."""
     places = {argument.place for argument in arguments}
-    return one._replace(arguments=arguments, marks=tuple(mark for mark in one.marks if mark not in places))
+    return proposition._replace(
+        arguments=arguments, marks=tuple(mark for mark in proposition.marks if mark not in places)
+    )
 
 
 def _check_place(tree: Tree, predicate: int) -> None:

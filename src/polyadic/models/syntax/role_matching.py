@@ -59,11 +59,11 @@ def best_roles(
     """
     n, rows = len(scores), np.arange(len(scores))
     free = np.flatnonzero(~once)
-    best, found = np.zeros(n) if none is None else none.copy(), np.full(n, -1, np.int64)
+    best, roles = np.zeros(n) if none is None else none.copy(), np.full(n, -1, np.int64)
     if len(free) and n:
         at = free[scores[:, free].argmax(axis=1)]
         better = scores[rows, at] > best
-        best[better], found[better] = scores[rows, at][better], at[better]
+        best[better], roles[better] = scores[rows, at][better], at[better]
     single = np.flatnonzero(once)
     gain = np.maximum(scores[:, single] - best[:, None], 0)
     words, columns = (np.flatnonzero((gain > 0).any(axis=axis)) for axis in (1, 0))
@@ -73,5 +73,5 @@ def best_roles(
         gain = gain[np.ix_(words, columns)]
         a, r = linear_sum_assignment(gain, maximize=True)
         taken = gain[a, r] > 0
-        found[words[a[taken]]] = single[columns[r[taken]]]
-    return found
+        roles[words[a[taken]]] = single[columns[r[taken]]]
+    return roles

@@ -51,13 +51,13 @@ def power_parts(
     """
     used = []
     for at in tracked(rng.permutation(len(frames)).tolist(), "learning pairs"):
-        found, loss = learner.learn(*frames[at])
+        predicted, loss = learner.learn(*frames[at])
         if loss:
-            used += [(at, frames[at][1]), (at, found)]
+            used += [(at, frames[at][1]), (at, predicted)]
     parts, theta = learner.parts, learner.mean().theta
-    found_cells = [tensor_cells(frames[at][0], theta, roles) for at, roles in used]
-    cells = np.concatenate([np.zeros((0, 4), np.int64), *(cells for cells, _ in found_cells)])
-    values = np.concatenate([np.zeros(0), *(values for _, values in found_cells)])
+    listed = [tensor_cells(frames[at][0], theta, roles) for at, roles in used]
+    cells = np.concatenate([np.zeros((0, 4), np.int64), *(cells for cells, _ in listed)])
+    values = np.concatenate([np.zeros(0), *(values for _, values in listed)])
     shape = tuple(len(factor) for factor in parts[1:])
     _, first = np.unique(np.ravel_multi_index(tuple(cells.T), shape), return_index=True)
     first = first[values[first] != 0]
