@@ -166,5 +166,5 @@ def _written(column: Sequence[Any]) -> tuple[list[str], NDArray[np.int64], NDArr
         return [*map(str, values.tolist())], at, np.ones(len(at), np.int64)
     lists = [() if value is None else value if isinstance(value, LISTS) else (value,) for value in column]
     places: dict[str, int] = {}
-    at = [places.setdefault(str(value), len(places)) for values in lists for value in values]
-    return [*places], np.array(at, np.int64), np.array([len(values) for values in lists], np.int64)
+    which = [places.setdefault(str(value), len(places)) for values in lists for value in values]
+    return [*places], np.array(which, np.int64), np.array([len(values) for values in lists], np.int64)
