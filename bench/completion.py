@@ -37,7 +37,7 @@ from polyadic.models.completion.bayesian import BayesianMatrixFactorization
 from polyadic.models.completion.choosing import choose, rmse, split
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
-from polyadic.models.completion.ratings import Cells, cells_of, positive_cells
+from polyadic.models.completion.cells import Cells, cells_of, positive_cells
 
 ALPHA = 10.0
 PASSES = 10

@@ -11,11 +11,11 @@ from sklearn.metrics import roc_auc_score
 
 from polyadic import InputError
 from polyadic.losses import LogPoisson
-from polyadic.models.completion.binary import LogisticFactorization
-from polyadic.models.completion.exponential import GeneralizedPCA
-from polyadic.models.completion.pairwise import PairwiseRanking
-from polyadic.models.completion.ranking import best_columns
-from polyadic.models.completion.ratings import positive_cells
+from polyadic.models.completion.cells import positive_cells
+from polyadic.models.completion.generalized_pca import GeneralizedPCA
+from polyadic.models.completion.logistic import LogisticFactorization
+from polyadic.models.completion.pairwise_ranking import PairwiseRanking
+from polyadic.models.completion.recommending import best_columns
 from polyadic.models.completion.signs import wrong_signs
 
 

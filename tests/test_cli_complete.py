@@ -1,5 +1,6 @@
-"""``polyadic complete``: tables in, completed matrices in a folder, predictions and recommendations out; and faults."""
+"""``polyadic complete`` and the model behind it: tables in, predictions and recommendations by name out; and faults."""
 
+import importlib
 import json
 
 import numpy as np
@@ -8,16 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from polyadic import InputError
+from polyadic import InputError, TableCompletion, load
 from polyadic.cli import app
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization
+from polyadic.models.completion.cells import cells_of
 from polyadic.models.completion.choosing import choose, rmse, split
-from polyadic.models.completion.completed import Completed, NamedCompletion, completed
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
-from polyadic.models.completion.ratings import cells_of
-from polyadic.models.completion.tables import parts_of, read_cells
-from polyadic.models.completion.trace_norm import TraceNormCompletion
+from polyadic.models.completion.tables import connected_parts, named_cells, read_cells
 
 
 def run(*arguments):
@@ -87,7 +86,7 @@ def test_what_is_listed_is_enough(tmp_path, file):
     assert facts["ndcg_at_20"] >= facts["ndcg_at_20_of_most_frequent"]
     best = json.loads(run("recommend", out, "u13", "-n", "1", "--json").stdout)["recommended"][0]["column"]
     assert int(best[1:]) >= 10
-    assert "use --method implicit" in run("train", heard, "--out", tmp_path / "other").output
+    assert "use the method implicit" in run("train", heard, "--out", tmp_path / "other").output
 
 
 @pytest.mark.filterwarnings("default")
@@ -159,7 +158,7 @@ def test_ctrl_c_is_told(table, tmp_path, monkeypatch):
     done = run("train", table, "--out", tmp_path / "model", "--rank", 1)
     assert done.exit_code == 130
     assert "interrupted; kept the matrix of the last sweep" in done.output
-    assert NamedCompletion.load(tmp_path / "model").matrix.shape == (50, 30)
+    assert load(tmp_path / "model").known_.shape == (50, 30)
     calls.clear()
     assert "nothing was written" in run("train", table, "--out", tmp_path / "other", "--hold-out", "0.1").output
     calls.clear()
@@ -168,21 +167,76 @@ def test_ctrl_c_is_told(table, tmp_path, monkeypatch):
 
 
 def test_faults_of_models(table, tmp_path):
-    """A damaged folder, one of another kind and names that are not known are refused."""
-    cells = read_cells(table)
-    model = MatrixFactorization(1, max_iter=5, tol=0, seed=0).fit(cells.cells)
-    named = NamedCompletion(completed(model), cells.cells, cells.rows, cells.columns, {})
-    named.save(tmp_path / "model")
+    """Names that are not known, folders of another kind and settings of another method are refused."""
+    TableCompletion(rank=0, seed=0).fit(read_cells(table)).save(tmp_path / "model")
     pairs = tmp_path / "pairs.csv"
     pairs.write_text("p0,nothing\n")
     assert "line 1: the model has no column 'nothing'" in run("predict", tmp_path / "model", pairs).output
     pairs.write_text("\n")
     assert "line 1" in run("predict", tmp_path / "model", pairs).output
-    np.save(tmp_path / "model" / "row_biases.npy", np.zeros(3))
-    assert "is damaged: factors and biases do not fit" in run("recommend", tmp_path / "model", "p0").output
-    (tmp_path / "model" / "names.json").unlink()
-    assert "is damaged" in run("recommend", tmp_path / "model", "p0").output
-    assert "is not a completion-model folder" in run("recommend", tmp_path, "p0").output
+    assert "is not a polyadic folder" in run("recommend", tmp_path, "p0").output
+    MatrixFactorization(0).fit(planted()).save(tmp_path / "other")
+    assert "TableCompletion is needed here" in run("recommend", tmp_path / "other", "p0").output
+    for method, name in (("trace-norm", "rank"), ("bayesian", "ridge"), ("als", "alpha")):
+        done = run("train", table, "--out", tmp_path / "m", "--method", method, f"--{name}", 1)
+        assert f"{name} is a setting of" in done.output
+        assert f"leave it out for {method}" in done.output
+
+
+# ---- the model behind them
+
+
+def test_defaults_have_one_home():
+    """Settings that are not given are those of the model of the method, and so says the help."""
+    assert TableCompletion()._new().get_params() == MatrixFactorization().get_params()
+    assert TableCompletion("implicit")._new().get_params() == ImplicitFactorization().get_params()
+    assert TableCompletion("bayesian")._new().get_params() == BayesianMatrixFactorization().get_params()
+    help_ = importlib.import_module("polyadic.cli.complete")
+    defaults = [option.__metadata__[0].show_default for option in (help_.Rank, help_.Ridge, help_.Alpha)]
+    one, other = MatrixFactorization, ImplicitFactorization
+    assert one.rank == BayesianMatrixFactorization.rank
+    assert defaults[0] == f"{one.rank}; implicit {other.rank}"
+    assert defaults[1].startswith(f"{one.ridge}; implicit {other.ridge}; ")
+    assert defaults[2] == f"{other.alpha:g}"
+
+
+@pytest.mark.filterwarnings("ignore:stopped at max_iter")
+@pytest.mark.parametrize("method", ["als", "bayesian", "implicit", "trace-norm"])
+def test_names_stand_for_numbers(method):
+    """Predictions are those of the model of the method, whatever order names came in and whatever they are."""
+    x = np.abs(planted())
+    cells = np.random.default_rng(0).permutation(np.argwhere(~np.isnan(x)))
+    model = TableCompletion(method, seed=0, threads=1).fit([(f"p{i}", int(j), x[i, j]) for i, j in cells])
+    i, j = np.nonzero(np.isnan(x))
+    found = model.predict_distribution([f"p{row}" for row in i], j.tolist())
+    at = [model.rows_.index(f"p{row}") for row in i], [model.columns_.index(column) for column in j]
+    np.testing.assert_allclose(found.mean, model.model_.predict(*at))
+    assert np.isfinite(found.std).all() == (method == "bayesian")
+    assert {column for column, _ in model.recommend("p3", 99)} == set(j[i == 3].tolist())
+    with pytest.raises(InputError, match="the model has no column 'x'; it has 30, such as "):
+        model.predict(["p1"], ["x"])
+
+
+@pytest.mark.filterwarnings("ignore:stopped at max_iter")
+def test_units_do_not_matter():
+    """Ridges of least squares are in standard deviations: in another unit predictions are those of this one."""
+    x = planted()
+    tables = [[(i, j, scale * x[i, j]) for i, j in np.argwhere(~np.isnan(x)).tolist()] for scale in (1, 1000)]
+    one, other = (TableCompletion(rank=1, seed=0).fit(table).predict([0, 1], [2, 3]) for table in tables)
+    np.testing.assert_allclose(other / 1000, one, rtol=1e-3)
+
+
+def test_lists_without_values():
+    """Lines in memory are as those of a file; values are in all of them or in none."""
+    assert named_cells([("a", "x"), ("b", "x")]).valued is False
+    with pytest.raises(InputError, match="the table has no values"):
+        TableCompletion().fit([("a", "x")])
+    with pytest.raises(InputError, match="the table, line 2: either every line has a value, or none has"):
+        named_cells([("a", "x"), ("b", "x", 1)])
+    with pytest.raises(InputError, match="the table, line 2: 1 and 2 have the value 4, but 3 in line 1"):
+        named_cells([(1, 2, 3), (1, 2, 4)])
+    with pytest.raises(InputError, match="the table has no lines"):
+        named_cells([])
 
 
 # ---- tables
@@ -226,45 +280,9 @@ def test_parts_are_those_that_were_put_together(number, seed):
     for a, b in sizes:
         x[i : i + a, j : j + b] = 1
         i, j = i + a, j + b
-    found = parts_of(cells_of(x[rng.permutation(n)][:, rng.permutation(m)]))
+    found = connected_parts(cells_of(x[rng.permutation(n)][:, rng.permutation(m)]))
     assert sorted(found) == sorted(map(tuple, sizes.tolist()))
     assert [sum(part) for part in found] == sorted((sum(part) for part in found), reverse=True)
-
-
-# ---- matrices in folders
-
-
-@pytest.mark.filterwarnings("ignore:stopped at max_iter")
-@pytest.mark.parametrize(
-    "model",
-    [
-        MatrixFactorization(2, seed=0),
-        BayesianMatrixFactorization(2, draws=10, seed=0),
-        ImplicitFactorization(2, seed=0),
-        TraceNormCompletion(3.0, offsets="biases"),
-    ],
-)
-def test_folders_predict_as_models(tmp_path, model):
-    """Saved and read again, a matrix predicts what its model predicts, with its uncertainty."""
-    x = np.abs(planted())
-    cells = cells_of(x)
-    model.fit(cells)
-    NamedCompletion(completed(model), cells, [*map(str, range(50))], [*map(str, range(30))], {"a": 1}).save(
-        tmp_path / "m"
-    )
-    opened = NamedCompletion.load(tmp_path / "m")
-    i, j = np.nonzero(np.isnan(x))
-    found = opened.matrix.predict(i, j)
-    np.testing.assert_allclose(found.mean, model.predict(i, j), atol=1e-5)
-    if isinstance(model, BayesianMatrixFactorization):
-        np.testing.assert_allclose(found.std, model.predict_distribution(i, j).std, rtol=1e-4)
-    else:
-        assert np.isnan(found.std).all()
-    np.testing.assert_array_equal(opened.known.indices, cells.indices)
-    assert opened.facts == {"a": 1}
-    assert isinstance(opened.matrix, Completed)
-    with pytest.raises(InputError, match="a dict completes no matrix"):
-        completed({})
 
 
 # ---- choosing

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from polyadic import Entries, InputError
 from polyadic.kernels import RowEntries, posterior_rows
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization
+from polyadic.models.completion.cells import cells_of
 from polyadic.models.completion.factorization import MatrixFactorization
-from polyadic.models.completion.ratings import cells_of
 from polyadic.solvers.databases.gibbs import Priors, draw_prior, wishart
 
 

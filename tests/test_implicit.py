@@ -10,9 +10,9 @@ from sklearn.base import clone
 from polyadic import Entries, InputError
 from polyadic.kernels import RowEntries, conjugate_rows, posterior_rows
 from polyadic.metrics.recommendation import recommendation
+from polyadic.models.completion.cells import cells_of
 from polyadic.models.completion.implicit import ImplicitFactorization
-from polyadic.models.completion.ranking import best_columns
-from polyadic.models.completion.ratings import cells_of
+from polyadic.models.completion.recommending import best_columns
 
 
 def equations(n, m, R, seed, kind):

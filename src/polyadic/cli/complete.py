@@ -33,7 +33,9 @@ Columns = Annotated[
 Rank = Annotated[
     int | None,
     typer.Option(
-        min=0, help="Length of the factors (all but trace-norm); 0 for biases alone (als).", show_default="10"
+        min=0,
+        help="Length of the factors (all but trace-norm); 0 for biases alone (als).",
+        show_default="10; implicit 32",
     ),
 ]
 Ridge = Annotated[
@@ -73,70 +75,51 @@ def train(
     held out are among the first 20, beside those of the most frequent), then all cells are learnt from.
     """
     from polyadic.files import check_replaceable
-    from polyadic.models.completion.choosing import split
-    from polyadic.models.completion.completed import KIND, NamedCompletion, completed
-    from polyadic.models.completion.tables import parts_of, read_cells
+    from polyadic.models.completion.table_completion import TableCompletion
+    from polyadic.models.completion.tables import read_cells
+    from polyadic.models.folder import KIND
 
-    with_rank, with_ridge = ("als", "bayesian", "implicit"), ("als", "implicit", "trace-norm")
-    asked = {"--rank": (rank, with_rank), "--ridge": (ridge, with_ridge), "--alpha": (alpha, ("implicit",))}
-    o.belonging(method, asked)
+    how: dict[str, Any] = {"rank": rank, "ridge": ridge, "alpha": alpha, "hold_out": hold_out}
+    model = TableCompletion(method, **how, seed=seed, threads=threads)
+    model.check()
     check_replaceable(out, KIND, overwrite=force)
-    found = read_cells(table, fields=None if columns is None else columns.split(","))
-    cells = found.cells
-    if not found.valued and method != "implicit":
-        raise InputError(f"{table} has no values; use --method implicit, which learns from what is listed")
-    how = {
-        "method": method,
-        "rank": 10 if rank is None else rank,
-        "ridge": ridge,
-        "alpha": 1.0 if alpha is None else alpha,
-        "seed": seed,
-        "threads": threads,
-    }
-    facts: dict[str, Any] = {"method": method, "rows": cells.shape[0], "columns": cells.shape[1]}
-    facts |= {"cells": len(cells.values), "share_known": len(cells.values) / (cells.shape[0] * cells.shape[1])}
-    parts = parts_of(cells)
-    facts |= {"parts": len(parts), "largest_part": list(parts[0])}
-    if hold_out:
-        facts |= {"held_out": hold_out, **_judged(*split(cells, hold_out, seed=seed), how)}
-    model = _model(cells, how).fit(cells)
-    NamedCompletion(completed(model), cells, found.rows, found.columns, facts).save(out, overwrite=force)
+    model.fit(read_cells(table, fields=_fields(columns)))
+    model.save(out, overwrite=force)
     if model.interrupted_:
         raise interrupted(kept=[f"the matrix of the last sweep in {out}"])
+    facts = model.facts()
     if not as_json:
         show.table(["", "value"], [(key.replace("_", " "), value) for key, value in facts.items()])
-    _tell_of_parts(parts)
-    show.wrote(out, facts, as_json=as_json, hint=f"polyadic complete recommend {out} {found.rows[0]}")
+    show.wrote(out, facts, as_json=as_json, hint=f"polyadic complete recommend {out} {model.rows_[0]}")
 
 
 def predict(model: Model, pairs: Pairs, *, columns: Columns = None, as_json: o.AsJson = False) -> None:
     """Predict the cells that PAIRS names, each with its standard deviation where the method tells it."""
     import numpy as np
 
-    from polyadic.models.completion.completed import NamedCompletion
+    from polyadic.models.completion.table_completion import TableCompletion
     from polyadic.models.completion.tables import read_lines
+    from polyadic.models.folder import load
 
-    opened = NamedCompletion.load(model)
-    lines = list(read_lines(pairs, fields=None if columns is None else columns.split(",")))
+    completed = load(model, TableCompletion)
+    names = {"row": {*completed.rows_}, "column": {*completed.columns_}}
+    lines = list(read_lines(pairs, fields=_fields(columns)))
     every = list(read_lines(pairs, fields=["1", "2"])) if columns is None else []
-    if any(line.row in opened.rows or line.column in opened.columns for line in every[:1]):
+    if any(line.row in names["row"] or line.column in names["column"] for line in every[:1]):
         lines = every  # the first line is no heading, whatever stands behind its names
     if not lines:
         raise InputError(f"{pairs} has no lines of a row and a column")
-    sides: list[list[int]] = []
-    for what, names in (("row", opened.rows), ("column", opened.columns)):
-        at = {name: number for number, name in enumerate(names)}
+    for what, known in names.items():
         for line in lines:
-            if (name := getattr(line, what)) not in at:
+            if (name := getattr(line, what)) not in known:
                 raise InputError(f"{pairs}, line {line.number}: the model has no {what} {name!r}")
-        sides.append([at[getattr(line, what)] for line in lines])
-    found = opened.matrix.predict(*map(np.array, sides))
-    known = np.isfinite(found.std).all()
+    values = completed.predict_distribution([line.row for line in lines], [line.column for line in lines])
+    shown = ["value", "std"] if np.isfinite(values.std).all() else ["value"]
     rows = [
-        (line.row, line.column, round(mean, 6), *([round(std, 6)] if known else []))
-        for line, mean, std in zip(lines, found.mean.tolist(), found.std.tolist(), strict=True)
+        (line.row, line.column, *(round(float(number), 6) for number in numbers))
+        for line, *numbers in zip(lines, *values[: len(shown)], strict=True)
     ]
-    headings = ["row", "column", "value", *(["std"] if known else [])]
+    headings = ["row", "column", *shown]
     if as_json:
         show.in_json({"predictions": [dict(zip(headings, row, strict=True)) for row in rows]})
     else:
@@ -145,89 +128,18 @@ def predict(model: Model, pairs: Pairs, *, columns: Columns = None, as_json: o.A
 
 def recommend(model: Model, row: Row, *, top: Top = 10, as_json: o.AsJson = False) -> None:
     """Show the columns with the largest values of ROW, without those that are known."""
-    import numpy as np
+    from polyadic.models.completion.table_completion import TableCompletion
+    from polyadic.models.folder import load
 
-    from polyadic.models.completion.completed import NamedCompletion
-
-    opened = NamedCompletion.load(model)
-    if row not in opened.rows:
-        raise InputError(f"the model has no row {row!r}; it has {len(opened.rows):,}, such as {opened.rows[0]!r}")
-    i, everywhere = opened.rows.index(row), np.arange(len(opened.columns))
-    values = opened.matrix.predict(np.full(len(everywhere), i), everywhere).mean
-    values[opened.known.columns[opened.known.rows == i]] = -np.inf
-    best = [j for j in np.argsort(-values, kind="stable")[:top].tolist() if np.isfinite(values[j])]
-    rows = [(opened.columns[j], round(float(values[j]), 6)) for j in best]
+    rows = [(name, round(value, 6)) for name, value in load(model, TableCompletion).recommend(row, top)]
     if as_json:
         show.in_json({"row": row, "recommended": [{"column": name, "value": value} for name, value in rows]})
     else:
         show.table(["column", "value"], rows)
 
 
-def _model(cells: Any, how: dict[str, Any]) -> Any:
-    """Make the model that was asked for, not fitted."""
-    from polyadic.models.completion.bayesian import BayesianMatrixFactorization
-    from polyadic.models.completion.factorization import MatrixFactorization
-    from polyadic.models.completion.implicit import ImplicitFactorization
-    from polyadic.models.completion.penalties import choose_penalty
-    from polyadic.models.completion.trace_norm import TraceNormCompletion
-
-    rank, ridge, threads = how["rank"], how["ridge"], how["threads"]
-    shared = {"seed": how["seed"], "threads": threads}
-    if how["method"] == "bayesian":
-        return BayesianMatrixFactorization(rank, **shared)
-    if how["method"] == "implicit":
-        return ImplicitFactorization(rank, alpha=how["alpha"], ridge=0.1 if ridge is None else ridge, **shared)
-    if how["method"] == "trace-norm":
-        model = TraceNormCompletion(offsets="biases", threads=threads)
-        return model.set_params(penalty=choose_penalty(model, cells).best if ridge is None else ridge)
-    size = float(cells.values.std()) or 1.0
-    return MatrixFactorization(rank, ridge=(0.12 if ridge is None else ridge) * size, bias_ridge=0.03, **shared)
-
-
-def _judged(train: Any, held: Any, how: dict[str, Any]) -> dict[str, float]:
-    """Fit to a part of the cells and say how well the others are predicted, beside the plainest way."""
-    from polyadic.models.completion.choosing import rmse
-    from polyadic.models.completion.factorization import MatrixFactorization
-
-    model = _model(train, how).fit(train)
-    if model.interrupted_:
-        raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
-    if how["method"] == "implicit":
-        return _recalled(model, train, held)
-    plain = MatrixFactorization(0, bias_ridge=0.03, threads=how["threads"]).fit(train)
-    return {"rmse": rmse(model, held), "rmse_of_biases": rmse(plain, held)}
-
-
-def _recalled(model: Any, train: Any, held: Any) -> dict[str, float]:
-    import numpy as np
-
-    from polyadic.metrics.recommendation import recommendation
-    from polyadic.models.completion.ranking import best_columns
-
-    train, held = train.at(train.values > 0), held.at(held.values > 0)  # zeros are as what is not listed
-    counts = np.bincount(train.columns, minlength=train.shape[1])[:, None].astype(float)
-    ways = {
-        "": model.recommend(np.arange(train.shape[0]), 20, without=train),
-        "_of_most_frequent": best_columns(np.ones((train.shape[0], 1)), counts, 20, without=train),
-    }
-    found: dict[str, float] = {}
-    for name, named in ways.items():
-        judged = recommendation(named.columns, held.rows, held.columns)
-        found |= {f"{what}_at_20{name}": float(np.nanmean(getattr(judged, what))) for what in ("recall", "ndcg")}
-    return found
-
-
-def _tell_of_parts(parts: list[tuple[int, int]]) -> None:
-    import warnings
-
-    if len(parts) > 1:
-        rows, columns = (sum(part[side] for part in parts[1:]) for side in (0, 1))
-        warnings.warn(
-            f"the table falls into {len(parts):,} parts without a common row or column, the largest of {parts[0][0]:,}"
-            f" rows and {parts[0][1]:,} columns, the others of {rows:,} and {columns:,} together; predictions between"
-            " parts rest on the biases only",
-            stacklevel=2,
-        )
+def _fields(columns: str | None) -> list[str] | None:
+    return None if columns is None else columns.split(",")
 
 
 EXAMPLES: dict[Callable[..., None], str] = {

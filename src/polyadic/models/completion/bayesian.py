@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic import resources
 from polyadic.data import Entries
 from polyadic.errors import check_int
 from polyadic.forms import CP
 from polyadic.losses import Squared
-from polyadic.models.base import Count, Model, Seed, Threads
-from polyadic.models.completion.ratings import cells_of, pairs
+from polyadic.models.base import Count, Model, Natural, Seed, Threads
+from polyadic.models.completion.cells import cells_of, pairs
 from polyadic.objective import Term
 from polyadic.solvers.databases.draws import Average, Chain
 from polyadic.solvers.databases.gibbs import Draw, Priors
@@ -22,6 +21,8 @@ from polyadic.solvers.databases.linked import Linked
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.models.completion.cells import Cells
 
 
 class Prediction(NamedTuple):
@@ -52,10 +53,13 @@ class BayesianMatrixFactorization(Model):
 
     Attributes
     ----------
-    chain_ : Chain
-        Its ``draws`` are those kept, in units of ``scale_`` from ``mean_``.
+    memory_ : Memory
+        All that the chain remembers; its ``draws`` are those kept, in units of ``scale_`` from ``mean_``.
+    known_ : Cells
+        What the model was fitted to, and goes on with.
     noise_ : float
-        Standard deviation of the noise, the mean over draws.
+        Standard deviation of the noise, the mean over draws, of which ``noise_average_`` keeps count in units of
+        ``scale_``.
     mean_, scale_ : float
         Mean and standard deviation of the known cells; the latter 1 if all are the same.
     known_rows_, known_columns_ : ndarray of bool
@@ -80,9 +84,9 @@ class BayesianMatrixFactorization(Model):
 
     rank: Count = 10
     _: KW_ONLY
-    burn_in: int = 20
-    draws: int = 80
-    kept: int = 100
+    burn_in: Natural = 20
+    draws: Count = 80
+    kept: Count = 100
     seed: Seed = None
     threads: Threads = None
 
@@ -100,27 +104,26 @@ class BayesianMatrixFactorization(Model):
             If there is no known cell, one is given twice, or a parameter is out of range.
         """
         del y
-        for name, low in (("rank", 1), ("burn_in", 0), ("draws", 1), ("kept", 1)):
-            check_int(name, getattr(self, name), low=low)
-        threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
-        cells, rng = cells_of(X), np.random.default_rng(self.seed)
-        self.mean_ = float(cells.values.mean())
-        self.scale_ = float(cells.values.std()) if np.ptp(cells.values) else 1.0
-        indices = np.column_stack([cells.rows, cells.columns])
-        entries = Entries(indices, (cells.values - self.mean_) / self.scale_, cells.shape, unlisted="missing")
-        self._linked = Linked([Term(entries, CP(), Squared(), (0, 1))], cells.shape, biased=[False])
-        start = Draw(self._linked.start(self.rank, rng, scale=0.1), np.ones(1))
-        self.chain_ = Chain(self._linked, start, rng, priors=Priors(), kept=self.kept, threads=threads)
-        self._noise = Average()
-        self.known_rows_, self.known_columns_ = (counts > 0 for counts in self._linked.counts)
-        self.chain_.run(self.draws, burn_in=self.burn_in, seen=self._seen)
-        return self._finished()
+        self.check()
+        known, rng = cells_of(X), np.random.default_rng(self.seed)
+        mean, scale = float(known.values.mean()), float(known.values.std()) if np.ptp(known.values) else 1.0
+        linked = _linked(known, mean, scale)
+        start = Draw(linked.start(self.rank, rng, scale=0.1), np.ones(1))
+        chain = Chain(linked, start, rng, priors=Priors(), kept=self.kept, threads=self._threads)
+        noise = Average()
+        chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
+        self.known_, self.mean_, self.scale_ = known, mean, scale
+        self.known_rows_, self.known_columns_ = (counts > 0 for counts in linked.counts)
+        return self._remember(chain, noise)
 
     def more(self, draws: int) -> Self:
         """Go on where the draws ended: as if ``draws`` had been that many more."""
         check_is_fitted(self)
-        self.chain_.run(check_int("draws", draws, low=1), seen=self._seen)
-        return self._finished()
+        check_int("draws", draws, low=1)
+        linked, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_
+        chain = Chain.of(linked, self.memory_, priors=Priors(), kept=self.kept, threads=self._threads)
+        chain.run(draws, seen=lambda draw: noise.add(draw.alphas**-0.5))
+        return self._remember(chain, noise)
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Give the expected values of cells, known or not."""
@@ -129,18 +132,22 @@ class BayesianMatrixFactorization(Model):
     def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
         """Give the expected values of cells and their standard deviations."""
         check_is_fitted(self)
-        i, j = pairs(rows, columns, (self._linked.sizes[0], self._linked.sizes[1]))
+        i, j = pairs(rows, columns, self.known_.shape)
         average = Average()
-        for draw in self.chain_.draws:
+        for draw in self.memory_.draws:
             stack, offsets = draw.state
-            U, V = (self._linked.factor(stack, s) for s in (0, 1))
+            U, V = np.split(stack[:-1], [self.known_.shape[0]])
             average.add(offsets[0] + np.einsum("nr,nr->n", U[i], V[j], dtype=float))
         spread = np.sqrt(self.scale_**2 * average.variance + self.noise_**2)
         return Prediction(self.mean_ + self.scale_ * average.mean, spread)
 
-    def _seen(self, draw: Draw) -> None:
-        self._noise.add(draw.alphas**-0.5)
-
-    def _finished(self) -> Self:
-        self.noise_, self.interrupted_ = self.scale_ * float(self._noise.mean[0]), self.chain_.interrupted
+    def _remember(self, chain: Chain, noise: Average) -> Self:
+        self.memory_, self.interrupted_ = chain.memory(), chain.interrupted
+        self.noise_average_, self.noise_ = noise, self.scale_ * float(noise.mean[0])
         return self
+
+
+def _linked(known: Cells, mean: float, scale: float) -> Linked:
+    """Arrange known cells, in standard deviations from their mean, as a table of two factors."""
+    entries = Entries(known.indices, (known.values - mean) / scale, known.shape, unlisted="missing")
+    return Linked([Term(entries, CP(), Squared(), (0, 1))], known.shape, biased=[False])

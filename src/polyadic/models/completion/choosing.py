@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import clone
 
 from polyadic.errors import InputError, check_number
-from polyadic.models.completion.ratings import cells_of
+from polyadic.models.completion.cells import cells_of
 from polyadic.progress import tracked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyadic.models.completion.ratings import Cells
+    from polyadic.models.completion.cells import Cells
 
 
 class Choice(NamedTuple):

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic import resources
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.losses import Squared
-from polyadic.models.base import Amount, Count, Model, Threads, Watch
+from polyadic.models.base import Amount, Count, Model, Positive, Threads, Watch
+from polyadic.models.completion.cells import cells_of, pairs
 from polyadic.models.completion.offsets import fit_offsets
-from polyadic.models.completion.ratings import cells_of, pairs
 from polyadic.solvers.proximal import proximal_gradient
 from polyadic.solvers.smooth import CellLosses, Parts
 from polyadic.solvers.trace_norm import Pattern, Problem, solve
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from polyadic.losses import Convex
-    from polyadic.models.completion.ratings import Cells
+    from polyadic.models.completion.cells import Cells
 
 
 class Relation(NamedTuple):
@@ -78,12 +77,14 @@ class ConvexCollective(Model):
     rank_ : int
     gap_ : float
         How much smaller the objective can be at most.
-    places_ : dict of str to slice
-        The rows of Z that are things of a kind.
+    sizes_ : dict of str to int
+        How many things there are of each kind, in the order in which they stand in Z.
+    kinds_ : list of (str, str)
+        Of the rows and the columns of each relation.
     means_ : list of float
         :math:`\mu_t`, found first.
     history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -99,7 +100,7 @@ class ConvexCollective(Model):
     True
     """
 
-    penalty: float = 1.0
+    penalty: Positive = 1.0
     _: KW_ONLY
     max_iter: Count = 1000
     tol: Amount = 1e-3
@@ -115,41 +116,49 @@ class ConvexCollective(Model):
             If a kind is not of one size, a cell is given twice, or a parameter is out of range.
         """
         del y
-        threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
+        self.check()
         given = [cells_of(relation.X) for relation in X]
-        self.places_, self._kinds = _places(X, given), [(r.row_kind, r.column_kind) for r in X]
-        self.means_, losses, at = [], [], []
+        sizes = _sizes(X, given)
+        places = _places(sizes)
+        means, losses, at = [], [], []
         for relation, cells in zip(X, given, strict=True):
             offsets = fit_offsets(cells, relation.loss, "mean", ridge=0.0)
             weights = np.full(len(cells.values), check_number("weight", relation.weight, above=True))
             mean = np.full(len(cells.values), offsets.mean)
             losses.append(CellLosses(cells.values, relation.loss, weights, mean))
-            first, second = (self.places_[kind].start for kind in relation[:2])
+            first, second = (places[kind].start for kind in relation[:2])
             at.append(np.stack([cells.rows + first, cells.columns + second]))
-            self.means_.append(offsets.mean)
-        pattern, order = _pattern(np.sort(np.hstack(at), axis=0), self.places_, threads)
+            means.append(offsets.mean)
+        pattern, order = _pattern(np.sort(np.hstack(at), axis=0), sum(sizes.values()), self._threads)
         spot = np.argsort(order)
         ends = np.cumsum([len(part.x) for part in losses])
         smooth = Parts([(spot[e - len(part.x) : e], part) for e, part in zip(ends, losses, strict=True)])
-        problem = Problem(pattern, smooth, check_number("penalty", self.penalty, above=True))
+        problem = Problem(pattern, smooth, float(self.penalty))
         sweeps = proximal_gradient(problem)
         answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
         self._keep(answer.result)
+        self.sizes_, self.kinds_, self.means_ = sizes, [(r.row_kind, r.column_kind) for r in X], means
         self.matrix_, self.rank_, self.gap_ = answer.M, answer.M.rank, answer.gap
         return self
 
     def predict(self, relation: int, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Give the values of cells of a relation, named by its number, known or not; log-odds for logistic loss."""
         check_is_fitted(self)
-        check_int("relation", relation, low=0, high=len(self._kinds) - 1)
-        first, second = (self.places_[kind] for kind in self._kinds[relation])
+        check_int("relation", relation, low=0, high=len(self.kinds_) - 1)
+        first, second = (self.places_[kind] for kind in self.kinds_[relation])
         i, j = pairs(rows, columns, (first.stop - first.start, second.stop - second.start))
         U, V = self.matrix_.U[first] * self.matrix_.s, self.matrix_.V[second]
         return np.asarray(self.means_[relation] + np.einsum("nr,nr->n", U[i], V[j]))
 
+    @property
+    def places_(self) -> dict[str, slice]:
+        """The rows of Z that are things of a kind."""
+        check_is_fitted(self)
+        return _places(self.sizes_)
 
-def _places(relations: Sequence[Relation], given: list[Cells]) -> dict[str, slice]:
-    """Give each kind its rows, in the order in which kinds are named."""
+
+def _sizes(relations: Sequence[Relation], given: list[Cells]) -> dict[str, int]:
+    """Count the things of each kind, in the order in which kinds are named."""
     sizes: dict[str, int] = {}
     for relation, cells in zip(relations, given, strict=True):
         for kind, size in zip(relation[:2], cells.shape, strict=True):
@@ -157,13 +166,17 @@ def _places(relations: Sequence[Relation], given: list[Cells]) -> dict[str, slic
                 raise InputError(f"there are {sizes[kind]:,} of kind {kind!r} in one relation and {size:,} in another")
     if not sizes:
         raise InputError("at least one relation is completed; got none")
+    return sizes
+
+
+def _places(sizes: dict[str, int]) -> dict[str, slice]:
+    """Give each kind its rows."""
     ends = np.cumsum(list(sizes.values())).tolist()
     return {kind: slice(end - size, end) for (kind, size), end in zip(sizes.items(), ends, strict=True)}
 
 
-def _pattern(at: NDArray[np.int64], places: dict[str, slice], threads: int) -> tuple[Pattern, NDArray[np.int64]]:
+def _pattern(at: NDArray[np.int64], size: int, threads: int) -> tuple[Pattern, NDArray[np.int64]]:
     """Sort cells of the upper triangle, and give the order that does."""
-    size = max(place.stop for place in places.values())
     order = np.lexsort((at[1], at[0]))
     rows, columns = at[:, order]
     if ((np.diff(rows) == 0) & (np.diff(columns) == 0)).any():

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic import resources
-from polyadic.errors import check_int, check_number
 from polyadic.kernels import RowEntries, posterior_rows
-from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
-from polyadic.models.completion.ratings import cells_of, pairs
+from polyadic.models.base import Amount, Count, Model, Natural, Positive, Seed, Threads, Watch
+from polyadic.models.completion.cells import cells_of, pairs
 from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.models.completion.ratings import Cells
+    from polyadic.models.completion.cells import Cells
 
 
 class MatrixFactorization(Model):
@@ -57,7 +55,7 @@ class MatrixFactorization(Model):
     mean_ : float
         :math:`\mu`, of the known cells.
     history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -75,11 +73,11 @@ class MatrixFactorization(Model):
     True
     """
 
-    rank: Count = 10
+    rank: Natural = 10
     _: KW_ONLY
-    ridge: float = 0.1
-    bias_ridge: float = 0.01
-    count_power: float = 1.0
+    ridge: Positive = 0.12
+    bias_ridge: Positive = 0.03
+    count_power: Amount = 1.0
     max_iter: Count = 50
     tol: Amount = 1e-4
     seed: Seed = None
@@ -100,10 +98,7 @@ class MatrixFactorization(Model):
             If there is no known cell, one is given twice, or a parameter is out of range.
         """
         del y
-        check_int("rank", self.rank, low=0)
-        for name in ("ridge", "bias_ridge"):
-            check_number(name, getattr(self, name), above=True)
-        check_number("count_power", self.count_power)
+        self.check()
         cells = cells_of(X)
         self.mean_ = float(cells.values.mean())
         result = run(self._sweeps(cells.less(self.mean_)), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
@@ -149,8 +144,7 @@ class MatrixFactorization(Model):
         left = cells.values - V[cells.columns, -1]
         against = np.column_stack([V[:, :-1], np.ones(len(V))])
         entries = RowEntries(cells.starts, cells.columns, c, c * left)
-        threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
-        return posterior_rows(entries, against, precision=np.diag(self._ridges()), threads=threads)
+        return posterior_rows(entries, against, precision=np.diag(self._ridges()), threads=self._threads)
 
     def _ridges(self) -> NDArray[np.float64]:
         return np.array([*[self.ridge] * self.rank, self.bias_ridge], float)

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic import resources
-from polyadic.errors import check_int, check_number
 from polyadic.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
-from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
-from polyadic.models.completion.ranking import Recommending
-from polyadic.models.completion.ratings import pairs, positive_cells
+from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.models.completion.cells import pairs, positive_cells
+from polyadic.models.completion.recommending import Recommending
 from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
@@ -21,10 +19,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.models.completion.ratings import Cells
+    from polyadic.models.completion.cells import Cells
 
 
-class ImplicitFactorization(Recommending, Model):
+class ImplicitFactorization(Recommending):
     r"""Two factors whose product is near one where something is listed, the more so the larger its value, or near zero.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{listed}} (1 + \alpha r_{ij}) (1 - u_i \cdot v_j)^2
@@ -42,7 +40,7 @@ class ImplicitFactorization(Recommending, Model):
     alpha : float
         :math:`\alpha`, confidence for each unit of a value.
     zero_weight : float
-        :math:`z`, above 0; 1 as published.
+        :math:`z`; 1 as published.
     ridge : float
         :math:`\lambda`.
     steps : int, optional
@@ -61,7 +59,7 @@ class ImplicitFactorization(Recommending, Model):
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
         float32, or float64 if solved exactly.
     history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -80,10 +78,10 @@ class ImplicitFactorization(Recommending, Model):
 
     rank: Count = 32
     _: KW_ONLY
-    alpha: float = 1.0
-    zero_weight: float = 1.0
-    ridge: float = 0.1
-    steps: int | None = 3
+    alpha: Amount = 1.0
+    zero_weight: Positive = 1.0
+    ridge: Positive = 0.1
+    steps: Count | None = 3
     max_iter: Count = 50
     tol: Amount = 1e-3
     seed: Seed = None
@@ -104,12 +102,7 @@ class ImplicitFactorization(Recommending, Model):
             If a value is negative, a cell is given twice, none is above 0, or a parameter is out of range.
         """
         del y
-        check_int("rank", self.rank, low=1)
-        for name in ("zero_weight", "ridge"):
-            check_number(name, getattr(self, name), above=True)
-        check_number("alpha", self.alpha)
-        if self.steps is not None:
-            check_int("steps", self.steps, low=1)
+        self.check()
         result = run(self._sweeps(positive_cells(X)), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
         self.row_factors_, self.column_factors_ = self._keep(result)
         return self
@@ -119,8 +112,8 @@ class ImplicitFactorization(Recommending, Model):
         check_is_fitted(self)
         V, cells = self.column_factors_, positive_cells(X)
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
-        found = posterior_rows(self._entries(cells), V, precision=self._precision(V), threads=self._threads())
-        return found.astype(V.dtype, copy=False)
+        U = posterior_rows(self._entries(cells), V, precision=self._precision(V), threads=self._threads)
+        return U.astype(V.dtype, copy=False)
 
     def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
         rng = np.random.default_rng(self.seed)
@@ -144,7 +137,7 @@ class ImplicitFactorization(Recommending, Model):
         return self.zero_weight * (V.T @ V) + self.ridge * np.eye(V.shape[1])
 
     def _solved(self, entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
-        precision, threads = self._precision(V), self._threads()
+        precision, threads = self._precision(V), self._threads
         if self.steps is None:
             return posterior_rows(entries, V, precision=precision, threads=threads)
         U = U.copy()
@@ -153,10 +146,7 @@ class ImplicitFactorization(Recommending, Model):
 
     def _objective(self, cells: Cells, U: NDArray[Any], V: NDArray[Any]) -> float:
         at = cells.indices
-        m = cp_predict(at, np.concatenate([U, V]), offsets=[0, len(U)], threads=self._threads()).astype(float)
+        m = cp_predict(at, np.concatenate([U, V]), offsets=[0, len(U)], threads=self._threads).astype(float)
         listed = (1 + self.alpha * cells.values) @ (1 - m) ** 2 - self.zero_weight * (m @ m)
         grams = [(F.T @ F).astype(float) for F in (U, V)]
         return float(listed + self.zero_weight * np.vdot(*grams) + self.ridge * sum(np.trace(G) for G in grams))
-
-    def _threads(self) -> int:
-        return resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)

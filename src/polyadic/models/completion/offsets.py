@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from polyadic.errors import InputError, check_choice, check_number
+from polyadic.errors import InputError
 from polyadic.losses import Logistic
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.losses import Convex
-    from polyadic.models.completion.ratings import Cells
+    from polyadic.models.completion.cells import Cells
 
 Kind = Literal["none", "mean", "biases"]
 STEPS, SETTLED = 200, 1e-8
@@ -56,19 +56,17 @@ def fit_offsets(cells: Cells, loss: Convex, kind: Kind, *, ridge: float) -> Offs
     Raises
     ------
     InputError
-        If a parameter is out of range, or values do not fit the loss.
+        If values do not fit the loss.
 
     Examples
     --------
     >>> from polyadic.losses import Squared
-    >>> from polyadic.models.completion.ratings import cells_of
+    >>> from polyadic.models.completion.cells import cells_of
     >>> cells = cells_of(np.array([[1.0, 2.0], [4.0, 5.0]]))
     >>> offsets = fit_offsets(cells, Squared(), "biases", ridge=1e-9)
     >>> offsets.at(np.array([0, 1]), np.array([1, 0])).round(6).tolist()
     [2.0, 4.0]
     """
-    check_choice("offsets", kind, get_args(Kind))
-    check_number("ridge", ridge, above=kind == "biases")
     check_loss(loss, cells.values)
     rows, columns, x = cells.rows, cells.columns, cells.values
     mean, a, b = 0.0, np.zeros(cells.shape[0]), np.zeros(cells.shape[1])
@@ -108,10 +106,10 @@ def _finished(start: Offsets, cells: Cells, loss: Convex, *, biased: bool, ridge
     z = np.concatenate([[start.mean], start.rows, start.columns]) / size
     first = value_and_slopes(z)[0] or 1.0
     how = {"maxiter": 10 * STEPS, "ftol": np.finfo(float).eps, "gtol": SETTLED}
-    found = minimize(
+    best = minimize(
         lambda z: tuple(part / first for part in value_and_slopes(z)), z, jac=True, method="L-BFGS-B", options=how
     )
-    (mean,), a, b = np.split(found.x * size, ends)
+    (mean,), a, b = np.split(best.x * size, ends)
     return Offsets(float(mean), a, b)
 
 

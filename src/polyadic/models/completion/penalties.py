@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from polyadic.data import Entries
 from polyadic.errors import InputError, check_int
-from polyadic.models.completion.ratings import cells_of
+from polyadic.models.completion.cells import cells_of
 from polyadic.progress import tracked
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.models.completion.ratings import Cells
+    from polyadic.models.completion.cells import Cells
     from polyadic.models.completion.trace_norm import TraceNormCompletion
 
 PATIENCE = 3

@@ -7,10 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from polyadic.errors import check_number
 from polyadic.linalg.spectral import Spectral
-from polyadic.models.base import Amount, Count, Model, Watch
-from polyadic.models.completion.ratings import cells_of
+from polyadic.models.base import Count, Model, Positive, Watch
+from polyadic.models.completion.cells import cells_of
 from polyadic.solvers.admm import refuse_large, robust_pca
 from polyadic.solvers.run import run
 from polyadic.solvers.trace_norm import warn_of_gap
@@ -44,7 +43,7 @@ class RobustPCA(Model):
     gap_ : float
         How much smaller the objective can be at most.
     history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -59,10 +58,10 @@ class RobustPCA(Model):
     (1, 1, 99.0)
     """
 
-    penalty: float | None = None
+    penalty: Positive | None = None
     _: KW_ONLY
     max_iter: Count = 1000
-    tol: Amount = 1e-6
+    tol: Positive = 1e-6
     watch: Watch = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -81,13 +80,13 @@ class RobustPCA(Model):
         del y
         from scipy.sparse import csr_array
 
-        check_number("tol", self.tol, above=True)
+        self.check()
         cells = cells_of(X)
         refuse_large(cells.shape)
         dense, known = np.zeros(cells.shape), np.zeros(cells.shape, bool)
         dense[cells.rows, cells.columns], known[cells.rows, cells.columns] = cells.values, True
         usual = (known.mean() * max(cells.shape)) ** -0.5
-        penalty = float(usual) if self.penalty is None else check_number("penalty", self.penalty, above=True)
+        penalty = float(usual if self.penalty is None else self.penalty)
         sweeps = robust_pca(dense, known, penalty=penalty, tol=self.tol)
         U, s, V, S, bound = self._keep(run(sweeps, max_iter=self.max_iter, watch=self.watch))
         self.matrix_, self.outliers_, self.rank_ = Spectral(U, s, V), csr_array(S), len(s)

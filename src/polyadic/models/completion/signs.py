@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyadic.errors import InputError, check_int
-from polyadic.models.completion.binary import LogisticFactorization
+from polyadic.models.completion.logistic import LogisticFactorization
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

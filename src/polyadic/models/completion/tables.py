@@ -1,19 +1,19 @@
-"""Known cells from a table: the name of a row, the name of a column and a value on each line."""
+"""Known cells by name: the name of a row, the name of a column and a value on each line, in a file or in memory."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from polyadic.errors import InputError
-from polyadic.models.completion.ratings import Cells
+from polyadic.models.completion.cells import Cells
 from polyadic.text.relations.fields import read_fields
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,14 +27,15 @@ class NamedCells(NamedTuple):
     Attributes
     ----------
     cells : Cells
-    rows, columns : list of str
+    rows, columns : list
+        Texts, or whatever a table of Python's has for names.
     valued : bool
         Whether lines had values; if not, each is 1.
     """
 
     cells: Cells
-    rows: list[str]
-    columns: list[str]
+    rows: list[Any]
+    columns: list[Any]
     valued: bool
 
 
@@ -42,9 +43,9 @@ class Line(NamedTuple):
     """What a line says: where it stands, the names of row and column, and what else was asked for."""
 
     number: int
-    row: str
-    column: str
-    rest: list[str]
+    row: Any
+    column: Any
+    rest: list[Any]
 
 
 def read_lines(path: str | os.PathLike[str], *, fields: Sequence[str] | None = None) -> Iterator[Line]:
@@ -63,14 +64,14 @@ def read_lines(path: str | os.PathLike[str], *, fields: Sequence[str] | None = N
         If it cannot be read, there is nothing in it, a heading is not there, or a line has too few fields.
     """
     places: list[int] | None = None
-    for number, found in read_fields(path, marks=MARKS):
+    for number, line in read_fields(path, marks=MARKS):
         if places is None:
-            places, heading = _places(path, found, fields)
+            places, heading = _places(path, line, fields)
             if heading:
                 continue
-        if len(found) <= max(places):
-            raise InputError(f"{path}, line {number}: expected {max(places) + 1} fields or more; got {len(found)}")
-        row, column, *rest = (found[place] for place in places)
+        if len(line) <= max(places):
+            raise InputError(f"{path}, line {number}: expected {max(places) + 1} fields or more; got {len(line)}")
+        row, column, *rest = (line[place] for place in places)
         yield Line(number, row, column, rest)
 
 
@@ -111,24 +112,47 @@ def read_cells(path: str | os.PathLike[str], *, fields: Sequence[str] | None = N
     InputError
         As there, or if a value is no finite number, two lines contradict each other, or there is no line.
     """
-    rows: dict[str, int] = {}
-    columns: dict[str, int] = {}
+    return _collected(read_lines(path, fields=fields), str(path))
+
+
+def named_cells(table: Iterable[Sequence[Any]]) -> NamedCells:
+    """Take known cells from lines: the name of a row, the name of a column, and a value, or none in all of them.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_cells`.
+
+    Examples
+    --------
+    >>> ratings = [("ann", "Ran", 5), ("bob", "Heat", 2), ("ann", "Heat", 3)]
+    >>> named_cells(ratings).cells.values.tolist(), named_cells(ratings).columns
+    ([5.0, 3.0, 2.0], ['Ran', 'Heat'])
+    """
+    lines = (Line(number, row, column, rest) for number, (row, column, *rest) in enumerate(table, 1))
+    return _collected(lines, "the table")
+
+
+def _collected(lines: Iterable[Line], source: str) -> NamedCells:
+    rows: dict[Any, int] = {}
+    columns: dict[Any, int] = {}
     seen: dict[tuple[int, int], tuple[float, int]] = {}
     valued = False
-    for line in read_lines(path, fields=fields):
+    for line in lines:
+        where = f"{source}, line {line.number}"
+        if seen and valued != bool(line.rest):
+            raise InputError(f"{where}: either every line has a value, or none has")
         valued = bool(line.rest)
         value = _number(line.rest[0]) if valued else 1.0
         if value is None or not math.isfinite(value):
-            raise InputError(f"{path}, line {line.number}: a value is a finite number; got {line.rest[0]!r:.40}")
+            raise InputError(f"{where}: a value is a finite number; got {line.rest[0]!r:.40}")
         cell = rows.setdefault(line.row, len(rows)), columns.setdefault(line.column, len(columns))
-        before, where = seen.setdefault(cell, (value, line.number))
+        before, first = seen.setdefault(cell, (value, line.number))
         if before != value:
             pair = f"{line.row!r} and {line.column!r}"
-            raise InputError(
-                f"{path}, line {line.number}: {pair} have the value {value:g}, but {before:g} in line {where}"
-            )
+            raise InputError(f"{where}: {pair} have the value {value:g}, but {before:g} in line {first}")
     if not seen:
-        raise InputError(f"{path} has no lines of a row, a column and a value")
+        raise InputError(f"{source} has no lines of a row, a column and a value")
     indices = np.array([*seen], np.int64)
     order = np.lexsort(indices.T[::-1])
     values = np.array([value for value, _ in seen.values()])
@@ -136,12 +160,12 @@ def read_cells(path: str | os.PathLike[str], *, fields: Sequence[str] | None = N
     return NamedCells(Cells(i, j, values[order], (len(rows), len(columns))), [*rows], [*columns], valued)
 
 
-def parts_of(cells: Cells) -> list[tuple[int, int]]:
+def connected_parts(cells: Cells) -> list[tuple[int, int]]:
     """Count the rows and columns of each part of a matrix: no cell is known between two parts; the largest first.
 
     Examples
     --------
-    >>> parts_of(Cells(np.array([0, 1, 2]), np.array([0, 0, 1]), np.ones(3), (3, 2)))
+    >>> connected_parts(Cells(np.array([0, 1, 2]), np.array([0, 0, 1]), np.ones(3), (3, 2)))
     [(2, 1), (1, 1)]
     """
     from scipy.sparse import coo_array
@@ -156,8 +180,8 @@ def parts_of(cells: Cells) -> list[tuple[int, int]]:
     return sorted(zip(*(side.tolist() for side in counts), strict=True), key=lambda part: (-sum(part), part))
 
 
-def _number(text: str) -> float | None:
+def _number(text: Any) -> float | None:
     try:
         return float(text)
-    except ValueError:
+    except (TypeError, ValueError):
         return None

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic import resources
-from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.errors import InputError, check_number
+from polyadic.kernels import RowEntries, posterior_rows
 from polyadic.linalg.spectral import Spectral
 from polyadic.losses import Convex, Squared
-from polyadic.models.base import Amount, Count, Model, Threads, Watch
-from polyadic.models.completion.debiasing import refit, rows_given_columns
-from polyadic.models.completion.offsets import Kind, Offsets, fit_offsets
-from polyadic.models.completion.ratings import cells_of, pairs
+from polyadic.models.base import Amount, Count, Model, Positive, Threads, Watch
+from polyadic.models.completion.cells import cells_of, pairs
+from polyadic.models.completion.offsets import Kind, Offsets, check_loss, fit_offsets
 from polyadic.solvers.admm import trace_norm_admm
 from polyadic.solvers.conditional_gradient import Ball, conditional_gradient
 from polyadic.solvers.proximal import proximal_gradient
@@ -27,10 +26,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.models.completion.ratings import Cells
+    from polyadic.models.completion.cells import Cells
     from polyadic.solvers.run import Sweep
+    from polyadic.solvers.smooth import Smooth
 
-Method = Literal["fista", "soft-impute", "frank-wolfe", "admm"]
+ROUNDS, SETTLED = 500, 1e-9
+"""Rounds of folding in at most, and the change, relative to the largest factor, that is the last."""
 
 
 class TraceNormCompletion(Model):
@@ -77,7 +78,7 @@ class TraceNormCompletion(Model):
         How much smaller the objective can be at most, before ``debias``; the same by sweep, where it was taken.
     offsets_ : Offsets
     history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -95,19 +96,27 @@ class TraceNormCompletion(Model):
     (1, True)
     """
 
-    penalty: float = 1.0
+    penalty: Positive = 1.0
     _: KW_ONLY
-    method: Method = "fista"
-    radius: float | None = None
+    method: Literal["fista", "soft-impute", "frank-wolfe", "admm"] = "fista"
+    radius: Positive | None = None
     loss: Convex = Squared()
     offsets: Kind = "mean"
-    bias_ridge: float = 1.0
+    bias_ridge: Amount = 1.0
     debias: bool = False
-    max_rank: int | None = None
+    max_rank: Count | None = None
     max_iter: Count = 1000
     tol: Amount = 1e-3
     threads: Threads = None
     watch: Watch = None
+
+    def check(self) -> None:
+        """Refuse settings out of range, a radius without Frank-Wolfe, and biases without a ridge."""
+        super().check()
+        if (self.method == "frank-wolfe") != (self.radius is not None):
+            raise InputError("Frank-Wolfe needs a radius, and the other methods a penalty alone")
+        if self.offsets == "biases" and not self.bias_ridge:
+            raise InputError("bias_ridge must be greater than 0 for biases: a row with one cell would else follow it")
 
     def fit(self, X: Any, y: Any = None, *, start: Spectral | None = None) -> Self:
         """Fit to the known cells of a matrix.
@@ -125,11 +134,7 @@ class TraceNormCompletion(Model):
             If there is no known cell, one is given twice, or a parameter is out of range.
         """
         del y
-        check_choice("method", self.method, get_args(Method))
-        if (self.method == "frank-wolfe") != (self.radius is not None):
-            raise InputError("Frank-Wolfe needs a radius, and the other methods a penalty alone")
-        if self.max_rank is not None:
-            check_int("max_rank", self.max_rank, low=1)
+        self.check()
         problem, offsets = self._problem(cells_of(X))
         sweeps = self._sweeps(problem, start)
         answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
@@ -144,6 +149,7 @@ class TraceNormCompletion(Model):
 
     def largest_penalty(self, X: Any) -> float:
         """Give the penalty from which on M is zero."""
+        self.check()
         return self._problem(cells_of(X))[0].largest_penalty()
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
@@ -165,20 +171,84 @@ class TraceNormCompletion(Model):
         pairs(cells.rows, cells.columns, (cells.shape[0], len(self.matrix_.V)))
         o = self.offsets_.mean + self.offsets_.columns[cells.columns]
         V = self.start_.V * np.sqrt(self.start_.s)
-        return rows_given_columns(cells, V, loss=self.loss, offsets=o, ridge=self.multiplier_, threads=self._threads())
+        return rows_given_columns(cells, V, loss=self.loss, offsets=o, ridge=self.multiplier_, threads=self._threads)
 
     def _problem(self, cells: Cells) -> tuple[Problem | Ball, Offsets]:
         offsets = fit_offsets(cells, self.loss, self.offsets, ridge=self.bias_ridge)
-        pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=self._threads())
+        pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=self._threads)
         smooth = CellLosses(cells.values, self.loss, offsets=offsets.at(cells.rows, cells.columns))
-        penalty = check_number("penalty", self.penalty, above=True)
-        problem = Problem(pattern, smooth, penalty) if self.radius is None else Ball(pattern, smooth, self.radius)
-        return problem, offsets
+        if self.radius is not None:
+            return Ball(pattern, smooth, self.radius), offsets
+        return Problem(pattern, smooth, float(self.penalty)), offsets
 
     def _sweeps(self, problem: Any, start: Spectral | None) -> Iterator[Sweep]:
         if self.method in {"fista", "soft-impute"}:
             return proximal_gradient(problem, start, accelerate=self.method == "fista")
         return trace_norm_admm(problem) if self.method == "admm" else conditional_gradient(problem)
 
-    def _threads(self) -> int:
-        return resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
+
+def refit(M: Spectral, pattern: Pattern, smooth: Smooth) -> Spectral:
+    """Fit singular values again, without penalty, to the known cells; the vectors stay.
+
+    The trace norm takes the same from all of them, which the large ones need not have lost. A value that would be
+    negative turns its vector.
+
+    References
+    ----------
+    Mazumder, Hastie, Tibshirani (2010), section 7, and the function ``deBias`` of their package softImpute.
+    """
+    from scipy.optimize import minimize
+
+    if not M.rank:
+        return M
+    design = M.U[pattern.rows] * M.V[pattern.columns] * M.s[0]  # in units of what is fitted, so the scale is no matter
+    first = smooth.value(design @ (M.s / M.s[0])) or 1.0
+
+    def value_and_slopes(s: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+        m = design @ s
+        return smooth.value(m) / first, design.T @ smooth.gradient(m) / first
+
+    s = M.s[0] * minimize(value_and_slopes, M.s / M.s[0], jac=True, method="L-BFGS-B").x
+    falling = np.argsort(-np.abs(s), kind="stable")
+    return Spectral(M.U[:, falling] * np.sign(s[falling]), np.abs(s[falling]), M.V[:, falling])
+
+
+def rows_given_columns(
+    cells: Cells, V: NDArray[Any], *, loss: Convex, offsets: NDArray[Any], ridge: float, threads: int
+) -> NDArray[np.float64]:
+    r"""Give for each row the minimum of its losses, of predictions :math:`o_j + u \cdot v_j`, and a ridge.
+
+    .. math:: \min_{u_i} \sum_j \ell(x_{ij}, o_{ij} + u_i \cdot v_j) + \tfrac\lambda2 \|u_i\|^2
+
+    Each round minimizes a parabola above the losses, of their largest curvature; for squared loss the first is exact.
+
+    Parameters
+    ----------
+    cells : Cells
+        Rows and what is known of them.
+    V : ndarray of shape (columns, R)
+    loss : Convex
+    offsets : ndarray of shape (n,)
+        :math:`o`, by cell.
+    ridge : float
+        :math:`\lambda`, above 0.
+    threads : int
+
+    Returns
+    -------
+    ndarray of shape (rows, R)
+    """
+    check_loss(loss, cells.values)
+    if not V.shape[1]:
+        return np.zeros((cells.shape[0], 0))
+    check_number("ridge", ridge, above=True)  # a ball that binds nothing has none
+    U, c = np.zeros((cells.shape[0], V.shape[1])), np.full(len(cells.values), loss.curvature)
+    for _ in range(ROUNDS):
+        m = np.einsum("nr,nr->n", U[cells.rows], V[cells.columns])
+        y = c * m - loss.grad(cells.values, m + offsets)
+        entries = RowEntries(cells.starts, cells.columns, c, y)
+        reached = posterior_rows(entries, V, precision=ridge * np.eye(V.shape[1]), threads=threads)
+        moved, U = np.abs(reached - U).max(), reached
+        if moved <= SETTLED * np.abs(U).max():
+            break
+    return U

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic import resources
-from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.errors import InputError
 from polyadic.kernels import RowEntries, posterior_rows
 from polyadic.losses import Logistic, Squared
-from polyadic.models.base import Amount, Count, Model, Threads, Watch
-from polyadic.models.completion.ratings import cells_of
+from polyadic.models.base import Amount, Count, Model, Positive, Threads, Watch
+from polyadic.models.completion.cells import cells_of
 from polyadic.solvers.proximal import proximal_gradient
 from polyadic.solvers.smooth import CellLosses, Parts, WithOffsets
 from polyadic.solvers.trace_norm import Pattern, Problem, solve
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 COPIES = 16
 """Numbers of 8 bytes for each cell, when all are known: where it is, what it holds, and what is found of it."""
-Bias = Literal["offsets", "ones"]
 
 
 class TransductiveCompletion(Model):
@@ -66,7 +65,7 @@ class TransductiveCompletion(Model):
     gap_ : float
         How much smaller the objective can be at most.
     history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -83,10 +82,10 @@ class TransductiveCompletion(Model):
     True
     """
 
-    penalty: float = 1.0
+    penalty: Positive = 1.0
     _: KW_ONLY
-    label_weight: float = 4.0
-    bias: Bias = "offsets"
+    label_weight: Positive = 4.0
+    bias: Literal["offsets", "ones"] = "offsets"
     max_iter: Count = 1000
     tol: Amount = 1e-3
     threads: Threads = None
@@ -107,31 +106,31 @@ class TransductiveCompletion(Model):
         InputError
             If a label is neither 0 nor 1 nor unknown, shapes do not fit, or a parameter is out of range.
         """
+        self.check()
         labels, features = _dense(y, "labels"), _dense(X, "features")
-        if labels.ndim != 2 or len(labels) != len(features):
+        if len(labels) != len(features):
             raise InputError(f"y must have a row for each of {len(features):,} items; got shape {labels.shape}")
         if not np.isin(labels[~np.isnan(labels)], (0, 1)).all():
             raise InputError("labels must be 0 or 1, or NaN where unknown")
         if np.isnan(labels).all() or np.isnan(features).all():
             raise InputError("at least one label and one feature must be known")
-        self._labels = labels.shape[1]
         problem, offsets = self._problem(labels, features)
         sweeps = proximal_gradient(problem)
         answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
         self._keep(answer.result)
-        M = answer.M
+        M, L = answer.M, labels.shape[1]
         self.matrix_, self.rank_, self.gap_ = M, M.rank, answer.gap
-        self.offsets_ = np.zeros(self._labels)
+        self.offsets_ = np.zeros(L)
         if self.bias == "offsets":
-            self.offsets_ = offsets.offsets(problem.pattern.at(M)[problem.pattern.columns < self._labels])
-        self.log_odds_ = np.asarray(self.offsets_ + (M.U * M.s) @ M.V[: self._labels].T)
+            self.offsets_ = offsets.offsets(problem.pattern.at(M)[problem.pattern.columns < L])
+        self.log_odds_ = np.asarray(self.offsets_ + (M.U * M.s) @ M.V[:L].T)
         return self
 
     def decision_function(self, X: Any) -> Array:
         """Give log-odds of the labels of new items, from what is known of their features; shape (items, labels)."""
         check_is_fitted(self)
         features = _dense(X, "features")
-        M, L, ones = self.matrix_, self._labels, int(self.bias == "ones")
+        M, L, ones = self.matrix_, len(self.offsets_), int(self.bias == "ones")
         if features.shape[1] != len(M.V) - L - ones:
             raise InputError(f"items have {len(M.V) - L - ones:,} features; got {features.shape[1]:,}")
         cells = cells_of(np.hstack([features, np.ones((len(features), ones))]))
@@ -143,14 +142,11 @@ class TransductiveCompletion(Model):
 
     def _problem(self, labels: Array, features: Array) -> tuple[Problem, WithOffsets]:
         """Put labels, features and ones beside one another."""
-        check_choice("bias", self.bias, get_args(Bias))
-        weight = check_number("label_weight", self.label_weight, above=True)
-        ones, L = int(self.bias == "ones"), labels.shape[1]
+        weight, ones, L = float(self.label_weight), int(self.bias == "ones"), labels.shape[1]
         needed = COPIES * 8.0 * len(labels) * (L + features.shape[1])
         resources.check_memory(needed, "a matrix of all labels and features", "take fewer items or features")
         cells = cells_of(np.hstack([labels, features, np.ones((len(labels), ones))]))
-        threads = resources.cores() if self.threads is None else check_int("threads", self.threads, low=1)
-        pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=threads)
+        pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=self._threads)
         known, rest = np.flatnonzero(cells.columns < L), np.flatnonzero(cells.columns >= L)
         x, groups, loss = cells.values[known], cells.columns[known], Logistic()
         plain = CellLosses(x, loss, np.full(len(x), weight))
@@ -158,7 +154,7 @@ class TransductiveCompletion(Model):
         weights = np.where(cells.columns[rest] < L + features.shape[1], 1.0, self._weight_of_ones())
         described = CellLosses(cells.values[rest], Squared(), weights)
         smooth = Parts([(known, plain if ones else offsets), (rest, described)])
-        return Problem(pattern, smooth, check_number("penalty", self.penalty, above=True)), offsets
+        return Problem(pattern, smooth, float(self.penalty)), offsets
 
     def _weight_of_ones(self) -> float:
         return max(1.0, self.label_weight * Logistic().curvature)
@@ -169,7 +165,7 @@ def _dense(X: Any, what: str) -> Array:
     if hasattr(X, "toarray"):
         resources.check_memory(COPIES * 8.0 * X.shape[0] * X.shape[1], f"all cells of {what}", "take fewer")
         X = X.toarray()
-    found = np.asarray(X)
-    if found.ndim != 2 or found.dtype.kind not in "fiub":
-        raise InputError(f"{what} are a matrix of numbers, a row for each item; got {found.dtype} {found.shape}")
-    return found.astype(float)
+    dense = np.asarray(X)
+    if dense.ndim != 2 or dense.dtype.kind not in "fiub":
+        raise InputError(f"{what} are a matrix of numbers, a row for each item; got {dense.dtype} {dense.shape}")
+    return dense.astype(float)

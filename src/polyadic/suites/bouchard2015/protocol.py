@@ -18,12 +18,13 @@ from polyadic import datasets
 from polyadic.settings import Count, Share, Within
 from polyadic.suites.bouchard2015 import databases, demonstrations, labels, ratings, topics
 from polyadic.suites.bouchard2015.report import draw, report
-from polyadic.suites.suite import Option, Run, Seed, Stage, Stages, Suite, SuiteSettings
+from polyadic.suites.suite import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings, table_stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from polyadic.suites.store import Facts
+
+
+methods_stage = partial(table_stage, called="methods")
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def _ratings(run: Run[Settings]) -> Stages:
     about, folds = datasets.movielens(root=run.root), {}
     for number in range(1, run.settings.folds + 1):
         fold = datasets.movielens_fold(f"u{number}", root=run.root)
-        stage = yield _methods(f"u{number}", how, partial(ratings.evaluate, fold, about, **how))
+        stage = yield methods_stage(f"u{number}", how, partial(ratings.evaluate, fold, about, **how))
         folds[f"u{number}"] = stage["methods"]
     return folds
 
@@ -63,7 +64,7 @@ def _listens(run: Run[Settings]) -> Stages:
     data, divisions = datasets.lastfm(root=run.root), {}
     for seed in range(run.settings.seed, run.settings.seed + run.settings.folds):
         how = {"rank": run.settings.rank, "seed": seed}
-        stage = yield _methods(str(seed), how, partial(databases.listens, data, **how))
+        stage = yield methods_stage(str(seed), how, partial(databases.listens, data, **how))
         divisions[str(seed)] = stage["methods"]
     return divisions
 
@@ -73,7 +74,7 @@ def _lastfm(run: Run[Settings]) -> Stages:
         data = datasets.lastfm(root=run.root)
         return databases.recommended(data.listens, databases.lastfm_choices(data), **_named(run))
 
-    return (yield _methods("", _named(run), make))["methods"]
+    return (yield methods_stage("", _named(run), make))["methods"]
 
 
 def _citeulike(run: Run[Settings]) -> Stages:
@@ -81,7 +82,7 @@ def _citeulike(run: Run[Settings]) -> Stages:
         data = datasets.citeulike(root=run.root)
         return databases.recommended(data.kept, databases.citeulike_choices(data), **_named(run))
 
-    return (yield _methods("", _named(run), make))["methods"]
+    return (yield methods_stage("", _named(run), make))["methods"]
 
 
 def _topics(run: Run[Settings], *, collection: str) -> Stages:
@@ -96,8 +97,8 @@ def _topics(run: Run[Settings], *, collection: str) -> Stages:
 def _labels(run: Run[Settings], *, collection: str) -> Stages:
     parts, shares = datasets.multilabel(collection, root=run.root), {}
     for hidden in run.settings.hidden:
-        how = {"hidden": hidden, "seed": run.settings.seed}
-        stage = yield _methods(f"{hidden:g} hidden", how, partial(labels.evaluate, *parts, **how))
+        how: Facts = {"hidden": hidden, "seed": run.settings.seed}
+        stage = yield methods_stage(f"{hidden:g} hidden", how, partial(labels.evaluate, *parts, **how))
         shares[f"{hidden:g}"] = stage["methods"]
     return shares
 
@@ -106,11 +107,7 @@ def _named(run: Run[Settings]) -> Facts:
     return {"rank": run.settings.named_rank, "seed": run.settings.seed}
 
 
-def _methods(name: str, made_of: Facts, make: Callable[[], list[Facts]]) -> Stage:
-    return Stage(name, made_of, lambda: {"methods": make()})
-
-
-STAGES = {
+STAGES: Parts[Settings] = {
     "demonstrations": _demonstrations,
     "ratings": _ratings,
     "listens": _listens,

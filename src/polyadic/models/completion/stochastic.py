@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from polyadic.errors import InputError, check_number
+from polyadic.errors import InputError
+from polyadic.models.base import Amount, Count, Positive
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.solvers.sgd import Steps, descend_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from polyadic.models.completion.ratings import Cells
-    from polyadic.solvers.run import Result, Sweep
+    from polyadic.models.completion.cells import Cells
+    from polyadic.solvers.run import Sweep
 
 
 class StochasticMatrixFactorization(MatrixFactorization):
     r"""The model of :class:`~polyadic.models.completion.factorization.MatrixFactorization`, by another way.
 
-    Each known cell in turn pulls at its row and column; that penalties are due at each cell is what ``count_power=1``
+    Each known cell in turn pulls at its row and column; penalties are due at each cell, which is what ``count_power=1``
     says there. It needs no equations to be solved, but many more sweeps, and steps that fit the data.
 
     Parameters
@@ -47,37 +48,18 @@ class StochasticMatrixFactorization(MatrixFactorization):
     True
     """
 
-    count_power = 1.0
+    count_power: ClassVar[float] = 1.0  # type: ignore[misc] # no setting here: penalties are due at each cell
+    step: Positive = 0.02
+    decay: Amount = 0.02
+    max_iter: Count = 200
 
-    def __init__(
-        self,
-        rank: int = 10,
-        *,
-        ridge: float = 0.1,
-        bias_ridge: float = 0.01,
-        step: float = 0.02,
-        decay: float = 0.02,
-        max_iter: int = 200,
-        tol: float = 1e-4,
-        seed: int | None = None,
-        threads: int | None = None,
-        watch: Callable[[Result], None] | None = None,
-    ) -> None:
-        self.rank = rank
-        self.ridge = ridge
-        self.bias_ridge = bias_ridge
-        self.step = step
-        self.decay = decay
-        self.max_iter = max_iter
-        self.tol = tol
-        self.seed = seed
-        self.threads = threads
-        self.watch = watch
-
-    def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
-        steps = Steps(check_number("step", self.step, above=True), check_number("decay", self.decay))
+    def check(self) -> None:
+        """Refuse settings out of range, and steps too long for the penalties."""
+        super().check()
         if self.step * max(self.ridge, self.bias_ridge) >= 1:
             raise InputError(f"a step of {self.step:g} with these penalties turns factors around; take a shorter one")
+
+    def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
         rng = np.random.default_rng(self.seed)
         start = [np.zeros((size, self.rank + 1)) for size in cells.shape]
         for F in start:
@@ -88,6 +70,6 @@ class StochasticMatrixFactorization(MatrixFactorization):
             start,
             ridges=self._ridges(),
             objective=lambda U, V: self._objective(cells, U, V),
-            steps=steps,
+            steps=Steps(self.step, self.decay),
             rng=rng,
         )

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from polyadic.errors import InputError, check_choice, check_int, check_number
-from polyadic.models.base import Amount, Count, Model, Seed, Watch
-from polyadic.models.completion.ranking import Recommending
-from polyadic.models.completion.ratings import positive_cells
+from polyadic.errors import InputError
+from polyadic.models.base import Amount, Count, Positive, Seed, Watch
+from polyadic.models.completion.cells import positive_cells
+from polyadic.models.completion.recommending import Recommending
 from polyadic.solvers.run import run
 from polyadic.solvers.sgd import Listed, Steps, descend_pairs
 
-Within = Literal["row", "column"]
 
-
-class PairwiseRanking(Recommending, Model):
+class PairwiseRanking(Recommending):
     r"""Bayesian personalised ranking: the product of a listed cell is to be larger than that of an unlisted one.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{listed},\ (i, k)\ \mathrm{not}} -\log \sigma(u_i \cdot (v_j - v_k))
@@ -47,7 +45,7 @@ class PairwiseRanking(Recommending, Model):
     ----------
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
     history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`; the objective is that of one unlisted cell
+        See :class:`~polyadic.models.base.Model`; the objective is that of one unlisted cell
         for each listed one, drawn once.
 
     References
@@ -67,11 +65,11 @@ class PairwiseRanking(Recommending, Model):
 
     rank: Count = 32
     _: KW_ONLY
-    ridge: float = 0.01
-    negatives: int = 3
-    within: Within = "row"
-    step: float = 0.05
-    decay: float = 0.0
+    ridge: Amount = 0.01
+    negatives: Count = 3
+    within: Literal["row", "column"] = "row"
+    step: Positive = 0.05
+    decay: Amount = 0.0
     max_iter: Count = 100
     tol: Amount = 0.0
     seed: Seed = None
@@ -91,11 +89,7 @@ class PairwiseRanking(Recommending, Model):
             If nothing is listed, or everything, a value is negative, or a parameter is out of range.
         """
         del y
-        for name in ("rank", "negatives"):
-            check_int(name, getattr(self, name), low=1)
-        check_number("ridge", self.ridge)
-        steps = Steps(check_number("step", self.step, above=True), check_number("decay", self.decay))
-        check_choice("within", self.within, get_args(Within))
+        self.check()
         cells = positive_cells(X)
         cells = cells if self.within == "row" else cells.turned()
         if np.isin(np.diff(cells.starts), (0, cells.shape[1])).all():
@@ -104,7 +98,7 @@ class PairwiseRanking(Recommending, Model):
             )
         rng = np.random.default_rng(self.seed)
         start = [0.1 * rng.standard_normal((size, self.rank)) for size in cells.shape]
-        listed = Listed(cells.rows, cells.columns, cells.starts)
+        listed, steps = Listed(cells.rows, cells.columns, cells.starts), Steps(self.step, self.decay)
         solver = descend_pairs(listed, start, negatives=self.negatives, ridge=self.ridge, steps=steps, rng=rng)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
         self.row_factors_, self.column_factors_ = factors if self.within == "row" else factors[::-1]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from polyadic.data import Entries
-from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.errors import InputError
 from polyadic.forms import CP
 from polyadic.losses import Logistic
-from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
-from polyadic.models.completion.ranking import Recommending
-from polyadic.models.completion.ratings import Cells, cells_of
+from polyadic.models.base import Amount, Count, Seed, Threads, Watch
+from polyadic.models.completion.cells import Cells, cells_of
+from polyadic.models.completion.recommending import Recommending
 from polyadic.objective import Objective, Term
 from polyadic.penalties import L2
 from polyadic.solvers.adaptive import Adagrad
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-Within = Literal["row", "column", "all"]
-
-
-class LogisticFactorization(Recommending, Model):
+class LogisticFactorization(Recommending):
     r"""Two factors whose products are log-odds of truth values.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{listed}} \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}
@@ -60,7 +57,7 @@ class LogisticFactorization(Recommending, Model):
     ----------
     row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
     history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -77,9 +74,9 @@ class LogisticFactorization(Recommending, Model):
 
     rank: Count = 10
     _: KW_ONLY
-    ridge: float = 0.1
-    negatives: float = 0.0
-    within: Within = "row"
+    ridge: Amount = 0.1
+    negatives: Amount = 0.0
+    within: Literal["row", "column", "all"] = "row"
     max_iter: Count = 200
     tol: Amount = 1e-4
     seed: Seed = None
@@ -101,10 +98,7 @@ class LogisticFactorization(Recommending, Model):
             parameter is out of range.
         """
         del y
-        check_int("rank", self.rank, low=1)
-        check_number("ridge", self.ridge)
-        check_number("negatives", self.negatives)
-        check_choice("within", self.within, get_args(Within))
+        self.check()
         cells, rng = labelled(X), np.random.default_rng(self.seed)
         if not self.negatives and cells.values.all():
             raise InputError("only ones are listed, so all would be predicted true; draw negatives, or list zeros")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.errors import InputError
 from polyadic.losses import Logistic, LogPoisson, Squared
 from polyadic.models.base import Amount, Count, Model, Seed, Watch
 from polyadic.penalties import L2
@@ -77,7 +77,7 @@ class GeneralizedPCA(Model):
     intercept_ : ndarray of shape (columns,)
         :math:`b`.
     history_, n_iter_, converged_, interrupted_
-        As those of :class:`~polyadic.models.words.symmetric.SymmetricCP`.
+        See :class:`~polyadic.models.base.Model`.
 
     References
     ----------
@@ -94,7 +94,7 @@ class GeneralizedPCA(Model):
     rank: Count = 10
     _: KW_ONLY
     family: Literal["normal", "bernoulli", "poisson"] = "normal"
-    ridge: float = 0.1
+    ridge: Amount = 0.1
     max_iter: Count = 500
     tol: Amount = 1e-5
     seed: Seed = None
@@ -114,9 +114,7 @@ class GeneralizedPCA(Model):
             If it is no matrix with known values of that kind, or a parameter is out of range.
         """
         del y
-        check_int("rank", self.rank, low=1)
-        check_number("ridge", self.ridge)
-        check_choice("family", self.family, FAMILIES)
+        self.check()
         x = self._checked(X)
         rng = np.random.default_rng(self.seed)
         U, V = (rng.standard_normal((size, self.rank)) / np.sqrt(self.rank) for size in x.shape)

@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int
 from polyadic.models.base import Model, learned
-from polyadic.models.completion.ratings import cells_of, pairs
+from polyadic.models.completion.cells import cells_of, pairs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from polyadic.models.completion.ratings import Cells
+    from polyadic.models.completion.cells import Cells
 
 BLOCK = 1 << 24
 """Products of rows and columns held at once."""
