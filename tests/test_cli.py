@@ -19,7 +19,7 @@ from polyadic import Embedding, SymmetricCP
 from polyadic.cli import EXAMPLES, app, faults, show, train
 from polyadic.cli.options import entry_weights, in_bytes, per_order
 from polyadic.datasets import similarity_sets
-from polyadic.recipes.words import METHODS
+from polyadic.recipes.methods import METHODS
 from polyadic.solvers import Adam
 
 TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
@@ -608,7 +608,7 @@ def test_broken_compression_is_one_sentence(tmp_path):
         (["evaluate", "{vectors}", "--pairs", "nowhere.txt"], "nowhere.txt"),
         (["evaluate", "{vectors}", "--groups", "nowhere"], "nowhere"),
         (["count", "{vectors}", "--out", "{out}"], "embedding"),
-        (["train", "{vectors}", "--out", "{out}"], "embedding"),
+        (["train", "{vectors}", "--out", "{out}"], "Embedding"),
         (["corpus", "{vectors}", "--out", "no/such/folder"], "no/such"),
     ],
 )

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import typer
 
 from polyadic.errors import InputError
-from polyadic.recipes.words import METHODS
+from polyadic.recipes.methods import METHODS
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 CORPUS, COUNTS, WEIGHTS, MODEL = "Corpus", "Counts", "Weights", "Model"

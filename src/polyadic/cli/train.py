@@ -11,7 +11,7 @@ from polyadic.cli import faults, show
 from polyadic.cli import options as o
 from polyadic.errors import InputError
 from polyadic.files import check_replaceable
-from polyadic.recipes import words
+from polyadic.recipes.methods import Training
 
 Keep = Annotated[
     Path | None,
@@ -53,7 +53,7 @@ Smoothings = Annotated[
 ]
 
 
-@o.with_defaults_of(words.Training)
+@o.with_defaults_of(Training)
 def train(
     ctx: typer.Context,
     source: o.Source,
@@ -112,6 +112,8 @@ def train(
     seed: o.Seed,
 ) -> None:
     """Make word vectors of text: read it, count tuples of words, weight them, and factorize."""
+    from polyadic.recipes import words
+
     check_replaceable(out, "embedding", overwrite=force)
     if keep is not None and (keep.resolve() == out.resolve() or out.resolve() in keep.resolve().parents):
         raise InputError(f"--keep {keep} lies in --out {out}, which is written as a whole; name another folder")

@@ -1,7 +1,7 @@
 """The folder of a model: ``meta.json`` with its settings, ``state.json`` with what it has learned, and arrays.
 
-Any model, and whatever it holds of this library: numbers, texts, lists, mappings, arrays dense and sparse, named tuples,
-other models. In JSON a plain value stands for itself, and all else is an object with one key that says what it is::
+Any model, and whatever it holds of this library: numbers, texts, lists, mappings, arrays dense and sparse, named
+tuples, other models. In JSON a plain value stands for itself, and all else is an object with one key that says what it is::
 
     {"array": "7"}    {"tuple": [1, 2]}    {"map": {"a": 1}}    {"object": "polyadic.text.vocabulary:Vocabulary", ...}
 
@@ -17,6 +17,7 @@ import importlib
 import json
 import math
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,12 @@ KIND, VERSION = "model", 1
 STATE, ARRAYS = "state.json", "arrays.safetensors"
 NOT_KEPT = frozenset({"watch"})
 """Settings that belong to a run, not to the model."""
+OPENED = {
+    "embedding": ("polyadic.embedding", "Embedding.load"),
+    "corpus": ("polyadic.text.corpus", "Corpus.open"),
+    "counts": ("polyadic.text.counts", "Counts.open"),
+}
+"""The folders that are no models, and what opens them."""
 LARGE = 1 << 12
 """Numbers from which an array is looked at for rows of zeros: hashed weights are mostly those."""
 
@@ -58,12 +65,12 @@ def save(model: Model, path: str | os.PathLike[str], *, overwrite: bool = False)
 
 
 def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] = object) -> Any:
-    """Give back a saved model, as it was.
+    """Give back what was saved: a model, as it was; vectors; a corpus; counts.
 
     Parameters
     ----------
     path : path
-        Of the folder that ``save`` wrote: of a model, or of an :class:`~polyadic.embedding.Embedding`.
+        A folder.
     kind : type or tuple of types
         What it must be.
 
@@ -83,20 +90,18 @@ def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] =
     NMF(rank=1, seed=0)
     """
     folder = Path(path)
-    meta = read_meta(folder)
-    if meta["kind"] == "embedding":
-        from polyadic.embedding import Embedding
-
-        model: Any = Embedding.load(folder)
-    elif meta["kind"] == KIND:
-        model = _model(folder)
+    what = read_meta(folder)["kind"]
+    if what == KIND:
+        loaded: Any = _model(folder)
+    elif what in OPENED:
+        module, opener = OPENED[what]
+        loaded = attrgetter(opener)(importlib.import_module(module))(folder)
     else:
-        raise InputError(f"{folder} holds no model but a {meta['kind']!r:.60}, or was written by an older polyadic")
-    if not isinstance(model, kind):
-        kinds = kind if isinstance(kind, tuple) else (kind,)
-        wanted = " or ".join(one.__name__ for one in kinds)
-        raise InputError(f"{folder} holds a {type(model).__name__}; a {wanted} is needed here")
-    return model
+        raise InputError(f"{folder} holds no model but a {what!r:.60}, or was written by an older polyadic")
+    if not isinstance(loaded, kind):
+        wanted = " or ".join(cls.__name__ for cls in (kind if isinstance(kind, tuple) else (kind,)))
+        raise InputError(f"{folder} holds {type(loaded).__name__}; {wanted} is needed here")
+    return loaded
 
 
 def _model(folder: Path) -> Model:
@@ -137,7 +142,7 @@ class Writer:
                 raise InputError(f"{name} cannot be saved: {error}") from None
         return written
 
-    def __call__(self, value: Any) -> Any:  # noqa: C901, PLR0911 # one line for each kind of value
+    def __call__(self, value: Any) -> Any:  # noqa: C901, PLR0911, PLR0912 # one line for each kind of value
         """Write a value."""
         value = value.item() if isinstance(value, np.generic) else value
         if value is None or isinstance(value, bool | int | str):

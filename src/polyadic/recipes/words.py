@@ -2,8 +2,7 @@
 
 text, to a corpus, to counts of tuples, to associations, to vectors
 
-:data:`METHODS` says what each method is made of and what it is fitted to, :class:`Training` which settings there are
-besides those of its model. A new method is a new row.
+The methods and their settings are in :mod:`polyadic.recipes.methods`.
 """
 
 from __future__ import annotations
@@ -11,204 +10,32 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import polyadic
+from polyadic.embedding import Embedding, read_vectors
 from polyadic.errors import InputError
-from polyadic.files import made_folder, plain, read_meta
+from polyadic.files import made_folder, plain
+from polyadic.models.folder import load
 from polyadic.progress import bar, untold
-from polyadic.settings import Count, Seed, check_settings
+from polyadic.recipes.methods import BY_ORDER, COUNTED, METHODS, TEXT, WEIGHED, Training
+from polyadic.settings import check_settings
+from polyadic.suites.store import Store, stamp
+from polyadic.text.contexts import contexts
+from polyadic.text.corpus import Corpus
+from polyadic.text.counts import Counts, count
+from polyadic.text.counts import plan as estimate
+from polyadic.text.stopwords import stop_words
+from polyadic.text.tokens import Tokenizer, whitespace
+from polyadic.text.weighting import ppmi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
-    from polyadic.embedding import Embedding
     from polyadic.progress import Steps
-    from polyadic.suites.store import Store
-    from polyadic.text.corpus import Corpus
-    from polyadic.text.counts import Counts
+    from polyadic.recipes.methods import Method, Options
     from polyadic.text.vocabulary import Vocabulary
-
-Options = dict[str, Any]
-Data = Literal["corpus", "contexts", "counts", "associations"]
-"""What models are fitted to; contexts are counts of pairs, or of words and those on one side of them."""
-
-
-@dataclass(frozen=True)
-class Method:
-    """A method.
-
-    Attributes
-    ----------
-    model : str
-        The class of its model, a public name.
-    fitted_to : {"corpus", "contexts", "counts", "associations"}
-    fixed : dict
-        Settings of the model that make it this method.
-    strength : str
-        What the strength of its penalty is called, if it has one.
-    order : int
-        Words in a tuple, unless said otherwise.
-    orders : tuple of int
-        The orders it can be fitted to.
-    joint : bool
-        Whether it is fitted to all orders from 2 on at once.
-    pairs : dict
-        How pairs are counted and weighed by default, where it differs from larger tuples.
-    """
-
-    model: str
-    fitted_to: Data = "associations"
-    fixed: Options = field(default_factory=dict)
-    strength: str = ""
-    order: int = 3
-    orders: tuple[int, ...] = (2, 3, 4, 5)
-    joint: bool = False
-    pairs: Options = field(default_factory=dict)
-
-    @property
-    def options(self) -> set[str]:
-        """The settings of the model that can be chosen."""
-        names = {setting.name for setting in dataclasses.fields(getattr(polyadic, self.model)) if setting.init}
-        if self.strength:
-            names |= {self.strength, "step", "batch", "sampled_zeros"}
-        renamed = {RENAMED.get(self.model, {}).get(name, name) for name in names}
-        return renamed - {*self.fixed, "penalty", "watch", "words", "stop_words"}
-
-    def default(self, name: str, order: int) -> Any:
-        """Give the default of a setting of counts or weights for an order."""
-        usual: Options = {"tuple_min_count": 1 if order == 2 else 2, "width": 10, "smoothing": 1.0}
-        return (self.pairs if order == 2 else {}).get(name, usual[name])
-
-    def make(self, options: Mapping[str, Any]) -> Any:
-        """Make the model."""
-        options = {RENAMED_BACK.get(self.model, {}).get(name, name): value for name, value in options.items()}
-        adapt = ADAPTED.get(self.model)
-        return getattr(polyadic, self.model)(**self.fixed, **(adapt(self, options) if adapt else options))
-
-
-NEAR: Options = {"width": 5, "smoothing": 0.75}
-"""The window and the smoothing that Levy, Goldberg and Dagan (2015) recommend for pairs."""
-PAIRS: Options = {"order": 2, "orders": (2,)}
-METHODS = {
-    "jcp": Method("JointCP", orders=(3, 4, 5), joint=True, pairs=NEAR),
-    "cp-sn": Method("SymmetricCP", strength="l1"),
-    "cp-s": Method("SymmetricCP", strength="l2"),
-    "cp": Method("AsymmetricCP"),
-    "jcp-sn": Method("SymmetricCP", strength="l1", joint=True),
-    "jcp-s": Method("SymmetricCP", strength="l2", joint=True),
-    "tucker": Method("Tucker", orders=(2, 3, 4)),
-    "cp-apr": Method("PoissonCP", "counts"),
-    "ppmi-svd": Method("PPMISVD", pairs=NEAR, **PAIRS),
-    "ca": Method("CorrespondenceVectors", "contexts", {"case": "ca"}, pairs={"width": 5}, **PAIRS),
-    "root-ca": Method("CorrespondenceVectors", "contexts", {"temper": 0.5}, pairs={"width": 2}, **PAIRS),
-    "g-test": Method("CorrespondenceVectors", "contexts", {"case": "g-test"}, **PAIRS),
-    "kca": Method("CorrespondenceVectors", "contexts", **PAIRS),
-    "nnse": Method("NNSE", pairs=NEAR, **PAIRS),
-    "glove": Method("GloVe", "counts", **PAIRS),
-    "cbow": Method("Word2Vec", "corpus", {"method": "cbow"}),
-    "sgns": Method("Word2Vec", "corpus", {"method": "sgns"}),
-    "random": Method("RandomVectors", "corpus"),
-}
-RENAMED = {"Word2Vec": {"window": "context"}}
-"""Settings of models that have another name here: ``window`` is the kind of window that tuples are counted in."""
-RENAMED_BACK = {model: {new: old for old, new in names.items()} for model, names in RENAMED.items()}
-
-
-def _symmetric(method: Method, options: Options) -> Options:
-    """Give SymmetricCP its penalty by strength, and a solver by name."""
-    from polyadic.penalties import L2, NonNegative
-    from polyadic.solvers import Adam, quasi_newton, stochastic
-
-    online = {name: options.pop(name) for name in ("step", "batch", "sampled_zeros") if name in options}
-    solver = options.pop("solver", "quasi-newton")
-    if solver != "online" and online:
-        raise InputError(f"{min(online)} is an option of solver online")
-    if "sampled_zeros" in online:
-        options.setdefault("zero_weight", 0.0)  # drawn zeros stand in the place of exact ones
-    options["penalty"] = {"l1": NonNegative, "l2": L2}[method.strength](options.pop(method.strength, 0.0))
-    if solver == "online":
-        rule = Adam(step=online["step"]) if "step" in online else None
-        how: Options = {"rule": rule, "batch": online.get("batch"), "zeros": online.get("sampled_zeros")}
-        how["seed"] = options.get("seed")
-        solver = partial(stochastic, **{name: value for name, value in how.items() if value is not None})
-    return options | {"solver": quasi_newton if solver == "quasi-newton" else solver}
-
-
-def _correspondence(_: Method, options: Options) -> Options:
-    """Give CorrespondenceVectors scores and stop words where they are asked for."""
-    from polyadic.datasets import read_pairs
-    from polyadic.text.stopwords import stop_words
-
-    if isinstance(options.get("scores"), str | Path):
-        options["scores"] = read_pairs(options["scores"])
-    if "stop_weight" in options:
-        options["stop_words"] = stop_words("english")
-    return options
-
-
-ADAPTED: dict[str, Callable[[Method, Options], Options]] = {
-    "SymmetricCP": _symmetric,
-    "CorrespondenceVectors": _correspondence,
-}
-TEXT = ("min_count", "max_size", "stop_words", "tokenised", "format", "field", "encoding", "errors")
-COUNTED = ("order", "window", "width", "tuple_min_count", "contexts", "positional", "memory")
-WEIGHED = ("shift", "smoothing", "weights")
-"""Settings of the steps before the model."""
-BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
-"""Settings that each order may have of its own, as a tuple."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Training:
-    """The settings of :func:`train` besides those of the model. Where a tuple is given, each order has its own.
-
-    Attributes
-    ----------
-    method : str, optional
-        Of :data:`METHODS`; by default "jcp", and "cp-sn" of counts.
-    min_count, max_size, stop_words, format, field, encoding, errors
-        See :meth:`~polyadic.text.corpus.Corpus.build`.
-    tokenised : bool
-        Whether a line is a sentence and words lie between blanks.
-    order : int, optional
-        Words in a tuple; by default 3, or 2 of methods for pairs.
-    window, width, tuple_min_count, memory
-        See :func:`~polyadic.text.counts.count`; ``tuple_min_count`` is its ``min_count``. By default width 10 and 2
-        times, and once for pairs; some methods have other widths for pairs.
-    contexts, positional
-        See :func:`~polyadic.text.contexts.contexts`, where ``contexts`` is ``side``.
-    shift, smoothing, weights
-        See :func:`~polyadic.text.weighting.ppmi`.
-    seed : int, optional
-    threads : int, optional
-        All cores by default; one for word2vec.
-    """
-
-    method: str | None = None
-    min_count: Count = 10
-    max_size: Count | None = 20_000
-    stop_words: Any = "english"
-    tokenised: bool = False
-    format: str = "auto"
-    field: str | None = None
-    encoding: str = "utf-8"
-    errors: str = "strict"
-    order: Literal[2, 3, 4, 5] | None = None
-    window: Literal["span", "centred", "chunk"] = "span"
-    width: Count | tuple[Count, ...] | None = None
-    tuple_min_count: Count | tuple[Count, ...] | None = None
-    contexts: Literal["both", "left", "right"] = "both"
-    positional: bool = False
-    memory: Count | None = None
-    shift: float | tuple[float, ...] = 1.0
-    smoothing: float | tuple[float, ...] | None = None
-    weights: Any = "log"
-    seed: Seed = 0
-    threads: Count | None = None
 
 
 def train(
@@ -287,7 +114,7 @@ class Plan:
         of_training = {name: value for name, value in settings.items() if name in Training.__dataclass_fields__}
         training = Training(**of_training)
         check_settings(training)
-        method = training.method or ("cp-sn" if isinstance(source, _kinds()["counts"]) else "jcp")
+        method = training.method or ("cp-sn" if isinstance(source, Counts) else "jcp")
         if method not in METHODS:
             raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}")
         _refuse_idle(source, method, settings, training)
@@ -337,21 +164,11 @@ class Making:
         return kind.open(target)
 
 
-def _kinds() -> dict[str, Any]:
-    from polyadic.text.corpus import Corpus
-    from polyadic.text.counts import Counts
-
-    return {"corpus": Corpus, "counts": Counts}
-
-
 def _opened(source: Any) -> Any:
     """Open a folder of ours; text stays what it is."""
-    if not isinstance(source, str | Path) or not (Path(source) / "meta.json").is_file():
-        return source
-    kind = read_meta(source)["kind"]
-    if kind not in _kinds():
-        raise InputError(f"{source} is a folder of kind {kind}; train needs text, a corpus or counts")
-    return _kinds()[kind].open(source)
+    if isinstance(source, str | Path) and (Path(source) / "meta.json").is_file():
+        return load(source, (Corpus, Counts))
+    return source
 
 
 @contextlib.contextmanager
@@ -359,19 +176,15 @@ def _store(keep: str | Path | None, *, overwrite: bool, steps: Steps) -> Iterato
     if keep is None:
         yield None
         return
-    from polyadic.suites.store import Store
-
     with made_folder(Path(keep)):
         yield Store(Path(keep), steps=steps, force=overwrite)
 
 
 def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary]:
     """Make what a method is fitted to: a corpus, counts, or associations of one order or several."""
-    from polyadic.text.weighting import ppmi
-
     needs, counted = METHODS[plan.method].fitted_to, [source]
-    if not isinstance(source, _kinds()["counts"]):
-        corpus = source if isinstance(source, _kinds()["corpus"]) else _corpus(source, plan.training, making)
+    if not isinstance(source, Counts):
+        corpus = source if isinstance(source, Corpus) else _corpus(source, plan.training, making)
         if needs == "corpus":
             return corpus, corpus.vocabulary
         if _one_sided(plan.training):
@@ -391,45 +204,39 @@ def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary]:
 
 
 def _corpus(source: Any, training: Training, making: Making) -> Corpus:
-    from polyadic.suites.store import stamp
-    from polyadic.text.stopwords import stop_words
-    from polyadic.text.tokens import Tokenizer, whitespace
-
-    corpus = _kinds()["corpus"]
     options = {name: getattr(training, name) for name in TEXT if name != "tokenised"}
     options["stop_words"] = None if training.stop_words == "none" else training.stop_words
-    tokenizer = whitespace if training.tokenised else Tokenizer()
     files = isinstance(source, str | Path) and str(source) != "-"
     made_of = {"text": stamp(str(source)) if files and making.store else time.time_ns(), **options}
     made_of |= {"tokenised": training.tokenised, "stop_words": sorted(stop_words(options["stop_words"]))}
-    build = partial(corpus.build, source, tokenizer=tokenizer, jobs=training.threads, **options)
-    return making("corpus", made_of, build, corpus)
+    options |= {"tokenizer": whitespace if training.tokenised else Tokenizer(), "jobs": training.threads}
+    made: Corpus = making("corpus", made_of, lambda **to: Corpus.build(source, **options, **to), Corpus)
+    return made
 
 
 def _counts(corpus: Corpus, plan: Plan, making: Making, k: int) -> Counts:
     """Count tuples of one of the orders."""
     order, (width, least) = plan.orders[k], (plan.by_order[name][k] for name in ("width", "tuple_min_count"))
-    window = {"order": order, "window": plan.training.window, "width": width, "min_count": least}
-    resources = {"threads": plan.training.threads, "memory": plan.training.memory}
-    build = partial(counted, corpus, steps=making.steps, **window, **resources)
-    made: Counts = making(f"counts-{order}", {"corpus": corpus.digest, **window}, build, _kinds()["counts"])
+    window: Options = {"order": order, "window": plan.training.window, "width": width, "min_count": least}
+    resources: Options = {"threads": plan.training.threads, "memory": plan.training.memory}
+
+    def build(**to: Any) -> Counts:
+        return counted(corpus, steps=making.steps, **window, **resources, **to)
+
+    made: Counts = making(f"counts-{order}", {"corpus": corpus.digest, **window}, build, Counts)
     return made
 
 
 def counted(corpus: Corpus, *, steps: Steps = untold, **settings: Any) -> Counts:
     """Say what counting will take, then count; the settings are those of :func:`~polyadic.text.counts.count`."""
-    from polyadic.text.counts import count, plan
-
     with steps("plan") as facts:
         ahead = ("order", "window", "width", "repeats", "memory", "threads")
-        facts.update(plan(corpus, **{name: settings[name] for name in ahead if name in settings}).sizes)
+        facts.update(estimate(corpus, **{name: settings[name] for name in ahead if name in settings}).sizes)
     return count(corpus, **settings)
 
 
 def _contexts(corpus: Corpus, plan: Plan, making: Making) -> Any:
     """Count words with the words on one side of them, or at each place."""
-    from polyadic.text.contexts import contexts
-
     training = plan.training
     with making.steps("contexts") as facts:
         (width,) = plan.by_order["width"]
@@ -461,8 +268,6 @@ def _fitted(model: Any, data: Any, vocabulary: Vocabulary, facts: Options) -> Em
 
 
 def _vectors(start: Any) -> Embedding | None:
-    from polyadic.embedding import read_vectors
-
     return read_vectors(start) if isinstance(start, str | Path) else start
 
 
@@ -480,7 +285,7 @@ def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
 def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:
     """Say which orders a method is fitted to, or refuse them."""
     chosen = METHODS[method]
-    if isinstance(source, _kinds()["counts"]):
+    if isinstance(source, Counts):
         if chosen.joint or chosen.fitted_to == "corpus":
             needed = "counts of several orders" if chosen.joint else "running text"
             raise InputError(f"{method} needs {needed}, and a counts folder is of one order; give it text or a corpus")
@@ -508,7 +313,7 @@ def _one_sided(training: Training) -> bool:
 
 def _refuse_idle(source: Any, method: str, settings: Options, training: Training) -> None:
     """Refuse settings that there are not, or that would be ignored."""
-    chosen, counts, corpus = METHODS[method], _kinds()["counts"], _kinds()["corpus"]
+    chosen, counts, corpus = METHODS[method], Counts, Corpus
     late = (*TEXT, *COUNTED) if isinstance(source, counts) else TEXT if isinstance(source, corpus) else ()
     unused = {"associations": (), "corpus": (*COUNTED, *WEIGHED)}.get(chosen.fitted_to, WEIGHED)
     for name in settings:
@@ -531,9 +336,9 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
 
 def _refuse_idle_keep(source: Any, training: Training, keep: Any) -> None:
     """Refuse to keep things where there is nothing to keep."""
-    if keep is not None and isinstance(source, _kinds()["counts"]):
+    if keep is not None and isinstance(source, Counts):
         raise InputError("keep comes too late: the source is counts already")
-    if keep is not None and isinstance(source, _kinds()["corpus"]) and _one_sided(training):
+    if keep is not None and isinstance(source, Corpus) and _one_sided(training):
         raise InputError(
             "keep has nothing to keep: the text is a corpus already, and contexts of one side are not kept"
         )
