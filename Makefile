@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all lint bench wheel clean
+.PHONY: help demo test test-all lint bench changelog wheel clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -15,6 +15,7 @@ help:
 	@echo "make test-all  run all tests"
 	@echo "make lint      check style, types and import directions"
 	@echo "make bench     time the kernels and the main path"
+	@echo "make changelog VERSION=...  gather the news of a release"
 	@echo "make wheel     build the wheel into dist/"
 	@echo "make clean     remove the environment, caches and build products"
 
@@ -43,6 +44,11 @@ bench: $(VENV)/.installed-test
 	  $(BIN)/python bench/path.py "$$text" --out build/bench --min-count 10; \
 	  $(BIN)/python bench/counting.py build/bench/corpus; \
 	  $(BIN)/python bench/gradient.py build/bench/counts
+
+# make changelog VERSION=0.2.0 gathers the fragments of changelog.d into CHANGELOG.md
+changelog: $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet "towncrier>=24.8"
+	$(BIN)/towncrier build --yes --version "$(VERSION)"
 
 wheel: $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
