@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from safetensors.numpy import load
-from safetensors.numpy import save as safetensors_save
 from typer.testing import CliRunner
 
+from polyadic import load
 from polyadic.cli import app
 from polyadic.datasets.pautomac import pautomac_model, pautomac_problem
 from polyadic.datasets.treebanks import web_treebank
@@ -28,7 +27,6 @@ from polyadic.models.sequences.automaton_algebra import converted, difference, e
 from polyadic.models.sequences.automaton_learning import RankWarning, hull_automaton, svd_automaton
 from polyadic.models.sequences.automaton_likelihood import blurred, likelier
 from polyadic.models.sequences.automaton_smoothing import SmoothedAutomaton, best_share
-from polyadic.models.sequences.automaton_storage import load_automaton
 from polyadic.models.sequences.automaton_text import from_text, to_dot, to_text
 from polyadic.models.sequences.hankel import hankel
 from polyadic.models.sequences.ngrams import NGrams, blocks, contexts, tuned_ngrams
@@ -507,7 +505,7 @@ def test_long_strings_are_learned_and_scored():
 def test_what_is_not_fitted_or_nothing_is_told():
     """A model without a fit, nothing to score, an alphabet that is none: one sentence each."""
     model = SpectralAutomaton(2)
-    for use in (model.score, model.perplexity, model.predict_proba, model.save):
+    for use in (model.score, model.perplexity, model.predict_proba):
         with pytest.raises(InputError, match="not fitted yet; call fit first"):
             use(["ab"])
     with pytest.raises(InputError, match="not fitted yet"):
@@ -548,14 +546,6 @@ def test_symbols_may_be_anything_that_can_be_a_key():
         SpectralAutomaton(2, unknown="?").fit([["a"], []])
 
 
-def test_the_same_seed_gives_the_same_bits():
-    """Fits and samples repeat; another seed draws others."""
-    one, other = (SpectralAutomaton((2, 3), starts=2, seed=3).fit(ab_strings()) for _ in range(2))
-    assert np.array_equal(one.automaton_.A, other.automaton_.A)
-    assert one.sample(20) == other.sample(20)
-    assert one.sample(20, seed=1) != one.sample(20, seed=2)
-
-
 def test_a_refused_fit_leaves_the_last_one():
     """Bad strings or parameters change nothing."""
     model = SpectralAutomaton(2).fit(ab_strings(100))
@@ -564,7 +554,10 @@ def test_a_refused_fit_leaves_the_last_one():
         with pytest.raises(InputError):
             model.fit(strings)
     model.rank = 0
-    with pytest.raises(InputError, match="rank must be a whole number of at least 1; got 0"):
+    with pytest.raises(
+        InputError,
+        match="rank must be .*; got 0",
+    ):
         model.fit(ab_strings(100))
     assert model.score(["ab"]) == before
 
@@ -572,16 +565,14 @@ def test_a_refused_fit_leaves_the_last_one():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "em"}, "method must be one of 'hull', 'svd'"),
         ({"held_out": 1.0}, "held_out must be below 1"),
         ({"held_out": 0, "rank": (2, 3)}, "to choose among ranks or starts strings must be held out"),
-        ({"scaling": -1}, "scaling must be a finite number"),
-        ({"starts": 0}, "starts must be a whole number"),
-        ({"order": -1}, "order must be a whole number"),
-        ({"seed": -1}, "seed must be a whole number"),
+        ({"held_out": 0, "starts": 2}, "to choose among ranks or starts strings must be held out"),
+        ({"rank": ()}, "to choose among ranks or starts strings must be held out"),
+        ({"rank": (2, 0)}, "rank must be a whole number of at least 1 or a sequence, each a whole number"),
     ],
 )
-def test_bad_parameters_are_named(options, message):
+def test_settings_that_do_not_go_together_are_named(options, message):
     """Each is refused in a sentence."""
     with pytest.raises(InputError, match=message):
         SpectralAutomaton(**options).fit(ab_strings(20))
@@ -645,7 +636,7 @@ def test_ctrl_c_between_passes_keeps_what_is_done(monkeypatch, done):
         began.append(arguments)
         return likelier(*arguments)
 
-    monkeypatch.setattr("polyadic.models.sequences.automaton_fitting.likelier", stopped)
+    monkeypatch.setattr("polyadic.models.sequences.spectral_automaton.likelier", stopped)
     model = SpectralAutomaton((2, 3), passes=5).fit(ab_strings(200))
     assert model.interrupted_
     assert len(model.tried_) == done
@@ -653,49 +644,6 @@ def test_ctrl_c_between_passes_keeps_what_is_done(monkeypatch, done):
     began[:] = [()] * done
     with pytest.raises(KeyboardInterrupt):  # nothing is done, so there is nothing to keep
         SpectralAutomaton(2, passes=5).fit(ab_strings(200))
-
-
-def test_saved_models_are_the_same(tmp_path):
-    """Every likelihood comes back to the bit; damage is told in one sentence."""
-    model = SpectralAutomaton((2, 3)).fit(ab_strings())
-    model.save(tmp_path / "model")
-    back = load_automaton(tmp_path / "model")
-    strings = ab_strings(50, seed=1)
-    assert np.array_equal(back.log_likelihoods(strings), model.log_likelihoods(strings))
-    assert back.sample(10) == model.sample(10)
-    assert back.tried_ == model.tried_
-    assert (back.rank, back.symbols_) == ([2, 3], ["a", "b"])
-    with pytest.raises(InputError, match="exists already"):
-        model.save(tmp_path / "model")
-    file = tmp_path / "model" / "arrays.safetensors"
-    file.write_bytes(file.read_bytes()[:-9])
-    with pytest.raises(InputError, match="is damaged"):
-        load_automaton(tmp_path / "model")
-    model.save(tmp_path / "model", overwrite=True)
-    meta = json.loads((tmp_path / "model" / "meta.json").read_text())
-    for name, value, message in (
-        ("symbols", ["a", "a"], "alphabet must be of different symbols"),
-        ("symbols", ["a", 1], "symbols must be all strings or all whole numbers"),
-        ("settings", {**meta["settings"], "unknown": "z"}, "'z' is no symbol"),
-        ("settings", {**meta["settings"], "seed": "z"}, "seed must be a whole number"),
-        ("ngrams", {**meta["ngrams"], "order": "3"}, "order must be a whole number"),
-        ("ngrams", {**meta["ngrams"], "discount": 2}, "discount must be at most 1; got 2"),
-        ("share", 2, "share 2 do not fit"),
-        ("history", "gone", "could not convert"),
-    ):
-        (tmp_path / "model" / "meta.json").write_text(json.dumps({**meta, name: value}))
-        with pytest.raises(InputError, match=f"model is damaged: .*{message}"):
-            load_automaton(tmp_path / "model")
-    (tmp_path / "model" / "meta.json").write_text(json.dumps(meta))
-    file, arrays = tmp_path / "model" / "arrays.safetensors", load(file.read_bytes())
-    counts = arrays["counts"]
-    for changed in (counts[:-1], counts + 1, -counts, counts.astype(float), counts[:, :3].copy()):
-        file.write_bytes(safetensors_save({**arrays, "counts": changed}))
-        with pytest.raises(InputError, match="counts of substrings do not fit their keys"):
-            load_automaton(tmp_path / "model")
-    odd = SpectralAutomaton(1).fit([[("a", 1)], []] * 5)
-    with pytest.raises(InputError, match="all strings or all whole numbers"):
-        odd.save(tmp_path / "odd")
 
 
 # -- files -------------------------------------------------------------------------------------------------------------
@@ -772,7 +720,7 @@ def test_the_command_line_learns_scores_and_draws(tmp_path):
     told = json.loads(run("train", lines, "--out", tmp_path / "m", "--rank", "2,3", "--json"))
     assert told["strings"] == 200
     scored = json.loads(run("score", tmp_path / "m", lines, "--json"))
-    model = load_automaton(tmp_path / "m")
+    model = load(tmp_path / "m")
     assert scored["log_likelihood"] == pytest.approx(model.score(read_strings(lines)))
     assert scored["perplexity_per_symbol"] == pytest.approx(model.perplexity(read_strings(lines)))
     each = run("score", tmp_path / "m", "-", "--each", stdin="a b\n\n").split()
@@ -798,7 +746,7 @@ def test_the_command_line_learns_scores_and_draws(tmp_path):
     told = run("score", tmp_path / "n", numbers, "--format", "pautomac", "--solution", tmp_path / "solution", code=1)
     assert "solution has 1 probabilities" in " ".join(told.split())
     run("train", numbers, "--format", "pautomac", "--unknown", "1", "--rank", "1", "--out", tmp_path / "u")
-    assert load_automaton(tmp_path / "u").unknown == 1
+    assert load(tmp_path / "u").unknown == 1
     assert "exists already" in run("train", lines, "--out", tmp_path / "m", code=1)
     assert "--rank takes numbers" in run("train", lines, "--rank", "two", "--out", tmp_path / "x", code=1)
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from polyadic import load
 from polyadic.cli import app
-from polyadic.models.sequences.hidden_storage import load_hidden
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:.*made of noise")
 
@@ -55,7 +55,7 @@ def test_a_model_is_learned_and_used(lines, tmp_path):
 def test_without_ends(lines, tmp_path):
     """Sequences that are drawn have the greatest length; a random start takes any number of states."""
     ask("hmm", "train", lines, "-o", tmp_path / "model", "--states", 4, "--init", "random", "--steps", 3)
-    assert load_hidden(tmp_path / "model").symbols_ == ["a", "b"]
+    assert load(tmp_path / "model").symbols_ == ["a", "b"]
     drawn = ask("hmm", "sample", tmp_path / "model", "-n", 2, "--longest", 7).split("\n")
     assert [len(line.split()) for line in drawn[:2]] == [7, 7]
 

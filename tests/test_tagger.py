@@ -1,17 +1,16 @@
-"""Chains of tags: best paths, sums over paths, gradients, steps, what is learned, and what is kept."""
+"""Chains of tags: best paths, sums over paths, gradients, steps, and what is learned."""
 
 import itertools
-import json
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyadic import InputError, SequenceTagger, load_tagger
+from polyadic import InputError, SequenceTagger
 from polyadic.kernels.loops.sequences.tagging import tag_gradient, tag_sums
 from polyadic.kernels.sequences.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
-from polyadic.models.sequences.coded import coded, learned_features, spans_only
+from polyadic.models.sequences.features import coded, learned_features, spans_only
 from polyadic.solvers.sequences.tagging import TagLearner, TagSteps, of_rank, tag_sweeps
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -444,24 +443,6 @@ def test_rare_features_are_left_out():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rank": 0}, "rank must be a whole number of at least 1; got 0"),
-        ({"loss": "log"}, "loss must be one of 'perceptron', 'hinge', 'likelihood'; got 'log'"),
-        ({"step": 0}, "step must be a finite number greater than 0; got 0"),
-        ({"l2": -1}, "l2 must be a finite number of at least 0; got -1"),
-        ({"init": "zero"}, "init must be one of"),
-        ({"max_iter": 0}, "max_iter must be a whole number of at least 1; got 0"),
-        ({"least": 0}, "least must be"),
-    ],
-)
-def test_parameters_out_of_range_are_refused(options, message):
-    """In one sentence."""
-    with pytest.raises(InputError, match=message):
-        SequenceTagger(**options).fit([[["a"]]], [["x"]])
-
-
-@pytest.mark.parametrize(
     ("X", "y", "message"),
     [
         ([[["a"]]], [], "each sentence needs its tags; got 1 sentences and tags of 0"),
@@ -504,56 +485,3 @@ def test_interrupted_fit_keeps_whole_passes():
     model = SequenceTagger(watch=watch).fit(X, y)
     assert (model.interrupted_, model.n_iter_) == (True, 2)
     np.testing.assert_array_equal(model.parts_.U, SequenceTagger(max_iter=2).fit(X, y).parts_.U)
-
-
-# Folders
-
-
-@pytest.mark.parametrize("rank", [None, 3])
-def test_saved_taggers_predict_the_same_bits(tmp_path, rank):
-    """Settings, names and weights come back."""
-    X, y = planted(30)
-    model = SequenceTagger(rank, max_iter=3, bio=True, least=2, seed=np.int64(3)).fit(X, y)
-    model.save(tmp_path / "tagger")
-    read = load_tagger(tmp_path / "tagger")
-    assert (read.rank, read.bio, read.least, read.seed, read.tags_) == (rank, True, 2, 3, model.tags_)
-    assert read.features_ == model.features_
-    for one, other in zip(model.predict_proba(X), read.predict_proba(X), strict=True):
-        np.testing.assert_array_equal(one, other)
-    with pytest.raises(InputError, match="exists already"):
-        model.save(tmp_path / "tagger")
-    model.save(tmp_path / "tagger", overwrite=True)
-
-
-def test_damaged_folders_are_refused(tmp_path):
-    """In one sentence that names the folder."""
-    from safetensors.numpy import load_file, save_file
-
-    X, y = planted(20)
-    SequenceTagger(2, max_iter=1).fit(X, y).save(tmp_path / "a")
-    path, meta = tmp_path / "a" / "arrays.safetensors", tmp_path / "a" / "meta.json"
-    arrays, told = load_file(path), json.loads(meta.read_text())
-    faults = [
-        (arrays | {"U": arrays["U"][1:]}, told, "weights have the shapes"),
-        (arrays | {"V": arrays["V"] * np.float32(np.nan)}, told, "not finite"),
-        (arrays | {"rows": arrays["rows"][::-1].copy()}, told, "rows do not rise"),
-        ({name: arrays[name] for name in ("U", "V", "rows")}, told, "'T' is missing"),
-        (arrays, told | {"tags": [*told["tags"], "more"]}, "weights have the shapes"),
-        (arrays, told | {"tags": told["tags"][:1] * 5}, "tags are not different strings"),
-        (
-            arrays,
-            told | {"features": told["features"][:-1] + told["features"][:1]},
-            "features are not different strings",
-        ),
-        (arrays, told | {"settings": {"ranks": 1}}, "unexpected keyword"),
-        (arrays, told | {"settings": told["settings"] | {"loss": "none"}}, "loss must be one of"),
-    ]
-    for changed, names, message in faults:
-        save_file(changed, path)
-        meta.write_text(json.dumps(names))
-        with pytest.raises(InputError, match=f"damaged.*{message}"):
-            load_tagger(tmp_path / "a")
-    path.write_bytes(b"short")
-    meta.write_text(json.dumps(told))
-    with pytest.raises(InputError, match="is damaged"):
-        load_tagger(tmp_path / "a")

@@ -81,7 +81,7 @@ def test_no_sweep_raises_the_objective(seed, rank, loss, l1):
 def test_in_the_end_no_factor_can_be_better(loss):
     """Gradients are zero where factors are positive, and not negative where they are zero."""
     x = table(noise=0.2)
-    model = NMF(3, loss=loss, l1_W=0.02, l1_H=0.02, max_iter=10_000, tol=1e-12, inner=2, seed=0, threads=1).fit(x)
+    model = NMF(3, loss=loss, l1_W=0.02, l1_H=0.02, max_iter=2000, tol=1e-12, inner=2, seed=0, threads=1).fit(x)
     W, H = model.row_factors_.astype(float), model.components_.astype(float)
     left = W @ H - x if loss == "squared" else 1 - x / (W @ H)
     for factor, gradient in ((W, left @ H.T + 0.02), (H, W.T @ left + 0.02)):
@@ -113,7 +113,7 @@ def test_as_low_as_another_library(loss):
 def test_planted_factors_explain_everything():
     """A table of rank 3 is explained by 3 components."""
     x = table()
-    model = NMF(3, max_iter=3000, tol=1e-9, seed=1, threads=1).fit(x)
+    model = NMF(3, max_iter=500, tol=1e-9, seed=1, threads=1).fit(x)
     assert np.abs(model.row_factors_ @ model.components_ - x).max() < 0.02
 
 
@@ -205,7 +205,7 @@ def test_unknown_cells_are_found_again():
 def test_ridges_are_part_of_the_objective(init):
     """With squared penalties the gradient is zero where factors are positive; either start will do."""
     x = table(noise=0.2)
-    model = NMF(3, l2_W=0.1, l2_H=0.2, init=init, max_iter=5000, tol=1e-12, seed=0, threads=1).fit(x)
+    model = NMF(3, l2_W=0.1, l2_H=0.2, init=init, max_iter=500, tol=1e-12, seed=0, threads=1).fit(x)
     W, H = model.row_factors_.astype(float), model.components_.astype(float)
     for factor, gradient in ((W, (W @ H - x) @ H.T + 0.1 * W), (H, W.T @ (W @ H - x) + 0.2 * H)):
         assert np.abs(gradient[factor > 1e-3]).max() < 0.005
@@ -406,7 +406,7 @@ def test_co_occurrence_is_unbiased():
 def test_rlsi_never_raises_its_objective(seed, l1, l2):
     """What is reported falls and is the objective; documents are exact; topics cannot be better one by one."""
     x = table(20, 15, noise=0.1, seed=seed)
-    model = RLSI(3, l1=l1, l2=l2, max_iter=1000, tol=1e-10, seed=0, threads=1).fit(x)
+    model = RLSI(3, l1=l1, l2=l2, max_iter=500, tol=1e-10, seed=0, threads=1).fit(x)
     assert (np.diff(model.history_) <= 1e-6 * (x**2).sum()).all()
     assert model.history_[-1] < model.history_[0]
     W, H = model.row_factors_.astype(float), model.components_.astype(float)

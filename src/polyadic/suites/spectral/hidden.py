@@ -10,8 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from polyadic.datasets.treebanks import web_treebank
 from polyadic.kernels.sequences.hidden import Chain, expected_counts
-from polyadic.models.sequences.hidden_base import draw_symbols
-from polyadic.models.sequences.hidden_markov import HiddenMarkov
+from polyadic.models.sequences.hidden_markov import HiddenMarkov, draw_symbols
 from polyadic.models.sequences.hidden_spectral import FewMomentsWarning, spectral_chain
 from polyadic.models.sequences.ngrams import tuned_ngrams
 from polyadic.models.sequences.observable_operators import ObservableOperators
