@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from polyadic import Embedding, MeanSentences
+from polyadic import Embedding, load
 from polyadic.cli import app
 
 FRAME = ["the", "film", "is", "a", "very", "story", "with", "actors"]
@@ -83,7 +83,7 @@ def test_a_static_encoder(lines, models, tmp_path):
     assert run("static", models / "sif", "--out", tmp_path / "encoder").exit_code == 0
     assert (tmp_path / "encoder" / "modules.json").is_file()
     assert "only means are static" in run("static", models / "convolutional", "--out", tmp_path / "other").output
-    MeanSentences.load(models / "sif").static().save(tmp_path / "words")
+    load(models / "sif").static().save(tmp_path / "words")
     converted = CliRunner().invoke(app, ["convert", str(tmp_path / "words"), str(tmp_path / "new"), "--to", "static"])
     assert converted.exit_code == 0
     same = ("encoder", "new")
@@ -110,7 +110,7 @@ def test_words_of_ones_own(lines, tmp_path):
             "lower length",
         ),
         (["train", "LINES", "--out", "x", "--rank", "3", "--pooling", "max"], "pooling must be"),
-        (["encode", "absent", "LINES", "--out", "v.npy"], "is not a sentence-model folder"),
+        (["encode", "absent", "LINES", "--out", "v.npy"], "absent is not a polyadic folder"),
     ],
 )
 def test_faults_are_a_sentence(lines, models, tmp_path, monkeypatch, arguments, fault):

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from polyadic import InputError, ScoreRegression
@@ -84,7 +83,7 @@ def test_numbers_that_nobody_gave_are_never_predicted():
     """A number with no score near it has no probability, just as in the minimum over all numbers."""
     t = np.where(scores(0, 5) > 2.5, 5, RNG.choice([0, 1], 80)).astype(float)
     model = ScoreRegression(low=0, high=5).fit(X, t)
-    assert model.model_.classes_.tolist() == [0, 1, 5]
+    assert model.classes_.tolist() == [0, 1, 5]
     np.testing.assert_allclose(model.predict(X), least_divergence(X, t, 0, 5, 1.0), atol=5e-3)
 
 
@@ -121,21 +120,18 @@ def test_one_score_between_two_numbers_is_itself():
         ({}, [3, 3, 3], "all scores are 3; there is nothing to tell apart"),
         ({}, [0, np.nan, 1], "NaN"),
         ({"low": 2, "high": 2}, [2, 2, 2], "high must be a whole number of at least 3; got 2"),
-        ({"low": 0.5}, [1, 2, 3], "low must be a whole number"),
-        ({"C": 0}, [1, 2, 3], "C must be a finite number greater than 0"),
         ({}, [1, 2], "inconsistent numbers of samples"),
     ],
 )
 def test_scores_that_are_refused(how, t, fault):
-    """Scores out of range or all alike, and parameters that are none."""
+    """Scores out of range or all alike, and a range of one number."""
     with pytest.raises(ValueError, match=fault):
         ScoreRegression(**how).fit(X[:3], t)
 
 
 def test_it_is_an_estimator_of_scikit_learn():
-    """Cloned, it is unfitted and the same; rows must be as long as those it was fitted to; it scores itself by R^2."""
+    """Unfitted it says so; rows must be as long as those it was fitted to; it scores itself by R^2."""
     model = ScoreRegression(low=0, high=5, C=3.0, max_iter=50)
-    assert clone(model).get_params() == model.get_params()
     with pytest.raises(NotFittedError):
         model.predict(X)
     t = scores(0, 5)

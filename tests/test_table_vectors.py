@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from polyadic import Corpus, CorrespondenceAnalysis, Embedding, InputError, Kern
 from polyadic import datasets as sets
 from polyadic.cli import app, faults
 from polyadic.models.tables.vectors import CorrespondenceVectors
-from polyadic.suites import niitsuma2018
+from polyadic.suites.niitsuma2018 import protocol as niitsuma2018
 from polyadic.text.contexts import contexts
 
 TOPICS = [
@@ -176,7 +175,7 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
 )
 def test_train_refuses(options, fault, corpus, tmp_path, monkeypatch):
     """Options without an effect, and what cannot be, are answered before any work."""
-    monkeypatch.setattr(sys.modules["polyadic.cli.train"], "_data", None)  # what does the work
+    monkeypatch.setattr("polyadic.recipes.words._data", None)  # what does the work
     done = polyadic("train", corpus.path, "--out", tmp_path / "v", *options)
     assert done.exit_code == faults.BAD_INPUT, done.output
     assert fault in done.stderr
@@ -251,7 +250,7 @@ def test_reproduce_says_what_ctrl_c_left(finished, corpus, scored, tmp_path, mon
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(niitsuma2018, "_trained" if finished else "_corpus", stop)
+    monkeypatch.setattr(niitsuma2018, "_training" if finished else "_corpus", stop)
     done = polyadic(
         "reproduce", "niitsuma2018", corpus.path, "--out", tmp_path / "out", "--rank", "4", "--min-count", "2"
     )

@@ -205,7 +205,7 @@ def test_tempered_counts_are_the_analysis_of_their_roots():
 def test_large_sparse_tables(method):
     """A planted structure of a table too large to be decomposed exactly is found, whatever the method."""
     rng = np.random.default_rng(0)
-    m, n, topics = 900, 700, 5
+    m, n, topics = 500, 300, 5
     rates = np.repeat(np.eye(topics), m // topics, axis=0) @ np.repeat(np.eye(topics), n // topics, axis=1)
     N = csr_array(rng.poisson(0.02 + 0.3 * rates))
     model = CorrespondenceAnalysis(topics - 1, method=method, tol=1e-6, seed=0).fit(N)
@@ -485,15 +485,15 @@ def scores(n, seed, *, number=3):
 @given(st.integers(0, 999), st.floats(0.1, 3))
 def test_similarity_kernel_is_the_sum_over_pairs(seed, beta):
     """Numerator and margins are those of the definition, of which both terms have the same margins."""
-    N = some_table((5, 7), seed, density=0.8) + np.eye(5, 7, dtype=int)
-    T, W = scores(5, seed), scores(7, seed + 1)
+    N = some_table((4, 5), seed, density=0.8) + np.eye(4, 5, dtype=int)
+    T, W = scores(4, seed), scores(5, seed + 1)
     G, H, P = beta + T, beta + W, N / N.sum()
     np.fill_diagonal(G, beta)
     np.fill_diagonal(H, beta)
     first, second = P * (G @ P @ H), (G @ P) * (P @ H)
-    e, f = np.eye(5), np.eye(7)
-    pairs = np.zeros((5, 7))
-    for a, i, b, j in np.ndindex(5, 7, 5, 7):
+    e, f = np.eye(4), np.eye(5)
+    pairs = np.zeros((4, 5))
+    for a, i, b, j in np.ndindex(4, 5, 4, 5):
         pairs += P[a, i] * P[b, j] * G[a, b] * H[i, j] * np.outer(e[a] - e[b], f[i] - f[j])
     assert 2 * (first - second) == pytest.approx(pairs)
     found = residuals.similarity(csr_array(N.astype(float)), rows=csr_array(T), columns=csr_array(W), beta=beta)

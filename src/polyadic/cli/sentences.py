@@ -56,9 +56,9 @@ def train(
     """
     from polyadic.embedding import read_vectors
     from polyadic.files import check_replaceable
+    from polyadic.models.folder import KIND
     from polyadic.models.sentences.convolutional import ConvolutionalSentences
     from polyadic.models.sentences.mean import MeanSentences
-    from polyadic.models.sentences.storage import KIND
     from polyadic.models.sentences.words import corpus_of
 
     check_replaceable(out, KIND, overwrite=force)
@@ -128,10 +128,10 @@ def templates(
     if not isinstance(opened, ConvolutionalSentences):
         raise InputError(f"{model} has no filters; train with --method convolutional")
     rows = [
-        (f"{k}.{at}", round(one.activation, 3), one.sentence + 1, one.place + 1, " ".join(one.words))
+        (f"{k}.{at}", round(activation, 3), sentence + 1, place + 1, " ".join(words))
         for k, each in enumerate(strongest(opened, _read(lines), top=top)[:coordinates])
         for at, many in enumerate(each)
-        for one in many
+        for activation, sentence, place, words in many
     ]
     headings = ["filter", "activation", "line", "word", "words"]
     if as_json:
@@ -156,16 +156,10 @@ def _read(lines: str) -> Any:
 
 
 def _open(path: Path) -> Any:
-    from polyadic.files import read_meta
-    from polyadic.models.sentences.convolutional import ConvolutionalSentences
-    from polyadic.models.sentences.mean import MeanSentences
-    from polyadic.models.sentences.storage import KIND
+    from polyadic.models.folder import load
+    from polyadic.models.sentences.base import SentenceVectors
 
-    kinds = {kind.__name__: kind for kind in (ConvolutionalSentences, MeanSentences)}
-    named = read_meta(path, KIND).get("model")
-    if named not in kinds:
-        raise InputError(f"{path} holds a {named}, which this polyadic does not know")
-    return kinds[named].load(path)
+    return load(path, SentenceVectors)
 
 
 EXAMPLES: dict[Callable[..., None], str] = {

@@ -5,25 +5,22 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError, check_choice, check_int
-from polyadic.models.base import Model, learned
+from polyadic.errors import InputError, check_int
+from polyadic.models.base import Count, Model, learned
 from polyadic.models.sentences.pooling import Pooling, pooled, width
 from polyadic.models.sentences.signals import BLOCK, blocks
-from polyadic.models.sentences.storage import load_model, save_model
-from polyadic.models.sentences.words import Words, check_words
+from polyadic.models.sentences.words import Words
 from polyadic.progress import tracked
 from polyadic.text.corpus import Corpus
 
 if TYPE_CHECKING:
-    import os
-
     from numpy.typing import NDArray
 
     from polyadic.models.sentences.signals import Rows
@@ -47,14 +44,12 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model, 
 
     embedding_: Embedding = learned()
     pooling: Pooling
-    pool: int
-    segments: int
+    pool: Count
+    segments: Count
     empty: Empty
     words: Words | Embedding
-    rank: int
-    min_count: int
-    saved: ClassVar[tuple[str, ...]]
-    """Attributes of a fit besides ``embedding_``, which are saved."""
+    rank: Count
+    min_count: Count
 
     def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
         """Fit to sentences and give their vectors; what can be read but once is kept in memory."""
@@ -123,17 +118,6 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model, 
         block = next(blocks([sentence], self.embedding_))
         return self._decoded(self._signals(block, np.array([0]), len(block.rows)))[0]
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the fitted model into a folder, whole or not at all; what is there is replaced if it may be."""
-        check_is_fitted(self)
-        save_model(self, path, overwrite=overwrite)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model from the folder that :meth:`save` wrote; what is damaged is refused."""
-        model: Self = load_model(cls, path)
-        return model
-
     def _vectors(self, sentences: Sentences, *, size: int, shown: bool) -> NDArray[np.float32]:
         parts, unknown, total = [np.zeros((0, self._n_features_out), np.float32)], 0, 0
         read = blocks(sentences, self.embedding_, size=size)
@@ -172,19 +156,6 @@ class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model, 
     @abstractmethod
     def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give activations (S, K, L, N) of signals (S, K, N)."""
-
-    def check(self) -> None:
-        """Refuse parameters that are out of range."""
-        check_words(self.words, self.rank)
-        check_int("min_count", self.min_count, low=1)
-        check_choice("pooling", self.pooling, get_args(Pooling))
-        check_choice("empty", self.empty, get_args(Empty))
-        check_int("pool", self.pool, low=1)
-        check_int("segments", self.segments, low=1)
-
-    @abstractmethod
-    def check_arrays(self) -> None:
-        """Refuse fitted attributes that do not fit one another."""
 
     @property
     def _number(self) -> int:

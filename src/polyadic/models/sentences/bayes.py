@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_int, check_number
-from polyadic.models.base import Model
+from polyadic.errors import InputError
+from polyadic.models.base import Count, Model, Positive, Within
 from polyadic.models.sentences.words import words_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
     Parameters
     ----------
     alpha : float
-        Added to all counts; above 0.
+        Added to all counts.
     longest : int
         Of the runs of words that are features: 2 for words and pairs.
     min_count : int
@@ -58,9 +58,9 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
     """
 
     _: KW_ONLY
-    alpha: float = 1.0
-    longest: int = 2
-    min_count: int = 1
+    alpha: Positive = 1.0
+    longest: Annotated[int, Within(1, 2)] = 2
+    min_count: Count = 1
 
     def fit(self, sentences: Iterable[Sentence], y: Any) -> Self:
         """Count the runs of words of both classes.
@@ -68,11 +68,9 @@ class LogCountRatio(TransformerMixin, Model):  # type: ignore[misc]
         Raises
         ------
         InputError
-            If there are not two classes, or not a label for each sentence, or a parameter is out of range.
+            If there are not two classes, or not a label for each sentence, or a setting is out of range.
         """
-        check_number("alpha", self.alpha, above=True)
-        check_int("longest", self.longest, low=1, high=2)
-        check_int("min_count", self.min_count, low=1)
+        self.check()
         runs = [self._runs(words) for words in words_of(sentences)]
         labels = np.asarray(y)
         self.classes_ = np.unique(labels)

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.errors import InputError, check_int
 from polyadic.linalg.circulant import deconvolve
-from polyadic.models.base import Count, Seed
+from polyadic.models.base import Amount, Count, Seed, Within
 from polyadic.models.sentences.base import Empty, SentenceVectors
-from polyadic.models.sentences.cumulants import collect
 from polyadic.models.sentences.pooling import Pooling
+from polyadic.models.sentences.signals import BLOCK, blocks
 from polyadic.models.sentences.words import Words, corpus_of, vectors_of
+from polyadic.progress import tracked
 from polyadic.solvers.sentences.convolutional import find_filters
 from polyadic.solvers.sentences.sparse_codes import sparse_codes
+from polyadic.text.moments import Moments, patches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.models.sentences.words import Sentences
+    from polyadic.text.corpus import Corpus
 
-Decoding = Literal["least-norm", "sparse"]
+WORDS = 1 << 13
+"""Words whose patches are made at a time."""
 
 
 class ConvolutionalSentences(SentenceVectors):
@@ -32,8 +37,8 @@ class ConvolutionalSentences(SentenceVectors):
 
     A sentence is a signal for each coordinate of its words' vectors. Each coordinate has filters of its own, found from
     the third cumulant of all patches of ``length`` neighbouring values
-    (:mod:`polyadic.solvers.sentences.convolutional`). A
-    sentence, with zeros after it, is then decoded, how much of each filter begins where, and what is decoded is pooled.
+    (:mod:`polyadic.solvers.sentences.convolutional`). A sentence, with zeros after it, is then decoded, how much of
+    each filter begins where, and what is decoded is pooled.
 
     Parameters
     ----------
@@ -85,22 +90,20 @@ class ConvolutionalSentences(SentenceVectors):
     (2, 4)
     """
 
-    saved = ("filters_", "weights_", "error_", "scales_", "number_")
-
-    filters: int = 2
+    filters: Count = 2
     _: KW_ONLY
-    length: int = 6
+    length: Annotated[int, Within(2)] = 6
     pooling: Pooling = "moments"
-    pool: int = 2
-    segments: int = 1
+    pool: Count = 2
+    segments: Count = 1
     padded: bool = True
-    decoding: Decoding = "least-norm"
-    ridge: float = 1.0
-    penalty: float = 0.5
+    decoding: Literal["least-norm", "sparse"] = "least-norm"
+    ridge: Amount = 1.0
+    penalty: Amount = 0.5
     words: Words | Embedding = "ppmi-svd"
     rank: Count = 100
-    min_count: int = 2
-    starts: int = 5
+    min_count: Count = 2
+    starts: Count = 5
     empty: Empty = "zero"
     seed: Seed = None
 
@@ -110,23 +113,24 @@ class ConvolutionalSentences(SentenceVectors):
         Raises
         ------
         InputError
-            If no sentence is as long as a patch, or a parameter is out of range.
+            If no sentence is as long as a patch, or a setting is out of range.
 
         Warns
         -----
         UserWarning
             If there are fewer patches than a cumulant has cells, or more filters than it tells apart.
         """
-        del y
         self.check()
+        del y
         corpus = corpus_of(sentences, min_count=1 if isinstance(self.words, Embedding) else self.min_count)
         embedding = vectors_of(corpus, self.words, rank=self.rank, seed=self.seed)
-        moments, scales = collect(corpus, embedding, self.length)
+        moments, scales = _collect(corpus, embedding, self.length)
         n = self.length
         C = np.pad(moments.cumulant(), [(0, 0), *[(0, self._size - n)] * 3])
         support = n if self.padded else None
-        found = find_filters(C, self.filters, support=support, starts=self.starts, seed=self.seed)
-        self.filters_, self.weights_, self.error_ = found
+        self.filters_, self.weights_, self.error_ = find_filters(
+            C, self.filters, support=support, starts=self.starts, seed=self.seed
+        )
         self.embedding_, self.scales_, self.number_ = embedding, scales, moments.number
         return self
 
@@ -148,22 +152,9 @@ class ConvolutionalSentences(SentenceVectors):
         return Embedding(self.embedding_.words, rows.astype(np.float32), counts=self.embedding_.counts)
 
     def check(self) -> None:
-        """Refuse parameters that are out of range."""
+        """Refuse settings out of range, and as many filters as values of one."""
         super().check()
-        check_int("length", self.length, low=2)
         check_int("filters", self.filters, low=1, high=self._size - 1)
-        check_int("starts", self.starts, low=1)
-        check_choice("decoding", self.decoding, get_args(Decoding))
-        check_number("ridge", self.ridge)
-        check_number("penalty", self.penalty)
-
-    def check_arrays(self) -> None:
-        """Refuse arrays that do not fit the settings."""
-        each = self.embedding_.rank, self.filters, self._size
-        if {self.filters_.shape, self.weights_.shape} != {each} or {self.error_.shape, self.scales_.shape} != {
-            each[:1]
-        }:
-            raise InputError("arrays do not fit the settings")
 
     def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.decoding == "sparse":
@@ -182,3 +173,26 @@ class ConvolutionalSentences(SentenceVectors):
     @property
     def _number(self) -> int:
         return int(self.filters_.shape[1])
+
+
+def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments, NDArray[np.float64]]:
+    """Give the moments of all patches of each coordinate, and its root mean square, shape (K,).
+
+    Sentences are passed over once; memory grows neither with their number nor with their length.
+    """
+    moments, longest = Moments.empty(embedding.rank, length), 0
+    squares, number = np.zeros(embedding.rank), 0
+    total = -(-(len(corpus.sentences) - 1) // BLOCK)
+    for block in tracked(blocks(corpus, embedding), "cumulants", total=total):
+        for part in block.split(WORDS):
+            signal = embedding.vectors[part.rows].astype(float)
+            moments.add(patches(signal, length, part.edges))
+            squares += (signal**2).sum(axis=0)
+            number += len(signal)
+            longest = max(longest, int(part.lengths.max(initial=0)))
+    if not moments.number:
+        raise InputError(f"no sentence has {length} known words; the longest has {longest}: lower length")
+    if moments.number < (cells := length * (length + 1) * (length + 2) // 6):
+        about = f"{moments.number:,} patches are fewer than the {cells:,} cells of a cumulant of {length} values"
+        warnings.warn(f"{about}; take more sentences or a smaller length", stacklevel=3)
+    return moments, np.sqrt(squares / number)

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError, check_int, check_number
-from polyadic.models.base import Count, Seed
+from polyadic.errors import InputError, check_int
+from polyadic.models.base import Count, Natural, Positive, Seed
 from polyadic.models.sentences.base import Empty, SentenceVectors
 from polyadic.models.sentences.pooling import Pooling, width
 from polyadic.models.sentences.signals import blocks
@@ -70,17 +70,15 @@ class MeanSentences(SentenceVectors):
     [0.0, 0.0]
     """
 
-    saved = ("frequencies_", "components_")
-
     _: KW_ONLY
     pooling: Pooling = "mean"
-    pool: int = 2
-    segments: int = 1
-    a: float | None = None
-    removed: int = 0
+    pool: Count = 2
+    segments: Count = 1
+    a: Positive | None = None
+    removed: Natural = 0
     words: Words | Embedding = "ppmi-svd"
     rank: Count = 100
-    min_count: int = 2
+    min_count: Count = 2
     empty: Empty = "zero"
     seed: Seed = None
 
@@ -95,10 +93,10 @@ class MeanSentences(SentenceVectors):
         Raises
         ------
         InputError
-            If a parameter is out of range, or no word has a vector.
+            If a setting is out of range, or no word has a vector.
         """
-        del y
         self.check()
+        del y
         corpus = corpus_of(sentences, min_count=1 if isinstance(self.words, Embedding) else self.min_count)
         embedding = vectors_of(corpus, self.words, rank=self.rank, seed=self.seed)
         counts = np.zeros(len(embedding))
@@ -134,8 +132,8 @@ class MeanSentences(SentenceVectors):
         return Embedding(self.embedding_.words, rows.astype(np.float32), counts=self.embedding_.counts)
 
     def _values(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        found = self.embedding_.vectors[rows].astype(float)
-        return found if self.a is None else found * (self.a / (self.a + self.frequencies_[rows]))[..., None]
+        vectors = self.embedding_.vectors[rows].astype(float)
+        return vectors if self.a is None else vectors * (self.a / (self.a + self.frequencies_[rows]))[..., None]
 
     def _of_block(self, block: Rows) -> NDArray[np.float32]:
         X = super()._of_block(block)
@@ -143,16 +141,3 @@ class MeanSentences(SentenceVectors):
 
     def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
         return Y[:, :, None]
-
-    def check(self) -> None:
-        """Refuse parameters that are out of range."""
-        super().check()
-        if self.a is not None:
-            check_number("a", self.a, above=True)
-        check_int("removed", self.removed, low=0)
-
-    def check_arrays(self) -> None:
-        """Refuse arrays that do not fit the settings."""
-        wanted = (len(self.embedding_),), (self.removed, self._n_features_out)
-        if (self.frequencies_.shape, self.components_.shape) != wanted:
-            raise InputError("arrays do not fit the settings")

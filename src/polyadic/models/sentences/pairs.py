@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from polyadic.errors import InputError, check_int, check_number
-from polyadic.models.base import Amount, Count, Model
+from polyadic.errors import InputError, check_int
+from polyadic.models.base import Amount, Count, Model, Positive, Within
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -59,7 +59,10 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
 
     Attributes
     ----------
-    model_ : LogisticRegression
+    classes_ : ndarray of shape (c,)
+        The whole numbers that some score is near.
+    coef_, intercept_ : ndarray of shape (c, features) and (c,)
+        The linear functions; of two numbers, their difference alone.
 
     References
     ----------
@@ -73,9 +76,9 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
     """
 
     _: KW_ONLY
-    low: int = 0
+    low: Annotated[int, Within(-(10**6))] = 0
     high: int = 5
-    C: float = 1.0
+    C: Positive = 1.0
     max_iter: Count = 1000
     tol: Amount = 1e-4
 
@@ -85,11 +88,9 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
         Raises
         ------
         InputError
-            If a score is out of the range, all are the same whole number, or a parameter is out of range.
+            If a score is out of the range, all are the same whole number, or a setting is out of range.
         """
-        check_int("low", self.low, low=-(10**6))
-        check_int("high", self.high, low=self.low + 1)
-        check_number("C", self.C, above=True)
+        self.check()
         X, t = validate_data(self, X, y, dtype=float, y_numeric=True)
         if t.min() < self.low or t.max() > self.high:
             raise InputError(f"scores must be from {self.low} to {self.high}; got {t.min():g} to {t.max():g}")
@@ -99,12 +100,20 @@ class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
         used = weights > 0  # each pair is there once, or twice with weights that sum to 1
         if len(np.unique(labels[used])) < 2:
             raise InputError(f"all scores are {t[0]:g}; there is nothing to tell apart")
-        self.model_ = LogisticRegression(C=self.C, max_iter=self.max_iter, tol=self.tol)
-        self.model_.fit(np.vstack([X, X])[used], labels[used], weights[used])
+        softmax = LogisticRegression(C=self.C, max_iter=self.max_iter, tol=self.tol)
+        softmax.fit(np.vstack([X, X])[used], labels[used], weights[used])
+        self.classes_, self.coef_, self.intercept_ = softmax.classes_, softmax.coef_, softmax.intercept_
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Give the mean score of each row."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=float, reset=False)
-        return np.asarray(self.model_.predict_proba(X) @ self.model_.classes_)
+        softmax = LogisticRegression()
+        softmax.classes_, softmax.coef_, softmax.intercept_ = self.classes_, self.coef_, self.intercept_
+        return np.asarray(softmax.predict_proba(X) @ self.classes_)
+
+    def check(self) -> None:
+        """Refuse settings out of range, and a range of less than two numbers."""
+        super().check()
+        check_int("high", self.high, low=self.low + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -67,9 +67,9 @@ def blocks(sentences: Sentences, embedding: Embedding, *, size: int = BLOCK) -> 
         return
     texts = words_of(sentences)
     while some := list(islice(texts, size)):
-        found = [[row for word in words if (row := embedding.find(word)) is not None] for words in some]
-        edges = np.cumsum([0, *map(len, found)])
-        yield Rows(np.array([row for rows in found for row in rows], np.int64), edges)
+        rows = [[row for word in words if (row := embedding.find(word)) is not None] for words in some]
+        edges = np.cumsum([0, *map(len, rows)])
+        yield Rows(np.array([*chain.from_iterable(rows)], np.int64), edges)
 
 
 def _of_corpus(corpus: Corpus, embedding: Embedding, size: int) -> Iterator[Rows]:

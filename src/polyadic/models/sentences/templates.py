@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -76,14 +75,16 @@ def strongest(
             under = tuple(known[place : place + model.length])
             put = heapq.heappush if len(heap) < top else heapq.heapreplace
             put(heap, (abs(value), -number, Occurrence(value, number, place, under)))
-    found = [[occurrence for *_, occurrence in sorted(heap, reverse=True)] for heap in kept]
-    return [found[k * L : (k + 1) * L] for k in range(K)]
+    filters = [[occurrence for *_, occurrence in sorted(heap, reverse=True)] for heap in kept]
+    return [filters[k * L : (k + 1) * L] for k in range(K)]
 
 
-def describe(found: list[list[list[Occurrence]]]) -> str:
+def describe(occurrences: list[list[list[Occurrence]]]) -> str:
     """Write occurrences as lines of text: coordinate, filter, activation, words."""
-    rows = chain.from_iterable(
-        (f"{k}.{at}  {one.activation:+.2f}  {' '.join(one.words)}" for at, many in enumerate(each) for one in many)
-        for k, each in enumerate(found)
+    rows = (
+        f"{k}.{at}  {activation:+.2f}  {' '.join(words)}"
+        for k, each in enumerate(occurrences)
+        for at, many in enumerate(each)
+        for activation, _, _, words in many
     )
     return "\n".join(rows)

@@ -72,13 +72,6 @@ def corpus_of(sentences: Sentences, *, min_count: int = 1) -> Corpus:
     return Corpus.build(words_of(sentences), min_count=min_count, jobs=1)
 
 
-def check_words(words: Words | Embedding, rank: int) -> None:
-    """Refuse word vectors that cannot be made, before sentences are read."""
-    if not isinstance(words, Embedding):
-        check_choice("words", words, get_args(Words))
-        check_int("rank", rank, low=1)
-
-
 def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int | None) -> Embedding:
     """Give the words of sentences vectors, from nothing but the sentences unless they are given.
 
@@ -99,9 +92,10 @@ def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int
     InputError
         If there are not more words than the rank.
     """
-    check_words(words, rank)
     if isinstance(words, Embedding):
         return words
+    check_choice("words", words, get_args(Words))
+    check_int("rank", rank, low=1)
     known = corpus.vocabulary
     if rank >= len(known):
         raise InputError(

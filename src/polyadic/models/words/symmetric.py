@@ -123,7 +123,7 @@ class SymmetricCP(Model):
         self.check()
         rng = np.random.default_rng(self.seed)
         lists = self._lists(entries)
-        known, held = zip(*(x.hold_out(self.validation, rng) for x in lists), strict=True)
+        known, held_out = zip(*(x.hold_out(self.validation, rng) for x in lists), strict=True)
         terms = self._terms(known)
         size = lists[0].shape[0]
         self._check_memory(size)
@@ -132,7 +132,7 @@ class SymmetricCP(Model):
         else:
             start = given_start(self.start, size, rank=self.rank, rng=rng)
         start = zero_unlisted(self.penalty.prox(start, 0.0), lists)
-        return self._run(terms, best_scale(terms, start, threads=self.threads), held if self.validation else ())
+        return self._run(terms, best_scale(terms, start, threads=self.threads), held_out if self.validation else ())
 
     def partial_fit(self, entries: Entries | Sequence[Entries]) -> Self:
         """Go on from the present vectors for one sweep over entries of new text with the same vocabulary.
@@ -164,11 +164,12 @@ class SymmetricCP(Model):
         mine = {name: getattr(self, name) for name in ("zero_weight", "zero_power", "order_weights")}
         return symmetric_terms(lists, self.loss, **mine | how)
 
-    def _run(self, terms: list[Term], start: NDArray[Any], held: Sequence[Entries] = (), **how: Any) -> Self:
+    def _run(self, terms: list[Term], start: NDArray[Any], held_out: Sequence[Entries] = (), **how: Any) -> Self:
         objective = Objective(terms, [self.penalty], threads=self.threads)
-        measure = Objective(self._terms(held, zero_weight=0.0), [L2()], threads=self.threads).value if held else None
+        loss = Objective(self._terms(held_out, zero_weight=0.0), [L2()], threads=self.threads) if held_out else None
         how = {"max_iter": self.max_iter, "tol": self.tol} | how
-        self.factors_ = self._keep(run(self.solver(objective, [start]), watch=self.watch, measure=measure, **how))
+        how |= {"watch": self.watch, "measure": loss.value if loss else None}
+        self.factors_ = self._keep(run(self.solver(objective, [start]), **how))
         self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in terms]
         return self
 
