@@ -1,10 +1,17 @@
-"""What every test shares: the profile of hypothesis, and the folder of real data."""
+"""What every test shares: threads, the profile of hypothesis, and the folder of real data."""
 
 import os
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+from polyadic import resources
+
+# Where a test does not say how many threads work, one does, on any machine: they cost more than they save at the size
+# of tests, and how many there are decides the last digits.
+resources.cores = lambda: 1
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # How long an example takes says how busy the machine is, not whether a law holds.
 patient = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
