@@ -1,6 +1,7 @@
 """What every test shares: threads, the profile of hypothesis, and the folder of real data."""
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -12,6 +13,7 @@ from polyadic import resources
 # of tests, and how many there are decides the last digits.
 resources.cores = lambda: 1
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
 
 # How long an example takes says how busy the machine is, not whether a law holds.
 patient = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])

@@ -377,12 +377,12 @@ except KeyboardInterrupt:
             assert build.stdout.readline() == "running\n"
             time.sleep(0.5)
             os.killpg(build.pid, signal.SIGINT)
-            assert build.communicate(timeout=20) == ("interrupted\n", "")
+            assert build.communicate(timeout=300) == ("interrupted\n", "")
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(build.pid, signal.SIGKILL)
     assert list(tmp_path.iterdir()) == []
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while time.monotonic() < end and in_session(build.pid):
         time.sleep(0.05)
     assert in_session(build.pid) == []
