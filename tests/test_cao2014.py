@@ -10,9 +10,10 @@ from typer.testing import CliRunner
 from polyadic import InputError
 from polyadic.cli import app
 from polyadic.groups import Groups
-from polyadic.models.syntax.ranked import Ranked
+from polyadic.models.syntax.reranking import Ranked
 from polyadic.suites.cao2014 import compared, protocol
 from polyadic.suites.cao2014.lists import Lists
+from polyadic.suites.cao2014.tasks import TASKS
 
 K = 6
 
@@ -78,7 +79,7 @@ def test_spectra():
 
 def test_the_command(tmp_path, monkeypatch):
     """It writes tables and pictures, keeps stages, and refuses what there is not."""
-    monkeypatch.setattr(protocol, "TASKS", {"penn": lambda **_: (lists(), {"features": 64})})
+    monkeypatch.setitem(TASKS, "penn", lambda **_: (lists(), {"features": 64}))
     out = tmp_path / "out"
     options = ["--shares", "0.5,1", "--orders", "2", "--ranks", "1", "--epochs", "2", "--seeds", "2"]
     arguments = ["reproduce", "cao2014", "--out", str(out), "--tasks", "penn", *options]
@@ -106,14 +107,14 @@ def test_the_command(tmp_path, monkeypatch):
     assert json.loads(again.stdout) == facts
     wrong = CliRunner().invoke(app, [*arguments, "--mappings", "guide"])
     assert wrong.exit_code == 1
-    assert "mappings are guided, sequential, random, hashed; got guide" in " ".join(wrong.stderr.split())
+    assert "mappings must be one of 'guided', 'sequential', 'random', 'hashed'; got 'guide'" in " ".join(wrong.stderr.split())
     wrong = CliRunner().invoke(app, [*arguments, "--shares", "a"])
     assert "--shares takes numbers between commas" in " ".join(wrong.stderr.split())
 
 
 def test_other_lists_are_learned_from_anew(tmp_path, monkeypatch):
     """Where lists are replaced, nothing that was learned from the earlier ones is kept, though its seed be the same."""
-    monkeypatch.setattr(protocol, "TASKS", {"penn": lambda *, seed, **_: (lists(seed), {"features": 64})})
+    monkeypatch.setitem(TASKS, "penn", lambda *, seed, **_: (lists(seed), {"features": 64}))
 
     def figures(out, *options):
         small = ["--tasks", "penn", "--shares", "1", "--orders", "2", "--ranks", "1", "--epochs", "2", "--json"]
@@ -141,5 +142,5 @@ def test_orders_are_compared_without_what_is_published():
 
 def test_settings():
     """Shares are of the training part."""
-    with pytest.raises(InputError, match="shares are above 0"):
+    with pytest.raises(InputError, match="shares must be a finite number above 0 up to 1; got 2.0"):
         protocol.Settings(shares=(2.0,))

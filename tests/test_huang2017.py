@@ -1,6 +1,5 @@
 """Planted filters and sentences from scratch: the published comparison, its readers and its parts."""
 
-import contextlib
 import json
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +16,7 @@ from polyadic.suites.huang2017 import labelled, paired, protocol, synthetic
 from polyadic.suites.huang2017.choosing import CLASSES, SCORES, Rule, choose
 from polyadic.suites.huang2017.encoders import Grid, encoders
 from polyadic.suites.huang2017.tables import figures
-from polyadic.suites.store import Steps
+from polyadic.suites.suite import run_suite
 
 GOOD, BAD = ["good", "fine", "great", "lovely"], ["bad", "poor", "awful", "dull"]
 FRAME = ["the", "film", "is", "a", "very", "story", "with", "actors", "and", "music"]
@@ -213,23 +212,6 @@ def test_folds_of_a_set_count_together():
 # ---- the run
 
 
-class Silent(Steps):
-    """Says nothing, and remembers what was kept."""
-
-    def __init__(self):
-        self.kept = []
-
-    def __call__(self, name):
-        @contextlib.contextmanager
-        def told():
-            facts = {}
-            yield facts
-            if facts.get("kept"):
-                self.kept.append(name)
-
-        return told()
-
-
 @pytest.fixture
 def small(monkeypatch):
     """Replace the sets by small ones of the same kind, and choose from little."""
@@ -257,19 +239,22 @@ def small(monkeypatch):
     }
 
 
-def test_a_run_goes_on_where_it_stopped(small, tmp_path):
+@pytest.mark.slow
+def test_a_run_goes_on_where_it_stopped(small, tmp_path, monkeypatch):
     """All parts are reported; a second run does nothing again, and other settings are refused."""
-    first = protocol.run(tmp_path, settings=protocol.Settings(**small), steps=Silent())
-    assert set(protocol.PARTS) <= set(first)
+    first = run_suite(protocol.SUITE, tmp_path, settings=protocol.Settings(**small))
+    assert set(protocol.STAGES) <= set(first)
     text = (tmp_path / "report.md").read_text(encoding="utf-8")
     assert all(title in text for title in ("Planted filters", "MR, accuracy", "SUBJ", "MSRP", "STS 2012", ".789"))
     assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8")) == first
-    steps = Silent()
-    again = protocol.run(tmp_path, settings=protocol.Settings(**small), steps=steps)
-    assert again == first
-    assert len(steps.kept) == 2 + 1 + 2 + 2 + 1 + 4 + 4
+    stages = sorted(path.stem for path in tmp_path.rglob("*.json"))
+    assert len(stages) == 2 + 1 + 2 + 2 + 1 + 4 + 4 + 1
+    for module in (synthetic, labelled, paired):  # a second run does nothing
+        for name in {"planted", "recovery", "evaluate"} & set(vars(module)):
+            monkeypatch.setattr(module, name, lambda *_, **__: pytest.fail("made again"))
+    assert run_suite(protocol.SUITE, tmp_path, settings=protocol.Settings(**small)) == first
     with pytest.raises(InputError, match="seed 0 instead of 1"):
-        protocol.run(tmp_path, settings=protocol.Settings(**small, seed=1), steps=Silent())
+        run_suite(protocol.SUITE, tmp_path, settings=protocol.Settings(**small, seed=1))
 
 
 def test_a_run_is_asked_for_right(tmp_path):

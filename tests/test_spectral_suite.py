@@ -34,7 +34,7 @@ def test_the_command(tmp_path, monkeypatch):
     other = CliRunner().invoke(app, [*arguments[:-1], "3"])
     assert other.exit_code == 1
     assert "was made with planted 2 instead of 3" in " ".join(other.stderr.split())
-    for wrong, said in ((["--parts", "hmm"], "got hmm"), (["--problems", "2"], "got (2,)")):
+    for wrong, said in ((["--parts", "hmm"], "got hmm"), (["--problems", "2"], "got 2")):
         refused = CliRunner().invoke(app, [*arguments[:4], *wrong])
         assert refused.exit_code == 1
         assert said in " ".join(refused.stderr.split())

@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from polyadic.suites.suite import Suite
 
 SUITES = (
@@ -43,9 +45,9 @@ SUITES = (
 )
 
 
-def load_suite(name: str) -> Suite:
+def load_suite(name: str) -> Suite[Any]:
     """Give a suite by its name."""
-    suite: Suite = import_module(f"polyadic.suites.{name}.protocol").SUITE
+    suite: Suite[Any] = import_module(f"polyadic.suites.{name}.protocol").SUITE
     return suite
 
 

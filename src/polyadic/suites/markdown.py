@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    Section = tuple[str, Callable[[Any], list[str]]]
+Section = tuple[str, Callable[[Any], list[str]]]
+"""The title of a section, and what makes its lines."""
 
 
 def share(value: float | None) -> str:

@@ -1,6 +1,7 @@
 """One runner of all suites: settings that are checked once, stages that are done once, and a report of what they found.
 
 >>> import tempfile
+>>> from pathlib import Path
 >>> @dataclass(frozen=True)
 ... class Settings(SuiteSettings):
 ...     most: Annotated[int, Within(1), Option("Numbers to square.")] = 3
@@ -96,7 +97,8 @@ class SuiteSettings:
     @classmethod
     def hints(cls) -> dict[str, Any]:
         """Give the annotation of each setting."""
-        return {field.name: resolved(cls)[field.name] for field in fields(cls)}
+        known = resolved(cls)  # type: ignore[arg-type] # a class can be hashed, whatever its objects can
+        return {field.name: known[field.name] for field in fields(cls)}
 
     @classmethod
     def given(cls, **options: Any) -> Self:
@@ -130,6 +132,18 @@ class Stage(NamedTuple):
     target: Path | None = None
 
 
+def table_stage(
+    name: str, made_of: Mapping[str, Any], make: Callable[[], list[Facts] | Facts], *, called: str = "rows"
+) -> Stage:
+    """Give a stage whose facts are the rows of a table, called ``rows`` unless said; ``make`` may give the only row."""
+
+    def facts() -> Facts:
+        rows = make()
+        return {called: rows if isinstance(rows, list) else [rows]}
+
+    return Stage(name, made_of, facts)
+
+
 Stages = Generator[Stage, Facts, Any]
 """The stages of a part; ``yield`` gives the facts of each, or raises what its making raised. The value returned, if
 there is one, is what the report tells of the part in place of the facts by stage."""
@@ -156,6 +170,10 @@ class Run(Generic[S]):
     tell: Callable[[str], None] = lambda _: None
 
 
+Parts = Mapping[str, Callable[[Run[S]], Stages]]
+"""By part, in order, what gives its stages."""
+
+
 @dataclass(frozen=True)
 class Suite(Generic[S]):
     """What is done, with which settings, and how it is told.
@@ -165,8 +183,7 @@ class Suite(Generic[S]):
     settings : type
         A :class:`SuiteSettings`.
     stages : mapping
-        By part, in order, what gives its stages. A suite without parts has one of no name; its facts are those of the
-        run.
+        See :data:`Parts`. A suite without parts has one of no name; its facts are those of the run.
     report : callable
         Makes Markdown of the facts, in JSON's types.
     draw : callable, optional
@@ -178,7 +195,7 @@ class Suite(Generic[S]):
     """
 
     settings: type[S]
-    stages: Mapping[str, Callable[[Run[S]], Stages]]
+    stages: Parts[S]
     report: Callable[[Facts], str]
     draw: Callable[[Facts, Path], None] | None = None
     summary: Callable[[Facts], Facts] = dict

@@ -17,7 +17,7 @@ from polyadic.suites.bailey2017.stages import corpus_stage, counts_stage, split_
 from polyadic.suites.bailey2017.tables import Results
 from polyadic.suites.bailey2017.training import model_stage
 from polyadic.suites.store import RefusedError
-from polyadic.suites.suite import Run, Stages, Suite
+from polyadic.suites.suite import Parts, Run, Stages, Suite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,5 +70,5 @@ def _model(run: Run[Settings], variant: Variant, results: Results, train: Corpus
         results.left_out.update({f"{variant.name}, {kind}": why for kind, why in scores["left_out"].items()})
 
 
-STAGES = {"": _text}
+STAGES: Parts[Settings] = {"": _text}
 SUITE = Suite(Settings, STAGES, report, draw)

@@ -114,7 +114,7 @@ def _text(facts: Facts) -> str:
 def _table(table: Table, facts: Facts) -> Iterator[str]:
     yield f"## {table['title']}"
     yield ""
-    yield from markdown.table(table["headings"], [map(_cell, row) for row in table["rows"]])
+    yield from markdown.table(table["headings"], [list(map(_cell, row)) for row in table["rows"]])
     yield ""
     for note in table["notes"]:
         yield note

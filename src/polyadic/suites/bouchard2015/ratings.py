@@ -88,8 +88,11 @@ def _completions(rank: int, seed: int) -> list[tuple[str, Callable[[Entries], tu
         return model.predict, {"penalty": model.penalty, "rank": model.rank_}
 
     return [
-        ("biases alone", plain(MatrixFactorization(0))),
-        ("stochastic gradient, rank 10, not chosen", plain(StochasticMatrixFactorization(10, ridge=0.12, seed=seed))),
+        ("biases alone", plain(MatrixFactorization(0, bias_ridge=0.01))),
+        (
+            "stochastic gradient, rank 10, not chosen",
+            plain(StochasticMatrixFactorization(10, bias_ridge=0.01, seed=seed)),
+        ),
         ("alternating least squares", chosen),
         ("trace norm", trace_norm),
         (f"Bayesian, rank {rank}", plain(BayesianMatrixFactorization(rank, seed=seed))),

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.errors import MissingExtraError
 from polyadic.plots import curves, new_axes
 
 if TYPE_CHECKING:
@@ -16,26 +15,22 @@ if TYPE_CHECKING:
 
 
 def draw(facts: Facts, out: Path) -> None:
-    """Draw into a folder, where matplotlib is installed."""
-    try:
-        new_axes()
-    except MissingExtraError:
-        return
+    """Draw into a folder."""
     for task in facts["settings"]["tasks"]:
-        found = facts[task]
+        part = facts[task]
         ax = new_axes()
-        for mapping, values in found["spectra"].items():
+        for mapping, values in part["spectra"].items():
             ax.plot(range(1, len(values) + 1), values, marker="o", markersize=3, label=mapping)
         ax.set_xlabel("singular value of the perceptron's weights as a matrix")
         ax.set_ylabel("share of the root of the energy")
         ax.legend(frameon=False)
         ax.figure.savefig(out / f"{task}-spectra.png", dpi=150, bbox_inches="tight")
-        ax = curves(_by_share(found["rows"], facts["settings"]), facts["settings"]["shares"])
+        ax = curves(_by_share(part["rows"], facts["settings"]), facts["settings"]["shares"])
         ax.set_xlabel("share of the training lists")
         ax.set_ylabel("F" if task == "penn" else "UAS")
         ax.figure.savefig(out / f"{task}-shares.png", dpi=150, bbox_inches="tight")
         ax = new_axes()
-        for k, row in enumerate(_last(found["rows"])):
+        for k, row in enumerate(_last(part["rows"])):
             ax.plot(range(1, len(row["training"]) + 1), row["training"], color=f"C{k}", linestyle="--")
             ax.plot(range(1, len(row["held_out"]) + 1), row["held_out"], color=f"C{k}", label=row["name"])
         ax.set_xlabel("epoch")
@@ -46,14 +41,14 @@ def draw(facts: Facts, out: Path) -> None:
 
 def _by_share(rows: list[Facts], settings: Facts) -> dict[str, list[list[float]]]:
     """Give mean, least and largest figure over seeds, by share: of linear methods, and of the largest matrix."""
-    found: dict[str, list[list[float]]] = {}
+    by_name: dict[str, list[list[float]]] = {}
     largest = f"T-MIRA {min(settings['orders'])} {max(settings['ranks'])} "
     names = [row["name"] for row in rows if "T-MIRA" not in row["name"] or row["name"].startswith(largest)]
     for name in dict.fromkeys(names):
         for share in settings["shares"]:
             values = [row["figure"] for row in rows if row["name"] == name and row["share"] == share]
-            found.setdefault(name, []).append([float(np.mean(values)), min(values), max(values)])
-    return found
+            by_name.setdefault(name, []).append([float(np.mean(values)), min(values), max(values)])
+    return by_name
 
 
 def _last(rows: list[Facts]) -> list[Facts]:

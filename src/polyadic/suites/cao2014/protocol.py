@@ -17,11 +17,11 @@ from polyadic.metrics.figures import difference
 from polyadic.models.predictors.mapping import Mapping
 from polyadic.settings import Count, Within
 from polyadic.suites.cao2014 import lists as making
-from polyadic.suites.cao2014.compared import baselines, figure, measured, methods, share_of, spectra
+from polyadic.suites.cao2014.compared import Method, baselines, figure, measured, methods, share_of, spectra
 from polyadic.suites.cao2014.drawing import draw
 from polyadic.suites.cao2014.report import report
 from polyadic.suites.cao2014.tasks import TASKS
-from polyadic.suites.suite import Option, Run, Seed, Stage, Stages, Suite, SuiteSettings
+from polyadic.suites.suite import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -88,10 +88,14 @@ def _portion(settings: Settings, lists: Lists, share: float, seed: int) -> Stage
         orders=settings.orders, ranks=settings.ranks, mappings=settings.mappings, epochs=settings.epochs, seed=seed
     ):
         made_of = {"k": settings.k, "epochs": settings.epochs}  # and of the lists: see _task
-        facts = yield Stage(f"{share:g} {seed} {method.name}", made_of, lambda method=method: measured(method, part()))
+        facts = yield Stage(f"{share:g} {seed} {method.name}", made_of, partial(_measured, method, part))
         test, dev = share_of(facts["test"]), share_of(facts["dev"])
         rows.append({**facts, "share": share, "seed": seed, "figure": test, "held_out_figure": dev})
     return rows
+
+
+def _measured(method: Method, part: Callable[[], Lists]) -> Facts:
+    return measured(method, part())
 
 
 def _differences(lists: Lists, rows: list[Facts], settings: Settings) -> list[Facts]:
@@ -150,5 +154,5 @@ def _chosen(rows: list[Facts], fits: Callable[[str], bool]) -> list[list[int]]:
     return found
 
 
-STAGES = {name: partial(_task, name=name) for name in TASKS}
+STAGES: Parts[Settings] = {name: partial(_task, name=name) for name in TASKS}
 SUITE = Suite(Settings, STAGES, report, draw, parts="tasks")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.suites.markdown import share, table
+from polyadic.suites.markdown import interval, share, table
 
 if TYPE_CHECKING:
     from polyadic.suites.store import Facts
@@ -20,28 +20,28 @@ def report(facts: Facts) -> str:
     lines = ["# Reranking in tensor space", ""]
     lines += ["Settings and epochs are chosen on lists held out. Figures are means over training sets.", ""]
     for task in facts["settings"]["tasks"]:
-        found, name = facts[task], FIGURES[task]
-        lines += [f"## {TITLES[task]}", "", *_lists(found, name), ""]
-        lines += [f"### {name} by share of the training lists", "", *_figures(found, facts["settings"]), ""]
-        lines += ["### Differences, with intervals of 95 % over sentences", "", *_differences(found), ""]
-        lines += ["### Energy of the perceptron's weights in their first component", "", *_energy(found), ""]
+        part, name = facts[task], FIGURES[task]
+        lines += [f"## {TITLES[task]}", "", *_lists(part, name), ""]
+        lines += [f"### {name} by share of the training lists", "", *_figures(part, facts["settings"]), ""]
+        lines += ["### Differences, with intervals of 95 % over sentences", "", *_differences(part), ""]
+        lines += ["### Energy of the perceptron's weights in their first component", "", *_energy(part), ""]
     return "\n".join(lines)
 
 
-def _lists(found: Facts, name: str) -> list[str]:
+def _lists(facts: Facts, name: str) -> list[str]:
     rows = [
-        [one, share(found["baselines"][one]["dev"]), share(found["baselines"][one]["test"])]
-        for one in found["baselines"]
+        [one, share(facts["baselines"][one]["dev"]), share(facts["baselines"][one]["test"])]
+        for one in facts["baselines"]
     ]
     return table(["lists", f"{name} held out", f"{name} of the test part"], rows)
 
 
-def _figures(found: Facts, settings: Facts) -> list[str]:
+def _figures(facts: Facts, settings: Facts) -> list[str]:
     lines = []
-    for name in dict.fromkeys(row["name"] for row in found["rows"]):
+    for name in dict.fromkeys(row["name"] for row in facts["rows"]):
         cells, last = [], None
         for part in settings["shares"]:
-            here = [row for row in found["rows"] if row["name"] == name and row["share"] == part]
+            here = [row for row in facts["rows"] if row["name"] == name and row["share"] == part]
             values = [row["figure"] for row in here]
             cells.append(f"{share(float(np.mean(values)))} ± {share(float(np.std(values)))}")
             last = here
@@ -55,18 +55,18 @@ def _figures(found: Facts, settings: Facts) -> list[str]:
     return table(["D, H and mapping of T-MIRA", *heads, "parameters", "seconds of all fits"], lines)
 
 
-def _differences(found: Facts) -> list[str]:
+def _differences(facts: Facts) -> list[str]:
     rows = [
         [
             f"{one['share']:g}",
             f"{one['one']} - {one['other']}",
             share(one["value"]),
-            f"{share(one['low'])} to {share(one['high'])}",
+            interval(one),
         ]
-        for one in found["differences"]
+        for one in facts["differences"]
     ]
     return table(["share", "", "difference", "interval"], rows)
 
 
-def _energy(found: Facts) -> list[str]:
-    return table(["mapping", "share"], [[name, share(values[0] ** 2)] for name, values in found["spectra"].items()])
+def _energy(facts: Facts) -> list[str]:
+    return table(["mapping", "share"], [[name, share(values[0] ** 2)] for name, values in facts["spectra"].items()])

@@ -30,7 +30,7 @@ from polyadic.suites.huang2017.encoders import Grid
 from polyadic.suites.huang2017.report import draw, report
 from polyadic.suites.huang2017.tables import figures
 from polyadic.suites.store import digest
-from polyadic.suites.suite import Option, Run, Seed, Stage, Stages, Suite, SuiteSettings
+from polyadic.suites.suite import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -166,7 +166,7 @@ def _summary(facts: Facts) -> Facts:
     return {part: figures(part, stages) for part, stages in facts.items()}
 
 
-STAGES = {
+STAGES: Parts[Settings] = {
     "synthetic": _planted,
     "mr": partial(_labelled, name="mr"),
     "subj": partial(_labelled, name="subj"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from polyadic import plots
-from polyadic.errors import MissingExtraError
-from polyadic.suites.markdown import share
+from polyadic.suites.markdown import Section, certain, interval, sections, share, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,26 +19,11 @@ PUBLISHED = {
     "msrp": {"convolutional": 0.807, "always yes": 0.799},  # F
     "sts2012": {"MSRpar": 0.360, "MSRvid": 0.618, "SMTeuroparl": 0.375, "OnWN": 0.331, "SMTnews": 0.721},
 }
-TITLES = {"mr": "MR, accuracy", "subj": "SUBJ, accuracy", "msrp": "MSRP", "sts2012": "STS 2012, Pearson correlation"}
 ABOUT = (
     "Vectors are made of the training sentences alone, and settings are chosen within them. The gain is over the mean"
     " of the words' vectors; intervals are 95 %, over sentences or pairs. A sentence without a known"
     " word has a vector of zeros."
 )
-
-
-def report(facts: Facts) -> str:
-    """Write the tables."""
-    lines = ["# Huang and Anandkumar (2017)", "", ABOUT, ""]
-    if "synthetic" in facts:
-        lines += _synthetic(facts["synthetic"])
-        lines += _recovery(facts["recovery"])
-    for part in ("mr", "subj", "msrp"):
-        if part in facts:
-            lines += _methods(part, facts[part])
-    if "sts2012" in facts:
-        lines += _similarity(facts["sts2012"])
-    return "\n".join(lines) + "\n"
 
 
 def draw(facts: Facts, out: Path) -> None:
@@ -56,77 +41,72 @@ def draw(facts: Facts, out: Path) -> None:
         for method, column in columns.items():
             values = [(line[method] or {}).get(column, float("nan")) for line in rows]
             series[method] = [[value, value, value] for value in values]
-        try:
-            ax = plots.curves(series, samples)
-        except MissingExtraError:
-            return
+        ax = plots.curves(series, samples)
         ax.set(xscale="log", yscale="log", xlabel="samples", ylabel=label)
         ax.figure.savefig(out / f"{name}.png", dpi=150)
 
 
 def _synthetic(rows: list[Facts]) -> list[str]:
-    lines = ["## Planted filters (medians)", ""]
-    lines += ["| filters | samples | error | pass, s | solve, s | error, alternating | unexplained | s |"]
-    lines += ["|---|---|---|---|---|---|---|---|"]
+    lines = []
     for line in rows:
         ours, theirs = line["cumulants"], line["alternation"]
         cells = [f"{ours['error']:.5f}", f"{ours['pass_seconds']:.3f}", f"{ours['solve_seconds']:.2f}"]
         last = ["", "", ""]
         if theirs:
             last = [f"{theirs['error']:.3f}", f"{theirs['unexplained']:.1e}", f"{theirs['seconds']:.1f}"]
-        lines.append("| " + " | ".join([str(line["filters"]), f"{line['samples']:,}", *cells, *last]) + " |")
-    return [*lines, ""]
+        lines.append([line["filters"], f"{line['samples']:,}", *cells, *last])
+    headings = ["filters", "samples", "error", "pass, s", "solve, s", "error, alternating", "unexplained", "s"]
+    return table(headings, lines)
 
 
 def _recovery(rows: list[Facts]) -> list[str]:
     methods = list(rows[0]["rates"])
-    lines = ["Share of planted cases of exact cumulants in which every filter is found, from one start / from ten:", ""]
-    lines += ["| | " + " | ".join(methods) + " |", "|---" * (len(methods) + 1) + "|"]
-    for line in rows:
-        rates = (" / ".join(f"{rate:.2f}" for rate in line["rates"][method]) for method in methods)
-        lines.append(f"| {line['case']} | " + " | ".join(rates) + " |")
-    return [*lines, ""]
+    lines = [
+        [row["case"], *(" / ".join(f"{rate:.2f}" for rate in row["rates"][method]) for method in methods)]
+        for row in rows
+    ]
+    about = "Share of planted cases of exact cumulants in which every filter is found, from one start / from ten:"
+    return [about, "", *table(["", *methods], lines)]
 
 
 def _methods(part: str, rows: list[Facts]) -> list[str]:
     f = part == "msrp"
-    heads = ["", "accuracy", "interval", "gain", *(["F"] if f else []), "published" + (" F" if f else "")]
-    lines = [f"## {TITLES[part]}", "", "| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
-    for line in rows:
-        published = PUBLISHED[part].get(line["name"])
-        cells = [line["name"], share(line["value"]), _interval(line), _gain(line)]
-        cells += [share(line["F"])] if f else []
-        lines.append("| " + " | ".join([*cells, share(published)]) + " |")
-    chosen = next(line["chosen"] for line in rows if line["name"] == "convolutional")
+    lines = []
+    for row in rows:
+        gain = certain(row["gain"]) if row.get("gain") else ""
+        cells = [row["name"], share(row["value"]), interval(row), gain, *([share(row["F"])] if f else [])]
+        lines.append([*cells, share(PUBLISHED[part].get(row["name"]))])
+    chosen = next(row["chosen"] for row in rows if row["name"] == "convolutional")
     first = chosen[0] if isinstance(chosen, list) else chosen
     many = f", in the first of {len(chosen)} folds" if isinstance(chosen, list) else ""
-    lines += [
-        "",
-        "Chosen for convolutional vectors" + many + ": " + ", ".join(f"{k} {v}" for k, v in first.items()) + ".",
-    ]
-    return [*lines, ""]
+    settings = f"Chosen for convolutional vectors{many}: {', '.join(f'{k} {v}' for k, v in first.items())}."
+    headings = ["", "accuracy", "interval", "gain", *(["F"] if f else []), "published" + (" F" if f else "")]
+    return [*table(headings, lines), "", settings]
 
 
 def _similarity(rows: list[Facts]) -> list[str]:
-    sets = list(dict.fromkeys(line["set"] for line in rows))
-    lines = [f"## {TITLES['sts2012']}", ""]
+    sets, lines = list(dict.fromkeys(row["set"] for row in rows)), []
     for by, what in (("predicted", "trained on pairs"), ("cosine", "cosine, not trained")):
-        names = list(dict.fromkeys(line["name"] for line in rows if line["by"] == by))
-        lines += ["| " + " | ".join([what, *sets]) + " |", "|---" * (len(sets) + 1) + "|"]
-        for name in names:
-            found = {line["set"]: line for line in rows if (line["name"], line["by"]) == (name, by)}
-            lines.append("| " + " | ".join([name, *(share(found[key]["value"]) for key in sets)]) + " |")
+        cells = []
+        for name in dict.fromkeys(row["name"] for row in rows if row["by"] == by):
+            values = {row["set"]: row["value"] for row in rows if (row["name"], row["by"]) == (name, by)}
+            cells.append([name, *(share(values[key]) for key in sets)])
         if by == "predicted":
             published = [share(PUBLISHED["sts2012"].get(key.removeprefix("surprise.").split(",")[0])) for key in sets]
-            lines.append("| " + " | ".join(["published (split not said)", *published]) + " |")
-        lines.append("")
-    return lines
+            cells.append(["published (split not said)", *published])
+        lines += [*table([what, *sets], cells), ""]
+    return lines[:-1]
 
 
-def _interval(line: Facts) -> str:
-    return f"{share(line['low'])} to {share(line['high'])}"
-
-
-def _gain(line: Facts) -> str:
-    gain: Any = line.get("gain")
-    return f"{share(gain['value'])} ({_interval(gain)})" if gain else ""
+SECTIONS: dict[str, Section] = {
+    "synthetic": ("Planted filters (medians)", _synthetic),
+    "recovery": (
+        "Exact cumulants of planted filters",
+        _recovery,
+    ),
+    "mr": ("MR, accuracy", partial(_methods, "mr")),
+    "subj": ("SUBJ, accuracy", partial(_methods, "subj")),
+    "msrp": ("MSRP", partial(_methods, "msrp")),
+    "sts2012": ("STS 2012, Pearson correlation", _similarity),
+}
+report = partial(sections, "Huang and Anandkumar (2017)", ABOUT, SECTIONS)

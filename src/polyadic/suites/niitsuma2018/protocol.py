@@ -33,7 +33,7 @@ from polyadic.models.words.pairwise import PPMISVD
 from polyadic.settings import Count, Within
 from polyadic.suites.niitsuma2018.report import TESTS, report
 from polyadic.suites.store import digest, stamp
-from polyadic.suites.suite import Option, Run, Seed, Source, Stage, Stages, Suite, SuiteSettings, Threads
+from polyadic.suites.suite import Option, Parts, Run, Seed, Source, Stage, Stages, Suite, SuiteSettings, Threads
 from polyadic.text.contexts import contexts
 from polyadic.text.corpus import Corpus
 from polyadic.text.counts import count
@@ -231,5 +231,5 @@ def _tested(
     return line
 
 
-STAGES = {"": _table3}
+STAGES: Parts[Settings] = {"": _table3}
 SUITE = Suite(Settings, STAGES, report)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from polyadic.settings import Count, Within
 from polyadic.suites.predictors import labels, machines, schools
 from polyadic.suites.predictors.report import report
-from polyadic.suites.suite import Option, Run, Seed, Stage, Stages, Suite, SuiteSettings
+from polyadic.suites.suite import Option, Parts, Run, Seed, Stages, Suite, SuiteSettings, table_stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,16 +31,15 @@ class Settings(SuiteSettings):
 
 def _machines(run: Run[Settings]) -> Stages:
     rows: list[Facts] = []
+    made_of = {"seed": run.settings.seed}
     for fold in machines.FOLDS[: run.settings.folds]:
         for attributes in (False, True):
             how: Facts = {"attributes": attributes, "seed": run.settings.seed, "root": run.root}
             fits: dict[str, Callable[[], Facts]] = {"mcmc": partial(machines.drawn, fold, **how)}
             fits |= {solver: partial(machines.descended, fold, solver, **how) for solver in machines.EPOCHS}
             for name, fit in fits.items():
-                stage = yield _stage(
-                    f"{fold} {name}{' attributes' if attributes else ''}", run, lambda fit=fit: [fit()]
-                )
-                rows += stage["rows"]
+                stage = f"{fold} {name}{' attributes' if attributes else ''}"
+                rows += (yield table_stage(stage, made_of, fit))["rows"]
     return rows
 
 
@@ -48,19 +47,15 @@ def _labels(run: Run[Settings]) -> Stages:
     rows = {}
     for name in labels.SETS:
         make = partial(labels.compared, name, seed=run.settings.seed, root=run.root)
-        rows[name] = (yield _stage(name, run, make))["rows"]
+        rows[name] = (yield table_stage(name, {"seed": run.settings.seed}, make))["rows"]
     return rows
 
 
 def _schools(run: Run[Settings]) -> Stages:
     splits = run.settings.splits
     make = partial(schools.compared, splits=splits, seed=run.settings.seed, root=run.root)
-    return (yield _stage(str(splits), run, make))["rows"]
+    return (yield table_stage(str(splits), {"seed": run.settings.seed}, make))["rows"]
 
 
-def _stage(name: str, run: Run[Settings], rows: Callable[[], list[Facts]]) -> Stage:
-    return Stage(name, {"seed": run.settings.seed}, lambda: {"rows": rows()})
-
-
-STAGES = {"machines": _machines, "labels": _labels, "schools": _schools}
+STAGES: Parts[Settings] = {"machines": _machines, "labels": _labels, "schools": _schools}
 SUITE = Suite(Settings, STAGES, report)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.suites.markdown import share, table
+from polyadic.suites.markdown import Section, chosen, rmses, sections, share, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from polyadic.suites.store import Facts
 
 LABELS = {
@@ -25,34 +24,18 @@ LABELS = {
 }
 
 
-def report(facts: Facts) -> str:
-    """Write the tables."""
-    lines = ["# Predictors of low rank", "", "Settings are chosen within training parts.", ""]
-    writers: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
-        "machines": ("Factorization machines on MovieLens 100K", _machines),
-        "labels": ("Labels of texts", _labels),
-        "schools": ("Scores of pupils of 139 schools", _schools),
-    }
-    for part, (title, write) in writers.items():
-        if part in facts:
-            lines += [f"## {title}", "", *write(facts[part]), ""]
-    return "\n".join(lines)
-
-
 def _machines(rows: list[Facts]) -> list[str]:
-    folds = list(dict.fromkeys(one["fold"] for one in rows))
+    folds = list(dict.fromkeys(row["fold"] for row in rows))
     lines = []
-    for name, attributes in dict.fromkeys((one["name"], one["attributes"]) for one in rows):
-        here = [one for one in rows if (one["name"], one["attributes"]) == (name, attributes)]
-        errors = [one["rmse"] for one in here]
-        cells = [f"{error:.4f}".lstrip("0") for error in (*errors, float(np.mean(errors)))]
-        seconds = float(np.median([one["fit_seconds"] for one in here]))
+    for name, attributes in dict.fromkeys((row["name"], row["attributes"]) for row in rows):
+        here = [row for row in rows if (row["name"], row["attributes"]) == (name, attributes)]
+        seconds = float(np.median([row["fit_seconds"] for row in here]))
         lines.append(
             [
                 name,
                 "yes" if attributes else "",
-                *cells,
-                chosen(_commonest([one.get("chosen", {}) for one in here])),
+                *rmses([row["rmse"] for row in here]),
+                chosen(_commonest([row.get("chosen", {}) for row in here])),
                 f"{seconds:.1f}",
             ]
         )
@@ -62,30 +45,25 @@ def _machines(rows: list[Facts]) -> list[str]:
 def _labels(facts: Facts) -> list[str]:
     lines: list[str] = []
     for name, rows in facts.items():
-        told = [
+        cells = [
             [
-                one["name"],
-                *(share(one[key]) for key in LABELS),
-                chosen(one["chosen"]),
-                *(f"{one[key]:.1f}" for key in ("fit_seconds", "seconds")),
+                row["name"],
+                *(share(row[key]) for key in LABELS),
+                chosen(row["chosen"]),
+                *(f"{row[key]:.1f}" for key in ("fit_seconds", "seconds")),
             ]
-            for one in rows
+            for row in rows
         ]
-        lines += [f"### {name}", "", *table(["", *LABELS.values(), "chosen", "seconds of a fit", "of all"], told), ""]
+        lines += [f"### {name}", "", *table(["", *LABELS.values(), "chosen", "seconds of a fit", "of all"], cells), ""]
     return lines
 
 
 def _schools(rows: list[Facts]) -> list[str]:
-    told = [
-        [one["name"], *(spread(one[key]) for key in ("explained", "within")), chosen(_commonest(one["chosen"]))]
-        for one in rows
+    cells = [
+        [row["name"], *(spread(row[key]) for key in ("explained", "within")), chosen(_commonest(row["chosen"]))]
+        for row in rows
     ]
-    return table(["", "variance explained", "within schools", "mostly chosen"], told)
-
-
-def chosen(settings: Facts) -> str:
-    """Name settings."""
-    return ", ".join(f"{name} {value}" for name, value in settings.items())
+    return table(["", "variance explained", "within schools", "mostly chosen"], cells)
 
 
 def spread(values: list[float]) -> str:
@@ -102,3 +80,11 @@ def spread(values: list[float]) -> str:
 
 def _commonest(settings: list[Facts]) -> Facts:
     return max(settings, key=settings.count)
+
+
+SECTIONS: dict[str, Section] = {
+    "machines": ("Factorization machines on MovieLens 100K", _machines),
+    "labels": ("Labels of texts", _labels),
+    "schools": ("Scores of pupils of 139 schools", _schools),
+}
+report = partial(sections, "Predictors of low rank", "Settings are chosen within training parts.", SECTIONS)

@@ -17,7 +17,7 @@ from polyadic.settings import Count
 from polyadic.suites.relations import knowledge, logic, typed, universal
 from polyadic.suites.relations.report import report
 from polyadic.suites.store import stamp
-from polyadic.suites.suite import Argument, Option, Run, Seed, Stage, Stages, Suite, SuiteSettings
+from polyadic.suites.suite import Argument, Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings, table_stage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +50,8 @@ class Settings(SuiteSettings):
 
 
 def _small(run: Run[Settings]) -> Stages:
-    seed, root, by_set = run.settings.seed, run.root, {}
+    seed, root = run.settings.seed, run.root
+    by_set: dict[str, list[Facts]] = {}
     for name in knowledge.SMALL:
         makers: dict[str, Callable[[], Facts]] = {"frequencies": partial(knowledge.frequencies, name, root=root)}
         for mode in (1, 2, 3):
@@ -74,7 +75,7 @@ def _rescal(run: Run[Settings]) -> Stages:
     how: Any = {"seed": run.settings.seed, "root": run.root}
     made_of = {"seed": run.settings.seed}
     folds = yield Stage("folds", made_of, partial(knowledge.published_rescal, **how))
-    kinds = yield _table("typed", made_of, partial(typed.compared, **how))
+    kinds = yield table_stage("typed", made_of, partial(typed.compared, **how))
     return {"folds": folds, "typed": kinds["rows"]}
 
 
@@ -86,8 +87,8 @@ def _nyt(run: Run[Settings]) -> Stages:
         for features in universal.FEATURES:
             for loss in universal.LOSSES:
                 make = partial(universal.compared, split, seed=seed, features=[features], losses=[loss])
-                models[str(seed)] += (yield _table(f"{seed} {features} {loss}", {"seed": seed}, make))["rows"]
-    published = yield _table("published", {}, partial(universal.published, root=run.root))
+                models[str(seed)] += (yield table_stage(f"{seed} {features} {loss}", {"seed": seed}, make))["rows"]
+    published = yield table_stage("published", {}, partial(universal.published, root=run.root))
     return {"models": models, "published": published["rows"]}
 
 
@@ -98,7 +99,7 @@ def _freebase(run: Run[Settings]) -> Stages:
     rows: list[Facts] = []
     for features in universal.FEATURES:
         make = partial(universal.compared, split, features=[features], **loss, **how)
-        rows += (yield _table(features, how, make))["rows"]
+        rows += (yield table_stage(features, how, make))["rows"]
     return [*rows, (yield Stage("F folded in", how, partial(universal.folded_in, split, **how)))]
 
 
@@ -108,14 +109,14 @@ def _rules(run: Run[Settings]) -> Stages:
         facts["planted"][f"{share:g}"] = runs = []
         for seed in _seeds(run):
             make = partial(logic.on_planted, told=share, seed=seed)
-            runs.append((yield _table(f"planted {share:g} {seed}", {"seed": seed}, make))["rows"])
+            runs.append((yield table_stage(f"planted {share:g} {seed}", {"seed": seed}, make))["rows"])
     for seed in _seeds(run):
         make = partial(logic.on_newswire, seed=seed, root=run.root)
-        facts["newswire"][str(seed)] = (yield _table(f"newswire {seed}", {"seed": seed}, make))["rows"]
+        facts["newswire"][str(seed)] = (yield table_stage(f"newswire {seed}", {"seed": seed}, make))["rows"]
     seed = run.settings.seed
     for share in (0.0, 0.1, 1.0):
         make = partial(logic.on_freebase, told=share, seed=seed, root=run.root)
-        facts["freebase"][f"{share:g}"] = (yield _table(f"FB15k-237 {share:g}", {"seed": seed}, make))["rows"]
+        facts["freebase"][f"{share:g}"] = (yield table_stage(f"FB15k-237 {share:g}", {"seed": seed}, make))["rows"]
     return facts
 
 
@@ -150,11 +151,7 @@ def _seeds(run: Run[Settings]) -> range:
     return range(run.settings.seed, run.settings.seed + run.settings.seeds)
 
 
-def _table(name: str, made_of: Facts, rows: Callable[[], list[Facts]]) -> Stage:
-    return Stage(name, made_of, lambda: {"rows": rows()})
-
-
-STAGES = {
+STAGES: Parts[Settings] = {
     "knowledge": _small,
     "FB15k-237": partial(_large, name="FB15k-237"),
     "WN18RR": partial(_large, name="WN18RR"),

@@ -2,68 +2,55 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.suites.markdown import share, table
+from polyadic.suites.markdown import Section, chosen, interval, sections, share, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from polyadic.suites.store import Facts
 
+SAME = ("form", "candidates", "batch")
+"""Settings that are the same everywhere."""
 RANKS = ("mrr", "hits_1", "hits_3", "hits_10")
-
-
-def report(facts: Facts) -> str:
-    """Write the tables."""
-    lines = ["# Facts about entities", ""]
-    lines += ["Settings are chosen on validation parts. Seconds hold the fits of all settings that were tried.", ""]
-    writers: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
-        "knowledge": ("Small knowledge bases, forms side by side", _small),
-        "FB15k-237": ("FB15k-237", _large),
-        "WN18RR": ("WN18RR", _large),
-        "rescal": ("RESCAL by alternating least squares", _rescal),
-        "nyt": ("Universal schema: paths hidden from pairs of the New York Times", _nyt),
-        "freebase": ("Universal schema: relations hidden from pairs of FB15k-237", _schemas),
-        "rules": ("Rules", _rules),
-        "composition": ("Transitive sentences", _figures),
-        "attachment": ("Attachment of prepositional phrases", _figures),
-    }
-    for part, (title, write) in writers.items():
-        if part in facts:
-            lines += [f"## {title}", "", *write(facts[part]), ""]
-    return "\n".join(lines)
 
 
 def _small(facts: Facts) -> list[str]:
     lines: list[str] = []
     for name, rows in facts.items():
         lines += [f"### {name}", ""]
-        told = [
+        cells = [
             [
-                one["name"],
-                share(one.get("validation")),
-                *(share(one[measure]) for measure in RANKS),
-                _chosen(one.get("chosen", {})),
-                f"{one['seconds']:.1f}",
+                row["name"],
+                share(row.get("validation")),
+                *(share(row[measure]) for measure in RANKS),
+                chosen(row.get("chosen", {}), without=SAME),
+                f"{row['seconds']:.1f}",
             ]
-            for one in rows
+            for row in rows
         ]
-        lines += [*table(["", "validation MRR", "MRR", "hits 1", "3", "10", "chosen", "seconds"], told), ""]
+        lines += [*table(["", "validation MRR", "MRR", "hits 1", "3", "10", "chosen", "seconds"], cells), ""]
     return lines
 
 
 def _large(rows: list[Facts]) -> list[str]:
-    told = [
-        [one["name"], *(share(one[m]) for m in RANKS), _chosen(one.get("chosen", {})), f"{one['seconds']:.0f}"]
-        for one in rows
+    cells = [
+        [
+            row["name"],
+            *(share(row[m]) for m in RANKS),
+            chosen(row.get("chosen", {}), without=SAME),
+            f"{row['seconds']:.0f}",
+        ]
+        for row in rows
     ]
-    lines = table(["", "MRR", "hits 1", "3", "10", "chosen", "seconds"], told)
-    for one in rows:
-        if "curve" in one:
-            points = [[f"{at:.0f}", share(score)] for at, score in one["curve"][::5]]
+    lines = table(["", "MRR", "hits 1", "3", "10", "chosen", "seconds"], cells)
+    for row in rows:
+        if "curve" in row:
+            points = [[f"{at:.0f}", share(score)] for at, score in row["curve"][::5]]
             lines += ["", "MRR of (2,000 facts of) the validation part after so many seconds:", ""]
             lines += table(["seconds", *(at for at, _ in points)], [["MRR", *(score for _, score in points)]])
     return lines
@@ -77,12 +64,12 @@ def _rescal(facts: Facts) -> list[str]:
     lines += [*table(headings, [[share(raw), share(scaled), f"{seconds:.2f}"]]), ""]
     rows = [
         [
-            one["set"],
-            one["name"],
-            *(share(one[name]) for name in ("reciprocal_rank", "hits", "precision", "possible")),
-            f"{one['seconds']:.2f}",
+            row["set"],
+            row["name"],
+            *(share(row[name]) for name in ("reciprocal_rank", "hits", "precision", "possible")),
+            f"{row['seconds']:.2f}",
         ]
-        for one in facts["typed"]
+        for row in facts["typed"]
     ]
     return lines + table(["", "", "MRR", "hits 10", "average precision", "possible", "seconds"], rows)
 
@@ -90,29 +77,29 @@ def _rescal(facts: Facts) -> list[str]:
 def _nyt(facts: Facts) -> list[str]:
     by_model: dict[tuple[str, str], list[Facts]] = {}
     for rows in facts["models"].values():
-        for one in rows:
-            by_model.setdefault((one["features"], one["loss"]), []).append(one)
-    told = [
+        for row in rows:
+            by_model.setdefault((row["features"], row["loss"]), []).append(row)
+    cells = [
         [features, loss, *(_over(rows, name) for name in ("validation", "map", "weighted_map")), _ridges(rows)]
         for (features, loss), rows in by_model.items()
     ]
-    lines = table(["terms", "loss", "validation MAP", "MAP", "weighted MAP", "ridges"], told)
+    lines = table(["terms", "loss", "validation MAP", "MAP", "weighted MAP", "ridges"], cells)
     lines += ["", "The public rankings of three systems, by the public judgements:", ""]
-    rows = [[one["system"], share(one["map"]), share(one["weighted_map"])] for one in facts["published"]]
+    rows = [[row["system"], share(row["map"]), share(row["weighted_map"])] for row in facts["published"]]
     return lines + table(["", "MAP", "weighted MAP"], rows)
 
 
 def _schemas(rows: list[Facts]) -> list[str]:
-    told = [
+    cells = [
         [
-            one["features"] + ("" if "loss" in one else ", pairs folded in"),
-            share(one["map"]),
-            share(one["weighted_map"]),
-            f"{one['seconds']:.0f}",
+            row["features"] + ("" if "loss" in row else ", pairs folded in"),
+            share(row["map"]),
+            share(row["weighted_map"]),
+            f"{row['seconds']:.0f}",
         ]
-        for one in rows
+        for row in rows
     ]
-    return table(["terms", "MAP", "weighted MAP", "seconds"], told)
+    return table(["terms", "MAP", "weighted MAP", "seconds"], cells)
 
 
 def _rules(facts: Facts) -> list[str]:
@@ -120,7 +107,7 @@ def _rules(facts: Facts) -> list[str]:
     lines += ["### Planted", "", *_by_told(facts["planted"]), ""]
     newswire = list(facts["newswire"].values())
     lines += ["### Newswire, nothing told", ""]
-    names = [one["name"] for one in newswire[0]]
+    names = [row["name"] for row in newswire[0]]
     for measure in ("map", "weighted"):
         row = [_over([rows[at] for rows in newswire], measure) for at in range(len(names))]
         lines += table(["", *names], [[measure, *row]]) if measure == "map" else [f"| {measure} | {' | '.join(row)} |"]
@@ -129,7 +116,7 @@ def _rules(facts: Facts) -> list[str]:
 
 
 def _by_told(by_told: dict[str, list[list[Facts]]]) -> list[str]:
-    names = [one["name"] for one in next(iter(by_told.values()))[0]]
+    names = [row["name"] for row in next(iter(by_told.values()))[0]]
     rows = [
         [told, *(_over([run[at] for run in runs], "map") for at in range(len(names)))] for told, runs in by_told.items()
     ]
@@ -139,28 +126,37 @@ def _by_told(by_told: dict[str, list[list[Facts]]]) -> list[str]:
 def _figures(facts: Facts) -> list[str]:
     rows = [
         [
-            one["name"],
-            share(one["value"]),
-            f"{share(one['low'])} to {share(one['high'])}",
-            f"{one['used']} of {one['total']}",
+            row["name"],
+            share(row["value"]),
+            interval(row),
+            f"{row['used']} of {row['total']}",
         ]
-        for one in facts["figures"]
+        for row in facts["figures"]
     ]
     return table(["", "", "95 %", "cases"], rows)
 
 
 def _over(rows: Sequence[Facts], name: str) -> str:
     """Write a mean over seeds, with the standard deviation where there are several."""
-    values = [float(one[name]) for one in rows]
+    values = [float(row[name]) for row in rows]
     spread = f" ({share(float(np.std(values, ddof=1)))})" if len(values) > 1 else ""
     return share(float(np.mean(values))) + spread
 
 
 def _ridges(rows: Sequence[Facts]) -> str:
-    return " and ".join(sorted({f"{one['ridge']:g}" for one in rows}))
+    return " and ".join(sorted({f"{row['ridge']:g}" for row in rows}))
 
 
-def _chosen(chosen: Facts) -> str:
-    """Write what was chosen, without what is the same everywhere."""
-    left = {name: value for name, value in chosen.items() if name not in {"form", "candidates", "batch"}}
-    return ", ".join(f"{name} {value}" for name, value in left.items())
+SECTIONS: dict[str, Section] = {
+    "knowledge": ("Small knowledge bases, forms side by side", _small),
+    "FB15k-237": ("FB15k-237", _large),
+    "WN18RR": ("WN18RR", _large),
+    "rescal": ("RESCAL by alternating least squares", _rescal),
+    "nyt": ("Universal schema: paths hidden from pairs of the New York Times", _nyt),
+    "freebase": ("Universal schema: relations hidden from pairs of FB15k-237", _schemas),
+    "rules": ("Rules", _rules),
+    "composition": ("Transitive sentences", _figures),
+    "attachment": ("Attachment of prepositional phrases", _figures),
+}
+ABOUT = "Settings are chosen on validation parts. Seconds hold the fits of all settings that were tried."
+report = partial(sections, "Facts about entities", ABOUT, SECTIONS)

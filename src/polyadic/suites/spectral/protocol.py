@@ -11,7 +11,7 @@ from polyadic.datasets.treebanks import web_treebank
 from polyadic.settings import Count
 from polyadic.suites.spectral import automata, grammars, hidden, topics
 from polyadic.suites.spectral.report import report
-from polyadic.suites.suite import Option, Run, Seed, Stage, Stages, Suite, SuiteSettings
+from polyadic.suites.suite import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -118,7 +118,7 @@ def _grammars(run: Run[Settings]) -> Stages:
     yield Stage("penn", {"seed": run.settings.seed}, partial(grammars.grammars, root=run.root))
 
 
-STAGES = {
+STAGES: Parts[Settings] = {
     "pautomac": _pautomac,
     "completion": _completion,
     "tags": _tags,

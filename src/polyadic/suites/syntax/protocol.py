@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from polyadic.settings import Count, Within
-from polyadic.suites.suite import Option, Run, Stage, Stages, Suite, SuiteSettings
+from polyadic.suites.suite import Option, Parts, Run, Stages, Suite, SuiteSettings, table_stage
 from polyadic.suites.syntax import higher_order, parsing, roles, tagging
 from polyadic.suites.syntax.report import draw, report
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from polyadic.suites.store import Facts
 
 
 @dataclass(frozen=True)
@@ -32,43 +27,36 @@ class Settings(SuiteSettings):
     seeds: Annotated[Count, Option("Draws of sentences, each learned from anew.")] = 2
 
 
-def _stage(part: str, name: str, rows: Callable[[], list[Facts]]) -> Stage:
-    """Give a stage that keeps the rows of a table; its name says all that they are made of."""
-    return Stage(name, {"stage": f"{part}/{name}"}, lambda: {"rows": rows()})
-
-
 def _parsing(run: Run[Settings]) -> Stages:
     for seed in range(run.settings.seeds):
         for size in run.settings.sizes:
-            yield _stage("parsing", f"{size} {seed}", partial(parsing.curve, [size], seed=seed, root=run.root))
+            make = partial(parsing.curve, [size], seed=seed, root=run.root)
+            yield table_stage(f"{size} {seed}", {}, make)
 
 
 def _orders(run: Run[Settings]) -> Stages:
     for seed in range(run.settings.seeds):
         for size in run.settings.few:
             make = partial(higher_order.higher_orders, size, seed=seed, part="test", root=run.root)
-            yield _stage("orders", f"{size} {seed}", partial(_row, make))
+            yield table_stage(f"{size} {seed}", {}, make)
 
 
 def _text(run: Run[Settings]) -> Stages:
-    yield _stage("text", "0", partial(_row, partial(parsing.tagged, seed=0, root=run.root)))
+    yield table_stage("0", {}, partial(parsing.tagged, seed=0, root=run.root))
 
 
 def _tagging(run: Run[Settings]) -> Stages:
-    yield _stage("tagging", "0", partial(_row, partial(tagging.tagging, root=run.root)))
+    yield table_stage("0", {}, partial(tagging.tagging, root=run.root))
 
 
 def _roles(run: Run[Settings]) -> Stages:
     for seed in range(run.settings.seeds):
         for share in run.settings.shares:
-            yield _stage("roles", f"{share:g} {seed}", partial(roles.curve, [share], seeds=[seed], root=run.root))
+            make = partial(roles.curve, [share], seeds=[seed], root=run.root)
+            yield table_stage(f"{share:g} {seed}", {}, make)
 
 
-def _row(make: Callable[[], Facts]) -> list[Facts]:
-    return [make()]
-
-
-STAGES = {
+STAGES: Parts[Settings] = {
     "parsing": _parsing,
     "orders": _orders,
     "text": _text,

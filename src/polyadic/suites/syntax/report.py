@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.errors import MissingExtraError
-from polyadic.plots import curves, new_axes
-from polyadic.suites.markdown import share, table
+from polyadic.plots import curves
+from polyadic.suites.markdown import Section, certain, sections, share, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from polyadic.suites.store import Facts
@@ -19,28 +18,8 @@ if TYPE_CHECKING:
 SIDES = {"with": "with the tensor", "without": "without"}
 
 
-def report(facts: Facts) -> str:
-    """Write the tables."""
-    lines = ["# Syntax", ""]
-    writers: dict[str, tuple[str, Callable[[Any], list[str]]]] = {
-        "parsing": ("Parsing with a tensor of low rank and without", _parsing),
-        "orders": ("Parsing by parts of one, two and three arcs", _orders),
-        "text": ("Parsing with parts of speech, lemmas and morphology that are found", _text),
-        "tagging": ("Chunks and parts of speech", _tagging),
-        "roles": ("Semantic roles", _roles),
-    }
-    for part, (title, write) in writers.items():
-        if part in facts:
-            lines += [f"## {title}", "", *write(_rows(facts[part])), ""]
-    return "\n".join(lines)
-
-
 def draw(facts: Facts, out: Path) -> None:
     """Draw learning curves into a folder, where matplotlib is installed."""
-    try:
-        new_axes()
-    except MissingExtraError:
-        return
     if "parsing" in facts:
         rows = _rows(facts["parsing"])
         sizes = sorted({row["sentences"] for row in rows})
@@ -58,29 +37,31 @@ def _rows(part: Facts) -> list[Facts]:
     return [row for stage in part.values() for row in stage["rows"]]
 
 
-def _parsing(rows: list[Facts]) -> list[str]:
+def _parsing(stages: Facts) -> list[str]:
+    rows = _rows(stages)
     names = [figure["name"] for figure in rows[0]["with"]["test"]]
-    told = []
+    cells = []
     for row in rows:
         for side, name in SIDES.items():
             found = row[side]
-            figures = [_value(one) for one in found["test"]]
+            figures = [certain(figure) for figure in found["test"]]
             dev = f"{share(found['dev']['uas'])} / {share(found['dev']['las'])}"
             speed = [f"{found['seconds']:.1f}", f"{found['sentences_a_second']:,.0f}"]
-            told.append([f"{row['sentences']:,}", row["seed"], name, found["passes"], dev, *figures, *speed])
+            cells.append([f"{row['sentences']:,}", row["seed"], name, found["passes"], dev, *figures, *speed])
     headings = ["sentences", "seed", "", "passes", "development UAS / LAS", *names, "seconds", "sentences a second"]
-    worth = [[f"{row['sentences']:,}", row["seed"], *(_value(row["worth"][name]) for name in names)] for row in rows]
+    worth = [[f"{row['sentences']:,}", row["seed"], *(certain(row["worth"][name]) for name in names)] for row in rows]
     losses = [[f"{row['sentences']:,}", row["seed"], " ".join(_rounded(row["with"]["losses"]))] for row in rows]
-    lines = [*table(headings, told), "", "What the tensor is worth, with intervals of paired differences:", ""]
+    lines = [*table(headings, cells), "", "What the tensor is worth, with intervals of paired differences:", ""]
     lines += [*table(["sentences", "seed", *names], worth), "", "Mean loss of a sentence in each pass:", ""]
     return lines + table(["sentences", "seed", "with the tensor"], losses)
 
 
-def _orders(runs: list[Facts]) -> list[str]:
+def _orders(stages: Facts) -> list[str]:
+    runs = _rows(stages)
     lines = []
     for run in runs:
         for row in run["rows"]:
-            gains = [_value(row["gain"][name]) if row["order"] > 1 else "" for name in ("UAS", "LAS")]
+            gains = [certain(row["gain"][name]) if row["order"] > 1 else "" for name in ("UAS", "LAS")]
             figures = [share(row["uas"]), share(row["las"]), *gains]
             speed = [row.get("search_errors", ""), f"{row['seconds']:.1f}", f"{row['sentences_a_second']:,.0f}"]
             lines.append([f"{run['sentences']:,}", run["seed"], f"{row['gamma']:g}", row["order"], *figures, *speed])
@@ -88,32 +69,39 @@ def _orders(runs: list[Facts]) -> list[str]:
     return table([*headings, "search errors", "seconds", "sentences a second"], lines)
 
 
-def _text(runs: list[Facts]) -> list[str]:
+def _text(stages: Facts) -> list[str]:
+    runs = _rows(stages)
     sides = {"gold": "the treebank's", "found": "found", "folds": "found, and in learning too"}
-    lines = [[run["seed"], name, *map(_value, run[side])] for run in runs for side, name in sides.items()]
+    lines = [[run["seed"], name, *map(certain, run[side])] for run in runs for side, name in sides.items()]
     return table(["seed", "columns", *(figure["name"] for figure in runs[0]["gold"])], lines)
 
 
-def _tagging(runs: list[Facts]) -> list[str]:
+def _tagging(stages: Facts) -> list[str]:
+    runs = _rows(stages)
     lines: list[str] = []
     for run in runs:
-        chunked = [_chunked(one) for one in (*run["chunks"], *run["chunks_of_few"])]
+        chunked = [_chunked(figure) for figure in (*run["chunks"], *run["chunks_of_few"])]
         headings = ["", "sentences", "F1", "accuracy", "F1 above the first", "seconds"]
-        told = [
-            [one["name"], _value(one) if "low" in one else share(one["value"]), _rate(one.get("words_a_second"))]
-            for one in run["text"]
+        cells = [
+            [
+                figure["name"],
+                certain(figure) if "low" in figure else share(figure["value"]),
+                _rate(figure.get("words_a_second")),
+            ]
+            for figure in run["text"]
         ]
-        lines += [*table(headings, chunked), "", *table(["", "accuracy", "words a second"], told)]
+        lines += [*table(headings, chunked), "", *table(["", "accuracy", "words a second"], cells)]
     return lines
 
 
 def _chunked(found: Facts) -> list[str]:
     above = {"value": found["minus_first"], "low": found["minus_low"], "high": found["minus_high"]}
-    figures = [_value({**found, "value": found["F1"]}), share(found["accuracy"]), _value(above)]
+    figures = [certain({**found, "value": found["F1"]}), share(found["accuracy"]), certain(above)]
     return [found["name"], f"{found['sentences']:,}", *figures, f"{found['seconds']:.1f}"]
 
 
-def _roles(rows: list[Facts]) -> list[str]:
+def _roles(stages: Facts) -> list[str]:
+    rows = _rows(stages)
     names = {
         "tensor": "tensor and sparse features",
         "sparse": "sparse features",
@@ -124,19 +112,15 @@ def _roles(rows: list[Facts]) -> list[str]:
     for row in rows:
         size = [f"{row['share']:g}", row["seed"], f"{row['predicates']:,}"]
         for side, name in names.items():
-            figures = [_value(one) for one in row[side]["figures"][:4]]
-            worth = _value(row["worth"][side]["F1"]) if side in row["worth"] else ""
+            figures = [certain(figure) for figure in row[side]["figures"][:4]]
+            worth = certain(row["worth"][side]["F1"]) if side in row["worth"] else ""
             lines.append([*size, name, *figures, worth])
-    figures = [one["name"] for one in rows[0]["tensor"]["figures"][:4]]
+    figures = [figure["name"] for figure in rows[0]["tensor"]["figures"][:4]]
     return table(["share", "seed", "predicates", "", *figures, "F1 of the tensor above"], lines)
 
 
 def _rate(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}"
-
-
-def _value(found: Facts) -> str:
-    return f"{share(found['value'])} ({share(found['low'])} to {share(found['high'])})"
 
 
 def _rounded(values: list[float]) -> list[str]:
@@ -147,3 +131,13 @@ def _reached(rows: list[Facts], side: str, size: int) -> list[float]:
     """Give mean, least and largest UAS on the test part over seeds."""
     values = [row[side]["test"][0]["value"] for row in rows if row["sentences"] == size]
     return [float(np.mean(values)), min(values), max(values)]
+
+
+SECTIONS: dict[str, Section] = {
+    "parsing": ("Parsing with a tensor of low rank and without", _parsing),
+    "orders": ("Parsing by parts of one, two and three arcs", _orders),
+    "text": ("Parsing with parts of speech, lemmas and morphology that are found", _text),
+    "tagging": ("Chunks and parts of speech", _tagging),
+    "roles": ("Semantic roles", _roles),
+}
+report = partial(sections, "Syntax", "", SECTIONS)
