@@ -554,10 +554,7 @@ def test_a_refused_fit_leaves_the_last_one():
         with pytest.raises(InputError):
             model.fit(strings)
     model.rank = 0
-    with pytest.raises(
-        InputError,
-        match="rank must be .*; got 0",
-    ):
+    with pytest.raises(InputError, match=r"rank must be .*; got 0"):
         model.fit(ab_strings(100))
     assert model.score(["ab"]) == before
 

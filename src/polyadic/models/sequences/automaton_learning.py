@@ -78,12 +78,12 @@ def leading_values(table: Hankel, rank: int, *, scaling: float = 0.5) -> tuple[A
     else:
         U, s, Vt = np.linalg.svd(H.toarray(), full_matrices=False)
         V = Vt.T
-    found = min(rank, int((s > LEAST * s[0]).sum()))
-    if found < rank:
+    present = min(rank, int((s > LEAST * s[0]).sum()))
+    if present < rank:
         warnings.warn(
-            f"the Hankel matrix has rank {found}, so the automaton has, not {rank}", RankWarning, stacklevel=3
+            f"the Hankel matrix has rank {present}, so the automaton has, not {rank}", RankWarning, stacklevel=3
         )
-    return s[:found], left[:, None] * U[:, :found], right[:, None] * V[:, :found]
+    return s[:present], left[:, None] * U[:, :present], right[:, None] * V[:, :present]
 
 
 def svd_automaton(table: Hankel, rank: int, *, scaling: float = 0.5) -> WeightedAutomaton:

@@ -59,26 +59,26 @@ class SmoothedAutomaton:
 
     def after(self, data: Coded) -> Array:
         """Give probabilities of the next symbol after each string, and that it ends; shape (strings, k + 1)."""
-        found = np.empty((len(data.edges) - 1, self.automaton.size + 1))
+        p = np.empty((len(data.edges) - 1, self.automaton.size + 1))
         for first, block in blocks(data, self.automaton.size):
             ends = block.edges[1:] + np.arange(len(block.edges) - 1)
-            found[first : first + len(ends)] = self.next_probabilities(block)[ends]
-        return found
+            p[first : first + len(ends)] = self.next_probabilities(block)[ends]
+        return p
 
     def logs(self, data: Coded) -> Array:
         """Give the log-likelihood of each string; minus infinity if it cannot be."""
         return string_logs(data, self.automaton.size, self.next_probabilities)
 
-    def tuned(self, held: Coded) -> tuple[SmoothedAutomaton, float]:
+    def tuned(self, held_out: Coded) -> tuple[SmoothedAutomaton, float]:
         """Give the same with the share that makes strings likeliest, and their mean log-likelihood."""
         said = []
-        for _, block in blocks(held, self.automaton.size):
+        for _, block in blocks(held_out, self.automaton.size):
             symbols, _ = next_symbols(block, self.automaton.size)
             said.append(np.stack([part[np.arange(len(symbols)), symbols] for part in self.parts(block)]))
         one, other = np.concatenate(said, axis=1)
         share = best_share(one, other)
         with np.errstate(divide="ignore"):
-            mean = float(np.log(share * one + (1 - share) * other).sum() / (len(held.edges) - 1))
+            mean = float(np.log(share * one + (1 - share) * other).sum() / (len(held_out.edges) - 1))
         return SmoothedAutomaton(self.automaton, self.ngrams, share), mean
 
     def sample(self, many: int, rng: np.random.Generator, *, longest: int = 1000) -> list[list[int]]:

@@ -96,11 +96,11 @@ def to_dot(automaton: WeightedAutomaton, symbols: Sequence[Any] | None = None, *
     lines = ["digraph automaton {", "  rankdir=LR;"]
     for i in range(automaton.rank):
         ends = [f"{w:.2g}" if abs(w) >= least else "" for w in (automaton.alpha0[i], automaton.alpha_inf[i])]
-        told = "".join(f"\n{name} {w}" for name, w in zip(("start", "stop"), ends, strict=True) if w)
+        label = "".join(f"\n{name} {w}" for name, w in zip(("start", "stop"), ends, strict=True) if w)
         shape = "doublecircle" if ends[1] else "circle"
-        lines.append(f"  {i} [shape={shape}, label={json.dumps(str(i) + told)}];")
+        lines.append(f"  {i} [shape={shape}, label={json.dumps(str(i) + label)}];")
     for i, j in np.argwhere((np.abs(automaton.A) >= least).any(axis=0)).tolist():
         kept = [a for a in range(automaton.size) if abs(automaton.A[a, i, j]) >= least]
-        told = "\n".join(f"{names[a]} {automaton.A[a, i, j]:.2g}" for a in kept)
-        lines.append(f"  {i} -> {j} [label={json.dumps(told)}];")
+        label = "\n".join(f"{names[a]} {automaton.A[a, i, j]:.2g}" for a in kept)
+        lines.append(f"  {i} -> {j} [label={json.dumps(label)}];")
     return "\n".join([*lines, "}"]) + "\n"

@@ -160,12 +160,12 @@ def _frequent(tree: Substrings, column: int, basis: int | None, longest: int) ->
 
 
 def _given(strings: Sequence[Sequence[int]], size: int, name: str) -> list[tuple[int, ...]]:
-    found = [tuple(map(int, string)) for string in strings]
-    if len(set(found)) < len(found) or not found:
+    chosen = [tuple(map(int, string)) for string in strings]
+    if len(set(chosen)) < len(chosen) or not chosen:
         raise InputError(f"{name} must be at least one string, and none twice")
-    if any(not 0 <= symbol < size for string in found for symbol in string):
+    if any(not 0 <= symbol < size for string in chosen for symbol in string):
         raise InputError(f"{name} must be of symbols below {size}")
-    return found
+    return chosen
 
 
 def _counted(tree: Substrings, prefixes: list[Any], suffixes: list[Any], statistic: str) -> Hankel:

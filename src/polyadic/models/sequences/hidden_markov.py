@@ -221,8 +221,8 @@ class HiddenMarkov(Model):
         k = self.states
         if self.init == "random":
             rng = np.random.default_rng(self.seed)
-            one, square, table = (rng.dirichlet(np.ones(n), size=m) for n, m in ((k, 1), (k, k), (symbols, k)))
-            return Chain(one[0], square, np.ascontiguousarray(table.T))
+            start, moves, emit = (rng.dirichlet(np.ones(n), size=m) for n, m in ((k, 1), (k, k), (symbols, k)))
+            return Chain(start[0], moves, np.ascontiguousarray(emit.T))
         chain = spectral_chain(data, k, symbols=symbols, seed=0 if self.seed is None else self.seed)
         shares = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
         means: tuple[Any, ...] = (1 / k, 1 / k, shares[:, None])

@@ -156,7 +156,7 @@ def leading(P: Any, rank: int) -> tuple[Array, Array, Array]:
     else:
         U, s, Vt = np.linalg.svd(P.toarray(), full_matrices=False)
         V = Vt.T
-    found = int((s > LEAST * s[0]).sum())
-    if found < rank:
-        raise InputError(f"pairs of symbols have rank {found}, which is too low for {rank} states")
+    present = int((s > LEAST * s[0]).sum())
+    if present < rank:
+        raise InputError(f"pairs of symbols have rank {present}, which is too low for {rank} states")
     return U, s, V

@@ -176,13 +176,13 @@ class NGrams(Model):
 
 
 def tuned_ngrams(
-    data: Coded, held: Coded, size: int, *, orders: Sequence[int] = (3,), discounts: Sequence[float] = DISCOUNTS
+    data: Coded, held_out: Coded, size: int, *, orders: Sequence[int] = (3,), discounts: Sequence[float] = DISCOUNTS
 ) -> NGrams:
     """Choose order and discount by the likelihood of strings held out; the model is that of ``data``.
 
     Parameters
     ----------
-    data, held : Coded
+    data, held_out : Coded
     size : int
         Of the alphabet.
     orders, discounts : sequence
@@ -192,6 +192,6 @@ def tuned_ngrams(
         for order in orders:
             for discount in discounts:
                 model = NGrams(order, discount=discount).fit(data, size)
-                yield float(model.logs(held).mean()), model
+                yield float(model.logs(held_out).mean()), model
 
     return max(tried(), key=lambda pair: pair[0])[1]

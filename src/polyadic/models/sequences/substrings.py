@@ -167,9 +167,9 @@ def count_substrings(data: Coded, size: int, *, longest: int | None = None, anyw
             if not len(place):
                 break
             base += len(keys[-1])
-            found, node = np.unique(node * size + symbols[place + length - 1], return_inverse=True)
+            level, node = np.unique(node * size + symbols[place + length - 1], return_inverse=True)
             node += base
-            keys.append(found)
+            keys.append(level)
         counts.append(_tally(node - base, first, place + length == high, len(keys[-1])))
     depth = np.repeat(np.arange(len(keys)), list(map(len, keys)))
     return Substrings(np.concatenate(keys), np.concatenate(counts), depth, size, many)

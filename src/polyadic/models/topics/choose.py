@@ -93,8 +93,8 @@ def best(choices: Sequence[Choice], measure: Measure = "perplexity") -> Choice:
     """Give the choice of lowest perplexity, or of highest stability; of equals the one with fewer topics."""
     check_choice("measure", measure, get_args(Measure))
     if measure == "stability":
-        return min(choices, key=lambda one: (-one.stability, one.rank))
-    return min(choices, key=lambda one: (one.perplexity, one.rank))
+        return min(choices, key=lambda choice: (-choice.stability, choice.rank))
+    return min(choices, key=lambda choice: (choice.perplexity, choice.rank))
 
 
 def held_out_perplexity(model: TextTopics, counts: csr_array, *, seed: int = 0) -> float:
