@@ -34,6 +34,6 @@ def attach(package: str, homes: dict[str, str]) -> tuple[Callable[[str], Any], C
         return value
 
     def dir_() -> list[str]:
-        return sorted(homes)
+        return sorted({*homes, *(name for name in vars(sys.modules[package]) if not name.startswith("_"))})
 
     return getattr_, dir_

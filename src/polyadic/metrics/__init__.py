@@ -1,1 +1,22 @@
-"""Measures, plain functions of truth and prediction."""
+"""Figures with intervals, a module for each task: ``polyadic.metrics.similarity``, ``outliers``, ``dependencies``, ...
+
+Each opens with the definition of its task, and is loaded when first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from types import ModuleType  # noqa: TC003 # a public signature
+
+__all__ = [module.name for module in pkgutil.iter_modules(__path__)]
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+def __dir__() -> list[str]:
+    return __all__

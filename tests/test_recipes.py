@@ -1,0 +1,80 @@
+"""Recipes: what a verb does is what its function does, and nothing misspelt is ignored."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import polyadic
+from polyadic import Corpus, Embedding, InputError
+from polyadic.cli import app
+from polyadic.recipes.methods import METHODS, Training
+from polyadic.recipes.words import counted, train
+from polyadic.settings import resolved
+
+TEXTS = ["the red rose is in the garden", "a red tulip grows in the garden", "fast cars take the road", "fast road"] * 5
+SETTINGS = {"min_count": 1, "rank": 2, "max_iter": 3, "tol": 0.0, "threads": 1, "stop_words": "none"}
+
+
+@pytest.mark.parametrize("method", ["jcp", "cp-sn", "ppmi-svd", "root-ca"])
+def test_verb_and_function_agree(method, tmp_path):
+    """``polyadic.train`` gives what ``polyadic train`` writes: vectors, counts of words, themes and settings."""
+    settings = {name: value for name, value in SETTINGS.items() if name not in {"max_iter", "tol"}}
+    settings |= {"max_iter": 3, "tol": 0.0} if method in {"jcp", "cp-sn"} else {}
+    text = tmp_path / "text.txt"
+    text.write_text("\n".join(TEXTS), encoding="utf-8")
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+    done = CliRunner().invoke(app, ["train", str(text), "--out", str(tmp_path / "out"), "--method", method, *options])
+    assert done.exit_code == 0, done.output
+    written = Embedding.load(tmp_path / "out")
+    made = polyadic.train(text, method=method, **settings)
+    np.testing.assert_array_equal(written.vectors, made.vectors)
+    np.testing.assert_array_equal(written.counts, made.counts)
+    assert (written.words, written.themes.rank, written.meta) == (made.words, made.themes.rank, made.meta)
+
+
+def test_text_corpus_and_counts_agree():
+    """Text, its corpus, and counts of it give the same vectors."""
+    corpus = Corpus.build(TEXTS, min_count=1)
+    counts = counted(corpus, order=3, width=10, min_count=2)
+    model = {"method": "cp-sn", "rank": 2, "max_iter": 3, "tol": 0.0, "threads": 1}
+    of_text = train(TEXTS, **model, min_count=1, stop_words="none")
+    for source in (corpus, counts):
+        np.testing.assert_array_equal(train(source, **model).vectors, of_text.vectors)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"rnak": 3}, "rnak is no option of any method; jcp has .*rank"),
+        ({"method": "jpc"}, "method must be one of 'jcp'"),
+        ({"method": "ppmi-svd", "themes": 3}, "themes is an option of jcp; ppmi-svd has"),
+        ({"min_count": 0}, "min_count must be a whole number of at least 1; got 0"),
+        ({"window": "wide"}, "window must be one of 'span', 'centred', 'chunk'; got 'wide'"),
+        ({"width": (5, 10, 15)}, r"width takes one value, or one for each of the orders \(2, 3\); got 3"),
+        ({"rank": 0, "method": "cp"}, "rank must be a whole number of at least 1; got 0"),
+    ],
+)
+def test_settings_are_refused_before_work(wrong, message):
+    """What is misspelt, of another method or out of range is refused before the text is read."""
+
+    def unread():
+        raise AssertionError("the text was read")
+        yield
+
+    with pytest.raises(InputError, match=message):
+        train(unread(), **wrong)
+
+
+def test_counted_refuses_what_it_does_not_know():
+    """A misspelt setting of counts is a fault of the call."""
+    with pytest.raises(TypeError, match="widht"):
+        counted(Corpus.build(TEXTS, min_count=1), widht=3)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_are_of_public_models(name):
+    """Each method names a public model, whose settings are its options, and makes it."""
+    method = METHODS[name]
+    assert isinstance(method.make({"seed": 0} if "seed" in method.options else {}), getattr(polyadic, method.model))
+    assert method.order in method.orders
+    assert resolved(Training).keys() >= {"order", "width", "seed"}
