@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from polyadic.data import Entries
 from polyadic.errors import InputError, check_int
 from polyadic.models.completion.cells import cells_of
 from polyadic.progress import tracked
@@ -15,16 +14,13 @@ from polyadic.progress import tracked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from polyadic.models.completion.cells import Cells
     from polyadic.models.completion.trace_norm import TraceNormCompletion
 
 PATIENCE = 3
 """Penalties in a row without a lower loss of the cells held out, after which smaller ones are not tried."""
 
 
-class Choice(NamedTuple):
+class PenaltyChoice(NamedTuple):
     """What cells that were held out say of penalties.
 
     Attributes
@@ -80,7 +76,7 @@ def penalty_path(model: TraceNormCompletion, X: Any, penalties: Sequence[float])
 
 def choose_penalty(
     model: TraceNormCompletion, X: Any, *, share: float = 0.1, number: int = 20, least: float = 0.02, seed: int = 0
-) -> Choice:
+) -> PenaltyChoice:
     r"""Hold cells out, and find the penalty under which the others predict them best.
 
     Parameters
@@ -119,7 +115,7 @@ def choose_penalty(
     out = np.random.default_rng(seed).random(len(cells.values)) < share
     if out.all() or not out.any():
         raise InputError(f"a share of {share:g} of {len(out):,} cells leaves none to fit or none to predict")
-    kept = _listed(cells, ~out)
+    kept = cells.at(~out)
     largest = model.largest_penalty(kept)
     if not largest:
         raise InputError("offsets alone explain every cell that is kept, so there is no penalty to choose")
@@ -134,10 +130,4 @@ def choose_penalty(
         ranks.append(fitted.rank_)
         if len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE:
             break
-    return Choice(penalties[: len(losses)], losses, ranks, penalties[int(np.argmin(losses))])
-
-
-def _listed(cells: Cells, which: NDArray[np.bool_]) -> Entries:
-    """Give some of the cells as entries."""
-    at = np.column_stack([cells.rows[which], cells.columns[which]])
-    return Entries(at, cells.values[which], cells.shape, unlisted="missing")
+    return PenaltyChoice(penalties[: len(losses)], losses, ranks, penalties[int(np.argmin(losses))])

@@ -107,7 +107,7 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | N
             raise InputError(f"what is known must be of shape {len(U), len(V)}; got {without.shape}")
         starts, columns = without.starts, without.columns
     kept = min(n, len(V))
-    found = Recommended(np.full((len(U), n), -1), np.full((len(U), n), -np.inf, np.result_type(U, V)))
+    recommended = Recommended(np.full((len(U), n), -1), np.full((len(U), n), -np.inf, np.result_type(U, V)))
     step = max(1, BLOCK // max(len(V), 1))
     for first in range(0, len(U), step):
         last = min(first + step, len(U))
@@ -115,10 +115,10 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | N
         rows = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
         scores[rows, columns[starts[first] : starts[last]]] = -np.inf
         best = _largest(scores, kept)
-        found.scores[first:last, :kept] = np.take_along_axis(scores, best, axis=1)
-        found.columns[first:last, :kept] = best
-    found.columns[np.isneginf(found.scores)] = -1
-    return found
+        recommended.scores[first:last, :kept] = np.take_along_axis(scores, best, axis=1)
+        recommended.columns[first:last, :kept] = best
+    recommended.columns[np.isneginf(recommended.scores)] = -1
+    return recommended
 
 
 def _largest(scores: NDArray[Any], n: int) -> NDArray[np.int64]:

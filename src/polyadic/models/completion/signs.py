@@ -67,7 +67,7 @@ def wrong_signs(X: ArrayLike, ranks: Sequence[int], *, starts: int = 3, seed: in
     check_int("starts", starts, low=1)
     left, sizes, right = np.linalg.svd(x, full_matrices=False)
     rng = np.random.default_rng(seed)
-    found = []
+    counts = []
     for rank in ranks:
         near = (left[:, :rank] * sizes[:rank]) @ right[:rank]
         wrong = []
@@ -76,5 +76,5 @@ def wrong_signs(X: ArrayLike, ranks: Sequence[int], *, starts: int = 3, seed: in
             model = LogisticFactorization(rank, ridge=1e-4, max_iter=1000, tol=0, threads=1, seed=once)
             model.fit((x > 0).astype(float))
             wrong.append(int((x * (model.row_factors_ @ model.column_factors_.T) <= 0).sum()))
-        found.append(WrongSigns(rank, int((x * near <= 0).sum()), min(wrong)))
-    return found
+        counts.append(WrongSigns(rank, int((x * near <= 0).sum()), min(wrong)))
+    return counts

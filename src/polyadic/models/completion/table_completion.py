@@ -172,12 +172,13 @@ class TableCompletion(Model):
         if self.method == "implicit":
             return ImplicitFactorization(**own, **how)
         if self.method == "als":
-            size = (float(known.values.std()) if known else 0.0) or 1.0
+            size = 1.0 if known is None else float(known.values.std()) or 1.0
             return MatrixFactorization(**own | {"ridge": own.get("ridge", MatrixFactorization.ridge) * size}, **how)
         model = TraceNormCompletion(offsets="biases", threads=self.threads)
-        if self.ridge is not None or known is None:
-            return model.set_params(penalty=model.penalty if self.ridge is None else self.ridge)
-        return model.set_params(penalty=choose_penalty(model, known).best)
+        penalty = self.ridge
+        if penalty is None and known is not None:
+            penalty = choose_penalty(model, known).best
+        return model if penalty is None else model.set_params(penalty=penalty)
 
     def _held_out(self, train: Cells, held: Cells) -> dict[str, float]:
         """Fit to a part of the cells and say how well the others are predicted, beside the plainest way."""
