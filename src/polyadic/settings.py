@@ -39,9 +39,10 @@ class Within:
         return bool(low and (self.high is None or value <= self.high))
 
     def __str__(self) -> str:
+        low, high = (f"{bound:,}" if isinstance(bound, int) else f"{bound or 0:g}" for bound in (self.low, self.high))
         if self.high is None:
-            return f"{'greater than' if self.above else 'of at least'} {self.low:g}"
-        return f"above {self.low:g} up to {self.high:g}" if self.above else f"from {self.low:g} to {self.high:g}"
+            return f"{'greater than' if self.above else 'of at least'} {low}"
+        return f"above {low} up to {high}" if self.above else f"from {low} to {high}"
 
 
 Count = Annotated[int, Within(1)]

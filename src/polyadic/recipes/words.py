@@ -128,6 +128,8 @@ class Plan:
         mine |= {"threads"} & chosen.options
         mine |= {"shift", "smoothing"} if chosen.fitted_to == "contexts" else set()
         options = {name: settings[name] for name in mine & settings.keys() if settings[name] is not None}
+        if chosen.fitted_to == "contexts":  # of one order, whose values are the model's
+            options |= {name: by_order[name][0] for name in ("shift", "smoothing") if name in options}
         if "seed" in chosen.options:
             options["seed"] = training.seed
         start = options.pop("start", None)
