@@ -106,12 +106,17 @@ def test_labels():
     assert completion["chosen"][0] in labels.PENALTIES
 
 
-def test_demonstrations():
+@pytest.fixture(scope="module")
+def shown():
+    return {**demonstrations.descent(seed=0), "signs": demonstrations.signs(seed=0)}
+
+
+@pytest.mark.slow
+def test_demonstrations(shown):
     """Steps that fall come within a thousandth of the truncated SVD, constant ones do not; signs need less rank."""
-    shown = demonstrations.descent(seed=0)
     last = {name: errors[-1] / shown["optimum"] - 1 for name, errors in shown["histories"].items()}
     assert 0 <= last["steps that fall"] < 1e-3 < last["constant steps"]
-    rows = {(one["matrix"], one["rank"]): one for one in demonstrations.signs(seed=0)}
+    rows = {(one["matrix"], one["rank"]): one for one in shown["signs"]}
     assert rows["diagonal", 3]["logistic"] == 0 < rows["diagonal", 10]["svd"]  # of equal singular values, any are kept
 
 
@@ -135,8 +140,13 @@ def test_settings_are_checked():
         protocol.Settings(folds=6)
 
 
-def test_command(tmp_path):
+@pytest.mark.slow
+def test_command(shown, tmp_path, monkeypatch):
     """A part without test sets: written, then kept; a wrong part is refused."""
+    parts = {**shown}
+    signs = parts.pop("signs")
+    monkeypatch.setattr(demonstrations, "descent", lambda *, seed: parts)
+    monkeypatch.setattr(demonstrations, "signs", lambda *, seed: signs)
     out = tmp_path / "results"
     arguments = ["reproduce", "bouchard2015", "--out", str(out), "--parts", "demonstrations"]
     first = CliRunner().invoke(app, [*arguments, "--json"])

@@ -37,6 +37,7 @@ def small(monkeypatch):
     monkeypatch.setattr(typed, "SETS", (("circles", 3, 0.1, 500),))
 
 
+@pytest.mark.slow
 def test_tensors_tell_circles_apart(small):
     """What frequencies cannot, forms can; the choice and its seconds are told."""
     chance = knowledge.frequencies("circles")["mrr"]
@@ -56,6 +57,7 @@ def test_types_and_roles(small):
     assert all(one["reciprocal_rank"] > 0.3 for one in rows)
 
 
+@pytest.mark.slow
 def test_regimes_without_facts():
     """A relation with no facts but rules reaches its premises, which factorization alone does not."""
     problem = logic.planted(told=0.0, seed=0)

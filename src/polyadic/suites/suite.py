@@ -261,11 +261,12 @@ def run_suite(
     run, store = Run(settings, out, root, tell), Store(out, steps=steps, force=force)
     with made_folder(out):
         results = {part: done(store, part, stages(run)) for part, stages in suite.stages.items() if part in chosen}
-    if "" in results:
+    results = suite.summary(results)
+    if "" in results:  # a suite without parts
         about, results = settings.told(), results[""]
-    else:
+    else:  # a part that had nothing to do is not told
         about = {suite.parts: chosen, **settings.told()}
-    results = {part: facts for part, facts in suite.summary(results).items() if facts or facts == 0}
+        results = {part: facts for part, facts in results.items() if facts}
     facts: Facts = described({"settings": about, **results})
     write_json(out / "report.json", facts)
     write_text(out / "report.md", suite.report(facts))
