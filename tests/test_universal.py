@@ -9,9 +9,8 @@ from scipy.sparse import csr_array, csr_matrix
 from polyadic.errors import InputError
 from polyadic.metrics.judged import average_precision
 from polyadic.models.relations.log_odds import PairForm
-from polyadic.models.relations.schema_storage import load_schema_model
 from polyadic.models.relations.universal import UniversalSchema
-from polyadic.models.relations.unseen import Asked, expected, fold_in
+from polyadic.models.relations.unseen import Training, expected, fold_in
 from polyadic.solvers.relations.questions import Listed, Ridges, _Descent, _pairs, descend_questions
 from polyadic.solvers.run import run
 from polyadic.text.relations.schema import Schema, read_schema, schema_of
@@ -261,7 +260,7 @@ def test_new_vectors_are_optimal():
     rng = np.random.default_rng(7)
     schema, _ = planted(rng)
     model = UniversalSchema(4, features="NF", biases="both", batch=128, max_iter=30, seed=0).fit(schema)
-    asked = Asked("logistic", 2, 0.5, 0.01, 0.02)
+    asked = Training("logistic", 2, 0.5, 0.01, 0.02)
     what = expected(schema, model.terms_, asked, rng=rng)
     counts = np.bincount(schema.indices[:, 1], minlength=30)
     np.testing.assert_allclose(what.drawn, 2 * counts / (len(schema.pairs) - counts))
@@ -342,43 +341,6 @@ def test_the_objective_is_measured_on_the_same_questions():
 
     result = run(descend_questions(form, start, [source], steps=3, rng=rng, rule=Still()), max_iter=3)
     assert len(set(result.history)) == 1
-
-
-def test_models_are_kept(tmp_path):
-    """A model that was saved says the same; one that is damaged is refused."""
-    schema = random_schema(np.random.default_rng(11))
-    for features in ("N", "NFE"):
-        model = UniversalSchema(3, features=features, max_iter=5, seed=0).fit(schema)
-        model.save(tmp_path / features)
-        again = load_schema_model(tmp_path / features)
-        cells = np.argwhere(np.ones(schema.cells.shape))
-        assert (again.log_odds(cells) == model.log_odds(cells)).all()
-        assert again.schema_.pairs == schema.pairs
-        assert again.get_params() == model.get_params()
-    meta = tmp_path / "NFE" / "meta.json"
-    meta.write_text(meta.read_text(encoding="utf-8").replace('"p1"', '"p2"'), encoding="utf-8")
-    with pytest.raises(InputError, match="is damaged"):
-        load_schema_model(tmp_path / "NFE")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rank": 0}, "rank must be"),
-        ({"features": "X"}, "features must be one of"),
-        ({"loss": "hinge"}, "loss must be one of"),
-        ({"biases": "all"}, "biases must be one of"),
-        ({"negatives": 0}, "negatives must be"),
-        ({"negative_weight": 0}, "negative_weight must be"),
-        ({"ridge": -1}, "ridge must be"),
-        ({"step": float("nan")}, "step must be"),
-        ({"batch": 0}, "batch must be"),
-    ],
-)
-def test_parameters_are_checked(options, message):
-    """What is out of range is named."""
-    with pytest.raises(InputError, match=message):
-        UniversalSchema(**options).fit(schema_of([("a", "b", "p"), ("c", "d", "q")]))
 
 
 def test_there_must_be_something_to_learn():

@@ -41,10 +41,7 @@ def evaluate(
         raise InputError("--known and --rank-relations are for tensor models, and this is a universal schema")
     else:
         figures = _listed(learned, test, unknown)
-    if as_json:
-        show.in_json(figures)
-    else:
-        show.table([*figures], [tuple(figures.values())])
+    show.facts(figures, as_json=as_json)
 
 
 def _ranked(model: Any, test: Path, known: list[Path], unknown: Any, *, relations: bool) -> dict[str, Any]:

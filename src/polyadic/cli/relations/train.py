@@ -7,7 +7,6 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.cli.faults import interrupted
 from polyadic.cli.relations.arguments import FactsFile
 from polyadic.errors import InputError
 
@@ -127,15 +126,9 @@ def train(
             raise InputError("--known is for --validation; name facts to predict, or leave it out")
         parts = validation, known
         model, told = _tensor(facts, out, FORMS[method], rank, _given(chosen), parts, seed=seed, force=force)
-    if model.interrupted_ and not model.n_iter_:
-        raise interrupted()  # where it starts is no model; what --force would replace stays
-    if not as_json:
-        show.table([*told], [tuple(told.values())])
-    model.save(out, overwrite=force)
     hint = "--subject NAME --relation NAME" if method != "universal" else "--relation PREDICATE"
-    show.wrote(out, {"method": method, **told}, as_json=as_json, hint=f"polyadic relations predict {out} {hint}")
-    if model.interrupted_:
-        raise interrupted(kept=[f"what was reached, in {out}"])
+    hint = f"polyadic relations predict {out} {hint}"
+    show.saved(model, out, {"method": method, **told}, force=force, as_json=as_json, hint=hint)
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from polyadic.bilinear import Bilinear
     from polyadic.forms import Factors
 
+    _Names = tuple[list[str] | None, list[str] | None]
     Names = Sequence[int] | Sequence[str] | Sequence[int | str] | NDArray[Any]
 
 Form = Literal["CP", "DistMult", "ComplEx", "RESCAL", "Tucker2", "TuckER", "Tucker3"]
@@ -171,7 +172,7 @@ class KnowledgeTensor(Model):
         fewest = max(1, min(LARGEST, sum(len(part.known) for part in asked) // STEPS))
         batch = fewest if self.batch is None else self.batch
         plan = Plan(self.loss, self.penalty, self.strength, self.step, batch, self.candidates)
-        names = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
+        names: _Names = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
         measure = None if validation is None else self._measure(validation, known, names, (n, K), rng)
         self.facts_, (self.entities_, self.relations_) = triples, names
         form, ends = FORMS[self.form]
@@ -186,7 +187,7 @@ class KnowledgeTensor(Model):
         self.relation_factors_ = factors[max(subjects, objects) + 1 :]
 
     def _measure(
-        self, validation: Any, known: Any, names: Any, sizes: tuple[int, int], rng: np.random.Generator
+        self, validation: Any, known: Any, names: _Names, sizes: tuple[int, int], rng: np.random.Generator
     ) -> Callable[[Factors], float]:
         """Give the negative mean reciprocal rank of facts by factors."""
         facts = true = triples_by("validation", validation, names=names, sizes=sizes)

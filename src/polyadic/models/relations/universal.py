@@ -215,7 +215,8 @@ class UniversalSchema(Model):
         if not listed:
             scores[self.schema_.rows_of(predicate)] = -np.inf
         best = np.argsort(-scores, kind="stable")[:n]
-        return [LikelyPair(*self.schema_.pairs[i], float(expit(scores[i]))) for i in best if np.isfinite(scores[i])]
+        rows = [int(row) for row in best if np.isfinite(scores[row])]
+        return [LikelyPair(*self.schema_.pairs[row], float(expit(scores[row]))) for row in rows]
 
     def most_similar(self, predicate: str, *, n: int = 10) -> list[tuple[str, float]]:
         """Give the predicates whose vectors are most like that of one, with the cosines; refuse models without."""

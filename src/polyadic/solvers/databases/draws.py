@@ -13,7 +13,7 @@ from polyadic.resources import check_memory
 from polyadic.solvers.databases.gibbs import Draw, Priors, gibbs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -47,17 +47,6 @@ class Average:
         self.mean = self.mean + away / self.count
         self._squares = self._squares + away * (x - self.mean)
 
-    def memory(self) -> list[NDArray[np.float64]]:
-        """Give all that there is to remember, in arrays of one shape."""
-        return [np.full_like(self.mean, self.count), self.mean, self._squares]
-
-    @classmethod
-    def of(cls, memory: Sequence[NDArray[np.float64]]) -> Average:
-        """Make one of what :meth:`memory` gave."""
-        average = cls()
-        average.count, average.mean, average._squares = int(memory[0].max(initial=0)), *memory[1:]
-        return average
-
     @property
     def variance(self) -> NDArray[np.float64]:
         """Over the draws so far."""
@@ -84,28 +73,6 @@ class Memory(NamedTuple):
     made: int
     sweeps: int
     rng: dict[str, Any]
-
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Give the draws, those of one kind in one array."""
-        draws = [self.last, *self.draws]
-        states = zip(*(draw.state for draw in self.draws), strict=True)
-        parts = {f"draws_{k}": np.stack(part) for k, part in enumerate(states)}
-        last = {f"last_{k}": part for k, part in enumerate(self.last.state)}
-        return {**parts, **last, "alphas": np.stack([draw.alphas for draw in draws])}
-
-    def others(self) -> dict[str, Any]:
-        """Give what is no draw, in types of JSON."""
-        return {"every": self.every, "made": self.made, "sweeps": self.sweeps, "rng": self.rng}
-
-    @classmethod
-    def of(cls, arrays: Mapping[str, NDArray[Any]], others: Mapping[str, Any]) -> Memory:
-        """Put what :meth:`arrays` and :meth:`others` gave together."""
-        first, *alphas = arrays["alphas"]
-        parts = range(sum(name.startswith("last_") for name in arrays))
-        states = zip(*(arrays[f"draws_{k}"] for k in parts), strict=True) if alphas else []
-        draws = [Draw(list(state), a) for state, a in zip(states, alphas, strict=True)]
-        last = Draw([arrays[f"last_{k}"] for k in parts], first)
-        return cls(last, draws, others["every"], others["made"], others["sweeps"], others["rng"])
 
 
 class Chain:
