@@ -241,7 +241,7 @@ def test_optimum_is_a_fixed_point():
         assert run(quasi_newton(objective, [np.array(start)]), max_iter=50).factors[0] == pytest.approx([3.0, 0.0])
 
 
-@pytest.mark.parametrize("order", [3, 4])
+@pytest.mark.parametrize("order", [3, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("penalty", [L2(), NonNegative()], ids=repr)
 def test_planted_factors_are_recovered(order, penalty):
     """The columns that made a symmetric array are found again, up to their order and, without a bound, sign."""
