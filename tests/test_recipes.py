@@ -8,6 +8,7 @@ import polyadic
 from polyadic import Corpus, Embedding, InputError
 from polyadic.cli import app
 from polyadic.recipes.methods import METHODS, Training
+from polyadic.recipes.relations import FORMS, train_facts
 from polyadic.recipes.words import counted, train
 from polyadic.settings import resolved
 
@@ -78,3 +79,43 @@ def test_methods_are_of_public_models(name):
     assert isinstance(method.make({"seed": 0} if "seed" in method.options else {}), getattr(polyadic, method.model))
     assert method.order in method.orders
     assert resolved(Training).keys() >= {"order", "width", "seed"}
+
+
+FACTS = [(f"town{k}", "lies_in", f"land{k % 3}") for k in range(9)] + [("land0", "borders", "land1")]
+
+
+@pytest.mark.parametrize("method", ["complex", "universal"])
+def test_facts_are_learned_by_the_verb_as_by_the_function(method, tmp_path):
+    """``polyadic.train_facts`` gives the model that ``polyadic relations train`` writes."""
+    path = tmp_path / "facts.tsv"
+    path.write_text("".join("\t".join(fact) + "\n" for fact in FACTS), encoding="utf-8")
+    options = ["--method", method, "--rank", "2", "--epochs", "3", "--seed", "1"]
+    done = CliRunner().invoke(app, ["relations", "train", str(path), "--out", str(tmp_path / "out"), *options])
+    assert done.exit_code == 0, done.output
+    written = polyadic.load(tmp_path / "out")
+    made = polyadic.train_facts(path, method=method, rank=2, max_iter=3, seed=1)
+    assert repr(made) == repr(written)
+    assert made.history_ == written.history_
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"method": "transe"}, "method must be one of 'complex'"),
+        ({"rnak": 3}, "rnak is no setting of complex; there are"),
+        ({"rules": "rules.txt"}, "rules and add are for universal"),
+        ({"method": "universal", "known": "facts.tsv"}, "validation and known are for triples"),
+        ({"method": "universal", "add": ["employs"]}, "regime and add are for rules"),
+    ],
+)
+def test_settings_of_facts_are_refused_before_work(wrong, message):
+    """What is misspelt or of another method is refused before the facts are read."""
+    with pytest.raises(InputError, match=message):
+        train_facts("nowhere.tsv", **wrong)
+
+
+def test_every_form_has_a_method():
+    """What the verb offers is what the function knows."""
+    from polyadic.cli.relations.train import TENSORS
+
+    assert tuple(FORMS) == TENSORS

@@ -24,6 +24,7 @@ HOMES = {
     "read_facts": "polyadic.text.relations.facts",
     "read_rules": "polyadic.text.relations.rules",
     "read_schema": "polyadic.text.relations.schema",
+    "train_facts": "polyadic.recipes.relations",
     "schema_of": "polyadic.text.relations.schema",
 }
 __all__ = sorted(HOMES)  # noqa: PLE0605 # the names are strings

@@ -28,6 +28,7 @@ from polyadic.cli.rerank import app as rerank
 from polyadic.cli.roles import app as roles
 from polyadic.cli.senses import senses
 from polyadic.cli.sentences import app as sentences
+from polyadic.cli.show import add_verbs
 from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
@@ -56,8 +57,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     count: "polyadic count corpus --out counts --order 3 --width 10",
 }
 
-for verb, example in EXAMPLES.items():
-    app.command(epilog=f"Example:\n\n{example}")(verb)
+add_verbs(app, EXAMPLES)
 app.add_typer(sentences, name="sentences")
 app.add_typer(topics, name="topics")
 app.add_typer(complete, name="complete")

@@ -1,6 +1,5 @@
 """``polyadic automaton``: probabilities of strings by a weighted automaton."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,7 +7,6 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.cli.faults import interrupted
 from polyadic.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Learn an automaton from strings; score and draw strings.")
@@ -93,12 +91,7 @@ def train(
             "automaton_share": round(model.model_.share, 4),
         }
     told |= {"seconds": round(time.perf_counter() - began, 2)}
-    if not as_json:
-        show.table([*told], [tuple(told.values())])
-    model.save(out, overwrite=force)
-    show.wrote(out, told, as_json=as_json, hint=f"polyadic automaton score {out} STRINGS")
-    if model.interrupted_:
-        raise interrupted(kept=[f"what was reached, in {out}"])
+    show.saved(model, out, told, force=force, as_json=as_json, hint=f"polyadic automaton score {out} STRINGS")
 
 
 def score(
@@ -135,10 +128,7 @@ def score(
         if len(truth) != len(data):
             raise InputError(f"{solution} has {len(truth):,} probabilities and {strings} has {len(data):,} strings")
         told["perplexity"] = string_perplexity(truth, logs)
-    if as_json:
-        show.in_json(told)
-    else:
-        show.table([*told], [tuple(told.values())])
+    show.facts(told, as_json=as_json)
 
 
 def sample(model: Model, *, number: Many = 10, longest: DrawLongest = 1000, seed: DrawSeed = 0) -> None:
@@ -164,10 +154,11 @@ def _read(strings: Path, form: str) -> tuple[Any, Any]:
     return read_strings(strings), None
 
 
-EXAMPLES: dict[Callable[..., None], str] = {
-    train: "polyadic automaton train strings.txt --out model --rank 10,20,40",
-    score: "polyadic automaton score model others.txt",
-    sample: "polyadic automaton sample model --number 5",
-}
-for verb, example in EXAMPLES.items():
-    app.command(epilog=f"Example:\n\n{example}")(verb)
+show.add_verbs(
+    app,
+    {
+        train: "polyadic automaton train strings.txt --out model --rank 10,20,40",
+        score: "polyadic automaton score model others.txt",
+        sample: "polyadic automaton sample model --number 5",
+    },
+)

@@ -1,6 +1,5 @@
 """``polyadic complete``: a table of which some cells are known, and what the others are likely to be."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -142,11 +141,11 @@ def _fields(columns: str | None) -> list[str] | None:
     return None if columns is None else columns.split(",")
 
 
-EXAMPLES: dict[Callable[..., None], str] = {
-    train: "polyadic complete train ratings.csv --out model --hold-out 0.1",
-    predict: "polyadic complete predict model pairs.csv",
-    recommend: "polyadic complete recommend model alice -n 5",
-}
-
-for verb, example in EXAMPLES.items():
-    app.command(epilog=f"Example:\n\n{example}")(verb)
+show.add_verbs(
+    app,
+    {
+        train: "polyadic complete train ratings.csv --out model --hold-out 0.1",
+        predict: "polyadic complete predict model pairs.csv",
+        recommend: "polyadic complete recommend model alice -n 5",
+    },
+)

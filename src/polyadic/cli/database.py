@@ -180,10 +180,11 @@ def _whole(entity: str, names: list[str]) -> list[int]:
     return [int(name) for name in names]
 
 
-EXAMPLES: dict[Callable[..., None], str] = {
-    train: "polyadic database train films.toml --out films --hold-out ratings=0.1",
-    predict: "polyadic database predict films ratings wanted.csv",
-    similar: "polyadic database similar films film 'Fargo (1996)'",
-}
-for verb, example in EXAMPLES.items():
-    app.command(epilog=f"Example:\n\n{example}")(verb)
+show.add_verbs(
+    app,
+    {
+        train: "polyadic database train films.toml --out films --hold-out ratings=0.1",
+        predict: "polyadic database predict films ratings wanted.csv",
+        similar: "polyadic database similar films film 'Fargo (1996)'",
+    },
+)

@@ -1,7 +1,6 @@
 """``polyadic hmm``: sequences of symbols by hidden states."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,7 +8,6 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.cli.faults import interrupted
 from polyadic.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Learn a hidden Markov model from sequences; score, draw, tell states.")
@@ -69,17 +67,10 @@ def train(
             raise InputError(f"{sequences} has the symbol {END} already; leave it or --ends out")
         data = [(*sequence, END) for sequence in data]
     model = HiddenMarkov(states, init=init, max_iter=steps, smoothing=smoothing, seed=seed).fit(data)
-    if model.interrupted_ and not model.n_iter_:
-        raise interrupted()
     told: dict[str, Any] = {"sequences": len(data), "symbols": len(model.symbols_), "steps": model.n_iter_}
     told |= {"perplexity": round(math.exp(-model.score(data) / sum(map(len, data))), 4)}
     told |= {"seconds": round(model.result_.seconds[-1], 2)}
-    if not as_json:
-        show.table([*told], [tuple(told.values())])
-    model.save(out, overwrite=force)
-    show.wrote(out, told, as_json=as_json, hint=f"polyadic hmm score {out} SEQUENCES")
-    if model.interrupted_:
-        raise interrupted(kept=[f"what was reached, in {out}"])
+    show.saved(model, out, told, force=force, as_json=as_json, hint=f"polyadic hmm score {out} SEQUENCES")
 
 
 def score(
@@ -100,10 +91,7 @@ def score(
         told["missing"] = sum(map(len, data)) - seen
     told |= {"log_probability": float(logs.sum())}
     told["perplexity"] = math.exp(min(-told["log_probability"] / max(told["symbols"], 1), 700))
-    if as_json:
-        show.in_json(told)
-    else:
-        show.table([*told], [tuple(told.values())])
+    show.facts(told, as_json=as_json)
 
 
 def states(model: Model, sequences: Sequences, *, missing: Missing = False, out: File = None) -> None:
@@ -170,12 +158,13 @@ def _read(sequences: Path, model: Any) -> list[tuple[tuple[str, ...], int]]:
     return [((*line, END) if ends and line[-1:] != (END,) else line, len(line)) for line in data]
 
 
-EXAMPLES: dict[Callable[..., None], str] = {
-    train: "polyadic hmm train tags.txt --out model --states 12 --ends",
-    score: "polyadic hmm score model others.txt",
-    states: "polyadic hmm states model others.txt --out states.txt",
-    top: "polyadic hmm top model",
-    sample: "polyadic hmm sample model --number 5",
-}
-for verb, example in EXAMPLES.items():
-    app.command(epilog=f"Example:\n\n{example}")(verb)
+show.add_verbs(
+    app,
+    {
+        train: "polyadic hmm train tags.txt --out model --states 12 --ends",
+        score: "polyadic hmm score model others.txt",
+        states: "polyadic hmm states model others.txt --out states.txt",
+        top: "polyadic hmm top model",
+        sample: "polyadic hmm sample model --number 5",
+    },
+)

@@ -116,14 +116,8 @@ def train(
     chosen |= {"clip": clip or None, "solver": method if task != "ranking" and method != "mcmc" else None}
     given = {name: value for name, value in chosen.items() if value is not None}
     model, facts = _fitted(file, out, task, method, given, (groups, validation, unknown), seed=seed, force=force)
-    if not as_json:
-        show.table([*facts], [tuple(facts.values())])
-    model.save(out, overwrite=force)
-    show.wrote(
-        out, {"task": task, "solver": method, **facts}, as_json=as_json, hint=f"polyadic machine predict {out} FILE"
-    )
-    if model.interrupted_:
-        raise interrupted(kept=[f"what was reached, in {out}"])
+    facts = {"task": task, "solver": method, **facts}
+    show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic machine predict {out} FILE")
 
 
 def predict(
@@ -157,10 +151,7 @@ def evaluate(model: Model, file: Lines, *, unknown: Unknown = "skip", as_json: o
     machine = _opened(model)
     X, y, groups, skipped = _read(file, machine.n_features_in_, unknown)
     facts = {"rows": len(y), **_measured(machine, X, y, groups), "skipped": skipped}
-    if as_json:
-        show.in_json(facts)
-    else:
-        show.table([*facts], [tuple(facts.values())])
+    show.facts(facts, as_json=as_json)
 
 
 def _check_task(task: str, method: str, *, loss: str | None, clip: bool, validation: Path | None) -> None:
@@ -334,10 +325,11 @@ def _tell_skipped(skipped: int) -> None:
         say(f"left out {skipped:,} values of features that were not trained")
 
 
-EXAMPLES: dict[Callable[..., None], str] = {
-    train: "polyadic machine train ratings.libfm --out model --validation valid.libfm",
-    predict: "polyadic machine predict model new.libfm --out predictions.txt",
-    evaluate: "polyadic machine evaluate model test.libfm",
-}
-for verb, example in EXAMPLES.items():
-    app.command(epilog=f"Example:\n\n{example}")(verb)
+show.add_verbs(
+    app,
+    {
+        train: "polyadic machine train ratings.libfm --out model --validation valid.libfm",
+        predict: "polyadic machine predict model new.libfm --out predictions.txt",
+        evaluate: "polyadic machine evaluate model test.libfm",
+    },
+)

@@ -1,6 +1,6 @@
 """``polyadic parse``: dependency trees of tagged sentences, by a tensor of low rank."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,7 +8,6 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.cli.faults import interrupted
 from polyadic.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Parse sentences, or plain text, into dependency trees.")
@@ -84,8 +83,6 @@ def train(
     options |= {"decoding": decoding, "one_root": not several_roots, "seed": seed}
     parser = LowRankParser(rank, **options) if order == 1 else HigherOrderParser(rank, order=order, **options)
     model = parser.fit(sentences)
-    if model.interrupted_ and not model.n_iter_:
-        raise interrupted()  # where it starts is no model; what --force would replace stays
     facts: dict[str, Any] = {
         "sentences": len(sentences),
         "words": sum(map(len, sentences)),
@@ -93,12 +90,7 @@ def train(
     }
     facts |= {"relations": len(model.relations_), "epochs": model.n_iter_}
     facts |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
-    if not as_json:
-        show.table([*facts], [tuple(facts.values())])
-    model.save(out, overwrite=force)
-    show.wrote(out, facts, as_json=as_json, hint=f"polyadic parse apply {out} TREES")
-    if model.interrupted_:
-        raise interrupted(kept=[f"what was reached, in {out}"])
+    show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic parse apply {out} TREES")
 
 
 def apply(
@@ -216,11 +208,12 @@ def _tagger(path: Path) -> Any:
     return load(path, TextTagger)
 
 
-EXAMPLES: dict[Callable[..., None], str] = {
-    train: "polyadic parse train en_ewt-ud-train.conllu --out parser",
-    apply: "polyadic parse apply parser letters.txt --text --tagger tagger --out parsed.conllu",
-    evaluate: "polyadic parse evaluate parser en_ewt-ud-dev.conllu --tables",
-    compare: "polyadic parse compare en_ewt-ud-dev.conllu parsed.conllu other.conllu",
-}
-for verb, example in EXAMPLES.items():
-    app.command(epilog=f"Example:\n\n{example}")(verb)
+show.add_verbs(
+    app,
+    {
+        train: "polyadic parse train en_ewt-ud-train.conllu --out parser",
+        apply: "polyadic parse apply parser letters.txt --text --tagger tagger --out parsed.conllu",
+        evaluate: "polyadic parse evaluate parser en_ewt-ud-dev.conllu --tables",
+        compare: "polyadic parse compare en_ewt-ud-dev.conllu parsed.conllu other.conllu",
+    },
+)

@@ -1,6 +1,5 @@
 """``polyadic roles``: who does what to whom, by a tensor of low rank over predicate, word, path and role."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,7 +7,6 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.cli.faults import interrupted
 from polyadic.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Label the arguments of predicates with their semantic roles.")
@@ -57,8 +55,6 @@ def train(
     if not (corpus := list(read_propositions(sentences))):
         raise InputError(f"{sentences} has no sentences")
     model = SemanticRoles(rank, gamma=gamma, C=cap, max_iter=epochs, once=once, bits=bits, seed=seed).fit(corpus)
-    if model.interrupted_ and not model.n_iter_:
-        raise interrupted()  # where it starts is no model; what --force would replace stays
     facts: dict[str, Any] = {
         "sentences": len(corpus),
         "predicates": sum(len(sentence.propositions) for sentence in corpus),
@@ -66,12 +62,7 @@ def train(
     facts |= {"arguments": sum(len(p.arguments) for sentence in corpus for p in sentence.propositions)}
     facts |= {"roles": len(model.roles_), "epochs": model.n_iter_}
     facts |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
-    if not as_json:
-        show.table([*facts], [tuple(facts.values())])
-    model.save(out, overwrite=force)
-    show.wrote(out, facts, as_json=as_json, hint=f"polyadic roles apply {out} SENTENCES")
-    if model.interrupted_:
-        raise interrupted(kept=[f"what was reached, in {out}"])
+    show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic roles apply {out} SENTENCES")
 
 
 def apply(model: Model, sentences: Sentences, *, find: Find = False, out: File = None) -> None:
@@ -126,10 +117,11 @@ def evaluate(
         show.table(columns, [(*x[:3], x.precision, x.recall, x.f1) for x in rows])
 
 
-EXAMPLES: dict[Callable[..., None], str] = {
-    train: "polyadic roles train en_ewt-up-dev.conllu --out roles",
-    apply: "polyadic roles apply roles parsed.conllu --find --out labelled.conllu",
-    evaluate: "polyadic roles evaluate roles en_ewt-up-test.conllu --tables",
-}
-for verb, example in EXAMPLES.items():
-    app.command(epilog=f"Example:\n\n{example}")(verb)
+show.add_verbs(
+    app,
+    {
+        train: "polyadic roles train en_ewt-up-dev.conllu --out roles",
+        apply: "polyadic roles apply roles parsed.conllu --find --out labelled.conllu",
+        evaluate: "polyadic roles evaluate roles en_ewt-up-test.conllu --tables",
+    },
+)

@@ -1,6 +1,5 @@
 """``polyadic sentences``: vectors of sentences from nothing but the sentences, one a line."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
@@ -162,13 +161,13 @@ def _open(path: Path) -> Any:
     return load(path, SentenceVectors)
 
 
-EXAMPLES: dict[Callable[..., None], str] = {
-    train: "polyadic sentences train reviews.txt --out model",
-    encode: "polyadic sentences encode model reviews.txt --out vectors.npy",
-    nearest: "polyadic sentences nearest model reviews.txt 'a very good film'",
-    templates: "polyadic sentences templates model reviews.txt",
-    static: "polyadic sentences static model --out encoder",
-}
-
-for verb, example in EXAMPLES.items():
-    app.command(epilog=f"Example:\n\n{example}")(verb)
+show.add_verbs(
+    app,
+    {
+        train: "polyadic sentences train reviews.txt --out model",
+        encode: "polyadic sentences encode model reviews.txt --out vectors.npy",
+        nearest: "polyadic sentences nearest model reviews.txt 'a very good film'",
+        templates: "polyadic sentences templates model reviews.txt",
+        static: "polyadic sentences static model --out encoder",
+    },
+)

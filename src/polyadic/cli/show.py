@@ -13,8 +13,16 @@ import typer
 from polyadic.files import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from polyadic.models.base import Model
+
+
+def add_verbs(app: typer.Typer, examples: Mapping[Callable[..., None], str]) -> None:
+    """Add verbs to the command line, each with an example at the end of its help."""
+    for verb, example in examples.items():
+        app.command(epilog=f"Example:\n\n{example}")(verb)
 
 
 class Steps:
@@ -59,6 +67,40 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str 
     for row in rows:
         drawn.add_row(*(Text(_cell(value)) for value in row))
     Console().print(drawn)
+
+
+def facts(values: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print what was measured: one JSON object, or a table of one row."""
+    if as_json:
+        in_json(values)
+    else:
+        table([*values], [tuple(values.values())])
+
+
+def saved(model: Model, out: Path, values: Mapping[str, Any], *, force: bool, as_json: bool, hint: str) -> None:
+    """End a verb that learns: tell what was measured, write the model, say where it is; after Ctrl-C exit as such.
+
+    Parameters
+    ----------
+    model : Model
+        One that Ctrl-C stopped before the first sweep is not written: where it starts is no model, and what ``force``
+        would replace stays.
+    values : mapping
+        What was measured.
+    hint : str
+        What to do next.
+    """
+    from polyadic.cli.faults import interrupted
+
+    stopped = getattr(model, "interrupted_", False)
+    if stopped and not getattr(model, "n_iter_", True):
+        raise interrupted()
+    if not as_json:
+        facts(values, as_json=False)
+    model.save(out, overwrite=force)
+    wrote(out, values, as_json=as_json, hint=hint)
+    if stopped:
+        raise interrupted(kept=[f"what was reached, in {out}"])
 
 
 def wrote(out: Path, sizes: Mapping[str, Any], *, as_json: bool, hint: str = "") -> None:

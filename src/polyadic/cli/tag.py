@@ -1,6 +1,6 @@
 """``polyadic tag``: parts of speech, morphology and lemmas of sentences or plain text, and any tags in columns."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -8,7 +8,6 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.cli.faults import interrupted
 from polyadic.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Tag words: parts of speech, morphology, lemmas, chunks.")
@@ -84,12 +83,7 @@ def train(
         model = TextTagger(**common).fit(trees)
         told = {"sentences": len(trees), "words": sum(map(len, trees))}
         told |= {f"loss of {column}": round(tagger.history_[-1], 4) for column, tagger in model.taggers_.items()}
-    if not as_json:
-        show.table([*told], [tuple(told.values())])
-    model.save(out, overwrite=force)
-    show.wrote(out, told, as_json=as_json, hint=f"polyadic tag apply {out} SENTENCES")
-    if model.interrupted_:
-        raise interrupted(kept=[f"what was reached, in {out}"])
+    show.saved(model, out, told, force=force, as_json=as_json, hint=f"polyadic tag apply {out} SENTENCES")
 
 
 def apply(model: Model, sentences: Input, *, text: Text = False, by_line: ByLine = False, out: File = None) -> None:
@@ -188,8 +182,6 @@ def _learned_columns(path: Path, options: dict[str, Any]) -> tuple[Any, dict[str
     X, y = _features_and_tags(path)
     bio = spell_spans({tag for tags in y for tag in tags}) and all(map(begun_by_b, y))
     model = SequenceTagger(**options, bio=bio).fit(X, y)
-    if model.interrupted_ and not model.n_iter_:
-        raise interrupted()  # where it starts is no model; what --force would replace stays
     told = {"sentences": len(y), "words": sum(map(len, y)), "features": len(model.features_)}
     told |= {"bio": model.bio, "tags": len(model.tags_)}
     return model, told | {"epochs": model.n_iter_, "loss": round(model.history_[-1], 4)}
@@ -208,10 +200,11 @@ def _tagged_columns(tagger: Any, path: Path) -> Iterator[str]:
         yield "".join(f"{' '.join(row)}\n" for row in zip(*columns, found, strict=True)) + "\n"
 
 
-EXAMPLES: dict[Callable[..., None], str] = {
-    train: "polyadic tag train en_ewt-ud-train.conllu --out tagger",
-    apply: "polyadic tag apply tagger --text letter.txt --out letter.conllu",
-    evaluate: "polyadic tag evaluate tagger en_ewt-ud-dev.conllu",
-}
-for verb, example in EXAMPLES.items():
-    app.command(epilog=f"Example:\n\n{example}")(verb)
+show.add_verbs(
+    app,
+    {
+        train: "polyadic tag train en_ewt-ud-train.conllu --out tagger",
+        apply: "polyadic tag apply tagger --text letter.txt --out letter.conllu",
+        evaluate: "polyadic tag evaluate tagger en_ewt-ud-dev.conllu",
+    },
+)

@@ -1,6 +1,5 @@
 """``polyadic topics``: what documents are about."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -225,12 +224,13 @@ def _open(path: Path) -> Any:
     return load(path, TextTopics)
 
 
-EXAMPLES: dict[str, tuple[Callable[..., None], str]] = {
-    "train": (train, "polyadic topics train articles/ --out topics --rank 20"),
-    "show": (words, "polyadic topics show topics --picture topics.png"),
-    "assign": (assign, "polyadic topics assign topics articles/"),
-    "choose": (choose, "polyadic topics choose articles/ --ranks 5,10,20"),
-}
-
-for name, (verb, example) in EXAMPLES.items():
-    app.command(name, epilog=f"Example:\n\n{example}")(verb)
+words.__name__ = "show"  # the module of that name is used above
+show.add_verbs(
+    app,
+    {
+        train: "polyadic topics train articles/ --out topics --rank 20",
+        words: "polyadic topics show topics --picture topics.png",
+        assign: "polyadic topics assign topics articles/",
+        choose: "polyadic topics choose articles/ --ranks 5,10,20",
+    },
+)

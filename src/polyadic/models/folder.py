@@ -1,7 +1,7 @@
 """The folder of a model: ``meta.json`` with its settings, ``state.json`` with what it has learned, and arrays.
 
 Any model, and whatever it holds of this library: numbers, texts, lists, mappings, arrays dense and sparse, named
-tuples, other models. In JSON a plain value stands for itself, and all else is an object with one key that says what it is::
+tuples, other models. In JSON a plain value stands for itself, and all else is an object whose first key says what::
 
     {"array": "7"}    {"tuple": [1, 2]}    {"map": {"a": 1}}    {"object": "polyadic.text.vocabulary:Vocabulary", ...}
 

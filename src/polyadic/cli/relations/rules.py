@@ -1,6 +1,5 @@
 """``polyadic relations rules``: check files of rules, and find rules in facts."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,9 +63,10 @@ def mine(facts: Facts, *, confidence: Confidence = 0.8, support: Support = 10, a
         typer.echo(f"{rule}  # {share:.3f} of {round(number / share):,}")
 
 
-EXAMPLES: dict[Callable[..., None], str] = {
-    check: "polyadic relations rules check rules.txt --facts facts.tsv",
-    mine: "polyadic relations rules mine facts.tsv --confidence 0.9 > rules.txt",
-}
-for verb, example in EXAMPLES.items():
-    app.command(epilog=f"Example:\n\n{example}")(verb)
+show.add_verbs(
+    app,
+    {
+        check: "polyadic relations rules check rules.txt --facts facts.tsv",
+        mine: "polyadic relations rules mine facts.tsv --confidence 0.9 > rules.txt",
+    },
+)

@@ -1,7 +1,7 @@
 """``polyadic relations train``: tensor models of knowledge, and universal schemas with rules."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 
@@ -10,21 +10,11 @@ from polyadic.cli import show
 from polyadic.cli.relations.arguments import FactsFile
 from polyadic.errors import InputError
 
-FORMS = {
-    "complex": "ComplEx",
-    "cp": "CP",
-    "distmult": "DistMult",
-    "rescal": "RESCAL",
-    "tucker2": "Tucker2",
-    "tucker": "TuckER",
-    "tucker3": "Tucker3",
-}
-TENSORS, UNIVERSAL = tuple(FORMS), ("universal",)
+Methods = Literal["complex", "cp", "distmult", "rescal", "tucker2", "tucker", "tucker3", "universal"]
+UNIVERSAL = ("universal",)
+TENSORS = tuple(method for method in get_args(Methods) if method not in UNIVERSAL)
 
-Method = Annotated[
-    Literal["complex", "cp", "distmult", "rescal", "tucker2", "tucker", "tucker3", "universal"],
-    typer.Option(help="The form of scores of triples; or pairs of entities by predicates."),
-]
+Method = Annotated[Methods, typer.Option(help="The form of scores of triples; or pairs of entities by predicates.")]
 Validation = Annotated[
     Path | None, typer.Option(metavar="FACTS", help="Keep the epoch that predicts these best; tensor methods.")
 ]
@@ -114,18 +104,18 @@ def train(
             "--add": (add or None, UNIVERSAL),
         },
     )
-    chosen: dict[str, Any] = {"loss": loss, "step": step, "batch": batch, "max_iter": epochs}
+    chosen: dict[str, Any] = {"loss": loss, "step": step, "batch": batch, "max_iter": epochs, "rank": rank}
     if method == "universal":
-        chosen |= {"features": features or ("F" if rules else None), "ridge": strength, "weight_ridge": strength}
-        logic = {"rules": rules, "regime": regime, "add": add or []}
-        model, told = _schema(facts, out, rank, _given(chosen), logic, seed=seed, force=force)
+        features = features or ("F" if rules else None)
+        chosen |= {"features": features, "ridge": strength, "weight_ridge": strength, "seed": seed}
+        model, told = _schema(facts, out, chosen, (rules, regime, add), force=force)
     else:
         chosen |= {"relation_rank": relation_rank, "reciprocal": False if one_way else None, "candidates": candidates}
-        chosen |= {"penalty": penalty and penalty.upper(), "strength": strength, "threads": threads}
+        chosen |= {"penalty": penalty and penalty.upper(), "strength": strength, "threads": threads, "seed": seed}
         if known is not None and validation is None:
             raise InputError("--known is for --validation; name facts to predict, or leave it out")
-        parts = validation, known
-        model, told = _tensor(facts, out, FORMS[method], rank, _given(chosen), parts, seed=seed, force=force)
+        model, told = _tensor(facts, out, method, chosen, (validation, known), force=force)
+    told |= {"epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}
     hint = "--subject NAME --relation NAME" if method != "universal" else "--relation PREDICATE"
     hint = f"polyadic relations predict {out} {hint}"
     show.saved(model, out, {"method": method, **told}, force=force, as_json=as_json, hint=hint)
@@ -137,30 +127,19 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tensor(
-    path: Path,
-    out: Path,
-    form: Any,
-    rank: int,
-    options: dict[str, Any],
-    parts: tuple[Path | None, Path | None],
-    *,
-    seed: int,
-    force: bool,
+    path: Path, out: Path, method: str, options: dict[str, Any], parts: tuple[Path | None, Path | None], *, force: bool
 ) -> tuple[Any, dict[str, Any]]:
     from polyadic.files import check_replaceable
     from polyadic.models.folder import KIND
-    from polyadic.models.relations.knowledge import KnowledgeTensor
+    from polyadic.recipes.relations import like, train_facts
     from polyadic.text.relations.facts import read_facts
 
     check_replaceable(out, KIND, overwrite=force)
     facts = read_facts(path)
-    names = {"entities": facts.entities, "relations": facts.relations}
-    held_out, true = (None if part is None else read_facts(part, **names, unknown="skip") for part in parts)
-    if held_out is not None and not len(held_out):
-        raise InputError(f"{parts[0]} has no fact of entities and relations that are to be learned")
-    model = KnowledgeTensor(rank, form=form, seed=seed, **options).fit(facts, validation=held_out, known=true)
+    held_out, known = (like(part, facts) for part in parts)
+    model = train_facts(facts, method=method, validation=held_out, known=known, **_given(options))
     told: dict[str, Any] = {"entities": len(facts.entities), "relations": len(facts.relations)}
-    told |= {"facts": len(model.facts_), "epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}
+    told |= {"facts": len(model.facts_)}
     if held_out is not None:
         told |= {"validation_mrr": -min(model.result_.measured), "best_epoch": model.result_.best}
         told |= {"validation_skipped": held_out.skipped}
@@ -168,28 +147,19 @@ def _tensor(
 
 
 def _schema(
-    path: Path, out: Path, rank: int, options: dict[str, Any], logic: dict[str, Any], *, seed: int, force: bool
+    path: Path, out: Path, options: dict[str, Any], logic: tuple[Path | None, Any, Any], *, force: bool
 ) -> tuple[Any, dict[str, Any]]:
     from polyadic.files import check_replaceable
     from polyadic.models.folder import KIND
-    from polyadic.models.relations.logic import InjectedLogic
-    from polyadic.models.relations.universal import UniversalSchema
+    from polyadic.recipes.relations import train_facts
     from polyadic.text.relations.rules import read_rules
-    from polyadic.text.relations.schema import read_schema, schema_of
 
     check_replaceable(out, KIND, overwrite=force)
-    if logic["rules"] is None and (logic["regime"] or logic["add"]):
+    rules, regime, add = logic
+    if rules is None and (regime or add):
         raise InputError("--regime and --add are for --rules; name a file of rules, or leave them out")
-    schema = read_schema(path)
-    if new := [name for name in dict.fromkeys(logic["add"]) if name not in schema.predicates]:
-        schema = schema_of(schema.triples(), predicates=[*schema.predicates, *new])
-    model = UniversalSchema(rank, seed=seed, **options)
-    told: dict[str, Any] = {"pairs": len(schema.pairs), "predicates": len(schema.predicates)}
-    told["facts"] = len(schema.indices)
-    if logic["rules"] is None:
-        model.fit(schema)
-    else:
-        rules = read_rules(logic["rules"], predicates=schema.predicates)
-        told["rules"] = len(rules)
-        model = InjectedLogic(rules, regime=logic["regime"] or "joint", model=model).fit(schema).model_
-    return model, told | {"epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}
+    how: dict[str, Any] = {"rules": rules, "regime": regime or "joint", "add": add or []}
+    model = train_facts(path, method="universal", **how, **_given(options))
+    told = {"pairs": len(model.schema_.pairs), "predicates": len(model.schema_.predicates)}
+    told["facts"] = len(model.schema_.indices)
+    return model, told | ({} if rules is None else {"rules": len(read_rules(rules))})

@@ -31,7 +31,4 @@ def evaluate(
     facts |= {"moved": costs.moved, "tied": costs.tied, "worst": costs.worst}
     if hasattr(blocks, "ignored"):
         facts["unknown_features"] = blocks.ignored
-    if as_json:
-        show.in_json(facts)
-    else:
-        show.table([*facts], [tuple(facts.values())])
+    show.facts(facts, as_json=as_json)

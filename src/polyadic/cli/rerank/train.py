@@ -7,7 +7,6 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.cli.faults import interrupted
 from polyadic.cli.rerank.lists import As, Lists, opened
 
 Method = Annotated[
@@ -70,15 +69,8 @@ def train(
     chosen |= {"max_iter": epochs, "averaged": False if last else None}
     given = {name: value for name, value in chosen.items() if value is not None}
     fitted, facts = _fitted(lists, out, model, given, validation, min_count, form, seed=seed, force=force)
-    if fitted.interrupted_ and not fitted.n_iter_:
-        raise interrupted()  # zeros or random signs are no model; what --force would replace stays
-    if not as_json:
-        show.table([*facts], [tuple(facts.values())])
-    fitted.save(out, overwrite=force)
-    hint = f"polyadic rerank evaluate {out} LISTS"
-    show.wrote(out, {"model": model, **facts}, as_json=as_json, hint=hint)
-    if fitted.interrupted_:
-        raise interrupted(kept=[f"what was reached, in {out}"])
+    facts = {"model": model, **facts}
+    show.saved(fitted, out, facts, force=force, as_json=as_json, hint=f"polyadic rerank evaluate {out} LISTS")
 
 
 def _fitted(
