@@ -34,10 +34,10 @@ from scipy import sparse
 from polyadic.datasets import citeulike, lastfm, movielens, movielens_fold
 from polyadic.metrics.recommendation import recommendation
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization
+from polyadic.models.completion.cells import Cells, cells_of, positive_cells
 from polyadic.models.completion.choosing import choose, rmse, split
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
-from polyadic.models.completion.cells import Cells, cells_of, positive_cells
 
 ALPHA = 10.0
 PASSES = 10

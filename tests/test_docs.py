@@ -16,9 +16,9 @@ def source(path, name):
     """Give the text of a class or function of a file, or of the example of a model."""
     text = (ROOT / path).read_text(encoding="utf-8")
     for node in ast.walk(ast.parse(text)):
-        decorators = getattr(node, "decorator_list", [])
         if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
-            return "\n".join(text.splitlines()[min([node.lineno, *(d.lineno for d in decorators)]) - 1 : node.end_lineno])
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "Example" and f"{name}(" in ast.unparse(node):
             return textwrap.dedent("    " + ast.get_source_segment(text, node))
     pytest.fail(f"{path} has no {name}")
@@ -28,7 +28,8 @@ def source(path, name):
 def test_code_is_that_of_the_files(page):
     """A block that names a file and something in it is the text that stands there."""
     for indent, path, name, block in INCLUDED.findall(page.read_text(encoding="utf-8")):
-        assert textwrap.dedent(block.replace(f"\n{indent}", "\n")).strip() == source(path, name).strip(), f"{path}:{name}"
+        told = textwrap.dedent(block.replace(f"\n{indent}", "\n")).strip()
+        assert told == source(path, name).strip(), f"{path}:{name}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -234,7 +234,7 @@ def test_positive_part_is_what_positive_l1_means():
     ("parameters", "lists", "message"),
     [
         ({"order_weights": [1.0]}, [2, 3], "order_weights must be one per list of entries; got 1 for 2"),
-        ({"order_weights": [1.0, -1.0]}, [2, 3], "order_weights must be a sequence, each a finite number of at least 0 or None; got"),
+        ({"order_weights": [1.0, -1.0]}, [2, 3], "order_weights must be a sequence, each a finite number"),
         ({}, [], "one per list of entries; got 0 for 0"),
         ({"validation": -0.1}, [3], "validation must be a finite number from 0 to 1; got -0.1"),
     ],
