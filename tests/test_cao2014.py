@@ -107,11 +107,14 @@ def test_the_command(tmp_path, monkeypatch):
     assert json.loads(again.stdout) == facts
     wrong = CliRunner().invoke(app, [*arguments, "--mappings", "guide"])
     assert wrong.exit_code == 1
-    assert "mappings must be one of 'guided', 'sequential', 'random', 'hashed'; got 'guide'" in " ".join(wrong.stderr.split())
+    assert "mappings must be one of 'guided', 'sequential', 'random', 'hashed'; got 'guide'" in " ".join(
+        wrong.stderr.split()
+    )
     wrong = CliRunner().invoke(app, [*arguments, "--shares", "a"])
     assert "--shares takes numbers between commas" in " ".join(wrong.stderr.split())
 
 
+@pytest.mark.slow
 def test_other_lists_are_learned_from_anew(tmp_path, monkeypatch):
     """Where lists are replaced, nothing that was learned from the earlier ones is kept, though its seed be the same."""
     monkeypatch.setitem(TASKS, "penn", lambda *, seed, **_: (lists(seed), {"features": 64}))
@@ -142,5 +145,5 @@ def test_orders_are_compared_without_what_is_published():
 
 def test_settings():
     """Shares are of the training part."""
-    with pytest.raises(InputError, match="shares must be a finite number above 0 up to 1; got 2.0"):
+    with pytest.raises(InputError, match=r"shares must be a finite number above 0 up to 1; got 2\.0"):
         protocol.Settings(shares=(2.0,))

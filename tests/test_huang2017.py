@@ -76,6 +76,7 @@ def test_cumulants_find_what_alternation_does_not():
     assert found["error"] > 5 * few
 
 
+@pytest.mark.slow
 def test_recovery_is_a_share():
     """Where our method finds every case the authors' finds few; shares are of the cases."""
     case = synthetic.CASES[0]

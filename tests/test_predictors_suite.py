@@ -60,6 +60,7 @@ def test_a_label_that_nothing_has():
     assert ((found[:, 0] > 0) == (Y[:, 0] == 1)).all()
 
 
+@pytest.mark.slow
 def test_schools(monkeypatch):
     """Schools that share a direction are best explained together; the share within schools is the smaller one."""
     monkeypatch.setattr(schools, "school", lambda **_: pupils())
@@ -104,6 +105,7 @@ def test_a_damaged_file_of_pupils(tmp_path):
             school(root=tmp_path)
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, monkeypatch):
     """It writes tables, keeps stages, and refuses parts that there are not."""
     monkeypatch.setattr(labels, "multilabel", lambda *_: texts())

@@ -2,15 +2,23 @@
 
 import json
 from functools import partial
+from importlib import import_module
+from types import ModuleType
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from polyadic import Corpus, Embedding, InputError, datasets, read_vectors
+from polyadic.cli import app
+from polyadic.cli.reproduce import suite_command
 from polyadic.datasets import Instance, SenseSet
 from polyadic.metrics.completion import Gap
-from polyadic.suites import demo, words
+from polyadic.suites import SUITES, demo, load_suite, words
 from polyadic.suites.induction import induction
+from polyadic.suites.store import Store, described
+from polyadic.suites.suite import Run, done, option_of
 from polyadic.text.counts import Counts
 
 
@@ -131,3 +139,51 @@ def test_contexts_that_cannot_be_answered_count(tmp_path):
     assert all(row.differences[0].value < 0 for row in rows)
     with pytest.raises(InputError, match="number"):
         induction(vectors, test, number=0)
+
+
+# The runner of suites
+
+
+class Rows(dict):
+    """Stands for the facts of a stage: rows of every name, and none of them."""
+
+    def __missing__(self, key):
+        return []
+
+
+@pytest.mark.parametrize("name", ["bouchard2015", "predictors", "relations", "spectral", "syntax"])
+def test_every_part_has_stages_of_its_own(name, tmp_path, monkeypatch):
+    """Parts can be gone through with nothing made: each has stages, no name stands twice, and labels can be written."""
+    (tmp_path / "text.txt").write_text("a b")
+    protocol = import_module(f"polyadic.suites.{name}.protocol")
+    for module in (protocol, *(part for part in vars(protocol).values() if isinstance(part, ModuleType))):
+        for reader in {"nyt_split", "freebase_split", "bbc", "kos", "pautomac_problem"} & set(vars(module)):
+            monkeypatch.setattr(module, reader, MagicMock())
+    if name == "bouchard2015":
+        monkeypatch.setattr(protocol, "datasets", MagicMock(**{"multilabel.return_value": (1, 2)}))
+    settings = {"text": (str(tmp_path / "text.txt"),)} if name == "relations" else {}
+    run = Run(protocol.Settings(**settings), tmp_path)
+    kept = []
+    monkeypatch.setattr(Store, "keep", lambda _, stage, made_of, *__, **___: kept.append((stage, made_of)) or Rows())
+    for part, stages in protocol.STAGES.items():
+        before = len(kept)
+        done(Store(tmp_path, steps=None), part, stages(run))
+        assert len(kept) > before, part
+        assert all(stage == part or stage.startswith(f"{part}/") for stage, _ in kept[before:])
+    assert len({stage for stage, _ in kept}) == len(kept)
+    json.dumps([described(dict(made_of)) for _, made_of in kept])
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_every_setting_that_is_an_option_has_one(name):
+    """The command of a suite has its options, each with a help text; the list of suites says what each is for."""
+    command = suite_command(name)
+    hints = load_suite(name).settings.hints()
+    options = {option.name: option for option in command.params}
+    for setting, hint in hints.items():
+        assert (setting in options) == (option_of(hint) is not None)
+    assert all(option.help for option in options.values())
+    assert {"out", "data", "force", "as_json"} < set(options)
+    listed = CliRunner().invoke(app, ["reproduce", "--help"]).output
+    assert name in listed
+    assert command.help.split()[0] in listed

@@ -43,7 +43,7 @@ class Suites(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Make the command that is called."""
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command and suite_command(command.name), rest
+        return name, command and suite_command(str(name)), rest
 
 
 app = typer.Typer(
