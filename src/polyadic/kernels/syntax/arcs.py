@@ -26,7 +26,7 @@ def score_arcs(words: NDArray[Any], tags: NDArray[Any], weights: NDArray[np.floa
     Returns
     -------
     ndarray of shape (n + 1, n + 1)
-        For :func:`~polyadic.kernels.best_arcs`.
+        For :func:`~polyadic.kernels.syntax.eisner.best_arcs`.
     """
     _check(words, tags, weights)
     scores = np.zeros((len(words) - 1, len(words) - 1))
