@@ -68,7 +68,7 @@ def suite_command(name: str) -> Any:
             for option, hint in chosen.settings.hints().items()
             if option in values and ctx.get_parameter_source(option).name != "DEFAULT"  # type: ignore[union-attr]
         }
-        _run(chosen, chosen.settings.given(**given), parts=o.names(values.pop(chosen.parts, "")), **_common(values))
+        _run(chosen, chosen.settings.given(given), parts=o.names(values.pop(chosen.parts, "")), **_common(values))
 
     ctx = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     reproduce.__signature__ = inspect.Signature([ctx, *parameters])  # type: ignore[attr-defined]

@@ -23,9 +23,10 @@ from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, Self, TypeVar, get_args, get_origin
 
 from polyadic.errors import InputError, MissingExtraError
-from polyadic.files import made_folder
+from polyadic.files import made_folder, plain
+from polyadic.progress import Steps
 from polyadic.settings import Within, check_setting, resolved
-from polyadic.suites.store import Facts, Steps, Store, described, write_json, write_text
+from polyadic.store import Facts, Store, write_json, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -101,7 +102,7 @@ class SuiteSettings:
         return {field.name: known[field.name] for field in fields(cls)}
 
     @classmethod
-    def given(cls, **options: Any) -> Self:
+    def given(cls, options: Mapping[str, Any]) -> Self:
         """Make settings of the options that were given on the command line."""
         return cls(**options)
 
@@ -267,7 +268,7 @@ def run_suite(
     else:  # a part that had nothing to do is not told
         about = {suite.parts: chosen, **settings.told()}
         results = {part: facts for part, facts in results.items() if facts}
-    facts: Facts = described({"settings": about, **results})
+    facts: Facts = plain({"settings": about, **results})
     write_json(out / "report.json", facts)
     write_text(out / "report.md", suite.report(facts))
     if suite.draw:

@@ -14,8 +14,8 @@ from polyadic.suites.bailey2017.tables import MEASURES, RECOVERY, SENTIMENT
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from polyadic.store import Facts
     from polyadic.suites.bailey2017.tables import Results
-    from polyadic.suites.store import Facts
 
 Drawing = dict[str, Any]
 """``name``, ``title``, ``kind`` ("bars" or "curves"), ``x``, ``xlabel``, and ``series``: value, low, high at each x."""

@@ -28,9 +28,9 @@ from polyadic.suites.words import PUBLISHED
 from polyadic.suites.words import QUICK as QUICKLY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 STUDIES, TESTS = "Studies", "Tests"
 
@@ -102,6 +102,8 @@ SHIFTED, RANKED = "cp-s", "jcp-s"
 
 QUICK: dict[str, Any] = {"max_iter": 10, "tol": 0.0, "epochs": 2}
 """Settings that take the place of a row's, where its model has them, in a quick run."""
+SMALL: dict[str, Any] = {"rank": 50, "shifts": (1, 15), "shift_rank": 25, "ranks": (10, 25, 50), "kinds": QUICKLY}
+"""Settings of a quick run."""
 
 
 @dataclass(frozen=True)
@@ -156,19 +158,13 @@ class Settings(SuiteSettings):
     """Whether each model is trained in a process of its own, where its memory can be measured."""
 
     @classmethod
-    def small(cls, **options: Any) -> Self:
-        """Give the settings of a quick run, but for some options."""
-        few: dict[str, Any] = {"rank": 50, "shifts": (1, 15), "shift_rank": 25, "ranks": (10, 25, 50), "kinds": QUICKLY}
-        return cls(**{**few, **options, "quick": True})
-
-    @classmethod
-    def given(cls, **options: Any) -> Self:
+    def given(cls, options: Mapping[str, Any]) -> Self:
         """Make settings of the options that were given, over those of a quick run if it is to be one."""
         if (Path(options["source"]) / "meta.json").is_file() and {"min_count", "max_size"} & set(options):
             raise InputError(f"--min-count and --max-size come too late: {options['source']} is encoded already")
         if options.get("kinds") == ("all",):
-            options["kinds"] = PUBLISHED
-        return cls.small(**options) if options.get("quick") else cls(**options)
+            options = {**options, "kinds": PUBLISHED}
+        return cls(**{**(SMALL if options.get("quick") else {}), **options})
 
     def __post_init__(self) -> None:
         super().__post_init__()

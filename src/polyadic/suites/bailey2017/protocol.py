@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from polyadic.errors import InputError, MissingExtraError
+from polyadic.store import RefusedError
 from polyadic.suites import words
 from polyadic.suites.bailey2017.drawing import draw
 from polyadic.suites.bailey2017.models import Settings, variants
@@ -16,7 +17,6 @@ from polyadic.suites.bailey2017.scoring import chosen_tests, score_stage, triple
 from polyadic.suites.bailey2017.stages import corpus_stage, counts_stage, split_stage, tests_stage
 from polyadic.suites.bailey2017.tables import Results
 from polyadic.suites.bailey2017.training import model_stage
-from polyadic.suites.store import RefusedError
 from polyadic.suites.suite import Parts, Run, Stages, Suite
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyadic import __version__, plots
 from polyadic.errors import MissingExtraError
+from polyadic.store import digest
 from polyadic.suites import markdown
 from polyadic.suites.bailey2017.drawing import drawings
 from polyadic.suites.bailey2017.models import variants
@@ -13,14 +14,13 @@ from polyadic.suites.bailey2017.scoring import HALF
 from polyadic.suites.bailey2017.tables import SENSELESS, tables
 from polyadic.suites.bailey2017.training import versions
 from polyadic.suites.markdown import share
-from polyadic.suites.store import digest
 from polyadic.suites.suite import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from polyadic.store import Facts
     from polyadic.suites.bailey2017.tables import Results, Table
-    from polyadic.suites.store import Facts
     from polyadic.suites.suite import Stages
 
 TITLE = "# Bailey and Aeron (2017), on this text"

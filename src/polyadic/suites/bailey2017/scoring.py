@@ -18,9 +18,9 @@ from polyadic.metrics.figures import Figure, correlation, rank_correlation, rati
 from polyadic.metrics.phrases import phrases
 from polyadic.metrics.senses import harmonic_mean
 from polyadic.models.words.phrases import blended, rows_of_pairs
+from polyadic.store import digest
 from polyadic.suites import words
 from polyadic.suites.bailey2017.models import COUNTS
-from polyadic.suites.store import digest
 from polyadic.suites.suite import Stage
 from polyadic.text.counts import Counts
 from polyadic.text.weighting import ppmi
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from polyadic.datasets import Question
     from polyadic.metrics.outliers import OutlierGroup
     from polyadic.metrics.phrases import Phrase
+    from polyadic.store import Facts
     from polyadic.suites.bailey2017.models import Settings, Variant
-    from polyadic.suites.store import Facts
     from polyadic.suites.suite import Run, Stages
     from polyadic.suites.words import Part, Path_, Test
     from polyadic.text.corpus import Corpus

@@ -11,17 +11,17 @@ from polyadic.errors import InputError
 from polyadic.files import read_meta, whole_folder, write_meta
 from polyadic.suites import held_out
 from polyadic.suites.bailey2017.models import COUNTS
-from polyadic.suites.store import stamp
 from polyadic.suites.suite import Stage
 from polyadic.suites.words import MADE
 from polyadic.text.corpus import Corpus
 from polyadic.text.counts import count
+from polyadic.text.readers import stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from polyadic.store import Facts
     from polyadic.suites.bailey2017.models import Settings
-    from polyadic.suites.store import Facts
     from polyadic.suites.suite import Run, Stages
 
 STOP_WORDS = "english"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 Table = dict[str, Any]
 """``name``, ``title``, ``headings``, ``rows``, ``notes`` and ``made_of``; a cell may be value, low and high."""

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyadic import __version__, resources
 from polyadic.errors import InputError
+from polyadic.files import plain
 from polyadic.progress import bar
+from polyadic.store import digest, whole
 from polyadic.suites.bailey2017.models import COUNTS
-from polyadic.suites.store import described, digest, whole
 from polyadic.suites.suite import Stage
 from polyadic.text.corpus import Corpus
 from polyadic.text.counts import Counts
@@ -21,8 +22,8 @@ from polyadic.text.weighting import ppmi
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from polyadic.store import Facts
     from polyadic.suites.bailey2017.models import Model, Settings, Variant
-    from polyadic.suites.store import Facts
     from polyadic.suites.suite import Run
 
 PACKAGES = ("numpy", "scipy", "numba", "gensim")
@@ -78,7 +79,7 @@ def fit(job: Job) -> Facts:
         model = _fitted(job, data)
     seconds = time.perf_counter() - weighed
     vectors = model.embedding(corpus.vocabulary.words, counts=corpus.vocabulary.counts)
-    vectors.meta = {"trained": {**described(job.arguments), "corpus": corpus.digest}}
+    vectors.meta = {"trained": {**plain(job.arguments), "corpus": corpus.digest}}
     vectors.save(job.out, overwrite=True)
     return {
         "seconds": round(seconds, 3),
@@ -90,7 +91,7 @@ def fit(job: Job) -> Facts:
         "rank": vectors.rank,
         "zeros": round(float(vectors.sparsity), 4),
         "threads": (model.threads or resources.cores()) if hasattr(model, "threads") else None,
-        "settings": described(job.arguments),
+        "settings": plain(job.arguments),
         "versions": versions(),
         "warnings": sorted({str(warning.message) for warning in warned}),
         "vectors": digest((job.out / "vectors.safetensors").read_bytes()),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.datasets.ratings import CiteULike, LastFM
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 SWEEPS, NAMED = 15, 20
 """Of point estimates with weighted zeros; and columns named for each row, of which recall and NDCG are."""

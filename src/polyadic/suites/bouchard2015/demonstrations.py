@@ -10,7 +10,7 @@ from polyadic.models.completion.signs import wrong_signs
 from polyadic.models.completion.stochastic import StochasticMatrixFactorization
 
 if TYPE_CHECKING:
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 ROWS, COLUMNS, RANK, EPOCHS = 40, 30, 3, 300
 SCALES = 5.0, 4.0, 3.0, 1.0, 0.5, 0.2

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.datasets.multilabel import Labelling
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
     Array = NDArray[Any]
 

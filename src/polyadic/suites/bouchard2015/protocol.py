@@ -21,7 +21,7 @@ from polyadic.suites.bouchard2015.report import draw, report
 from polyadic.suites.suite import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings, table_stage
 
 if TYPE_CHECKING:
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 
 methods_stage = partial(table_stage, called="methods")

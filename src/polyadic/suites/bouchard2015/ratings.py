@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from polyadic.data import Entries
     from polyadic.datasets.ratings import Fold, MovieLens
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 RANKS, RIDGES, BIAS_RIDGES = (20, 40), (1.2, 1.4, 1.6), (0.3, 1.0)
 """What alternating least squares choose from, penalties by the root of the count."""

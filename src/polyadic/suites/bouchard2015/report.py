@@ -14,7 +14,7 @@ from polyadic.suites.markdown import Section, rmses, sections, share, table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 
 def draw(facts: Facts, out: Path) -> None:

@@ -19,7 +19,7 @@ from polyadic.text.tokens import Tokenizer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 METHODS = ("nmf", "kl", "plsa", "lda", "anchors", "rlsi")
 LEAST, TOP, HELD = 5, 10, 0.2

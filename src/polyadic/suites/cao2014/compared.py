@@ -12,7 +12,7 @@ from polyadic.models.predictors.linear_rerankers import MIRA, RankingPerceptron
 from polyadic.models.predictors.mapping import mapped_spectrum, mode_sizes, places
 from polyadic.models.predictors.reranking import choose
 from polyadic.models.predictors.tensor_mira import TensorMIRA
-from polyadic.suites.store import whole
+from polyadic.store import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from polyadic.models.predictors.mapping import Mapping
     from polyadic.models.predictors.reranking import Reranker
     from polyadic.models.syntax.reranking import Ranked
+    from polyadic.store import Facts
     from polyadic.suites.cao2014.lists import Lists
-    from polyadic.suites.store import Facts
 
 STEPS = (0.001, 0.01, 0.1)
 """C of MIRA and T-MIRA, of which one is chosen."""

@@ -11,7 +11,7 @@ from polyadic.plots import curves, new_axes
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 
 def draw(facts: Facts, out: Path) -> None:

@@ -26,8 +26,8 @@ from polyadic.suites.suite import Option, Parts, Run, Seed, Stage, Stages, Suite
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from polyadic.store import Facts
     from polyadic.suites.cao2014.lists import Lists
-    from polyadic.suites.store import Facts
 
 
 @dataclass(frozen=True)

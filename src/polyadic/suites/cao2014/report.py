@@ -9,7 +9,7 @@ import numpy as np
 from polyadic.suites.markdown import interval, share, table
 
 if TYPE_CHECKING:
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 TITLES = {"penn": "Constituents of the Penn Treebank sample", "ewt": "Dependencies of the English Web Treebank"}
 FIGURES = {"penn": "F", "ewt": "UAS"}

@@ -8,14 +8,14 @@ from polyadic.datasets.treebanks import web_treebank
 from polyadic.models.syntax.dependency import ArcFactored
 from polyadic.models.syntax.dependency_candidates import jackknife_dependencies, propose_dependencies
 from polyadic.models.syntax.reranking import feature_groups
+from polyadic.store import whole
 from polyadic.suites.cao2014.lists import Lists, describe, featured, parse_parts, penn_parts
-from polyadic.suites.store import whole
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
     Root = str | os.PathLike[str] | None
 

@@ -24,18 +24,18 @@ import numpy as np
 from polyadic import datasets
 from polyadic.models.sentences.base import EmptySentencesWarning
 from polyadic.settings import Count, Within
+from polyadic.store import digest
 from polyadic.suites.huang2017 import labelled, paired, synthetic
 from polyadic.suites.huang2017.choosing import CLASSES, SCORES
 from polyadic.suites.huang2017.encoders import Grid
 from polyadic.suites.huang2017.report import draw, report
 from polyadic.suites.huang2017.tables import figures
-from polyadic.suites.store import digest
 from polyadic.suites.suite import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 OWN = ("surprise.OnWN", "surprise.SMTnews")
 """Sets without a training part: they are trained on all others, and once more on nine tenths of themselves."""

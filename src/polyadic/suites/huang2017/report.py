@@ -11,7 +11,7 @@ from polyadic.suites.markdown import Section, certain, interval, sections, share
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 PUBLISHED = {
     "mr": {"NB features, convolutional": 0.789, "NB-SVM": 0.794},

@@ -12,7 +12,7 @@ from polyadic.metrics.figures import Figure, correlation, difference
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 BASELINE = "mean of words"
 """What differences are from."""

@@ -31,18 +31,19 @@ from polyadic.models.tables.vectors import CorrespondenceVectors
 from polyadic.models.words.neural import Word2Vec
 from polyadic.models.words.pairwise import PPMISVD
 from polyadic.settings import Count, Within
+from polyadic.store import digest
 from polyadic.suites.niitsuma2018.report import TESTS, report
-from polyadic.suites.store import digest, stamp
 from polyadic.suites.suite import Option, Parts, Run, Seed, Source, Stage, Stages, Suite, SuiteSettings, Threads
 from polyadic.text.contexts import contexts
 from polyadic.text.corpus import Corpus
 from polyadic.text.counts import count
+from polyadic.text.readers import stamp
 from polyadic.text.stopwords import stop_words
 from polyadic.text.weighting import ppmi
 
 if TYPE_CHECKING:
     from polyadic.datasets import Pair
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 CHOOSING, LEARNING = "mturk-771", "simlex-999"
 """The set that weights of stop words are chosen on, and that whose scores the similarity kernel learns."""

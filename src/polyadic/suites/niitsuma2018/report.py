@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from polyadic.suites.markdown import certain, share, table
 
 if TYPE_CHECKING:
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 TESTS = {"ws353": "WordSim-353", "men": "MEN", "mturk-287": "MTurk"}
 """The sets of word pairs, as printed."""

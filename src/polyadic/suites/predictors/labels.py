@@ -11,7 +11,7 @@ from polyadic.datasets.multilabel import multilabel
 from polyadic.metrics.labels import best_threshold, label_measures
 from polyadic.models.predictors.reduced_rank import ReducedRankRegression
 from polyadic.models.predictors.tasks import LowRankTasks
-from polyadic.suites.store import whole
+from polyadic.store import whole
 
 if TYPE_CHECKING:
     import os
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
     Array = NDArray[np.float64]
     Settings = Mapping[str, Any]

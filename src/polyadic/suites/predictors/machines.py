@@ -14,7 +14,7 @@ from polyadic.datasets.ratings import movielens, movielens_fold
 from polyadic.models.predictors.bayesian_machines import BayesianFactorizationMachine
 from polyadic.models.predictors.fields import FieldEncoder
 from polyadic.models.predictors.machines import FactorizationMachine
-from polyadic.suites.store import whole
+from polyadic.store import whole
 
 if TYPE_CHECKING:
     import os
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from polyadic.data import Entries
     from polyadic.datasets.ratings import MovieLens
     from polyadic.models.predictors.machines import Solver
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
     Root = str | os.PathLike[str] | None
 

@@ -17,7 +17,7 @@ from polyadic.suites.suite import Option, Parts, Run, Seed, Stages, Suite, Suite
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 
 @dataclass(frozen=True)

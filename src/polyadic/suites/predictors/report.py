@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.suites.markdown import Section, chosen, rmses, sections, share, table
 
 if TYPE_CHECKING:
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 LABELS = {
     "validation": "validation micro-AP",

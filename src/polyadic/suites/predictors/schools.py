@@ -8,7 +8,7 @@ import numpy as np
 
 from polyadic.datasets.school import SCHOOLS, school
 from polyadic.models.predictors.tasks import LowRankTasks
-from polyadic.suites.store import whole
+from polyadic.store import whole
 
 if TYPE_CHECKING:
     import os
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
     Array = NDArray[np.float64]
     Predicted = Callable[[Array, NDArray[np.int64]], Array]

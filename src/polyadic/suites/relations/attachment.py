@@ -15,8 +15,8 @@ from polyadic.embedding import Embedding
 from polyadic.linalg import truncated_svd
 from polyadic.metrics.figures import Figure
 from polyadic.models.relations.attachment import TupleClassifier
+from polyadic.store import whole
 from polyadic.suites.relations.composition import WIDTH, neighbours_ppmi, treebank_tagger
-from polyadic.suites.store import whole
 from polyadic.text.contexts import contexts
 from polyadic.text.corpus import Corpus
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.datasets.attachment import Attachment, Phrases, Words
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
     from polyadic.text.syntax.tagging import Tagger
 
 VERB, NOUN, PREPOSITION, LAST = range(4)

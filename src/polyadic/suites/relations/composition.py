@@ -23,7 +23,7 @@ from polyadic.linalg import truncated_svd
 from polyadic.metrics.figures import Figure, rank_correlation, ratio
 from polyadic.models.relations.composition import TransitiveVerbs
 from polyadic.models.topics.nmf import NMF
-from polyadic.suites.store import whole
+from polyadic.store import whole
 from polyadic.text.contexts import contexts
 from polyadic.text.corpus import Corpus
 from polyadic.text.readers import read
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.datasets.transitive import Elliptical
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
     from polyadic.text.readers import Source
 
     Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ from polyadic.metrics.ranking import Ranking, precision_recall, ranking
 from polyadic.models.relations.knowledge import KnowledgeTensor
 from polyadic.models.relations.rescal import RESCAL
 from polyadic.models.words.tucker import Tucker
-from polyadic.suites.store import whole
+from polyadic.store import whole
 
 if TYPE_CHECKING:
     import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.data import Entries
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
     Root = str | os.PathLike[str] | None
 

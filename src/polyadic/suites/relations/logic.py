@@ -24,7 +24,7 @@ from polyadic.models.relations.grounding import Groundings
 from polyadic.models.relations.logic import InjectedLogic
 from polyadic.models.relations.rule_mining import mine_rules
 from polyadic.models.relations.universal import UniversalSchema
-from polyadic.suites.store import whole
+from polyadic.store import whole
 from polyadic.text.relations.rules import read_published_rules
 from polyadic.text.relations.schema import schema_of
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.models.relations.logic import Regime
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
     from polyadic.text.relations.formulas import Atom, Rule
     from polyadic.text.relations.schema import Schema
 

@@ -16,13 +16,13 @@ from polyadic.models.relations.knowledge import Form
 from polyadic.settings import Count
 from polyadic.suites.relations import knowledge, logic, typed, universal
 from polyadic.suites.relations.report import report
-from polyadic.suites.store import stamp
 from polyadic.suites.suite import Argument, Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings, table_stage
+from polyadic.text.readers import stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 LARGE: dict[str, Facts] = {
     "FB15k-237": {"form": "ComplEx", "rank": 200, "strength": 0.05, "candidates": 1000, "batch": 200},

@@ -12,7 +12,7 @@ from polyadic.suites.markdown import Section, chosen, interval, sections, share,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 SAME = ("form", "candidates", "batch")
 """Settings that are the same everywhere."""

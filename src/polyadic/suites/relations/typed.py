@@ -13,14 +13,14 @@ from polyadic.datasets.knowledge import Knowledge, knowledge
 from polyadic.metrics.ranking import precision_recall, ranking
 from polyadic.models.relations.rescal import RESCAL
 from polyadic.models.relations.typed_rescal import TypedRESCAL
-from polyadic.suites.store import whole
+from polyadic.store import whole
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 SETS = (("nations", 10, 3.0, 500), ("kinship", 50, 10.0, 500), ("umls", 50, 10.0, 500), ("FB15k-237", 50, 1.0, 20))
 """Names, ranks, penalties and sweeps at most; nothing was chosen by these figures."""

@@ -17,7 +17,7 @@ from polyadic.datasets.universal_schema import SYSTEMS, TARGETS, freebase_pairs,
 from polyadic.errors import InputError
 from polyadic.metrics.judged import judged, ranked_cells
 from polyadic.models.relations.universal import UniversalSchema
-from polyadic.suites.store import whole
+from polyadic.store import whole
 from polyadic.text.relations.schema import Schema, schema_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
     Scores = Callable[[int], NDArray[Any]]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from polyadic.metrics.brackets import Matched
     from polyadic.models.syntax.derivations import Parse
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
     from polyadic.text.syntax.brackets import Phrase
 
     Root = str | os.PathLike[str] | None

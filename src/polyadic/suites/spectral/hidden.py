@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
     Root = str | os.PathLike[str] | None
     Tags = list[tuple[str, ...]]

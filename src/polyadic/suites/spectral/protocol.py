@@ -16,7 +16,7 @@ from polyadic.suites.suite import Option, Parts, Run, Seed, Stage, Stages, Suite
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 RANKS = (6, 10, 16, 25, 40, 60)
 CHOICES: tuple[dict[str, Any], ...] = (

@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.suites.markdown import Section, certain, sections, share, table
 
 if TYPE_CHECKING:
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 PERPLEXITIES = ("dev_perplexity", "perplexity")
 NAMES = ("automaton", "singular vectors", "singular vectors and trigrams", "trigrams", "n-grams")

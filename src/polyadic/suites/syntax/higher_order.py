@@ -16,7 +16,7 @@ from polyadic.metrics.dependencies import dependency_figures, dependency_score, 
 from polyadic.metrics.figures import difference
 from polyadic.models.syntax.higher_order import HigherOrderParser
 from polyadic.models.syntax.low_rank_parser import LowRankParser
-from polyadic.suites.store import whole
+from polyadic.store import whole
 
 if TYPE_CHECKING:
     import os

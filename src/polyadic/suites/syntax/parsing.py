@@ -17,14 +17,14 @@ from polyadic.metrics.dependencies import dependency_figures, dependency_score, 
 from polyadic.metrics.figures import difference
 from polyadic.models.sequences.text_tagger import TextTagger
 from polyadic.models.syntax.low_rank_parser import LowRankParser
-from polyadic.suites.store import whole
+from polyadic.store import whole
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from polyadic.metrics.dependencies import Attached
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
     from polyadic.text.syntax.trees import Tree
 
     Root = str | os.PathLike[str] | None

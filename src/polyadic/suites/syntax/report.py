@@ -13,7 +13,7 @@ from polyadic.suites.markdown import Section, certain, sections, share, table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
 
 SIDES = {"with": "with the tensor", "without": "without"}
 

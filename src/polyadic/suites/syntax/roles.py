@@ -17,7 +17,7 @@ from polyadic.metrics.figures import difference
 from polyadic.metrics.roles import match_roles, role_figures, role_score
 from polyadic.models.syntax.role_regression import RoleRegression
 from polyadic.models.syntax.semantic_roles import SemanticRoles
-from polyadic.suites.store import whole
+from polyadic.store import whole
 
 if TYPE_CHECKING:
     import os
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from polyadic.metrics.roles import Matched
     from polyadic.models.syntax.role_labels import RoleLabels
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
     from polyadic.text.syntax.propositions import Sentence
 
     Root = str | os.PathLike[str] | None

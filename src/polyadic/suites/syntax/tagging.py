@@ -14,7 +14,7 @@ from polyadic.metrics.chunks import span_figures, tag_accuracy
 from polyadic.metrics.figures import difference
 from polyadic.models.sequences.sequence_tagger import SequenceTagger
 from polyadic.models.sequences.text_tagger import COLUMNS, TextTagger
-from polyadic.suites.store import whole
+from polyadic.store import whole
 from polyadic.text.syntax.plain import plain_sentences
 from polyadic.text.syntax.tag_features import tag_features
 from polyadic.text.syntax.tagging import Tagger
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from polyadic.datasets.chunking import Chunked
     from polyadic.metrics.figures import Figure
-    from polyadic.suites.store import Facts
+    from polyadic.store import Facts
     from polyadic.text.syntax.trees import Tree
 
 HELD_OUT = 0.1
