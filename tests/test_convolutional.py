@@ -200,13 +200,20 @@ def test_composition_is_the_sum_over_shifts():
 
 
 @pytest.mark.filterwarnings("ignore:tensors of 12 values:UserWarning")  # which cannot know that activations are short
-def test_joint_filters_are_found():
+@pytest.mark.parametrize(
+    ("n", "L", "half", "starts", "tries"),
+    [
+        (12, 2, True, 1, 5),
+        pytest.param(12, 3, True, 1, 5, marks=pytest.mark.slow),
+        pytest.param(16, 2, False, 10, 3, marks=pytest.mark.slow),
+    ],
+)
+def test_joint_filters_are_found(n, L, half, starts, tries):
     """All filters together, by the leading singular vector: found from one start where activations fill half."""
-    assert rate(12, 2, half=True, starts=1, tries=5) == 1
-    assert rate(12, 3, half=True, starts=1, tries=5) == 1
-    assert rate(16, 2, half=False, starts=10, tries=3) == 1
+    assert rate(n, L, half=half, starts=starts, tries=tries) == 1
 
 
+@pytest.mark.slow
 def test_averaging_and_deflation_are_worse():
     """What is printed averages columns; the authors' program finds filters one by one. Neither does as well."""
     half = {"half": True, "support": 6, "starts": 1, "tries": 6}
@@ -217,12 +224,14 @@ def test_averaging_and_deflation_are_worse():
     assert deflated <= 0.2
 
 
+@pytest.mark.slow
 def test_too_many_filters_cannot_be_found():
     """Two filters of eight values whose activations are alike everywhere are more than the tensor tells apart."""
     with pytest.warns(UserWarning, match="8 values with activations at 8 places tell about 1 filters apart, not 2"):
         assert rate(8, 2, half=False, starts=5, tries=5) <= 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "half"), [(12, True), (12, False)])
 def test_as_many_as_are_promised_can_be_found(n, half):
     """Up to ``most_filters`` there is no warning, and filters are mostly found; one more is warned of."""
