@@ -14,10 +14,11 @@ from polyadic import Corpus, Embedding, InputError, datasets, read_vectors
 from polyadic.cli import app
 from polyadic.cli.reproduce import suite_command
 from polyadic.datasets import Instance, SenseSet
+from polyadic.files import plain
 from polyadic.metrics.completion import Gap
+from polyadic.store import Store
 from polyadic.suites import SUITES, demo, load_suite, words
 from polyadic.suites.induction import induction
-from polyadic.suites.store import Store, described
 from polyadic.suites.suite import Run, done, option_of
 from polyadic.text.counts import Counts
 
@@ -171,7 +172,7 @@ def test_every_part_has_stages_of_its_own(name, tmp_path, monkeypatch):
         assert len(kept) > before, part
         assert all(stage == part or stage.startswith(f"{part}/") for stage, _ in kept[before:])
     assert len({stage for stage, _ in kept}) == len(kept)
-    json.dumps([described(dict(made_of)) for _, made_of in kept])
+    json.dumps([plain(dict(made_of)) for _, made_of in kept])
 
 
 @pytest.mark.parametrize("name", SUITES)

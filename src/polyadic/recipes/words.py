@@ -21,11 +21,12 @@ from polyadic.models.folder import load
 from polyadic.progress import bar, untold
 from polyadic.recipes.methods import BY_ORDER, COUNTED, METHODS, TEXT, WEIGHED, Training
 from polyadic.settings import check_settings
-from polyadic.suites.store import Store, stamp
+from polyadic.store import Store
 from polyadic.text.contexts import contexts
 from polyadic.text.corpus import Corpus
 from polyadic.text.counts import Counts, count
 from polyadic.text.counts import plan as estimate
+from polyadic.text.readers import stamp
 from polyadic.text.stopwords import stop_words
 from polyadic.text.tokens import Tokenizer, whitespace
 from polyadic.text.weighting import ppmi

@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, Self, Typ
 
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.files import made_folder, plain
-from polyadic.progress import Steps
 from polyadic.settings import Within, check_setting, resolved
 from polyadic.store import Facts, Store, write_json, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from polyadic.progress import Steps
 
 S = TypeVar("S", bound="SuiteSettings")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import hashlib
 import html
 import json
 import os
@@ -321,3 +322,17 @@ def _mediawiki(stream: io.BufferedReader, path: str) -> Iterator[Piece]:
         raise InputError(f"{name_of(path)} is not a whole MediaWiki dump: {error}") from None
     except (AttributeError, ValueError):
         raise InputError(f"{name_of(path)} is not a MediaWiki dump in a version that gensim knows") from None
+
+
+def stamp(source: str) -> str:
+    """Describe a text well enough to tell it from another or from a later state of itself.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    """
+    files = [Path(file) for file in find_files(source) or ()]
+    stats = [file.stat() for file in files]
+    told = f"{Path(source).resolve()} {sum(s.st_size for s in stats)} {max(s.st_mtime_ns for s in stats)}"
+    return hashlib.sha256(told.encode()).hexdigest()[:32]
