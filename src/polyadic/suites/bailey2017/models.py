@@ -1,8 +1,4 @@
-"""The table of what is trained: one row per model, with all its settings.
-
-A new model is a new row. Its class takes ``rank``, and where it has them ``seed`` and ``threads``; it has ``fit`` and
-``embedding``.
-"""
+"""What is trained: methods of :mod:`polyadic.recipes.methods`, with the counts and weights that they have there."""
 
 from __future__ import annotations
 
@@ -11,17 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
+import polyadic
 from polyadic.errors import InputError
-from polyadic.models.tables.vectors import CorrespondenceVectors
-from polyadic.models.words.asymmetric import AsymmetricCP
-from polyadic.models.words.chance import RandomVectors
-from polyadic.models.words.glove import GloVe
-from polyadic.models.words.joint import JointCP
-from polyadic.models.words.neural import Word2Vec
-from polyadic.models.words.pairwise import PPMISVD
-from polyadic.models.words.sparse_coding import NNSE
-from polyadic.models.words.symmetric import SymmetricCP
 from polyadic.penalties import L2, NonNegative
+from polyadic.recipes.methods import METHODS
 from polyadic.settings import Count, Within
 from polyadic.suites.suite import Option, Seed, Source, SuiteSettings, Threads
 from polyadic.suites.words import PUBLISHED
@@ -34,6 +23,7 @@ if TYPE_CHECKING:
 
 STUDIES, TESTS = "Studies", "Tests"
 
+FittedTo = Literal["text", "counts", "ppmi"]
 COUNTS: dict[str, dict[str, Any]] = {
     "pairs": {"order": 2, "window": "span", "width": 10, "min_count": 1},
     "near pairs": {"order": 2, "window": "span", "width": 5, "min_count": 1},
@@ -64,7 +54,7 @@ class Model:
     """
 
     make: Callable[..., Any]
-    fitted_to: Literal["text", "counts", "ppmi"]
+    fitted_to: FittedTo
     counts: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     weights: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -77,24 +67,30 @@ class Model:
         return {name: value for name, value in given.items() if name in has}
 
 
-PAIRS, NEAR, TRIPLES, BOTH = ("pairs",), ("near pairs",), ("triples",), ("pairs", "triples")
-SMOOTH = {"near pairs": {"smoothing": 0.75}}
-"""The smoothing that Levy, Goldberg and Dagan (2015) recommend for pairs."""
+def row(name: str, *, pairwise: bool = False) -> Model:
+    """Give the row of a method as :data:`~polyadic.recipes.methods.METHODS` has it, with its counts by name."""
+    method = METHODS[name]
+    settings = dict(method.fixed)
+    if method.strength:
+        settings["penalty"] = {"l1": NonNegative, "l2": L2}[method.strength](0.0)
+    if method.fitted_to == "corpus":
+        return Model(getattr(polyadic, method.model), "text", settings=settings, pairwise=pairwise)
+    counts, weights = [], {}
+    for order in range(2, method.order + 1) if method.joint else (method.order,):
+        window = {"order": order, "window": "span", "width": method.default("width", order)}
+        window["min_count"] = method.default("tuple_min_count", order)
+        counts += [called for called, counted in COUNTS.items() if counted == window]
+        if (smoothing := method.default("smoothing", order)) != 1:
+            weights[counts[-1]] = {"smoothing": smoothing}
+    fitted_to: FittedTo = "ppmi" if method.fitted_to == "associations" else "counts"
+    return Model(getattr(polyadic, method.model), fitted_to, tuple(counts), settings, weights, pairwise)
 
-MODELS: dict[str, Model] = {
-    "random": Model(RandomVectors, "text"),
-    "cbow": Model(Word2Vec, "text", settings={"method": "cbow"}, pairwise=True),
-    "sgns": Model(Word2Vec, "text", settings={"method": "sgns"}, pairwise=True),
-    "glove": Model(GloVe, "counts", PAIRS, pairwise=True),
-    "ppmi-svd": Model(PPMISVD, "ppmi", NEAR, weights=SMOOTH, pairwise=True),
-    "root-ca": Model(CorrespondenceVectors, "counts", ("nearest pairs",), settings={"temper": 0.5}, pairwise=True),
-    "nnse": Model(NNSE, "ppmi", NEAR, weights=SMOOTH, pairwise=True),
-    "cp": Model(AsymmetricCP, "ppmi", TRIPLES),
-    "cp-s": Model(SymmetricCP, "ppmi", TRIPLES, settings={"penalty": L2(0.0)}),
-    "cp-sn": Model(SymmetricCP, "ppmi", TRIPLES, settings={"penalty": NonNegative(0.0)}),
-    "jcp-s": Model(SymmetricCP, "ppmi", BOTH, settings={"penalty": L2(0.0)}),
-    "jcp-sn": Model(SymmetricCP, "ppmi", BOTH, settings={"penalty": NonNegative(0.0)}),
-    "jcp": Model(JointCP, "ppmi", (*NEAR, *TRIPLES), weights=SMOOTH),
+
+BASELINES = ("cbow", "sgns", "glove", "ppmi-svd", "root-ca", "nnse")
+MODELS = {
+    "random": row("random"),
+    **{name: row(name, pairwise=True) for name in BASELINES},
+    **{name: row(name) for name in ("cp", "cp-s", "cp-sn", "jcp-s", "jcp-sn", "jcp")},
 }
 
 SHIFTED, RANKED = "cp-s", "jcp-s"
