@@ -23,8 +23,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from polyadic.datasets.topics import bbc, kos
 from polyadic.models.topics.text import TextTopics
 from polyadic.solvers.run import run
-from polyadic.solvers.topics.nonnegative import Cells, Divergence, Squares, descend
-from polyadic.solvers.topics.nonnegative_start import uniform
+from polyadic.solvers.topics.nonnegative import Cells, Divergence, Squares, descend, uniform
 from polyadic.text.documents import document_table
 
 CLOSE = 1.001

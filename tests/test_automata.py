@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from polyadic import load
 from polyadic.cli import app
-from polyadic.datasets.pautomac import pautomac_model, pautomac_problem
 from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.pautomac import pautomac_model, pautomac_problem
 from polyadic.errors import InputError
 from polyadic.kernels.sequences.automata import (
     automaton_values,
@@ -22,12 +22,11 @@ from polyadic.kernels.sequences.automata import (
     transition_counts,
 )
 from polyadic.metrics.strings import string_perplexity
-from polyadic.models.sequences.automata import WeightedAutomaton
+from polyadic.models.sequences.automata import WeightedAutomaton, from_text, to_dot, to_text
 from polyadic.models.sequences.automaton_algebra import converted, difference, equivalent, minimised
 from polyadic.models.sequences.automaton_learning import RankWarning, hull_automaton, svd_automaton
 from polyadic.models.sequences.automaton_likelihood import blurred, likelier
 from polyadic.models.sequences.automaton_smoothing import SmoothedAutomaton, best_share
-from polyadic.models.sequences.automaton_text import from_text, to_dot, to_text
 from polyadic.models.sequences.hankel import hankel
 from polyadic.models.sequences.ngrams import NGrams, blocks, contexts, tuned_ngrams
 from polyadic.models.sequences.spectral_automaton import SpectralAutomaton

@@ -17,7 +17,7 @@ from polyadic.metrics.brackets import (
     counted,
     match_brackets,
 )
-from polyadic.models.syntax.phrase_candidates import bracketing
+from polyadic.models.syntax.candidates import bracketing
 from polyadic.text.syntax.binarising import annotate, bare, binarise, unbinarise, without_loops
 from polyadic.text.syntax.brackets import Phrase, category, clean, parse_phrase, read_phrases
 from polyadic.text.syntax.heads import head_child

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from polyadic import Corpus, Entries, InputError
 from polyadic.datasets.transitive import Elliptical, ellipses, plausible_events
-from polyadic.kernels.sequences.viterbi import viterbi_states
+from polyadic.kernels.sequences.hidden import viterbi_states
 from polyadic.models.relations.composition import TransitiveVerbs, associations
 from polyadic.suites.relations.composition import (
     Meanings,

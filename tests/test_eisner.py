@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from polyadic import InputError
 from polyadic.datasets.treebanks import web_treebank
 from polyadic.kernels.syntax.arcs import score_arcs, step_arcs
-from polyadic.kernels.syntax.eisner import best_arcs
+from polyadic.kernels.syntax.best_trees import best_arcs
 from polyadic.models.syntax import dependency
-from polyadic.models.syntax.dependency import ArcFactored, _coded
-from polyadic.models.syntax.dependency_candidates import (
+from polyadic.models.syntax.candidates import (
     DependencyCandidates,
     jackknife_dependencies,
     propose_dependencies,
 )
+from polyadic.models.syntax.dependency import ArcFactored, _coded
 from polyadic.models.syntax.reranking import feature_groups
 from polyadic.text.syntax.dependency_features import (
     ROOT,

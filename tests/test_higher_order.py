@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts, Pairs, score_tensor_arcs
+from polyadic.kernels.syntax.best_trees import best_projective_tree, best_spanning_tree
 from polyadic.kernels.syntax.climbing import (
     GRAND,
     GRAND_SIBLING,
@@ -21,7 +22,6 @@ from polyadic.kernels.syntax.climbing import (
     move_weights,
     score_trees,
 )
-from polyadic.kernels.syntax.spanning import best_projective_tree, best_spanning_tree
 from polyadic.models.syntax.higher_order import TEMPLATES
 from polyadic.solvers.syntax import tree_parts
 from polyadic.solvers.syntax.tree_parts import HEADS, Search, TreeLearner

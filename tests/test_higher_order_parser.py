@@ -10,7 +10,7 @@ from polyadic import ArcFactored, Embedding, HigherOrderParser, InputError, LowR
 from polyadic.datasets.treebanks import web_treebank
 from polyadic.kernels.syntax.climbing import MOST_WORDS
 from polyadic.metrics.dependencies import dependency_score, match_trees
-from polyadic.models.syntax.dependency_candidates import jackknife_dependencies, propose_dependencies
+from polyadic.models.syntax.candidates import jackknife_dependencies, propose_dependencies
 from polyadic.models.syntax.reranking import feature_groups
 from polyadic.suites.syntax.higher_order import higher_orders, parses, restart_curve
 from small_language import made, sentence

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from polyadic.kernels.syntax.latent_chart import best_edges, forest_edges, latent_sums
-from polyadic.models.syntax.latent_features import nodes_of
 from polyadic.models.syntax.latent_marginals import MarginalParser
-from polyadic.models.syntax.latent_pcfg import LatentPCFG
+from polyadic.models.syntax.latent_pcfg import LatentPCFG, nodes_of
 from polyadic.text.syntax.brackets import parse_phrase
 
 # Loops behind the doors: forest_edges, latent_inside, latent_outside, best_edges.

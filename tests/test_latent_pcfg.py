@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from polyadic import InputError
-from polyadic.models.syntax import latent_learning
+from polyadic.models.syntax import latent_pcfg
 from polyadic.models.syntax.derivations import Parse
 from polyadic.models.syntax.grammar import count_rules, relative_frequencies
-from polyadic.models.syntax.latent_features import inside_features, nodes_of, outside_features
-from polyadic.models.syntax.latent_pcfg import LatentPCFG, PlainPCFG
+from polyadic.models.syntax.latent_pcfg import LatentPCFG, PlainPCFG, inside_features, nodes_of, outside_features
 from polyadic.text.syntax.brackets import parse_phrase
 
 TREES = [
@@ -31,7 +30,7 @@ def agreeing(first, second):
 def test_without_features_it_is_the_plain_grammar(monkeypatch):
     """A tree has the product of the relative frequencies of its rules and words."""
     for name in ("inside_features", "outside_features"):
-        monkeypatch.setattr(latent_learning, name, lambda nodes: [[""] for _ in nodes])
+        monkeypatch.setattr(latent_pcfg, name, lambda nodes: [[""] for _ in nodes])
     model = LatentPCFG(3, rare=0).fit(TREES)
     rules = relative_frequencies(count_rules(map(PlainPCFG().prepared, TREES)))
     tags = [(tag.label, tag.word) for tree in TREES for tag in tree.tags()]

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from polyadic import InputError, load
 from polyadic.datasets.treebanks import web_treebank
-from polyadic.kernels.syntax.arc_labels import score_arc_labels, step_arc_labels
 from polyadic.kernels.syntax.arc_tensor import (
     DISTANCES,
     ArcParts,
@@ -22,6 +21,7 @@ from polyadic.kernels.syntax.arc_tensor import (
     step_tensor_arcs,
     tensor_cells,
 )
+from polyadic.kernels.syntax.arcs import score_arc_labels, step_arc_labels
 from polyadic.linalg.unfolded import unfolded_start
 from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.models.syntax.arc_features import PAIRS, coded, known_features, rows_of

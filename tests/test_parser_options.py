@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 from polyadic import ArcFactored, Embedding, InputError, LowRankParser, load
 from polyadic.cli import app
 from polyadic.kernels.syntax.arc_tensor import hashed_cells, tensor_cells
-from polyadic.models.syntax.arc_collisions import pair_collisions
 from polyadic.models.syntax.arc_features import (
     PAIRS,
     SeveralRootsWarning,
     coded,
     known_features,
+    pair_collisions,
     rows_of,
     vector_rows,
 )

@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 from polyadic import InputError
 from polyadic.datasets.treebanks import penn_sample
 from polyadic.metrics.brackets import bracket_score
-from polyadic.models.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
-from polyadic.models.syntax.lexicon import Lexicon
-from polyadic.models.syntax.pcfg import PCFG
-from polyadic.models.syntax.phrase_candidates import (
+from polyadic.models.syntax.candidates import (
     chosen,
     folded,
     jackknife,
@@ -24,6 +21,9 @@ from polyadic.models.syntax.phrase_candidates import (
     read_lists,
     write_lists,
 )
+from polyadic.models.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
+from polyadic.models.syntax.lexicon import Lexicon
+from polyadic.models.syntax.pcfg import PCFG
 from polyadic.text.syntax.binarising import annotate, binarise, without_loops
 from polyadic.text.syntax.brackets import TOP, Phrase, parse_phrase
 

@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 
 from polyadic import InputError
 from polyadic.groups import Groups
+from polyadic.models.syntax.candidates import judged
 from polyadic.models.syntax.derivations import Parse
-from polyadic.models.syntax.phrase_candidates import judged
 from polyadic.models.syntax.reranking import Ranked, feature_groups, load_ranked, narrowed, save_ranked
 from polyadic.suites.cao2014.lists import (
     Lists,

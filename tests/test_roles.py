@@ -11,7 +11,7 @@ from polyadic import InputError
 from polyadic.datasets.propositions import split_documents, web_propositions
 from polyadic.metrics.figures import difference
 from polyadic.metrics.roles import by_role, match_roles, role_figures, role_score
-from polyadic.models.syntax.role_matching import best_roles, played_once
+from polyadic.models.syntax.role_labels import best_roles, played_once
 from polyadic.text.syntax import role_features as f
 from polyadic.text.syntax.propositions import Argument, Proposition, Sentence, read_propositions
 from polyadic.text.syntax.trees import Tree

@@ -15,10 +15,9 @@ from polyadic.kernels.syntax.role_cells import hashed_cells, score_cells
 from polyadic.metrics.roles import match_roles, role_score
 from polyadic.models.syntax.predicates import PredicateFinder
 from polyadic.models.syntax.role_frames import TRIPLES, framed, frames_of, known_features, role_names
-from polyadic.models.syntax.role_matching import best_roles, played_once
+from polyadic.models.syntax.role_labels import best_roles, played_once
 from polyadic.models.syntax.role_regression import RoleRegression
-from polyadic.models.syntax.role_start import power_parts, random_parts, tensor_cells
-from polyadic.models.syntax.semantic_roles import SemanticRoles
+from polyadic.models.syntax.semantic_roles import SemanticRoles, power_parts, random_parts, tensor_cells
 from polyadic.solvers.syntax.role_tensor import (
     Costs,
     Frame,

@@ -17,10 +17,8 @@ from sklearn.pipeline import make_pipeline
 from polyadic import ConvolutionalSentences, Corpus, Embedding, InputError, MeanSentences, load
 from polyadic.linalg.circulant import convolve
 from polyadic.models.sentences import base
-from polyadic.models.sentences.base import EmptySentencesWarning
-from polyadic.models.sentences.pooling import pooled, width
-from polyadic.models.sentences.signals import blocks
-from polyadic.models.sentences.words import vectors_of, words_of
+from polyadic.models.sentences.base import EmptySentencesWarning, pooled, width
+from polyadic.models.sentences.words import blocks, vectors_of, words_of
 from polyadic.solvers.sentences.sparse_codes import sparse_codes
 
 POOLINGS = ("mean", "moments", "largest", "extremes", "all")

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.kernels.syntax.eisner import best_arcs
-from polyadic.kernels.syntax.spanning import best_projective_tree, best_spanning_tree
+from polyadic.kernels.syntax.best_trees import best_arcs, best_projective_tree, best_spanning_tree
 
 SEEDS = st.integers(0, 2**32 - 1)
 # The loops behind the doors: spanning_tree, projective_tree.

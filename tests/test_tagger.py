@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from polyadic import InputError, SequenceTagger
 from polyadic.kernels.loops.sequences.tagging import tag_gradient, tag_sums
 from polyadic.kernels.sequences.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
-from polyadic.models.sequences.features import coded, learned_features, spans_only
+from polyadic.models.sequences.sequence_tagger import coded, learned_features, spans_only
 from polyadic.solvers.sequences.tagging import TagLearner, TagSteps, of_rank, tag_sweeps
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -16,12 +16,12 @@ from polyadic.cli import app
 from polyadic.datasets.chunking import CONLL2000, chunks
 from polyadic.datasets.treebanks import web_treebank
 from polyadic.metrics.chunks import Span, begun_by_b, by_kind, span_figures, spans, tag_accuracy
-from polyadic.models.sequences.features import spans_only
+from polyadic.models.sequences.sequence_tagger import spans_only
 from polyadic.solvers.sequences.tagging import TagLearner
 from polyadic.suites.syntax.tagging import chunk_rows, cut_rows
-from polyadic.text.syntax.lemmas import Lemmas
 from polyadic.text.syntax.plain import plain_sentences, plain_trees, read_paragraphs
 from polyadic.text.syntax.tag_features import need_tags, shape
+from polyadic.text.syntax.tagging import Lemmas
 from polyadic.text.syntax.trees import Tree, read_trees
 
 

@@ -101,7 +101,7 @@ def nearest(model: Model, lines: Lines, query: Query, *, top: o.Top = 10, as_jso
     """Show the sentences whose vectors are nearest to that of QUERY."""
     import numpy as np
 
-    from polyadic.models.sentences.signals import blocks
+    from polyadic.models.sentences.words import blocks
 
     opened, sentences = _open(model), list(_read(lines))
     if not len(next(blocks([query], opened.embedding_)).rows):
@@ -120,8 +120,7 @@ def templates(
     model: Model, lines: Lines, *, coordinates: Coordinates = 10, top: o.Top = 5, as_json: o.AsJson = False
 ) -> None:
     """Show where each filter of a convolutional model is most active."""
-    from polyadic.models.sentences.convolutional import ConvolutionalSentences
-    from polyadic.models.sentences.templates import strongest
+    from polyadic.models.sentences.convolutional import ConvolutionalSentences, strongest
 
     opened = _open(model)
     if not isinstance(opened, ConvolutionalSentences):

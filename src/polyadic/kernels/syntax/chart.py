@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.kernels.doors import frozen
-from polyadic.kernels.loops.syntax import chart, kbest
+from polyadic.kernels.loops.syntax import chart
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -179,7 +179,7 @@ class Derivations(NamedTuple):
     best: NDArray[np.int32]
 
 
-WORD, SAME = kbest.WORD, kbest.SAME
+WORD, SAME = chart.WORD, chart.SAME
 
 
 def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivations:
@@ -208,7 +208,7 @@ def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivation
     if value_of(rules, filled, root) == -np.inf:
         raise ValueError("the words have no derivation from the root")
     return Derivations(
-        *kbest.chart_kbest(
+        *chart.chart_kbest(
             filled.length, root, k, *rules.by_parent, rules.block, rules.first, filled.base, filled.values
         )
     )

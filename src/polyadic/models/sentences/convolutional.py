@@ -1,10 +1,11 @@
-"""Sentence vectors from scratch: filters of word sequences from their cumulants, and what sentences have of them."""
+"""Sentence vectors from scratch: filters of word sequences from their cumulants, what sentences have of them, where."""
 
 from __future__ import annotations
 
+import heapq
 import warnings
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,19 +14,19 @@ from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int
 from polyadic.linalg.circulant import deconvolve
 from polyadic.models.base import Amount, Count, Seed, Within
-from polyadic.models.sentences.base import Empty, SentenceVectors
-from polyadic.models.sentences.pooling import Pooling
-from polyadic.models.sentences.signals import BLOCK, blocks
-from polyadic.models.sentences.words import Words, corpus_of, vectors_of
+from polyadic.models.sentences.base import Empty, Pooling, SentenceVectors
+from polyadic.models.sentences.words import BLOCK, Words, blocks, corpus_of, known_words, vectors_of, words_of
 from polyadic.progress import tracked
 from polyadic.solvers.sentences.convolutional import find_filters
 from polyadic.solvers.sentences.sparse_codes import sparse_codes
 from polyadic.text.moments import Moments, patches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-    from polyadic.models.sentences.words import Sentences
+    from polyadic.models.sentences.words import Sentence, Sentences
     from polyadic.text.corpus import Corpus
 
 WORDS = 1 << 13
@@ -47,7 +48,7 @@ class ConvolutionalSentences(SentenceVectors):
     length : int
         n, of a patch and of a filter.
     pooling : {"moments", "mean", "largest", "extremes", "all"}
-        What is kept of activations: see :mod:`polyadic.models.sentences.pooling`. ``"all"`` is as printed.
+        What is kept of activations: see :mod:`polyadic.models.sentences.base`. ``"all"`` is as printed.
     pool, segments : int
         How many of the largest; parts of the sentence that are pooled apart.
     padded : bool
@@ -196,3 +197,75 @@ def _collect(corpus: Corpus, embedding: Embedding, length: int) -> tuple[Moments
         about = f"{moments.number:,} patches are fewer than the {cells:,} cells of a cumulant of {length} values"
         warnings.warn(f"{about}; take more sentences or a smaller length", stacklevel=3)
     return moments, np.sqrt(squares / number)
+
+
+class Occurrence(NamedTuple):
+    """A place with much of a filter.
+
+    Attributes
+    ----------
+    activation : float
+        How much.
+    sentence : int
+        Number of the sentence, from 0.
+    place : int
+        Number of the known word where the filter begins, from 0.
+    words : tuple of str
+        The known words under the filter.
+    """
+
+    activation: float
+    sentence: int
+    place: int
+    words: tuple[str, ...]
+
+
+def strongest(
+    model: ConvolutionalSentences, sentences: Iterable[Sentence], *, top: int = 5
+) -> list[list[list[Occurrence]]]:
+    """Find the places where each filter of each coordinate is most active, one sentence giving at most one.
+
+    Parameters
+    ----------
+    model : ConvolutionalSentences
+        Fitted.
+    sentences : iterable of str or of lists of words
+        Read once; only the places found stay in memory.
+    top : int
+        How many places of each filter.
+
+    Returns
+    -------
+    list over coordinates of lists over filters of Occurrence
+        The most active first, by magnitude: the sign of a coordinate means nothing.
+    """
+    check_is_fitted(model)
+    check_int("top", top, low=1)
+    K, L, _ = model.filters_.shape
+    kept: list[list[tuple[float, int, Occurrence]]] = [[] for _ in range(K * L)]
+    for number, words in enumerate(words_of(sentences)):
+        known = known_words(words, model.embedding_)
+        if not known:
+            continue
+        w = model.activations(known).reshape(K * L, -1)[:, : len(known)]
+        places = np.abs(w).argmax(axis=1)
+        for row, place in enumerate(places.tolist()):
+            value, heap = float(w[row, place]), kept[row]
+            if len(heap) == top and abs(value) <= heap[0][0]:
+                continue
+            under = tuple(known[place : place + model.length])
+            put = heapq.heappush if len(heap) < top else heapq.heapreplace
+            put(heap, (abs(value), -number, Occurrence(value, number, place, under)))
+    filters = [[occurrence for *_, occurrence in sorted(heap, reverse=True)] for heap in kept]
+    return [filters[k * L : (k + 1) * L] for k in range(K)]
+
+
+def describe(occurrences: list[list[list[Occurrence]]]) -> str:
+    """Write occurrences as lines of text: coordinate, filter, activation, words."""
+    rows = (
+        f"{k}.{at}  {activation:+.2f}  {' '.join(words)}"
+        for k, each in enumerate(occurrences)
+        for at, many in enumerate(each)
+        for activation, _, _, words in many
+    )
+    return "\n".join(rows)

@@ -11,16 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int
 from polyadic.models.base import Count, Natural, Positive, Seed
-from polyadic.models.sentences.base import Empty, SentenceVectors
-from polyadic.models.sentences.pooling import Pooling, width
-from polyadic.models.sentences.signals import blocks
-from polyadic.models.sentences.words import Words, corpus_of, vectors_of
+from polyadic.models.sentences.base import Empty, Pooling, SentenceVectors, width
+from polyadic.models.sentences.words import Words, blocks, corpus_of, vectors_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polyadic.models.sentences.signals import Rows
-    from polyadic.models.sentences.words import Sentences
+    from polyadic.models.sentences.words import Rows, Sentences
 
 
 class MeanSentences(SentenceVectors):
@@ -34,7 +31,7 @@ class MeanSentences(SentenceVectors):
     Parameters
     ----------
     pooling : {"mean", "moments", "largest", "extremes", "all"}
-        What is kept of each coordinate: see :mod:`polyadic.models.sentences.pooling`.
+        What is kept of each coordinate: see :mod:`polyadic.models.sentences.base`.
     pool, segments : int
         How many of the largest; parts of the sentence that are pooled apart.
     a : float, optional

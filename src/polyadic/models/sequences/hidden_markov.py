@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from polyadic.errors import InputError, check_int
-from polyadic.kernels.sequences.hidden import Chain, expected_counts, hidden_states
-from polyadic.kernels.sequences.viterbi import viterbi_states
+from polyadic.kernels.sequences.hidden import Chain, expected_counts, hidden_states, viterbi_states
 from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.models.sequences.hidden_spectral import spectral_chain
 from polyadic.models.sequences.symbols import coded, known_symbols, listed

@@ -16,12 +16,11 @@ import numpy as np
 
 from polyadic.errors import InputError
 from polyadic.models.base import Count, Model, Seed
-from polyadic.models.sequences.features import coded, learned_features
-from polyadic.models.sequences.sequence_tagger import SequenceTagger
+from polyadic.models.sequences.sequence_tagger import SequenceTagger, coded, learned_features
 from polyadic.solvers.run import Result
-from polyadic.text.syntax.lemmas import Lemmas
 from polyadic.text.syntax.plain import plain_trees
 from polyadic.text.syntax.tag_features import tag_features
+from polyadic.text.syntax.tagging import Lemmas
 from polyadic.text.syntax.trees import Tree
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.kernels.syntax.arc_labels import score_arc_labels, step_arc_labels
+from polyadic.kernels.syntax.arcs import score_arc_labels, step_arc_labels
 from polyadic.text.syntax.token_features import (
     BIAS,
     FIXED,

@@ -17,8 +17,7 @@ import numpy as np
 
 from polyadic.errors import InputError, check_int
 from polyadic.kernels.syntax.arcs import score_arcs, step_arcs
-from polyadic.kernels.syntax.eisner import best_arcs
-from polyadic.kernels.syntax.spanning import best_projective_tree
+from polyadic.kernels.syntax.best_trees import best_arcs, best_projective_tree
 from polyadic.models.base import Count, Model, Seed, Watch, Within
 from polyadic.models.syntax.arc_features import check_trees
 from polyadic.progress import tracked
@@ -150,7 +149,7 @@ class ArcFactored(Model):
     def k_best(
         self, words: Sequence[str], tags: Sequence[str], *, k: int = 50
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-        """Give the best trees and their scores, best first: see :func:`~polyadic.kernels.syntax.eisner.best_arcs`.
+        """Give the best trees and their scores, best first: see :func:`~polyadic.kernels.syntax.best_trees.best_arcs`.
 
         Parameters
         ----------

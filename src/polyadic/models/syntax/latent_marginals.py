@@ -29,7 +29,7 @@ from polyadic.errors import check_number
 from polyadic.kernels.syntax.chart import chart_rules, inside, outside, value_of
 from polyadic.kernels.syntax.latent_chart import best_edges, forest_edges, latent_sums
 from polyadic.models.syntax.derivations import plain_scores, word_rows
-from polyadic.models.syntax.latent_features import class_of
+from polyadic.models.syntax.latent_pcfg import class_of
 from polyadic.models.syntax.pcfg import ROOT, SCALE
 from polyadic.text.syntax.binarising import PARTIAL, unbinarise
 from polyadic.text.syntax.brackets import Phrase

@@ -18,9 +18,9 @@ import numpy as np
 
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int
-from polyadic.kernels.syntax.arc_tensor import ArcParts, score_tensor_arcs
-from polyadic.kernels.syntax.eisner import best_arcs
-from polyadic.kernels.syntax.spanning import best_projective_tree, best_spanning_tree
+from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts, score_tensor_arcs, tensor_cells
+from polyadic.kernels.syntax.best_trees import best_arcs, best_projective_tree, best_spanning_tree
+from polyadic.linalg.unfolded import unfolded_start
 from polyadic.models.base import Count, Model, Positive, Seed, Share, Watch, Within
 from polyadic.models.syntax.arc_features import (
     AROUND,
@@ -34,7 +34,6 @@ from polyadic.models.syntax.arc_features import (
     vector_rows,
 )
 from polyadic.models.syntax.arc_relations import RelationLearner, best_relations
-from polyadic.models.syntax.arc_start import random_parts, surrogate_parts
 from polyadic.progress import tracked
 from polyadic.solvers.run import Sweep, run
 from polyadic.solvers.syntax.arc_tensor import ArcLearner, Updates
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from polyadic.solvers.syntax.arc_tensor import Decoder
     from polyadic.text.syntax.trees import Tree
 
 Decoding = Literal["projective", "any"]
@@ -317,3 +317,43 @@ class LowRankParser(Model):
     def _restore(self, state: dict[str, Any]) -> None:
         super()._restore(state)
         self._coder = TokenCoder(self.features_)
+
+
+def random_parts(features: int, rank: int, *, bits: int, rng: np.random.Generator) -> ArcParts:
+    """Give weights of zero and small random factors; dense values count as features."""
+    draw = [rng.normal(scale=0.1, size=(rows, rank)).astype(np.float32) for rows in (features, features, DISTANCES)]
+    return ArcParts(np.zeros(1 << bits, np.float32), *draw)
+
+
+def surrogate_parts(
+    sentences: Sequence[Sentence], parts: ArcParts, *, C: float, decode: Decoder, rng: np.random.Generator
+) -> ArcParts:
+    """Learn pairs alone for one epoch and put their weights into a tensor of low rank; theta is zero again.
+
+    Parameters
+    ----------
+    sentences : sequence of Sentence
+    parts : ArcParts
+        Of the sizes wanted.
+    C : float
+    decode : callable
+        Gives the heads of the best tree for the scores of arcs.
+    rng : numpy.random.Generator
+        Of the order of the sentences.
+    """
+    theta = np.zeros_like(parts.theta)
+    learner = ArcLearner(parts._replace(theta=theta), PAIRS, gamma=1.0, C=C, decode=decode)
+    used = []
+    for at in tracked(rng.permutation(len(sentences)).tolist(), "learning pairs"):
+        predicted, loss = learner.learn(sentences[at].table, sentences[at].heads)
+        if loss:
+            used += [(at, sentences[at].heads), (at, predicted)]
+    weights = learner.mean().theta
+    listed = [tensor_cells(sentences[at].table, weights, PAIRS, heads=heads) for at, heads in used]
+    F, rank = parts.U.shape
+    cells = np.concatenate([np.zeros((0, 3), np.int64), *(cells for cells, _ in listed)])
+    values = np.concatenate([np.zeros(0), *(values for _, values in listed)])
+    _, first = np.unique((cells[:, 0] * F + cells[:, 1]) * DISTANCES + cells[:, 2], return_index=True)
+    first = first[values[first] != 0]
+    factors = unfolded_start(cells[first], values[first], (F, F, DISTANCES), rank=rank)
+    return ArcParts(np.zeros_like(theta), *(factor.astype(np.float32) for factor in factors))

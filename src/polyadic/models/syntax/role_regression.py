@@ -14,8 +14,7 @@ from polyadic.errors import InputError
 from polyadic.models.base import Count, Positive
 from polyadic.models.syntax.predicates import PredicateFinder
 from polyadic.models.syntax.role_frames import check_sentences, framed, known_features, role_names
-from polyadic.models.syntax.role_labels import Bits, RoleLabels
-from polyadic.models.syntax.role_matching import Once
+from polyadic.models.syntax.role_labels import Bits, Once, RoleLabels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,8 +12,7 @@ from polyadic.errors import InputError
 from polyadic.models.base import Amount, Count, Seed, Threads, Watch, Within
 from polyadic.models.topics.base import Topics
 from polyadic.solvers.run import run
-from polyadic.solvers.topics.nonnegative import Divergence, Squares, cells_of, descend
-from polyadic.solvers.topics.nonnegative_start import nndsvd, uniform
+from polyadic.solvers.topics.nonnegative import Divergence, Squares, cells_of, descend, nndsvd, uniform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

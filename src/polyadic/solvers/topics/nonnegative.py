@@ -20,6 +20,7 @@ from scipy.special import xlogy
 
 from polyadic import kernels, resources
 from polyadic.errors import InputError
+from polyadic.linalg import truncated_svd
 from polyadic.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -255,9 +256,9 @@ def descend(rows: Half, columns: Half, start: list[Array], *, inner: int = 1) ->
     value, step, limit, reach = np.inf, STEP, 1.0, 0.0
     while True:
         W_new = W_tried.copy()
-        found = rows.improve(W_new, H_tried, passes=inner) + rows.penalty(W_tried) + columns.penalty(H_tried)
-        if not reach or found <= value:
-            W, H, value, reach = W_tried, H_tried, found, step
+        objective = rows.improve(W_new, H_tried, passes=inner) + rows.penalty(W_tried) + columns.penalty(H_tried)
+        if not reach or objective <= value:
+            W, H, value, reach = W_tried, H_tried, objective, step
             yield Sweep([W, H], value)
             step, limit = min(limit, LONGER * step), min(1.0, LIMIT_GROWS * limit)
         else:
@@ -269,3 +270,52 @@ def descend(rows: Half, columns: Half, start: list[Array], *, inner: int = 1) ->
         columns.improve(H_new, W_tried, passes=inner)
         H_tried = columns.beyond(H_new, H_last, reach) if reach else H_new
         W_last, H_last = W_new, H_new
+
+
+def level(cells: Cells, rank: int) -> float:
+    """Give what both factors are about, for the model to have the mean of the table."""
+    w = cells.weights
+    total = cells.table.data.sum(dtype=float) if w is None else (w * cells.table.data).sum(dtype=float)
+    listed = cells.table.nnz if w is None else float(w.sum(dtype=float))
+    others = cells.zero_weight * (np.prod(cells.table.shape, dtype=float) - cells.table.nnz)
+    return float(np.sqrt(max(total, 1e-30) / max(listed + others, 1e-30) / rank))
+
+
+def uniform(cells: Cells, rank: int, *, rng: np.random.Generator) -> list[Array]:
+    """Draw both factors, for the model to have about the mean of the table."""
+    size = level(cells, rank)
+    return [(size * rng.random((n, rank)) * 2).astype(np.float32) for n in cells.table.shape]
+
+
+def nndsvd(cells: Cells, rank: int, *, rng: np.random.Generator, fill: bool) -> list[Array]:
+    r"""Give the larger of the positive and negative parts of singular vectors.
+
+    Parameters
+    ----------
+    cells : Cells
+        Cells that are not listed are taken for zeros.
+    rank : int
+    rng : numpy.random.Generator
+        Of the start of the iteration, and of components beyond the rank of the table.
+    fill : bool
+        Whether zeros become a hundredth of the level, for products to change them.
+
+    References
+    ----------
+    Boutsidis, Gallopoulos (2008), SVD based initialization: a head start for nonnegative matrix factorization.
+    """
+    components = min(rank, *(n - 1 for n in cells.table.shape))
+    factors = uniform(cells, rank, rng=rng)
+    if not components:
+        return factors
+    U, s, V = truncated_svd(cells.table, components, method="randomized", seed=int(rng.integers(2**31)))
+    up, down = ([np.maximum(sign * A, 0) for A in (U, V)] for sign in (1, -1))
+    lengths = [[np.linalg.norm(A, axis=0) for A in part] for part in (up, down)]
+    larger = lengths[0][0] * lengths[0][1] >= lengths[1][0] * lengths[1][1]
+    for side, factor in enumerate(factors):
+        part = np.where(larger, up[side], down[side]) / np.where(larger, lengths[0][side], lengths[1][side])
+        scale = np.sqrt(s * np.where(larger, lengths[0][0] * lengths[0][1], lengths[1][0] * lengths[1][1]))
+        factor[:, :components] = part * scale
+        if fill:
+            np.maximum(factor, np.float32(level(cells, rank) / 100), out=factor)
+    return factors

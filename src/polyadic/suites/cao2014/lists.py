@@ -21,8 +21,7 @@ from polyadic.datasets.treebanks import penn_sample
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.files import made_folder
 from polyadic.metrics.brackets import bracket_score
-from polyadic.models.syntax.pcfg import PCFG
-from polyadic.models.syntax.phrase_candidates import (
+from polyadic.models.syntax.candidates import (
     Candidates,
     chosen,
     jackknife,
@@ -31,6 +30,7 @@ from polyadic.models.syntax.phrase_candidates import (
     read_lists,
     write_lists,
 )
+from polyadic.models.syntax.pcfg import PCFG
 from polyadic.models.syntax.reranking import Ranked, feature_groups, load_ranked, narrowed, save_ranked
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def parse_parts(
     k : int
         Candidates of a sentence, at most.
     folds : int
-        See :func:`~polyadic.models.syntax.phrase_candidates.jackknife`.
+        See :func:`~polyadic.models.syntax.candidates.jackknife`.
     threads : int
         Sentences parsed at the same time.
     parser : callable

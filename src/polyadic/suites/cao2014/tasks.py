@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from polyadic.datasets.treebanks import web_treebank
+from polyadic.models.syntax.candidates import jackknife_dependencies, propose_dependencies
 from polyadic.models.syntax.dependency import ArcFactored
-from polyadic.models.syntax.dependency_candidates import jackknife_dependencies, propose_dependencies
 from polyadic.models.syntax.reranking import feature_groups
 from polyadic.store import whole
 from polyadic.suites.cao2014.lists import Lists, describe, featured, parse_parts, penn_parts
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from polyadic.store import Facts
 
     Root = str | os.PathLike[str] | None
-
 
 EVERY = 4
 """Of the sentences of the Web Treebank one in so many is learned from: as many as the other task has."""

@@ -8,10 +8,10 @@ import numpy as np
 
 from polyadic.metrics.brackets import bracket_figure, bracket_score, match_brackets
 from polyadic.metrics.figures import difference
+from polyadic.models.syntax.candidates import bracketing
 from polyadic.models.syntax.latent_marginals import MarginalParser
 from polyadic.models.syntax.latent_pcfg import LatentPCFG, PlainPCFG
 from polyadic.models.syntax.pcfg import PCFG
-from polyadic.models.syntax.phrase_candidates import bracketing
 from polyadic.progress import tracked
 from polyadic.suites.cao2014.lists import penn_parts
 

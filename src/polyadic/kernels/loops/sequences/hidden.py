@@ -1,4 +1,4 @@
-"""Sums over the paths of hidden Markov chains, scaled place by place.
+"""Paths of hidden Markov chains: sums over all, scaled place by place, and the likeliest.
 
 Token ``i`` is the symbol ``symbols[i]``, sequence ``k`` the tokens from ``edges[k]`` to ``edges[k + 1]``. The
 probability of the first state is ``start[s]``, that of state t after s ``move[s, t]``, of symbol x in s ``emit[x, s]``.
@@ -115,10 +115,10 @@ def hidden_states(symbols, edges, start, move, emit, first, last, smoothed, stat
         scale[: high - low] = 0
         possible = _forward(symbols, low, high, start, move, emit, alpha, scale)
         for i in range(low, high):
-            told = scale[i - low] > 0
-            logs[i] = np.log(scale[i - low]) if told else -np.inf
+            positive = scale[i - low] > 0
+            logs[i] = np.log(scale[i - low]) if positive else -np.inf
             for s in range(size):
-                states[i, s] = alpha[i - low, s] if possible or (told and not smoothed) else np.nan
+                states[i, s] = alpha[i - low, s] if possible or (positive and not smoothed) else np.nan
         if not smoothed or not possible:
             continue
         after[:] = 1
@@ -130,3 +130,43 @@ def hidden_states(symbols, edges, start, move, emit, first, last, smoothed, stat
             for s in range(size):
                 states[i, s] /= total
             _backward(symbols[i], back, emit, alpha[i - low], scale[i - low], after, ahead)
+
+
+@njit(cache=True, nogil=True)
+def viterbi_states(words, edges, scores, start, move, first, last, states):
+    """Write into ``states`` the best path of each sentence from ``first`` to ``last``.
+
+    Token ``i`` is ``words[i]``, and costs ``scores[words[i], s]`` in state ``s``, minus infinity where it cannot be
+    in it; ``start[s]`` and ``move[s, t]`` are added for the first state and for each step. Of equals the first.
+    """
+    size = len(start)
+    longest = 0
+    for k in range(first, last):
+        longest = max(longest, edges[k + 1] - edges[k])
+    back = np.zeros((longest, size), np.int32)
+    now, before = np.empty(size, np.float32), np.empty(size, np.float32)
+    for k in range(first, last):
+        low, high = edges[k], edges[k + 1]
+        for i in range(low, high):
+            score = scores[words[i]]
+            for t in range(size):
+                now[t] = -np.inf
+                if score[t] == -np.inf:
+                    continue
+                if i == low:
+                    now[t] = start[t] + score[t]
+                    continue
+                for s in range(size):
+                    through = before[s] + move[s, t]
+                    if through + score[t] > now[t]:
+                        now[t] = through + score[t]
+                        back[i - low, t] = s
+            best = now.max()  # sums that grew with the sentence would lose their last digits
+            if best > -np.inf:
+                now -= best
+            now, before = before, now
+        if high > low:
+            state = np.argmax(before)
+            for i in range(high - 1, low - 1, -1):
+                states[i] = state
+                state = back[i - low, state]

@@ -1,4 +1,4 @@
-"""Charts of weighted context-free grammars: sums and maxima over all derivations of a sentence.
+"""Charts of weighted context-free grammars: sums, maxima and the k best of all derivations of a sentence.
 
 Cell ``j (j - 1) / 2 + i`` is of the words from ``i`` to ``j - 1``. It holds two layers of symbols: below, built of two
 symbols of smaller cells or of a word; above, reached from the lower layer by at most one unary rule. Binary rules take
@@ -8,10 +8,20 @@ Symbols come in blocks, those of one coarse symbol in a row: ``block[s]`` is the
 first symbol of a block. ``base[layer, cell, c]`` is the slot of the first symbol of block ``c``, or -1 where a coarser
 grammar has excluded it; without one each symbol is a block of its own. Binary rules ``a -> b c`` are sorted by
 ``b``, those of ``b`` from ``starts[b]`` on; unary rules ``a -> b`` likewise.
+
+The k best are enumerated lazily from the root (Huang & Chiang 2005, algorithm 3). An *item* is a slot that was asked
+for; it keeps the candidates for its next derivation in a linked list, and its derivations so far, best first. A
+candidate is a rule, where the words of its left child end, and the ranks of the derivations of both children. Of the
+ranks, the right one grows always and the left one only while the right is zero, so each pair is proposed once.
 """
 
 import numpy as np
 from numba import njit
+
+WORD, SAME = -1, -2
+"""In the place of a rule: a word, and a symbol of the upper layer that is the one of the lower."""
+SYMBOL, LEFT_EDGE, RIGHT_EDGE, LAYER, FIRST, PENDING, COUNT, DONE = range(8)
+RULE, SPLIT, LEFT_RANK, RIGHT_RANK, NEXT = range(5)
 
 
 @njit(cache=True, nogil=True)
@@ -140,3 +150,212 @@ def chart_outside(n, root, binary, unary, block, first, base, values, outside):
                         outside[slot] += weighted * left_value
                         total += weighted * values[slot]
                     outside[slots[x]] += total
+
+
+@njit(cache=True, nogil=True)
+def _slot(base, block, first, layer, i, j, s):
+    """Give the slot of a symbol in a cell, or -1."""
+    start = base[layer, j * (j - 1) // 2 + i, block[s]]
+    return start + s - first[block[s]] if start >= 0 else -1
+
+
+@njit(cache=True, nogil=True)
+def _larger(array):
+    """Give a copy with room for twice as many rows."""
+    wider = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
+    wider[: len(array)] = array
+    return wider
+
+
+@njit(cache=True, nogil=True)
+def _edges(symbol, i, j, layer, binary, unary, block, first, base, values):
+    """Give rules, splits and values of all ways to build an item of the best of its parts."""
+    p_start, p_rule, left, right, weight = binary
+    u_start, u_rule, child, u_weight = unary
+    rules, splits, scores = np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64)
+    count = 0
+    if layer == 1:
+        own = _slot(base, block, first, 0, i, j, symbol)
+        if own >= 0 and values[own] > -np.inf:
+            rules[0], splits[0], scores[0] = SAME, j, values[own]
+            count = 1
+        for at in range(u_start[symbol], u_start[symbol + 1]):
+            u = u_rule[at]
+            below = _slot(base, block, first, 0, i, j, child[u])
+            if below >= 0 and values[below] > -np.inf:
+                if count == len(rules):
+                    rules, splits, scores = _larger(rules), _larger(splits), _larger(scores)
+                rules[count], splits[count], scores[count] = len(left) + u, j, values[below] + u_weight[u]
+                count += 1
+        return rules[:count], splits[:count], scores[:count]
+    if j == i + 1:
+        rules[0], splits[0], scores[0] = WORD, j, values[_slot(base, block, first, 0, i, j, symbol)]
+        return rules[:1], splits[:1], scores[:1]
+    for k in range(i + 1, j):
+        for at in range(p_start[symbol], p_start[symbol + 1]):
+            r = p_rule[at]
+            left_slot = _slot(base, block, first, 1, i, k, left[r])
+            if left_slot < 0 or values[left_slot] == -np.inf:
+                continue
+            right_slot = _slot(base, block, first, 1, k, j, right[r])
+            if right_slot < 0 or values[right_slot] == -np.inf:
+                continue
+            if count == len(rules):
+                rules, splits, scores = _larger(rules), _larger(splits), _larger(scores)
+            rules[count], splits[count], scores[count] = r, k, values[left_slot] + values[right_slot] + weight[r]
+            count += 1
+    return rules[:count], splits[:count], scores[:count]
+
+
+@njit(cache=True, nogil=True)
+def _children(item, candidate, binary, unary, ends):
+    """Write symbol, edges and layer of both children of a candidate; the symbol is -1 where there is no child."""
+    rule, left, right, child = candidate[RULE], binary[2], binary[3], unary[2]
+    for side in range(2):
+        ends[side, SYMBOL], ends[side, LAYER] = -1, 0
+        ends[side, LEFT_EDGE], ends[side, RIGHT_EDGE] = item[LEFT_EDGE], item[RIGHT_EDGE]
+    if rule == SAME:
+        ends[0, SYMBOL] = item[SYMBOL]
+    elif rule >= len(left):
+        ends[0, SYMBOL] = child[rule - len(left)]
+    elif rule != WORD:
+        ends[0, SYMBOL], ends[1, SYMBOL] = left[rule], right[rule]
+        ends[0, RIGHT_EDGE] = ends[1, LEFT_EDGE] = candidate[SPLIT]
+        ends[0, LAYER] = ends[1, LAYER] = 1
+
+
+@njit(cache=True, nogil=True)
+def _own(ends, side, item_of, block, first, base):
+    """Give the item of a child: -1 where it was never asked for, -2 where there is no child."""
+    symbol, i, j, layer = ends[side]
+    return item_of[_slot(base, block, first, layer, i, j, symbol)] if symbol >= 0 else -2
+
+
+@njit(cache=True, nogil=True)
+def _value(rule, binary, unary, left_value, right_value):
+    """Give the value of a derivation from those of its parts."""
+    if rule == SAME:
+        return left_value
+    count = len(binary[2])
+    return left_value + unary[3][rule - count] if rule >= count else left_value + right_value + binary[4][rule]
+
+
+@njit(cache=True, nogil=True)
+def _begin(item, edges, k, pool, scores, used):
+    """Make the best edges of an item its first candidates; gives how much of the pool is in use."""
+    rules, splits, best = edges
+    item[FIRST] = item[PENDING] = -1
+    item[COUNT] = item[DONE] = 0
+    for e in np.argsort(-best)[:k]:
+        pool[used, RULE], pool[used, SPLIT], pool[used, NEXT] = rules[e], splits[e], item[FIRST]
+        pool[used, LEFT_RANK] = pool[used, RIGHT_RANK] = 0
+        scores[used] = best[e]
+        item[FIRST] = used
+        used += 1
+    return used
+
+
+@njit(cache=True, nogil=True)
+def _succeed(item, side, own, last, pool, scores, used, binary, unary, lists, sums):
+    """Make a candidate of the derivation found last, with the next best part on one side."""
+    pool[used] = last
+    pool[used, LEFT_RANK + side] += 1
+    pool[used, NEXT] = item[FIRST]
+    item[FIRST] = used
+    left_value = sums[lists[own[0], pool[used, LEFT_RANK]]]
+    right_value = sums[lists[own[1], pool[used, RIGHT_RANK]]] if own[1] >= 0 else 0.0
+    scores[used] = _value(last[RULE], binary, unary, left_value, right_value)
+    return used + 1
+
+
+@njit(cache=True, nogil=True)
+def _take(item, pool, scores, taken):
+    """Find the best candidate of an item, or -1; if ``taken``, strike it off the list."""
+    best, before, previous, c = -1, -1, -1, item[FIRST]
+    while c >= 0:
+        if best < 0 or scores[c] > scores[best]:
+            best, before = c, previous
+        previous, c = c, pool[c, NEXT]
+    if taken:
+        if before >= 0:
+            pool[before, NEXT] = pool[best, NEXT]
+        else:
+            item[FIRST] = pool[best, NEXT]
+    return best
+
+
+@njit(cache=True, nogil=True)
+def chart_kbest(n, root, k, binary, unary, block, first, base, values):
+    """Give the ``k`` best derivations of all words from ``root``, or as many as there are.
+
+    ``values`` are the maxima of the chart; ``binary`` is (starts by parent, rules by parent, left, right, weight),
+    ``unary`` (starts by parent, rules by parent, child, weight). Returns a table of derivations (rule, or beyond the
+    binary ones a unary rule; symbol; rows of the left and right part, of a word its place and -1), their values, and
+    the rows of those of the root, best first.
+    """
+    item_of = np.full(len(values), -1, np.int32)
+    items, lists, in_items = np.empty((256, 8), np.int32), np.empty((256, k), np.int32), 0
+    table, sums, in_table = np.empty((1024, 4), np.int32), np.empty(1024), 0
+    pool, scores, in_pool = np.empty((4096, 5), np.int32), np.empty(4096), 0
+    stack = np.empty((8 * n + 8, 5), np.int32)  # symbol, edges and layer of an item, and the rank that is wanted
+    stack[0, SYMBOL], stack[0, LEFT_EDGE], stack[0, RIGHT_EDGE], stack[0, LAYER], stack[0, 4] = root, 0, n, 1, k - 1
+    ends, own, depth = np.empty((2, 4), np.int32), np.empty(2, np.int32), 1
+    while depth:
+        if in_items == len(items):
+            items, lists = _larger(items), _larger(lists)
+        if in_table == len(table):
+            table, sums = _larger(table), _larger(sums)
+        while in_pool + k + 2 > len(pool):
+            pool, scores = _larger(pool), _larger(scores)
+        symbol, i, j, layer, rank = stack[depth - 1]
+        slot = _slot(base, block, first, layer, i, j, symbol)
+        at = item_of[slot]
+        if at < 0:  # asked for the first time
+            at = item_of[slot] = in_items
+            in_items += 1
+            items[at, :4] = stack[depth - 1, :4]
+            edges = _edges(symbol, i, j, layer, binary, unary, block, first, base, values)
+            in_pool = _begin(items[at], edges, k, pool, scores, in_pool)
+        item, wanted = items[at], -1
+        if item[COUNT] > rank or item[DONE]:
+            depth -= 1
+            continue
+        pending = item[PENDING] >= 0
+        best = item[PENDING] if pending else _take(item, pool, scores, False)
+        if best < 0:
+            item[DONE] = 1
+            continue
+        _children(item, pool[best], binary, unary, ends)
+        for side in range(2):
+            own[side] = _own(ends, side, item_of, block, first, base)
+            asked = own[side] >= -1 and not (pending and side == 0 and own[1] >= 0 and pool[best, RIGHT_RANK] > 0)
+            need = pool[best, LEFT_RANK + side] + (1 if pending else 0)
+            if asked and (own[side] < 0 or (items[own[side], COUNT] <= need and not items[own[side], DONE])):
+                wanted = side
+        if wanted >= 0:  # first a part must have more derivations
+            stack[depth, :4] = ends[wanted]
+            stack[depth, 4] = pool[best, LEFT_RANK + wanted] + (1 if pending else 0)
+            depth += 1
+            continue
+        if pending:  # the successors of the derivation found last become candidates
+            for side in range(2):
+                if own[side] < 0 or (side == 0 and own[1] >= 0 and pool[best, RIGHT_RANK] > 0):
+                    continue
+                if items[own[side], COUNT] > pool[best, LEFT_RANK + side] + 1:
+                    more = item, side, own, pool[best], pool, scores, in_pool
+                    in_pool = _succeed(*more, binary, unary, lists, sums)
+            item[PENDING] = -1
+            continue
+        best = _take(item, pool, scores, True)
+        table[in_table, 0], table[in_table, 1] = pool[best, RULE], symbol
+        for side in range(2):
+            table[in_table, 2 + side] = lists[own[side], pool[best, LEFT_RANK + side]] if own[side] >= 0 else -1
+        if pool[best, RULE] == WORD:
+            table[in_table, 2] = i
+        sums[in_table] = scores[best]
+        lists[at, item[COUNT]] = in_table
+        item[COUNT] += 1
+        item[PENDING] = best
+        in_table += 1
+    whole = item_of[_slot(base, block, first, 1, 0, n, root)]
+    return table[:in_table].copy(), sums[:in_table].copy(), lists[whole, : items[whole, COUNT]].copy()
