@@ -19,8 +19,7 @@ from als import of_counts
 
 from polyadic import CP, L2, Entries, Objective, Squared, Term
 from polyadic.solvers import Adam
-from polyadic.solvers.batches import Zeros
-from polyadic.solvers.stochastic import _Descent
+from polyadic.solvers.stochastic import Zeros, _Descent
 
 ROUNDS = 3
 STEPS = 20

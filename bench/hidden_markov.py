@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.annotated import web_treebank
 from polyadic.models.sequences.hidden_markov import HiddenMarkov
 from polyadic.models.sequences.symbols import Coded, coded, known_symbols
 from polyadic.suites.spectral.hidden import END, drawn, planted_chain, true_log_probability

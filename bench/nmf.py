@@ -20,7 +20,7 @@ from scipy.special import xlogy
 from sklearn.decomposition import non_negative_factorization
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from polyadic.datasets.topics import bbc, kos
+from polyadic.datasets.documents import bbc, kos
 from polyadic.models.topics.text import TextTopics
 from polyadic.solvers.run import run
 from polyadic.solvers.topics.nonnegative import Cells, Divergence, Squares, descend, uniform

@@ -14,8 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic import Groups
-from polyadic.models.predictors.mapping import mode_sizes, places
-from polyadic.models.predictors.tensor_start import by_signs
+from polyadic.models.predictors.tensor_mira import by_signs, mode_sizes, places
 from polyadic.solvers.predictors.passive_aggressive import Linear, Multilinear, passive_aggressive
 
 

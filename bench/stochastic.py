@@ -23,9 +23,8 @@ from polyadic import CP, L2, NonNegative, Objective, Squared, Term, ppmi
 from polyadic.losses import Logistic
 from polyadic.resources import cores
 from polyadic.solvers import Adagrad, Adam, quasi_newton, stochastic
-from polyadic.solvers.batches import Zeros
 from polyadic.solvers.start import best_scale, positive_start, zero_unlisted
-from polyadic.solvers.stochastic import _Descent
+from polyadic.solvers.stochastic import Zeros, _Descent
 from polyadic.text.counts import Counts
 
 MARKS = (2, 5, 10, 20, 30, 60, 120, 240, 480)

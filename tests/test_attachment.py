@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from polyadic import InputError
-from polyadic.datasets.attachment import Attachment, Phrases, attachment
+from polyadic.datasets.clauses import Attachment, Phrases, attachment
 from polyadic.models.relations.attachment import TupleClassifier, _Problem, _with_constant
 from polyadic.penalties import L2
 from polyadic.suites.relations.attachment import back_off, features, plain_words, simple

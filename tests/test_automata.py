@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from polyadic import load
 from polyadic.cli import app
-from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.annotated import web_treebank
 from polyadic.datasets.pautomac import pautomac_model, pautomac_problem
 from polyadic.errors import InputError
 from polyadic.kernels.sequences.automata import (

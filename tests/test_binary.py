@@ -13,10 +13,9 @@ from polyadic import InputError
 from polyadic.losses import LogPoisson
 from polyadic.models.completion.cells import positive_cells
 from polyadic.models.completion.generalized_pca import GeneralizedPCA
-from polyadic.models.completion.logistic import LogisticFactorization
+from polyadic.models.completion.logistic import LogisticFactorization, wrong_signs
 from polyadic.models.completion.pairwise_ranking import PairwiseRanking
 from polyadic.models.completion.recommending import best_columns
-from polyadic.models.completion.signs import wrong_signs
 
 
 def blocks(n=40, m=30, share=0.3, seed=0):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError
-from polyadic.datasets.treebanks import penn_sample
+from polyadic.datasets.annotated import penn_sample
 from polyadic.metrics.brackets import (
     Bracketing,
     Matched,

@@ -16,7 +16,7 @@ from polyadic.models.completion.cells import cells_of
 from polyadic.models.completion.choosing import choose, rmse, split
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
-from polyadic.models.completion.tables import connected_parts, named_cells, read_cells
+from polyadic.models.completion.table_completion import connected_parts, named_cells, read_cells
 
 
 def run(*arguments):

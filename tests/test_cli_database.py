@@ -10,9 +10,9 @@ from polyadic import Entries, InputError, load
 from polyadic.cli import app
 from polyadic.models.relations.bayesian import BayesianFactorization
 from polyadic.models.relations.collective import CollectiveFactorization
+from polyadic.models.relations.database import Relation
 from polyadic.models.relations.database_file import read_database
-from polyadic.models.relations.held_out import hold_out, score
-from polyadic.models.relations.tables import Relation
+from polyadic.models.relations.database_model import hold_out, score
 from polyadic.models.relations.variational import VariationalFactorization
 
 DECLARED = """

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import Corpus, Entries, InputError
-from polyadic.datasets.transitive import Elliptical, ellipses, plausible_events
+from polyadic.datasets.clauses import Elliptical, ellipses, plausible_events
 from polyadic.kernels.sequences.hidden import viterbi_states
 from polyadic.models.relations.composition import TransitiveVerbs, associations
 from polyadic.suites.relations.composition import (

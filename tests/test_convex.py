@@ -11,11 +11,10 @@ from polyadic.datasets.multilabel import multilabel, read_label_names, read_labe
 from polyadic.linalg import SparsePlusLowRank, shrunk, shrunk_symmetric, spectral, top_pair
 from polyadic.losses import Huber, Logistic, Poisson, Squared
 from polyadic.models.completion.cells import cells_of
+from polyadic.models.completion.choosing import choose_penalty, penalty_path
 from polyadic.models.completion.convex_collective import ConvexCollective, Relation
-from polyadic.models.completion.offsets import fit_offsets
-from polyadic.models.completion.penalties import choose_penalty, penalty_path
 from polyadic.models.completion.robust_pca import RobustPCA
-from polyadic.models.completion.trace_norm import TraceNormCompletion
+from polyadic.models.completion.trace_norm import TraceNormCompletion, fit_offsets
 from polyadic.models.completion.transductive import TransductiveCompletion
 from polyadic.solvers.admm import Block, block_trace_norms
 from polyadic.solvers.conditional_gradient import Ball, conditional_gradient

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError
-from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.annotated import web_treebank
 from polyadic.metrics.dependencies import (
     Attached,
     by_distance,

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError
-from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.annotated import web_treebank
 from polyadic.kernels.syntax.arcs import score_arcs, step_arcs
 from polyadic.kernels.syntax.best_trees import best_arcs
 from polyadic.models.syntax import dependency

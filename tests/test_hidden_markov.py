@@ -423,7 +423,7 @@ def test_symbols_have_their_order():
 @pytest.mark.realdata
 def test_tags_are_foretold():
     """On real tags a hidden Markov model from a spectral start beats the share of tags by far."""
-    from polyadic.datasets.treebanks import web_treebank
+    from polyadic.datasets.annotated import web_treebank
 
     tags = [(*tree.upos, "</s>") for tree in web_treebank("dev")]
     model = HiddenMarkov(6, max_iter=30).fit(tags[:1500])

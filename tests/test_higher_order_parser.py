@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polyadic import ArcFactored, Embedding, HigherOrderParser, InputError, LowRankParser, load
-from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.annotated import web_treebank
 from polyadic.kernels.syntax.climbing import MOST_WORDS
 from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.models.syntax.candidates import jackknife_dependencies, propose_dependencies

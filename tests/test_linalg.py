@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.linalg import aslinearoperator
 
 from polyadic.errors import InputError
-from polyadic.linalg import lanczos, truncated_eigh, truncated_svd
+from polyadic.linalg import truncated, truncated_eigh, truncated_svd
 
 
 def some_matrix(shape, seed=0):
@@ -96,7 +96,7 @@ def test_truncated_eigh_refuses_what_is_not_finite(n):
 
 def test_truncated_eigh_says_where_it_stopped(monkeypatch):
     """What cannot converge ends all the same: a product that is never the same has no eigenvectors."""
-    monkeypatch.setattr(lanczos, "FILLINGS", 2)
+    monkeypatch.setattr(truncated, "FILLINGS", 2)
     rng = np.random.default_rng(0)
 
     class Noise:

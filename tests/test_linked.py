@@ -14,8 +14,7 @@ from polyadic.kernels import RandomRows, RowEntries, polya_gamma, posterior_rows
 from polyadic.losses import Huber, Logistic, Poisson, SoftplusPoisson
 from polyadic.penalties import L2
 from polyadic.solvers import quasi_newton, run
-from polyadic.solvers.databases.bounds import parabola
-from polyadic.solvers.databases.collective import collective
+from polyadic.solvers.databases.collective import collective, parabola
 from polyadic.solvers.databases.draws import Average, Chain
 from polyadic.solvers.databases.gibbs import Draw, Priors, gibbs
 from polyadic.solvers.databases.linked import Linked

@@ -13,11 +13,9 @@ from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 
 from polyadic import InputError
-from polyadic.datasets.schemas import planted_schema
-from polyadic.datasets.universal_schema import judgements
-from polyadic.models.relations.formula_probability import probability, truth
+from polyadic.datasets.universal_schema import judgements, planted_schema
 from polyadic.models.relations.forward_chaining import chain
-from polyadic.models.relations.grounding import Groundings, Unlisted
+from polyadic.models.relations.grounding import Groundings, Unlisted, probability, truth
 from polyadic.models.relations.log_odds import PairForm
 from polyadic.models.relations.logic import InjectedLogic
 from polyadic.models.relations.rule_mining import mine_rules, tried

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyadic import InputError, load
-from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.annotated import web_treebank
 from polyadic.kernels.syntax.arc_tensor import (
     DISTANCES,
     ArcParts,
@@ -22,7 +22,7 @@ from polyadic.kernels.syntax.arc_tensor import (
     tensor_cells,
 )
 from polyadic.kernels.syntax.arcs import score_arc_labels, step_arc_labels
-from polyadic.linalg.unfolded import unfolded_start
+from polyadic.linalg.low_rank_tensors import unfolded_start
 from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.models.syntax.arc_features import PAIRS, coded, known_features, rows_of
 from polyadic.models.syntax.low_rank_parser import LowRankParser

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from polyadic import InputError, NBestLists, load
 from polyadic.cli import app
 from polyadic.solvers.predictors.passive_aggressive import passive_aggressive
+from polyadic.text.predictors.feature_lines import RankLines
 from polyadic.text.predictors.nbest import SCORE, read_nbest, write_nbest
-from polyadic.text.predictors.rank_lines import RankLines
 
 
 def candidate(cost, features, **more):

@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 
 from polyadic import InputError, LowRankTasks, ReducedRankRegression, ReducedRankRegressionCV
-from polyadic.linalg.reduced_rank import spectrum_of
 from polyadic.losses import Huber, Logistic, Squared
+from polyadic.models.predictors.reduced_rank import spectrum_of
 from polyadic.solvers.predictors.tasks import RIDGE, Tasks
 
 RNG = np.random.default_rng(0)

@@ -10,8 +10,7 @@ from polyadic import Entries, InputError, load
 from polyadic.files import read_arrays
 from polyadic.models.relations.bayesian import BayesianFactorization
 from polyadic.models.relations.collective import CollectiveFactorization
-from polyadic.models.relations.database import Database, with_negatives
-from polyadic.models.relations.tables import Relation
+from polyadic.models.relations.database import Database, Relation, with_negatives
 from polyadic.models.relations.variational import VariationalFactorization
 from polyadic.solvers.databases.draws import Average
 

@@ -12,8 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from polyadic import MIRA, Groups, InputError, RankingPerceptron, TensorMIRA
 from polyadic.metrics.reranking import reranking
-from polyadic.models.predictors.class_groups import ClassGroups, as_rows
-from polyadic.models.predictors.reranking import choose
+from polyadic.models.predictors.reranking import ClassGroups, as_rows, choose
 from polyadic.solvers.run import Sweep
 
 MODELS = [RankingPerceptron(), MIRA(), MIRA(best=5, augmented=True), TensorMIRA(2), TensorMIRA(1, order=3)]
@@ -329,7 +328,7 @@ def test_articles(realdata):
     """Of 100 articles of BBC news a tensor in guided cells learns nearly as much as free weights, in a 40th of them."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    from polyadic.datasets.topics import bbc
+    from polyadic.datasets.documents import bbc
 
     articles = bbc(realdata)
     order = np.random.default_rng(0).permutation(len(articles))[:600]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError
-from polyadic.datasets.propositions import split_documents, web_propositions
+from polyadic.datasets.annotated import split_documents, web_propositions
 from polyadic.metrics.figures import difference
 from polyadic.metrics.roles import by_role, match_roles, role_figures, role_score
 from polyadic.models.syntax.role_labels import best_roles, played_once

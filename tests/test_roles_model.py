@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError, load
-from polyadic.datasets.propositions import split_documents, web_propositions
+from polyadic.datasets.annotated import split_documents, web_propositions
 from polyadic.kernels.syntax.role_cells import hashed_cells, score_cells
 from polyadic.metrics.roles import match_roles, role_score
 from polyadic.models.syntax.predicates import PredicateFinder

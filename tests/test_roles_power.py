@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyadic import InputError
-from polyadic.linalg.power import greedy_power, rank_one_power
+from polyadic.linalg.low_rank_tensors import greedy_power, rank_one_power
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -8,8 +8,7 @@ from sklearn.base import clone
 
 from polyadic import InputError
 from polyadic.kernels import absent_columns, sgd_cells, sgd_pairs
-from polyadic.models.completion.factorization import MatrixFactorization
-from polyadic.models.completion.stochastic import StochasticMatrixFactorization
+from polyadic.models.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
 from polyadic.plots.completion import descent
 
 

@@ -23,7 +23,7 @@ from polyadic.losses import Logistic, Poisson, Squared
 from polyadic.objective import Objective, Term, parts_of
 from polyadic.penalties import L1, L2, NonNegative
 from polyadic.solvers import Adagrad, Adam, quasi_newton, run, stochastic
-from polyadic.solvers.batches import Batches, Zeros, cells_of
+from polyadic.solvers.stochastic import Batches, Zeros, cells_of
 from polyadic.tns import write_tns
 
 module = import_module("polyadic.solvers.stochastic")  # the function of this name hides it

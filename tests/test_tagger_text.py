@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from polyadic import InputError, TextTagger, load, read_columns, tag_features
 from polyadic.cli import app
-from polyadic.datasets.chunking import CONLL2000, chunks
-from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.annotated import CONLL2000, chunks, web_treebank
 from polyadic.metrics.chunks import Span, begun_by_b, by_kind, span_figures, spans, tag_accuracy
 from polyadic.models.sequences.sequence_tagger import spans_only
 from polyadic.solvers.sequences.tagging import TagLearner

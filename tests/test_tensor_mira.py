@@ -20,8 +20,16 @@ from polyadic.kernels.predictors.passive_aggressive import (
     perceptron_lists,
     tensor_mira_lists,
 )
-from polyadic.models.predictors.mapping import guided_order, mapped, mapped_spectrum, mode_sizes, places
-from polyadic.models.predictors.tensor_start import by_components, by_signs, tensor_norm
+from polyadic.models.predictors.tensor_mira import (
+    by_components,
+    by_signs,
+    guided_order,
+    mapped,
+    mapped_spectrum,
+    mode_sizes,
+    places,
+    tensor_norm,
+)
 from polyadic.solvers.predictors.passive_aggressive import (
     Linear,
     Multilinear,

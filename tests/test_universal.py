@@ -9,8 +9,7 @@ from scipy.sparse import csr_array, csr_matrix
 from polyadic.errors import InputError
 from polyadic.metrics.judged import average_precision
 from polyadic.models.relations.log_odds import PairForm
-from polyadic.models.relations.universal import UniversalSchema
-from polyadic.models.relations.unseen import Training, expected, fold_in
+from polyadic.models.relations.universal import Training, UniversalSchema, expected, fold_in
 from polyadic.solvers.relations.questions import Listed, Ridges, _Descent, _pairs, descend_questions
 from polyadic.solvers.run import run
 from polyadic.text.relations.schema import Schema, read_schema, schema_of

@@ -11,7 +11,7 @@ HOMES = {
     "MatrixFactorization": "polyadic.models.completion.factorization",
     "PairwiseRanking": "polyadic.models.completion.pairwise_ranking",
     "RobustPCA": "polyadic.models.completion.robust_pca",
-    "StochasticMatrixFactorization": "polyadic.models.completion.stochastic",
+    "StochasticMatrixFactorization": "polyadic.models.completion.factorization",
     "TableCompletion": "polyadic.models.completion.table_completion",
     "TraceNormCompletion": "polyadic.models.completion.trace_norm",
     "TransductiveCompletion": "polyadic.models.completion.transductive",

@@ -10,7 +10,7 @@ HOMES = {
     "InjectedLogic": "polyadic.models.relations.logic",
     "KnowledgeTensor": "polyadic.models.relations.knowledge",
     "RESCAL": "polyadic.models.relations.rescal",
-    "Relation": "polyadic.models.relations.tables",
+    "Relation": "polyadic.models.relations.database",
     "Schema": "polyadic.text.relations.schema",
     "TransitiveVerbs": "polyadic.models.relations.composition",
     "TupleClassifier": "polyadic.models.relations.attachment",

@@ -6,13 +6,12 @@ from examples import Example
 from polyadic.losses import Logistic
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization
 from polyadic.models.completion.convex_collective import ConvexCollective, Relation
-from polyadic.models.completion.factorization import MatrixFactorization
+from polyadic.models.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
 from polyadic.models.completion.generalized_pca import GeneralizedPCA
 from polyadic.models.completion.implicit import ImplicitFactorization
 from polyadic.models.completion.logistic import LogisticFactorization
 from polyadic.models.completion.pairwise_ranking import PairwiseRanking
 from polyadic.models.completion.robust_pca import RobustPCA
-from polyadic.models.completion.stochastic import StochasticMatrixFactorization
 from polyadic.models.completion.table_completion import TableCompletion
 from polyadic.models.completion.trace_norm import TraceNormCompletion
 from polyadic.models.completion.transductive import TransductiveCompletion

@@ -74,8 +74,7 @@ def train(
     held out are among the first 20, beside those of the most frequent), then all cells are learnt from.
     """
     from polyadic.files import check_replaceable
-    from polyadic.models.completion.table_completion import TableCompletion
-    from polyadic.models.completion.tables import read_cells
+    from polyadic.models.completion.table_completion import TableCompletion, read_cells
     from polyadic.models.folder import KIND
 
     how: dict[str, Any] = {"rank": rank, "ridge": ridge, "alpha": alpha, "hold_out": hold_out}
@@ -96,8 +95,7 @@ def predict(model: Model, pairs: Pairs, *, columns: Columns = None, as_json: o.A
     """Predict the cells that PAIRS names, each with its standard deviation where the method tells it."""
     import numpy as np
 
-    from polyadic.models.completion.table_completion import TableCompletion
-    from polyadic.models.completion.tables import read_lines
+    from polyadic.models.completion.table_completion import TableCompletion, read_lines
     from polyadic.models.folder import load
 
     completed = load(model, TableCompletion)

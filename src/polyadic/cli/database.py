@@ -131,7 +131,7 @@ def similar(model: Model, entity: Entity, name: Name, *, top: Top = 10, as_json:
 
 def _compared(tables: Any, asked: str, make: Callable[[], Any], seed: int) -> dict[str, Any]:
     """Fit all tables and one alone, both without some of its cells."""
-    from polyadic.models.relations.held_out import hold_out, score
+    from polyadic.models.relations.database_model import hold_out, score
 
     name, _, share = asked.rpartition("=")
     try:

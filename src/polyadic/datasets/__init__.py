@@ -3,6 +3,7 @@
 What is read from the folder is compared with the published counts; nothing is downloaded.
 """
 
+from polyadic.datasets.documents import BBC, KOS, Article, bbc, kos, polarity
 from polyadic.datasets.knowledge import KNOWLEDGE, Knowledge, knowledge
 from polyadic.datasets.made import (
     read_candidates,
@@ -26,7 +27,6 @@ from polyadic.datasets.ratings import (
     movielens,
     movielens_fold,
 )
-from polyadic.datasets.reviews import Review, polarity
 from polyadic.datasets.senses import (
     SEMEVAL2013,
     SENSEVAL,
@@ -48,7 +48,6 @@ from polyadic.datasets.sentences import (
     paraphrases,
     sts2012,
 )
-from polyadic.datasets.topics import BBC, KOS, Article, bbc, kos
 from polyadic.datasets.words import (
     ANALOGIES,
     OUTLIERS,
@@ -64,6 +63,7 @@ from polyadic.datasets.words import (
     read_questions,
     similarity_sets,
 )
+from polyadic.metrics.sentiment import Review
 
 __all__ = [
     "ANALOGIES",

@@ -1,9 +1,8 @@
 """Dense linear algebra on top of sparse operators."""
 
-from polyadic.linalg.lanczos import truncated_eigh
 from polyadic.linalg.sparse import SparsePlusLowRank, symmetric_matrix
 from polyadic.linalg.spectral import Spectral, shrunk, shrunk_symmetric, top_pair
-from polyadic.linalg.svd import Method, truncated_svd
+from polyadic.linalg.truncated import Method, truncated_eigh, truncated_svd
 
 __all__ = [
     "Method",

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.errors import InputError, check_number
-from polyadic.linalg.lanczos import finite
 from polyadic.linalg.sparse import SparsePlusLowRank
-from polyadic.linalg.svd import Gram
+from polyadic.linalg.truncated import Gram, finite
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

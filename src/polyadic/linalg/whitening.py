@@ -19,7 +19,7 @@ from scipy.sparse import eye_array
 from scipy.sparse.linalg import aslinearoperator
 
 from polyadic.errors import InputError, check_int
-from polyadic.linalg.lanczos import truncated_eigh
+from polyadic.linalg.truncated import truncated_eigh
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6
         Whether eigenvalues of the largest magnitude are taken as if they were positive. Those that noise has made
         negative then give directions that mean nothing, but do not stop what only starts from them.
     tol, seed
-        As of :func:`~polyadic.linalg.lanczos.truncated_eigh`, where the matrix is large.
+        As of :func:`~polyadic.linalg.truncated.truncated_eigh`, where the matrix is large.
 
     Raises
     ------

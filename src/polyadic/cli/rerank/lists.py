@@ -40,7 +40,7 @@ def kind_of(path: Path, said: Format) -> str:
 def opened(path: Path, said: Format, options: dict[str, Any]) -> Any:
     """Open lists; ``options`` are those of JSON lines."""
     from polyadic.text.predictors.nbest import NBestLists
-    from polyadic.text.predictors.rank_lines import RankLines
+    from polyadic.text.predictors.feature_lines import RankLines
 
     if str(path) == "-" or path.is_fifo():  # what has been looked at is gone
         if "names" not in options:

@@ -12,7 +12,7 @@ from polyadic.errors import InputError, check_int, check_number
 from polyadic.losses import Squared
 from polyadic.models.base import Amount, Count, Model, Positive, Threads, Watch
 from polyadic.models.completion.cells import cells_of, pairs
-from polyadic.models.completion.offsets import fit_offsets
+from polyadic.models.completion.trace_norm import fit_offsets
 from polyadic.solvers.proximal import proximal_gradient
 from polyadic.solvers.smooth import CellLosses, Parts
 from polyadic.solvers.trace_norm import Pattern, Problem, solve

@@ -1,10 +1,14 @@
-"""Tables whose rows and columns have names, completed by any of the methods of this package."""
+"""Tables whose rows and columns have names, completed by any of the methods of this package.
+
+A table is its known cells: the name of a row, the name of a column and a value on each line, in a file or in memory.
+"""
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,20 +17,190 @@ from polyadic.errors import InputError, check_int
 from polyadic.metrics.recommendation import recommendation
 from polyadic.models.base import Amount, Model, Natural, Seed, Threads, Within
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization, Prediction
-from polyadic.models.completion.choosing import rmse, split
+from polyadic.models.completion.cells import Cells
+from polyadic.models.completion.choosing import choose_penalty, rmse, split
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
-from polyadic.models.completion.penalties import choose_penalty
 from polyadic.models.completion.recommending import best_columns
-from polyadic.models.completion.tables import NamedCells, connected_parts, named_cells
 from polyadic.models.completion.trace_norm import TraceNormCompletion
+from polyadic.text.relations.fields import read_fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import os
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from polyadic.models.completion.cells import Cells
+
+MARKS = "\t", ";", ","
+"""What may stand between fields; the first of them that the first line has."""
+
+
+class NamedCells(NamedTuple):
+    """Known cells and the names of rows and columns, in the order in which they came.
+
+    Attributes
+    ----------
+    cells : Cells
+    rows, columns : list
+        Texts, or whatever a table of Python's has for names.
+    valued : bool
+        Whether lines had values; if not, each is 1.
+    """
+
+    cells: Cells
+    rows: list[Any]
+    columns: list[Any]
+    valued: bool
+
+
+class Line(NamedTuple):
+    """What a line says: where it stands, the names of row and column, and what else was asked for."""
+
+    number: int
+    row: Any
+    column: Any
+    rest: list[Any]
+
+
+def read_lines(path: str | os.PathLike[str], *, fields: Sequence[str] | None = None) -> Iterator[Line]:
+    """Read the lines of a table with two or three fields that count: comma, semicolon or tab between, quotes as in CSV.
+
+    Parameters
+    ----------
+    path : path
+    fields : sequence of str, optional
+        The headings, or the places from 1, of the row, the column and the value. Without them they are the first
+        three; a first line whose third field is no number is one of headings then.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, there is nothing in it, a heading is not there, or a line has too few fields.
+    """
+    places: list[int] | None = None
+    for number, line in read_fields(path, marks=MARKS):
+        if places is None:
+            places, heading = _places(path, line, fields)
+            if heading:
+                continue
+        if len(line) <= max(places):
+            raise InputError(f"{path}, line {number}: expected {max(places) + 1} fields or more; got {len(line)}")
+        row, column, *rest = (line[place] for place in places)
+        yield Line(number, row, column, rest)
+
+
+def _places(path: str | os.PathLike[str], first: list[str], fields: Sequence[str] | None) -> tuple[list[int], bool]:
+    """Say which fields count, and whether the first line is one of headings."""
+    if len(first) < 2:
+        raise InputError(
+            f"{path}, line 1 has no fields between commas, semicolons or tabs; give a row, a column and a value on each"
+            f" line; got {first[0]!r:.40}"
+        )
+    if fields is None:
+        third = len(first) > 2
+        return list(range(2 + third)), third and _number(first[2]) is None
+    fields = [name.strip() for name in fields]
+    if not 2 <= len(fields) <= 3:
+        raise InputError(
+            f"name the fields of row and column, and of the value if there is one; got {len(fields)} names"
+        )
+    names = first
+    if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
+        places = [int(name) - 1 for name in fields]
+        return places, len(places) > 2 and _number(first[places[2]]) is None
+    if absent := [name for name in fields if name not in names]:
+        raise InputError(f"{path}: no column is headed {absent[0]!r}; found {', '.join(map(repr, names))}")
+    return [names.index(name) for name in fields], True
+
+
+def read_cells(path: str | os.PathLike[str], *, fields: Sequence[str] | None = None) -> NamedCells:
+    """Read known cells; lines that say the same twice count once.
+
+    Parameters
+    ----------
+    path, fields
+        See :func:`read_lines`; with two fields to a line each value is 1.
+
+    Raises
+    ------
+    InputError
+        As there, or if a value is no finite number, two lines contradict each other, or there is no line.
+    """
+    return _collected(read_lines(path, fields=fields), str(path))
+
+
+def named_cells(table: Iterable[Sequence[Any]]) -> NamedCells:
+    """Take known cells from lines: the name of a row, the name of a column, and a value, or none in all of them.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_cells`.
+
+    Examples
+    --------
+    >>> ratings = [("ann", "Ran", 5), ("bob", "Heat", 2), ("ann", "Heat", 3)]
+    >>> named_cells(ratings).cells.values.tolist(), named_cells(ratings).columns
+    ([5.0, 3.0, 2.0], ['Ran', 'Heat'])
+    """
+    lines = (Line(number, row, column, rest) for number, (row, column, *rest) in enumerate(table, 1))
+    return _collected(lines, "the table")
+
+
+def _collected(lines: Iterable[Line], source: str) -> NamedCells:
+    rows: dict[Any, int] = {}
+    columns: dict[Any, int] = {}
+    seen: dict[tuple[int, int], tuple[float, int]] = {}
+    valued = False
+    for line in lines:
+        where = f"{source}, line {line.number}"
+        if seen and valued != bool(line.rest):
+            raise InputError(f"{where}: either every line has a value, or none has")
+        valued = bool(line.rest)
+        value = _number(line.rest[0]) if valued else 1.0
+        if value is None or not math.isfinite(value):
+            raise InputError(f"{where}: a value is a finite number; got {line.rest[0]!r:.40}")
+        cell = rows.setdefault(line.row, len(rows)), columns.setdefault(line.column, len(columns))
+        before, first = seen.setdefault(cell, (value, line.number))
+        if before != value:
+            pair = f"{line.row!r} and {line.column!r}"
+            raise InputError(f"{where}: {pair} have the value {value:g}, but {before:g} in line {first}")
+    if not seen:
+        raise InputError(f"{source} has no lines of a row, a column and a value")
+    indices = np.array([*seen], np.int64)
+    order = np.lexsort(indices.T[::-1])
+    values = np.array([value for value, _ in seen.values()])
+    i, j = indices[order].T
+    return NamedCells(Cells(i, j, values[order], (len(rows), len(columns))), [*rows], [*columns], valued)
+
+
+def connected_parts(cells: Cells) -> list[tuple[int, int]]:
+    """Count the rows and columns of each part of a matrix: no cell is known between two parts; the largest first.
+
+    Examples
+    --------
+    >>> connected_parts(Cells(np.array([0, 1, 2]), np.array([0, 0, 1]), np.ones(3), (3, 2)))
+    [(2, 1), (1, 1)]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = sum(cells.shape)
+    links = coo_array((np.ones(len(cells.rows)), (cells.rows, cells.shape[0] + cells.columns)), shape=(size, size))
+    number, part = connected_components(links, directed=False)
+    counts: list[NDArray[np.int64]] = [
+        np.bincount(side, minlength=number) for side in (part[: cells.shape[0]], part[cells.shape[0] :])
+    ]
+    return sorted(zip(*(side.tolist() for side in counts), strict=True), key=lambda part: (-sum(part), part))
+
+
+def _number(text: Any) -> float | None:
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None
+
 
 TAKEN = {
     "rank": ("als", "bayesian", "implicit"),
@@ -54,7 +228,7 @@ class TableCompletion(Model):
     ridge : float, optional
         The same. Of ``als`` it is in standard deviations of the values, so that it does not depend on their unit; of
         ``trace-norm`` it is the penalty, by default the one that predicts cells held out best
-        (:func:`~polyadic.models.completion.penalties.choose_penalty`).
+        (:func:`~polyadic.models.completion.choosing.choose_penalty`).
     hold_out : float
         Share of the cells that are held out and predicted first, to see how well; then all are learnt from.
     seed : int, optional
@@ -112,7 +286,7 @@ class TableCompletion(Model):
         Parameters
         ----------
         table : NamedCells or iterable of (row, column, value) or of (row, column)
-            See :func:`~polyadic.models.completion.tables.read_cells` for files.
+            See :func:`~polyadic.models.completion.table_completion.read_cells` for files.
 
         Raises
         ------
@@ -180,19 +354,19 @@ class TableCompletion(Model):
             penalty = choose_penalty(model, known).best
         return model if penalty is None else model.set_params(penalty=penalty)
 
-    def _held_out(self, train: Cells, held: Cells) -> dict[str, float]:
+    def _held_out(self, train: Cells, test: Cells) -> dict[str, float]:
         """Fit to a part of the cells and say how well the others are predicted, beside the plainest way."""
         model = self._new(train).fit(train)
         if model.interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
         if self.method == "implicit":
-            return _found_again(model, train, held)
+            return _found_again(model, train, test)
         plain = MatrixFactorization(0, threads=self.threads).fit(train)
-        return {"rmse": rmse(model, held), "rmse_of_biases": rmse(plain, held)}
+        return {"rmse": rmse(model, test), "rmse_of_biases": rmse(plain, test)}
 
 
-def _found_again(model: ImplicitFactorization, train: Cells, held: Cells) -> dict[str, float]:
-    train, held = train.at(train.values > 0), held.at(held.values > 0)  # zeros are as what is not listed
+def _found_again(model: ImplicitFactorization, train: Cells, test: Cells) -> dict[str, float]:
+    train, test = train.at(train.values > 0), test.at(test.values > 0)  # zeros are as what is not listed
     counts = np.bincount(train.columns, minlength=train.shape[1])[:, None].astype(float)
     ways = {
         "": model.recommend(np.arange(train.shape[0]), FIRST, without=train),
@@ -200,7 +374,7 @@ def _found_again(model: ImplicitFactorization, train: Cells, held: Cells) -> dic
     }
     measures: dict[str, float] = {}
     for way, recommended in ways.items():
-        judged = recommendation(recommended.columns, held.rows, held.columns)
+        judged = recommendation(recommended.columns, test.rows, test.columns)
         measures |= {f"{what}_at_{FIRST}{way}": float(np.nanmean(getattr(judged, what))) for what in ("recall", "ndcg")}
     return measures
 

@@ -13,8 +13,7 @@ from polyadic.solvers.databases.collective import collective
 from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from polyadic.models.relations.database import Database
-    from polyadic.models.relations.tables import Relation
+    from polyadic.models.relations.database import Database, Relation
 
 
 class CollectiveFactorization(DatabaseModel):
@@ -61,7 +60,7 @@ class CollectiveFactorization(DatabaseModel):
 
     Examples
     --------
-    >>> from polyadic.models.relations.tables import Relation
+    >>> from polyadic.models.relations.database import Relation
     >>> likes = {"user": ["ann", "ann", "bob", "bob"], "film": ["Jaws", "Up", "Jaws", "M"], "stars": [5, 1, 5, 3]}
     >>> model = CollectiveFactorization(1, seed=0).fit({"likes": Relation(likes, ("user", "film"), value="stars")})
     >>> low, high = model.predict("likes", [("bob", "Up"), ("ann", "M")])

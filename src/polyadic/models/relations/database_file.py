@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyadic.errors import InputError
-from polyadic.models.relations.database import Database
-from polyadic.models.relations.tables import Relation
+from polyadic.models.relations.database import Database, Relation
 from polyadic.text.relations.fields import read_fields
 
 if TYPE_CHECKING:

@@ -1,8 +1,9 @@
-"""What models of a database have in common: fitting to its tables, predictions, neighbours."""
+"""What models of a database have in common: fitting to its tables, predictions, neighbours, and how good they are."""
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from copy import copy
+from dataclasses import KW_ONLY, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,17 +12,19 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_int
+from polyadic.errors import InputError, check_int, check_number
 from polyadic.models.base import Count, Model, Seed, Threads, learned
-from polyadic.models.relations.database import Database
+from polyadic.models.relations.database import Database, with_negatives
 from polyadic.models.relations.entity_names import numbers_of
 from polyadic.solvers.databases.linked import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polyadic.models.relations.tables import Relation
+    from polyadic.data import Entries
+    from polyadic.models.relations.database import Relation
     from polyadic.solvers.databases.linked import Linked
+
 
 Array = NDArray[Any]
 
@@ -194,3 +197,93 @@ def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64
         U /= np.maximum(np.linalg.norm(U, axis=1, keepdims=True), np.finfo(float).tiny)
         total += U @ U[at]
     return total / len(factors)
+
+
+class HeldOut(NamedTuple):
+    """Cells that a database no longer has.
+
+    Attributes
+    ----------
+    database : Database
+        Without them; entities stay.
+    relation : str
+        Whose cells they are.
+    indices : ndarray of shape (n, order)
+    values : ndarray of shape (n,)
+        In the units of the table.
+    """
+
+    database: Database
+    relation: str
+    indices: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+    def alone(self) -> Database:
+        """Give the database with no other table than the one that cells are held out of."""
+        return self.database.only(self.relation)
+
+
+def hold_out(database: Database, relation: str, *, share: float, seed: int | None = None) -> HeldOut:
+    """Hold a random share of the cells of a relation out.
+
+    Where unlisted cells are zeros, as many of them as cells held out are added to those to be told, so that a model can
+    be asked which are which.
+
+    Raises
+    ------
+    InputError
+        If there is no such relation, or the share holds nothing or everything out.
+    """
+    if relation not in database.relations:
+        raise InputError(f"there is no relation {relation!r}; there are {', '.join(database.relations)}")
+    if not 0 < check_number("share", share) < 1:
+        raise InputError(f"the share held out must be between 0 and 1; got {share}")
+    entries, rng = database.cells(relation), np.random.default_rng(seed)
+    number = round(share * len(entries))
+    if not 0 < number < len(entries):
+        raise InputError(f"a share of {share:g} of {len(entries)} cells holds out {number}; choose another")
+    out = np.zeros(len(entries), bool)
+    out[rng.permutation(len(entries))[:number]] = True
+    asked = _some(entries, out)
+    table = database.relations[relation]
+    if table.unlisted == "zero":
+        both = with_negatives(entries, replace(table, negatives=1), rng)
+        zeros = both.indices[len(entries) :]
+        zeros = zeros[rng.permutation(len(zeros))[:number]]
+        asked = replace(
+            asked,
+            indices=np.concatenate([asked.indices, zeros]),
+            values=np.concatenate([asked.values, np.zeros(len(zeros))]),
+            weights=None,
+        )
+    centre, scale = database.units[relation]
+    fewer = copy(database)
+    fewer.replace(relation, _some(entries, ~out))
+    return HeldOut(fewer, relation, np.asarray(asked.indices, np.int64), centre + scale * np.asarray(asked.values))
+
+
+def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
+    """Say how well a model tells cells held out.
+
+    Returns
+    -------
+    dict of str to float
+        ``rmse`` of numbers and counts; of truth values the logarithmic loss, in nats; where unlisted cells are zeros
+        the share of pairs of a listed and an unlisted cell that it ranks rightly (``auc``).
+    """
+    from sklearn.metrics import roc_auc_score
+
+    table = cells.database.relations[cells.relation]
+    expected = model.predict_numbered(cells.relation, cells.indices)
+    if table.unlisted == "zero":
+        return {"auc": float(roc_auc_score(cells.values > 0, expected))}
+    if table.loss == "logistic":
+        p = np.clip(np.where(cells.values > 0, expected, 1 - expected), np.finfo(float).tiny, None)
+        return {"log_loss": float(-np.log(p).mean())}
+    return {"rmse": float(np.sqrt(np.mean((expected - cells.values) ** 2)))}
+
+
+def _some(entries: Entries, which: NDArray[Any]) -> Entries:
+    """Give some of the entries."""
+    weights = None if entries.weights is None else entries.weights[which]
+    return replace(entries, indices=entries.indices[which], values=entries.values[which], weights=weights)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from polyadic.models.relations.formula_probability import probability
-from polyadic.models.relations.variable_bindings import Places, joined
+from polyadic.models.relations.grounding import Places, joined, probability
 from polyadic.resources import check_memory
 from polyadic.settings import Within, check_setting
 from polyadic.text.relations.formulas import Implies, atoms_of, check_predicates, worlds
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
-    from polyadic.models.relations.variable_bindings import Bindings
+    from polyadic.models.relations.grounding import Bindings
     from polyadic.text.relations.formulas import Rule
     from polyadic.text.relations.schema import Schema
 

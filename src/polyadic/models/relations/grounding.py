@@ -1,9 +1,20 @@
-r"""Groundings: the cells that the atoms of rules are, and what rules ask of them.
+r"""Groundings: what the variables of rules stand for, how likely a formula is, and what rules ask of cells.
 
 A rule of which one atom has all variables is grounded in every pair of which a cell says something that the rule does,
 and in as many pairs drawn anew in each epoch. Others, such as :math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are
 grounded wherever the facts that their premise needs are known, and nowhere else. Where an atom is said of a pair that
 has no row, there is no grounding.
+
+Atoms are held to be independent, each with a marginal :math:`p_i = \sigma(m_i)`. A formula is true in some worlds
+:math:`w \in \{0, 1\}^n`, and its probability is the sum of theirs:
+
+.. math:: [F] = \sum_{w \models F} \prod_i p_i^{w_i} (1 - p_i)^{1 - w_i}, \qquad
+          \frac{\partial \log [F]}{\partial m_i} = \Pr(w_i = 1 \mid F) - p_i .
+
+Where no atom occurs twice these are the products of marginals of the paper, :math:`[\lnot A] = 1 - [A]`,
+:math:`[A \land B] = [A][B]`, :math:`[A \Rightarrow B] = [A]([B] - 1) + 1`. Where one does, those hold its occurrences
+to be independent, :math:`[A \land A] = p^2`; here it is :math:`p`, so that formulas which mean the same are equally
+likely. Every term is positive, so nothing cancels where marginals are all but 0 or 1.
 
 References
 ----------
@@ -13,25 +24,155 @@ section 3.2.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyadic.kernels import absent_columns
 from polyadic.losses import Logistic
-from polyadic.models.relations.formula_probability import truth
-from polyadic.models.relations.variable_bindings import Places, covering, joined
-from polyadic.text.relations.formulas import check_predicates
+from polyadic.resources import check_memory
+from polyadic.text.relations.formulas import Atom, check_predicates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
     from polyadic.solvers.relations.questions import Judge
-    from polyadic.text.relations.formulas import Atom, Rule
+    from polyadic.text.relations.formulas import Rule
     from polyadic.text.relations.schema import Schema
+
+
+Bindings = dict[str, NDArray[np.int64]]
+"""The number of the entity that each variable stands for, arrays of one shape (bindings,)."""
+Facts = Callable[[Atom], NDArray[np.int64]]
+"""From an atom to the rows of pairs of which its predicate is known."""
+
+
+class Places:
+    """Rows of pairs, by the numbers of their entities."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema, self.arguments = schema, schema.arguments
+        self.size = len(schema.entities)
+        keys = self.arguments @ [self.size, 1]
+        self.order = np.argsort(keys)
+        self.keys = keys[self.order]
+
+    def rows(self, atom: Atom, bindings: Bindings) -> NDArray[np.int64]:
+        """Give the row of the pair of which an atom is said in each grounding, -1 where there is none."""
+        subjects, objects = (bindings[variable] for variable in atom.arguments)
+        keys = subjects * self.size + objects
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, self.order[at], -1)
+
+    def bound(self, atom: Atom, rows: NDArray[np.int64]) -> Bindings:
+        """Give what the variables of an atom stand for where it is said of the pairs of rows."""
+        subjects, objects = self.arguments[rows].T
+        first, second = atom.arguments
+        if first == second:
+            return {first: subjects[subjects == objects]}
+        return {first: subjects, second: objects}
+
+    def every(self, rule: Rule) -> Bindings:
+        """Give what the variables of a rule stand for where an atom that has them all is said of a pair, each once."""
+        rows = np.arange(len(self.arguments))
+        tables = [self.bound(atom, rows) for atom in covering(rule)]
+        all_ways = [np.column_stack([table[variable] for variable in rule.variables]) for table in tables]
+        return dict(zip(rule.variables, np.unique(np.concatenate(all_ways), axis=0).T, strict=True))
+
+    def whole(self, rule: Rule, bindings: Bindings) -> NDArray[np.int64]:
+        """Give the row of each atom, shape (groundings, atoms), of groundings whose pairs all have rows."""
+        rows = np.column_stack([self.rows(atom, bindings) for atom in rule.atoms])
+        return rows[(rows >= 0).all(axis=1)]
+
+
+def covering(rule: Rule) -> list[Atom]:
+    """Give the atoms that have all variables of a rule."""
+    return [atom for atom in rule.atoms if set(rule.variables) == set(atom.arguments)]
+
+
+def joined(atoms: Sequence[Atom], places: Places, facts: Facts) -> Bindings:
+    """Give all ways to bind variables such that atoms hold of facts.
+
+    Raises
+    ------
+    InputError
+        If the memory would not suffice.
+    """
+    left = list(atoms)
+    bindings = places.bound(left[0], facts(left.pop(0)))
+    while left:
+        atom = next((atom for atom in left if set(atom.arguments) & set(bindings)), left[0])
+        left.remove(atom)
+        bindings = _matched(bindings, places.bound(atom, facts(atom)), places.size)
+    return bindings
+
+
+def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
+    """Bind what two tables bind alike."""
+    keys = [np.zeros(len(next(iter(table.values()))), np.int64) for table in (left, right)]
+    for variable in set(left) & set(right):
+        keys = [key * size + table[variable] for key, table in zip(keys, (left, right), strict=True)]
+    order = np.argsort(keys[1], kind="stable")
+    starts, ends = (np.searchsorted(keys[1][order], keys[0], side) for side in ("left", "right"))
+    counts = ends - starts
+    needed = 8.0 * int(counts.sum()) * (len(left) + len(right) + 2)
+    check_memory(needed, f"{int(counts.sum()):,} ways to bind variables", "leave out the rule with the widest premise")
+    at_left = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(at_left)) - np.repeat(np.cumsum(counts) - counts, counts)
+    at_right = order[np.repeat(starts, counts) + within]
+    both: list[tuple[Bindings, NDArray[np.int64]]] = [(right, at_right), (left, at_left)]
+    return {variable: table[variable][at] for table, at in both for variable in table}
+
+
+class Truth(NamedTuple):
+    """Logarithms of the probability of a formula, shape (n,), and their derivatives, shape (n, atoms)."""
+
+    logarithms: NDArray[Any]
+    derivatives: NDArray[Any]
+
+
+def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
+    r"""Give the logarithm of the probability of a formula for each grounding, and its derivatives.
+
+    Parameters
+    ----------
+    worlds : ndarray of bool of shape (worlds, atoms)
+        In which it holds.
+    log_odds : ndarray of shape (n, atoms)
+        Of its atoms, in each grounding.
+
+    Examples
+    --------
+    That B follows from A fails in one world of four.
+
+    >>> a_implies_b = np.array([[0, 0], [0, 1], [1, 1]], bool)
+    >>> likely = truth(a_implies_b, np.zeros((1, 2)))
+    >>> float(np.exp(likely.logarithms[0]).round(3)), likely.derivatives.round(3).tolist()
+    (0.75, [[-0.167, 0.167]])
+    """
+    from scipy.special import expit, logsumexp, softmax
+
+    m = np.asarray(log_odds, float)
+    scores = -np.logaddexp(0, -m) @ worlds.T - np.logaddexp(0, m) @ ~worlds.T
+    return Truth(np.minimum(logsumexp(scores, axis=1), 0), softmax(scores, axis=1) @ worlds - expit(m))
+
+
+def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[Any]:
+    """Give the probability of a formula for each grounding, from the marginals of its atoms, shape (n, atoms).
+
+    Examples
+    --------
+    >>> float(probability(np.array([[1, 1]], bool), np.array([[0.5, 0.8]]))[0])
+    0.4
+    """
+    total = np.zeros(len(marginals))
+    for world in worlds:
+        total += np.where(world, marginals, 1 - marginals).prod(axis=1)
+    return total
 
 
 class Asked(NamedTuple):

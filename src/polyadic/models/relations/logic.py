@@ -34,7 +34,7 @@ class InjectedLogic(Model):
     .. math:: \min\ \ell(\text{listed cells, and others drawn}) - \sum_{F} w_F \sum_{g} \log [F_g]
 
     where :math:`[F_g]` is the probability of the formula :math:`F` with its variables bound to entities
-    (:mod:`~polyadic.models.relations.formula_probability`), in each of its groundings :math:`g`
+    (:mod:`~polyadic.models.relations.grounding`), in each of its groundings :math:`g`
     (:mod:`~polyadic.models.relations.grounding`). That is the regime ``"joint"``; the others are what it is measured
     against. A relation of which no fact is known is learned from rules alone.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyadic.errors import check_int
 from polyadic.models.relations.forward_chaining import Probability
-from polyadic.models.relations.variable_bindings import Places, joined
+from polyadic.models.relations.grounding import Places, joined
 from polyadic.settings import check_setting
 from polyadic.text.relations.formulas import And, Atom, Implies, Rule, check_predicates, holds
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.models.relations.database import Database
-    from polyadic.models.relations.tables import Relation
+    from polyadic.models.relations.database import Database, Relation
 
 
 class VariationalFactorization(DatabaseModel):
@@ -63,7 +62,7 @@ class VariationalFactorization(DatabaseModel):
 
     Examples
     --------
-    >>> from polyadic.models.relations.tables import Relation
+    >>> from polyadic.models.relations.database import Relation
     >>> rng = np.random.default_rng(0)
     >>> x = np.outer(rng.standard_normal(30), rng.standard_normal(20))
     >>> known = np.where(rng.random(x.shape) < 0.5, x, np.nan)

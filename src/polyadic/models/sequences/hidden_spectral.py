@@ -31,7 +31,7 @@ from scipy.sparse import csr_array, hstack
 
 from polyadic.errors import InputError
 from polyadic.kernels.sequences.hidden import Chain
-from polyadic.linalg.svd import truncated_svd
+from polyadic.linalg.truncated import truncated_svd
 from polyadic.linalg.whitening import symmetrized, third_moments, whitening
 from polyadic.solvers.tensor_power import tensor_power
 

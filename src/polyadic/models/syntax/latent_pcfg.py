@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic.linalg.svd import truncated_svd
+from polyadic.linalg.truncated import truncated_svd
 from polyadic.linalg.whitening import third_moments
 from polyadic.models.base import Amount, Count, Model, Natural
 from polyadic.models.syntax.derivations import Parse

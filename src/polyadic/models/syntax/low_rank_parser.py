@@ -20,7 +20,7 @@ from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int
 from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts, score_tensor_arcs, tensor_cells
 from polyadic.kernels.syntax.best_trees import best_arcs, best_projective_tree, best_spanning_tree
-from polyadic.linalg.unfolded import unfolded_start
+from polyadic.linalg.low_rank_tensors import unfolded_start
 from polyadic.models.base import Count, Model, Positive, Seed, Share, Watch, Within
 from polyadic.models.syntax.arc_features import (
     AROUND,
@@ -83,7 +83,7 @@ class LowRankParser(Model):
         Whether to learn relations too; they are chosen word by word when the tree is known.
     init : {"svd", "random"}
         Where the tensor starts: near the weights that a sparse parser learns in one pass
-        (:func:`~polyadic.linalg.unfolded.unfolded_start`), or at small random numbers.
+        (:func:`~polyadic.linalg.low_rank_tensors.unfolded_start`), or at small random numbers.
     decoding : {"projective", "any"}
         Whether arcs may cross.
     one_root : bool

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 
-from polyadic.linalg.power import greedy_power
+from polyadic.linalg.low_rank_tensors import greedy_power
 from polyadic.models.base import Amount, Count, Positive, Seed, Share, Watch
 from polyadic.models.syntax.predicates import PredicateFinder
 from polyadic.models.syntax.role_frames import TRIPLES, check_sentences, framed, known_features, role_names
@@ -56,7 +56,7 @@ class SemanticRoles(RoleLabels):
         Passes over the predicates.
     init : {"power", "random"}
         Where the tensor starts: near the weights that the sparse part learns in one pass
-        (:func:`~polyadic.linalg.power.greedy_power`), or at small random numbers.
+        (:func:`~polyadic.linalg.low_rank_tensors.greedy_power`), or at small random numbers.
     costs : (float, float, float)
         Of an argument too many, one with the wrong role, and one too few.
     near : bool

@@ -26,9 +26,9 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from polyadic.errors import InputError, check_choice
+from polyadic.models.tables.correspondence import check_counts
 from polyadic.models.tables.kernels import root
 from polyadic.models.tables.residuals import linear
-from polyadic.models.tables.table import check_counts
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from polyadic.errors import InputError
 from polyadic.linalg import Method
 from polyadic.models.base import Amount, Count, Positive, Seed, Within
+from polyadic.models.tables.correspondence import TableAnalysis
 from polyadic.models.tables.kernels import Kernel, categorical_kernel
 from polyadic.models.tables.residuals import g_test, linear, log_counts, shifted_pmi, similarity
-from polyadic.models.tables.table import TableAnalysis
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

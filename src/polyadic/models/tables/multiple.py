@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic.errors import InputError
 from polyadic.models.base import Count, Seed
-from polyadic.models.tables.correspondence import CorrespondenceAnalysis
-from polyadic.models.tables.table import TableTransformer
+from polyadic.models.tables.correspondence import CorrespondenceAnalysis, TableTransformer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -12,9 +12,9 @@ from scipy.sparse import csr_array
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError
 from polyadic.models.base import Amount, Count, Model, Positive, Seed, Within
+from polyadic.models.tables.correspondence import Side
 from polyadic.models.tables.kernel_correspondence import CASES, Case, KernelCorrespondenceAnalysis
 from polyadic.models.tables.kernels import stop_word_kernel
-from polyadic.models.tables.table import Side
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

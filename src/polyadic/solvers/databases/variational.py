@@ -8,7 +8,7 @@ The distribution given all tables is taken to be a product,
 over the prior :math:`u_{ir} \sim N(0, 1 / a_r)`, :math:`b \sim N(0, 1 / \rho)`: components that the tables do not need
 get a large :math:`a_r` and vanish (automatic relevance determination). Each step raises the bound on the probability of
 the tables, or leaves it; losses other than the squared are bounded by parabolas
-(:mod:`polyadic.solvers.databases.bounds`). Intercepts are points.
+(:mod:`polyadic.solvers.databases.collective`). Intercepts are points.
 
 References
 ----------

@@ -13,8 +13,7 @@ from polyadic.data import Entries
 from polyadic.metrics.recommendation import recommendation
 from polyadic.models.relations.bayesian import BayesianFactorization
 from polyadic.models.relations.collective import CollectiveFactorization
-from polyadic.models.relations.database import Database
-from polyadic.models.relations.tables import Relation
+from polyadic.models.relations.database import Database, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

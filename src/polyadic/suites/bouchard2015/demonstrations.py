@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.models.completion.signs import wrong_signs
-from polyadic.models.completion.stochastic import StochasticMatrixFactorization
+from polyadic.models.completion.factorization import StochasticMatrixFactorization
+from polyadic.models.completion.logistic import wrong_signs
 
 if TYPE_CHECKING:
     from polyadic.store import Facts

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization
-from polyadic.models.completion.choosing import choose
-from polyadic.models.completion.factorization import MatrixFactorization
-from polyadic.models.completion.penalties import choose_penalty
-from polyadic.models.completion.stochastic import StochasticMatrixFactorization
+from polyadic.models.completion.choosing import choose, choose_penalty
+from polyadic.models.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
 from polyadic.models.completion.trace_norm import TraceNormCompletion
 from polyadic.models.relations.bayesian import BayesianFactorization
 from polyadic.models.relations.collective import CollectiveFactorization
-from polyadic.models.relations.tables import Relation
+from polyadic.models.relations.database import Relation
 from polyadic.models.relations.variational import VariationalFactorization
 
 if TYPE_CHECKING:

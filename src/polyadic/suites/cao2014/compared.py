@@ -9,16 +9,15 @@ import numpy as np
 
 from polyadic.metrics.figures import Figure
 from polyadic.models.predictors.linear_rerankers import MIRA, RankingPerceptron
-from polyadic.models.predictors.mapping import mapped_spectrum, mode_sizes, places
 from polyadic.models.predictors.reranking import choose
-from polyadic.models.predictors.tensor_mira import TensorMIRA
+from polyadic.models.predictors.tensor_mira import TensorMIRA, mapped_spectrum, mode_sizes, places
 from polyadic.store import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from polyadic.models.predictors.mapping import Mapping
     from polyadic.models.predictors.reranking import Reranker
+    from polyadic.models.predictors.tensor_mira import Mapping
     from polyadic.models.syntax.reranking import Ranked
     from polyadic.store import Facts
     from polyadic.suites.cao2014.lists import Lists

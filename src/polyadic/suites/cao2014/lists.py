@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.datasets.treebanks import penn_sample
+from polyadic.datasets.annotated import penn_sample
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.files import made_folder
 from polyadic.metrics.brackets import bracket_score

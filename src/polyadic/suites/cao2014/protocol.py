@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, get_args
 
 from polyadic.metrics.figures import difference
-from polyadic.models.predictors.mapping import Mapping
+from polyadic.models.predictors.tensor_mira import Mapping
 from polyadic.settings import Count, Within
 from polyadic.suites.cao2014 import lists as making
 from polyadic.suites.cao2014.compared import Method, baselines, figure, measured, methods, share_of, spectra

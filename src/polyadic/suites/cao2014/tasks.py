@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.annotated import web_treebank
 from polyadic.models.syntax.candidates import jackknife_dependencies, propose_dependencies
 from polyadic.models.syntax.dependency import ArcFactored
 from polyadic.models.syntax.reranking import feature_groups

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array, hstack
 
-from polyadic.datasets.attachment import attachment
+from polyadic.datasets.clauses import attachment
 from polyadic.embedding import Embedding
 from polyadic.linalg import truncated_svd
 from polyadic.metrics.figures import Figure
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.datasets.attachment import Attachment, Phrases, Words
+    from polyadic.datasets.clauses import Attachment, Phrases, Words
     from polyadic.store import Facts
     from polyadic.text.syntax.tagging import Tagger
 

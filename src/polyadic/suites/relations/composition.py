@@ -16,8 +16,8 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from polyadic.data import Entries
+from polyadic.datasets.clauses import ellipses, plausible_events
 from polyadic.datasets.place import folder
-from polyadic.datasets.transitive import ellipses, plausible_events
 from polyadic.embedding import unit_rows
 from polyadic.linalg import truncated_svd
 from polyadic.metrics.figures import Figure, rank_correlation, ratio
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.datasets.transitive import Elliptical
+    from polyadic.datasets.clauses import Elliptical
     from polyadic.store import Facts
     from polyadic.text.readers import Source
 

@@ -2,8 +2,9 @@
 
 Each is asked which pairs of entities a relation holds of, where no fact of it was told; pairs are ranked, and the mean
 over relations of the average precision is the measure (MAP). ``planted`` makes relations, patterns and rules
-(:func:`~polyadic.datasets.schemas.planted_schema`). ``freebase`` takes pairs of FB15k-237: rules are mined on one half,
-before most facts of the relations that they conclude are hidden there; the other half, where all are, is asked about.
+(:func:`~polyadic.datasets.universal_schema.planted_schema`). ``freebase`` takes pairs of FB15k-237: rules are mined on
+one half, before most facts of the relations that they conclude are hidden there; the other half, where all are, is
+asked about.
 ``newswire`` takes pairs of the New York Times and what its text says of them, no fact of a knowledge base, and the
 rules that were published; what people judged is asked about.
 """
@@ -18,8 +19,7 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from polyadic.datasets.place import folder
-from polyadic.datasets.schemas import planted_schema
-from polyadic.datasets.universal_schema import freebase_pairs, judgements, nyt_pairs
+from polyadic.datasets.universal_schema import freebase_pairs, judgements, nyt_pairs, planted_schema
 from polyadic.models.relations.grounding import Groundings
 from polyadic.models.relations.logic import InjectedLogic
 from polyadic.models.relations.rule_mining import mine_rules

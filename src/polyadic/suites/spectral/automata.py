@@ -162,7 +162,7 @@ def next_tag_figures(
     Parameters
     ----------
     train, test : sequence of sequences of str
-        Such as the ``upos`` of the trees of :func:`~polyadic.datasets.treebanks.web_treebank`.
+        Such as the ``upos`` of the trees of :func:`~polyadic.datasets.annotated.web_treebank`.
     rank : sequence of int
     seed : int
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.annotated import web_treebank
 from polyadic.kernels.sequences.hidden import Chain, expected_counts
 from polyadic.models.sequences.hidden_markov import HiddenMarkov, draw_symbols
 from polyadic.models.sequences.hidden_spectral import FewMomentsWarning, spectral_chain

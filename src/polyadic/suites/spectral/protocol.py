@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from polyadic.datasets.annotated import web_treebank
 from polyadic.datasets.pautomac import pautomac_problem
-from polyadic.datasets.treebanks import web_treebank
 from polyadic.settings import Count
 from polyadic.suites.spectral import automata, grammars, hidden, topics
 from polyadic.suites.spectral.report import report

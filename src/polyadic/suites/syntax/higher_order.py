@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.annotated import web_treebank
 from polyadic.metrics.dependencies import dependency_figures, dependency_score, match_trees
 from polyadic.metrics.figures import difference
 from polyadic.models.syntax.higher_order import HigherOrderParser

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.annotated import web_treebank
 from polyadic.metrics.dependencies import dependency_figures, dependency_score, match_trees
 from polyadic.metrics.figures import difference
 from polyadic.models.sequences.text_tagger import TextTagger

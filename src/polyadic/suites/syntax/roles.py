@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.datasets.propositions import split_documents, web_propositions
+from polyadic.datasets.annotated import split_documents, web_propositions
 from polyadic.metrics.figures import difference
 from polyadic.metrics.roles import match_roles, role_figures, role_score
 from polyadic.models.syntax.role_regression import RoleRegression

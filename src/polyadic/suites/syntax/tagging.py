@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.datasets.chunking import chunks
-from polyadic.datasets.treebanks import web_treebank
+from polyadic.datasets.annotated import chunks, web_treebank
 from polyadic.metrics.chunks import span_figures, tag_accuracy
 from polyadic.metrics.figures import difference
 from polyadic.models.sequences.sequence_tagger import SequenceTagger
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from polyadic.datasets.chunking import Chunked
+    from polyadic.datasets.annotated import Chunked
     from polyadic.metrics.figures import Figure
     from polyadic.store import Facts
     from polyadic.text.syntax.trees import Tree

@@ -1,4 +1,4 @@
-"""Lines of labels and numbered features: what libsvm, libFM and SVMrank read."""
+"""Lines of labels and numbered features: what libsvm, libFM and SVMrank read; lists to rank among them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyadic.errors import InputError, check_int
+from polyadic.groups import Groups
+from polyadic.text.predictors.kept_blocks import KeptBlocks
 
 if TYPE_CHECKING:
     import os
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
+
 
 BLOCK = 1 << 24
 """Bytes read at a time."""
@@ -71,10 +74,10 @@ def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = N
     parts = [*feature_blocks(path)]
     if not parts:
         raise InputError(f"{path} has no line but comments and empty ones")
-    found = _joined(parts)
-    if features is not None and found.features.shape[1] < check_int("features", features, low=1):
-        found.features.resize((len(found.labels), features))
-    return found
+    lines = _joined(parts)
+    if features is not None and lines.features.shape[1] < check_int("features", features, low=1):
+        lines.features.resize((len(lines.labels), features))
+    return lines
 
 
 def feature_blocks(path: str | os.PathLike[str], *, size: int = BLOCK) -> Iterator[FeatureLines]:
@@ -87,21 +90,21 @@ def feature_blocks(path: str | os.PathLike[str], *, size: int = BLOCK) -> Iterat
         Bytes of a piece, more or less.
     """
     check_int("size", size, low=1)
-    held, line = None, 1
+    rest, line = None, 1
     try:
         with Path(path).open("rb") as file:
             while piece := file.read(size):
                 piece += file.readline()
-                found = _parsed(piece.removeprefix(BOM_UTF8) if line == 1 else piece, f"{path}", line)
+                lines = _parsed(piece.removeprefix(BOM_UTF8) if line == 1 else piece, f"{path}", line)
                 line += piece.count(b"\n")
-                found = found if held is None else _joined([held, found])
-                at = _complete(found.groups) if file.peek(1) else len(found.labels)
-                held = _part(found, slice(at, None))
+                lines = lines if rest is None else _joined([rest, lines])
+                at = _complete(lines.groups) if file.peek(1) else len(lines.labels)
+                rest = _part(lines, slice(at, None))
                 if at:
-                    yield _part(found, slice(at))
+                    yield _part(lines, slice(at))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error}") from None
-    if held is None:
+    if rest is None:
         raise InputError(f"{path} is empty")
 
 
@@ -158,15 +161,15 @@ def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
         if not words:
             continue
         try:
-            label, group, found = _fields(words)
+            label, group, features = _fields(words)
         except ValueError as fault:
             raise InputError(f"{path}, line {number}: {fault}") from None
         if groups and (groups[-1] < 0) != (group < 0):
             raise InputError(f"{path}, line {number}: some lines have qid:, others have none")
         labels.append(label)
         groups.append(group)
-        columns += sorted(found)
-        values += [found[at] for at in sorted(found)]
+        columns += sorted(features)
+        values += [features[at] for at in sorted(features)]
         starts.append(len(columns))
     width = 1 + max(columns, default=-1)
     X = csr_array((values, columns, starts), shape=(len(labels), width), dtype=np.float64)
@@ -178,24 +181,24 @@ def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
     if ":" in words[0]:
         raise ValueError(f"the label is missing; the line begins with {words[0]!r:.40}")
     label, group = _number(words[0]), -1
-    found: dict[int, float] = {}
+    features: dict[int, float] = {}
     for word in words[1:]:
         name, mark, value = word.partition(":")
-        if name == "qid" and group < 0 and not found:
+        if name == "qid" and group < 0 and not features:
             group = _whole(value)
             continue
         if not mark:
             raise ValueError(f"expected number:value, got {word!r:.40}")
-        if (at := _whole(name)) in found:
+        if (at := _whole(name)) in features:
             raise ValueError(f"feature {at} stands twice")
-        found[at] = _number(value)
-    return label, group, found
+        features[at] = _number(value)
+    return label, group, features
 
 
 def _number(word: str) -> float:
     try:
-        if math.isfinite(found := float(word)):
-            return found
+        if math.isfinite(number := float(word)):
+            return number
     except ValueError:
         pass
     raise ValueError(f"{word!r:.40} is no finite number")
@@ -205,3 +208,51 @@ def _whole(word: str) -> int:
     if not word.isdecimal() or int(word) >= WIDEST:
         raise ValueError(f"{word!r:.40} is no whole number from 0 and below 2**31")
     return int(word)
+
+
+class RankLines:
+    r"""Lists of a file, block by block as Groups, as often as wanted; the file is not read again for that.
+
+    A candidate costs what its relevance lacks of the highest in its list.
+
+    Parameters
+    ----------
+    path : path
+        See :func:`~polyadic.text.predictors.feature_lines.read_feature_lines`; each line needs ``qid:``, lines of a
+        list stand together.
+    size : int
+        Bytes of a block, more or less.
+
+    Raises
+    ------
+    InputError
+        If lines have no ``qid:``, a list stands in two places, or as ``read_feature_lines``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "lists.txt"
+    >>> _ = path.write_text("2 qid:1 1:0.5\n0 qid:1 2:1\n1 qid:2 1:1\n")
+    >>> [(groups.costs.tolist(), groups.starts.tolist()) for groups in RankLines(path)]
+    [([0.0, 2.0, 0.0], [0, 2, 3])]
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, size: int = BLOCK) -> None:
+        self.path, self._size = path, size
+        self._kept = KeptBlocks(self._read)
+
+    def __iter__(self) -> Iterator[Groups]:
+        return iter(self._kept)
+
+    def _read(self) -> Iterator[Groups]:
+        seen: set[int] = set()
+        for X, y, group in feature_blocks(self.path, size=self._size):
+            if group[0] < 0:
+                raise InputError(f"{self.path}: lines must say qid:, the list to which they belong")
+            starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
+            here = group[starts].tolist()
+            if len(set(here)) < len(here) or not seen.isdisjoint(here):
+                raise InputError(f"{self.path}: the lines of a list must stand together; sort them by qid")
+            seen.update(here)
+            highest = np.repeat(np.maximum.reduceat(y, starts), np.diff(np.r_[starts, len(y)]))
+            yield Groups(X, highest - y, np.r_[starts, len(y)].astype(np.int64))

@@ -1,4 +1,8 @@
-"""Documents with topics: news of the BBC in five folders, and words of posts of the blog KOS."""
+"""Documents with topics or a verdict.
+
+News of the BBC in five folders, words of posts of the blog KOS, and reviews that praise or blame (the polarity data set
+of Pang and Lee).
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic.datasets.place import check_count, folder
+from polyadic.datasets.place import check_count, folder, text
 from polyadic.errors import InputError
+from polyadic.metrics.sentiment import Review
 
 if TYPE_CHECKING:
     import os
@@ -21,6 +26,8 @@ BBC = {"business": 510, "entertainment": 386, "politics": 417, "sport": 511, "te
 """Folders and their articles."""
 KOS = (3430, 6906, 353160)
 """Posts, words, and pairs of the two that occur."""
+REVIEWS = {"pos": 1000, "neg": 1000}
+"""Folders and their reviews."""
 
 
 class Article(NamedTuple):
@@ -97,8 +104,8 @@ def kos(root: Root = None) -> csr_array:
     except (OSError, EOFError, ValueError) as error:
         raise InputError(f"{file} cannot be read: {error}") from None
     check_count(file, len(numbers), 3 + 3 * KOS[2], "numbers")
-    for found, published, what in zip(numbers[:3].tolist(), KOS, ("posts", "words", "pairs"), strict=True):
-        check_count(file, found, published, what)
+    for number, published, what in zip(numbers[:3].tolist(), KOS, ("posts", "words", "pairs"), strict=True):
+        check_count(file, number, published, what)
     rows, columns, counts = numbers[3:].reshape(-1, 3).T
     if not (0 < rows.min() <= rows.max() <= KOS[0] and 0 < columns.min() <= columns.max() <= KOS[1]):
         raise InputError(f"{file} is damaged: it names a post or a word that there is not")
@@ -114,3 +121,38 @@ def _text(file: Path) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         return content.decode("latin-1")
+
+
+def polarity(root: Root = None) -> list[Review]:
+    r"""Read the 2,000 film reviews of the polarity data set, version 2.0, in order of label and name.
+
+    A review has a sentence on each line, in lower case, with white space around each token. All is ASCII, but for some
+    control characters that stand where the original had a typographic mark; they are left as they are. A review is
+    named for its file without the ending, such as ``cv000_29590``: its fold is the first of the three digits.
+
+    Parameters
+    ----------
+    root : path, optional
+        See :func:`~polyadic.datasets.folder`; the files are in ``sentences/polarity-v2``.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read, is empty, or one of the two folders does not hold 1,000 reviews.
+
+    References
+    ----------
+    Pang and Lee (2004), A sentimental education: sentiment analysis using subjectivity summarization based on minimum
+    cuts.
+    """
+    where = folder(root) / "sentences" / "polarity-v2"
+    reviews = []
+    for label, number in REVIEWS.items():
+        files = sorted((where / label).glob("cv*.txt"))
+        check_count(where / label, len(files), number, "reviews")
+        for file in files:
+            content = text(file)
+            if not content.strip():
+                raise InputError(f"{file} is empty; a review has at least one word")
+            reviews.append(Review(content, label == "pos", file.stem))
+    return reviews

@@ -1,6 +1,10 @@
-"""Sentences of subject, verb and object: whether they are plausible (PEP-3K), how much two are alike (ELLDIS, ELLSIM).
+"""Verbs and what goes with them, and what people said of it.
 
-The folder that ``POLYADIC_DATA`` names holds the files as published, under ``relations/svo``.
+Sentences of subject, verb and object: whether they are plausible (PEP-3K), how much two are alike (ELLDIS, ELLSIM).
+Prepositional phrases: whether one belongs to the verb or to the noun before it.
+
+The folder that ``POLYADIC_DATA`` names holds the files as published, under ``relations/svo`` and
+``relations/ppattach``.
 """
 
 from __future__ import annotations
@@ -115,13 +119,15 @@ def ellipses(name: str, *, root: Root = None) -> list[Elliptical]:
         if not line.strip():
             continue
         fields = line.split("\t")
-        found = [_ELLIPSIS.fullmatch(sentence) for sentence in fields[1:3]]
-        if len(fields) != 4 or not all(found) or fields[3] not in set("1234567"):
+        matches = [_ELLIPSIS.fullmatch(sentence) for sentence in fields[1:3]]
+        if len(fields) != 4 or not all(matches) or fields[3] not in set("1234567"):
             raise InputError(
                 f"{where}, line {at}: expected participant, two elliptical sentences and a rating from 1 to 7"
             )
-        (*one, other), (*two, another) = (match.groups() for match in found if match)
-        pair = pairs.setdefault((fields[1], fields[2]), Elliptical(Clause(*one), Clause(*two), (other, another), {}))
+        (*first, other), (*second, another) = (match.groups() for match in matches if match)
+        pair = pairs.setdefault(
+            (fields[1], fields[2]), Elliptical(Clause(*first), Clause(*second), (other, another), {})
+        )
         pair.ratings[fields[0]] = float(fields[3])
         judgements += 1
     check_count(where, len(pairs), ELLIPSES[name][0], "pairs of sentences")
@@ -130,12 +136,77 @@ def ellipses(name: str, *, root: Root = None) -> list[Elliptical]:
 
 
 def _events(path: Path) -> list[Clause]:
-    found = []
+    events = []
     for at, line in enumerate(text(path).split("\n"), 1):
         words = line.split()
         if words and len(words) != 3:
             raise InputError(f"{path}, line {at}: expected subject, verb and object; got {line!r:.80}")
         if words:
-            found.append(Clause(*words))
-    check_count(path, len(found), EVENTS, "events")
-    return found
+            events.append(Clause(*words))
+    check_count(path, len(events), EVENTS, "events")
+    return events
+
+
+SIZES = {"training": 20_801, "devset": 4_039, "test": 3_097}
+"""Files, and how many phrases each holds."""
+
+Words = tuple[str, str, str, str]
+
+
+class Phrases(NamedTuple):
+    """Phrases and where they belong.
+
+    Attributes
+    ----------
+    words : list of (str, str, str, str)
+        Verb, noun, preposition and the noun after it: *ate pizza with anchovies*.
+    verbal : ndarray of bool
+        Whether the phrase of the preposition belongs to the verb, and not to the noun.
+    """
+
+    words: list[Words]
+    verbal: NDArray[np.bool_]
+
+
+class Attachment(NamedTuple):
+    """Phrases to learn from, to choose a model by, and to tell."""
+
+    train: Phrases
+    validation: Phrases
+    test: Phrases
+
+
+def attachment(*, root: Root = None) -> Attachment:
+    """Read the phrases of the Wall Street Journal.
+
+    Parameters
+    ----------
+    root : path, optional
+        See :func:`~polyadic.datasets.folder`; the files are in ``relations/ppattach``.
+
+    Raises
+    ------
+    InputError
+        If a file is absent or malformed, or does not hold the published number of phrases.
+
+    References
+    ----------
+    Ratnaparkhi, Reynar, Roukos (1994), A maximum entropy model for prepositional phrase attachment.
+    """
+    where = folder(root) / "relations" / "ppattach"
+    return Attachment(*(_phrases(where / name, size) for name, size in SIZES.items()))
+
+
+def _phrases(path: Path, size: int) -> Phrases:
+    words: list[Words] = []
+    verbal = []
+    for at, line in enumerate(text(path).split("\n"), 1):
+        fields = line.split()
+        if not fields:
+            continue
+        if len(fields) != 6 or fields[5] not in {"V", "N"}:
+            raise InputError(f"{path}, line {at}: expected a number, four words, and V or N; got {line!r:.80}")
+        words.append((fields[1], fields[2], fields[3], fields[4]))
+        verbal.append(fields[5] == "V")
+    check_count(path, len(words), size, "phrases")
+    return Phrases(words, np.array(verbal))
