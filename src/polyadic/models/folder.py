@@ -17,7 +17,6 @@ import importlib
 import json
 import math
 from functools import cached_property
-from operator import attrgetter
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -39,11 +38,11 @@ STATE, ARRAYS = "state.json", "arrays.safetensors"
 NOT_KEPT = frozenset({"watch"})
 """Settings that belong to a run, not to the model."""
 OPENED = {
-    "embedding": ("polyadic.embedding", "Embedding.load"),
-    "corpus": ("polyadic.text.corpus", "Corpus.open"),
-    "counts": ("polyadic.text.counts", "Counts.open"),
+    "embedding": ("polyadic.embedding", "Embedding", "load"),
+    "corpus": ("polyadic.text.corpus", "Corpus", "open"),
+    "counts": ("polyadic.text.counts", "Counts", "open"),
 }
-"""The folders that are no models, and what opens them."""
+"""The folders that are no models: the class of each, and its method that opens one."""
 LARGE = 1 << 12
 """Numbers from which an array is looked at for rows of zeros: hashed weights are mostly those."""
 
@@ -90,18 +89,23 @@ def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] =
     NMF(rank=1, seed=0)
     """
     folder = Path(path)
-    what = read_meta(folder)["kind"]
-    if what == KIND:
-        loaded: Any = _model(folder)
-    elif what in OPENED:
-        module, opener = OPENED[what]
-        loaded = attrgetter(opener)(importlib.import_module(module))(folder)
-    else:
+    what = str(read_meta(folder)["kind"])
+    if what in OPENED:
+        module, name, opener = OPENED[what]
+        cls = getattr(importlib.import_module(module), name)
+        _check_kind(folder, cls, kind)
+        return getattr(cls, opener)(folder)
+    if what != KIND:
         raise InputError(f"{folder} holds no model but a {what!r:.60}, or was written by an older polyadic")
-    if not isinstance(loaded, kind):
-        wanted = " or ".join(cls.__name__ for cls in (kind if isinstance(kind, tuple) else (kind,)))
-        raise InputError(f"{folder} holds {type(loaded).__name__}; {wanted} is needed here")
-    return loaded
+    model = _model(folder)
+    _check_kind(folder, type(model), kind)
+    return model
+
+
+def _check_kind(folder: Path, cls: type[Any], kind: type[Any] | tuple[type[Any], ...]) -> None:
+    if not issubclass(cls, kind):
+        wanted = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+        raise InputError(f"{folder} holds {cls.__name__}; {wanted} is needed here")
 
 
 def _model(folder: Path) -> Model:
