@@ -23,6 +23,7 @@ import examples
 import polyadic.models
 from polyadic import InputError, load
 from polyadic.models.base import Model
+from polyadic.models.folder import Reader
 from polyadic.settings import Within, admits, resolved
 from polyadic.solvers import NotConvergedWarning
 
@@ -259,3 +260,19 @@ def test_scikit_learn_has_nothing_to_object(name):
             TABLE[name].make(), expected_failed_checks=TABLE[name].exempt, on_fail=None, on_skip=None
         )
     assert [(check["check_name"], check["exception"]) for check in done if check["status"] == "failed"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("os:system", "is nothing of this library"),
+        ("polyadic.models.folder:importlib", "is nothing of this library"),
+        ("polyadic.__main__:main", "is nothing of this library"),
+        ("polyadic.models.words.symmetric:Gone", "is not in this polyadic"),
+        ("polyadic.nowhere:Gone", "is not in this polyadic"),
+    ],
+)
+def test_folders_name_this_library_only(name, message):
+    """What a folder names is taken from this library, whatever it says; nothing else is imported or called."""
+    with pytest.raises(ValueError, match=message):
+        Reader({})({"function": name})

@@ -17,6 +17,7 @@ import importlib
 import json
 import math
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -340,9 +341,10 @@ def _named(name: str) -> Any:
     module, _, attribute = name.partition(":")
     value: Any = None
     if module.split(".")[0] == "polyadic" and "__" not in name:
-        value = importlib.import_module(module)
-        for part in attribute.split("."):
-            value = getattr(value, part)
+        try:
+            value = attrgetter(attribute)(importlib.import_module(module))
+        except (ImportError, AttributeError):
+            raise ValueError(f"{name!r:.60} is not in this polyadic, but in the one that wrote the folder") from None
     if getattr(value, "__module__", "").split(".")[0] != "polyadic":  # such as what a module of ours imports
         raise ValueError(f"{name!r:.60} is nothing of this library")
     return value
