@@ -116,6 +116,6 @@ def test_settings_of_facts_are_refused_before_work(wrong, message):
 
 def test_every_form_has_a_method():
     """What the verb offers is what the function knows."""
-    from polyadic.cli.relations.train import TENSORS
+    from polyadic.cli.relations import TENSORS
 
     assert tuple(FORMS) == TENSORS

@@ -1,0 +1,492 @@
+"""``polyadic relations``: facts about entities, learned and completed, with rules."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import typer
+
+from polyadic.cli import options as o
+from polyadic.cli import show
+from polyadic.cli.rules import app as rules_app
+from polyadic.errors import InputError
+
+app = typer.Typer(no_args_is_help=True, help="Learn facts about entities, from tables and text, and complete them.")
+
+# Of several verbs
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `polyadic relations train`.")]
+Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many to show.")]
+Unknown = Annotated[
+    Literal["error", "skip"],
+    typer.Option(help="What to do with facts of entities or relations that were not learned: stop, or count them."),
+]
+
+# Of `train`
+Facts = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FACTS",
+        help="Lines of subject, relation and object between tabs; of subject, object and predicate for --method"
+        " universal.",
+    ),
+]
+Methods = Literal["complex", "cp", "distmult", "rescal", "tucker2", "tucker", "tucker3", "universal"]
+UNIVERSAL = ("universal",)
+TENSORS = tuple(method for method in get_args(Methods) if method not in UNIVERSAL)
+
+Method = Annotated[Methods, typer.Option(help="The form of scores of triples; or pairs of entities by predicates.")]
+Validation = Annotated[
+    Path | None, typer.Option(metavar="FACTS", help="Keep the epoch that predicts these best; tensor methods.")
+]
+AlsoTrue = Annotated[
+    Path | None, typer.Option(metavar="FACTS", help="What else is true, and no error in --validation.")
+]
+RelationRank = Annotated[int | None, typer.Option(min=1, help="Slices of the core (tucker, tucker3).")]
+OneWay = Annotated[
+    bool | None, typer.Option("--one-way", help="Ask for subjects by the same relations; tensor methods.")
+]
+Loss = Annotated[
+    Literal["softmax", "logistic", "bpr"] | None,
+    typer.Option(help="softmax or logistic; logistic or bpr for universal.", show_default="the first of them"),
+]
+Penalty = Annotated[
+    Literal["n3", "l2", "dura"] | None, typer.Option(help="Of the vectors of a fact.", show_default="n3")
+]
+Strength = Annotated[
+    float | None, typer.Option(min=0, help="Strength of the penalty.", show_default="0.05; universal 0.01")
+]
+Step = Annotated[float | None, typer.Option(min=0, help="How far Adagrad first moves.", show_default="0.1")]
+Batch = Annotated[
+    int | None, typer.Option(min=1, help="Questions, or facts, of a step.", show_default="by their number")
+]
+Candidates = Annotated[
+    int | None,
+    typer.Option(min=1, help="Entities drawn to tell answers from; tensor methods.", show_default="all"),
+]
+Features = Annotated[
+    Literal["F", "N", "E", "NF", "NE", "FE", "NFE"] | None,
+    typer.Option(help="Factors, neighbours, entities (universal).", show_default="NF; F with --rules"),
+]
+Rules = Annotated[Path | None, typer.Option(metavar="RULES", help="A file of rules to learn from, too (universal).")]
+Regime = Annotated[
+    Literal["joint", "pre"] | None,
+    typer.Option(help="Learn rules beside facts, or first add what follows from them.", show_default="joint"),
+]
+Added = Annotated[
+    list[str] | None,
+    typer.Option("--add", metavar="PREDICATE", help="A predicate without facts, which rules conclude (universal)."),
+]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the facts.", show_default="50; universal 100")]
+
+# Of `predict` and `similar`
+Scored = Annotated[
+    Path | None, typer.Argument(metavar="[FACTS]", help="Facts to score, in the form that the model was made from.")
+]
+Subject = Annotated[str | None, typer.Option(metavar="NAME", help="Of a fact to complete.")]
+Relation = Annotated[str | None, typer.Option(metavar="NAME", help="Of a fact to complete; or a predicate.")]
+Object = Annotated[str | None, typer.Option("--object", metavar="NAME", help="Of a fact to complete.")]
+WithKnown = Annotated[bool, typer.Option("--known", help="Name what makes a fact that was learned, too.")]
+Unseen = Annotated[
+    Path | None,
+    typer.Option(metavar="FACTS", help="New pairs of entities, with what is said of them (universal)."),
+]
+Predicate = Annotated[str, typer.Argument(metavar="PREDICATE", help="One that was learned.")]
+
+# Of `evaluate`
+Test = Annotated[
+    Path, typer.Argument(metavar="FACTS", help="Facts to predict, in the form of those that were learned.")
+]
+Known = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="FACTS", help="Other facts that are true, such as the validation part; may be repeated."),
+]
+Relations = Annotated[bool, typer.Option("--rank-relations", help="Rank relations between both ends, too.")]
+
+# Of `patterns`
+Parsed = Annotated[
+    list[str], typer.Argument(metavar="SOURCE...", help="CoNLL-U files; with --parse files, folders or globs of text.")
+]
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="FACTS", help="The file of facts to write.")]
+Key = Annotated[
+    str | None,
+    typer.Option(metavar="KEY", help="The key in MISC that marks mentions; runs of proper nouns by default."),
+]
+Pipeline = Annotated[
+    str | None,
+    typer.Option("--parse", metavar="NAME", help="Parse text by this pipeline of spaCy, such as en_core_web_sm."),
+]
+Least = Annotated[int, typer.Option("--min-count", min=1, help="Leave out patterns of fewer pairs.")]
+
+
+def train(
+    facts: Facts,
+    *,
+    out: o.Out,
+    method: Method = "complex",
+    rank: o.Rank = 100,
+    validation: Validation = None,
+    known: AlsoTrue = None,
+    relation_rank: RelationRank = None,
+    one_way: OneWay = None,
+    loss: Loss = None,
+    penalty: Penalty = None,
+    strength: Strength = None,
+    step: Step = None,
+    batch: Batch = None,
+    candidates: Candidates = None,
+    features: Features = None,
+    rules: Rules = None,
+    regime: Regime = None,
+    add: Added = None,
+    epochs: Epochs = None,
+    seed: o.Seed = 0,
+    threads: o.Threads = None,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Learn from facts.
+
+    Triples are learned by the questions that they answer: given a subject and a relation, which object, and the other
+    way round. With --method universal the facts are pairs of entities and what is said of them, in tables or in words.
+    """
+    o.belonging(
+        method,
+        {
+            "--validation": (validation, TENSORS),
+            "--known": (known, TENSORS),
+            "--relation-rank": (relation_rank, ("tucker", "tucker3")),
+            "--one-way": (one_way or None, TENSORS),
+            "--penalty": (penalty, TENSORS),
+            "--candidates": (candidates, TENSORS),
+            "--threads": (threads, TENSORS),
+            "--features": (features, UNIVERSAL),
+            "--rules": (rules, UNIVERSAL),
+            "--regime": (regime, UNIVERSAL),
+            "--add": (add or None, UNIVERSAL),
+        },
+    )
+    chosen: dict[str, Any] = {"loss": loss, "step": step, "batch": batch, "max_iter": epochs, "rank": rank}
+    if method == "universal":
+        features = features or ("F" if rules else None)
+        chosen |= {"features": features, "ridge": strength, "weight_ridge": strength, "seed": seed}
+        model, sizes = _schema(facts, out, chosen, (rules, regime, add), force=force)
+    else:
+        chosen |= {"relation_rank": relation_rank, "reciprocal": False if one_way else None, "candidates": candidates}
+        chosen |= {"penalty": penalty and penalty.upper(), "strength": strength, "threads": threads, "seed": seed}
+        if known is not None and validation is None:
+            raise InputError("--known is for --validation; name facts to predict, or leave it out")
+        model, sizes = _tensor(facts, out, method, chosen, (validation, known), force=force)
+    sizes |= {"epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}
+    hint = "--subject NAME --relation NAME" if method != "universal" else "--relation PREDICATE"
+    hint = f"polyadic relations predict {out} {hint}"
+    show.saved(model, out, {"method": method, **sizes}, force=force, as_json=as_json, hint=hint)
+
+
+def predict(
+    model: Model,
+    facts: Scored = None,
+    *,
+    subject: Subject = None,
+    relation: Relation = None,
+    object_: Object = None,
+    unseen: Unseen = None,
+    known: WithKnown = False,
+    unknown: Unknown = "error",
+    top: Top = 10,
+    as_json: o.AsJson = False,
+) -> None:
+    """Complete a fact, score those of a file, or tell what holds of new pairs.
+
+    Give two of --subject, --relation and --object; for a universal schema --relation alone, which names the likeliest
+    pairs, or --subject and --object, which name the likeliest predicates.
+    """
+    asked = [name for name in (subject, relation, object_) if name is not None]
+    _check_request(asked, facts, unseen, known=known, skip=unknown == "skip")
+    learned = _opened(model)
+    skipped = 0
+    if _is_tensor(learned):
+        if unseen is not None:
+            raise InputError("--unseen is for a universal schema; a tensor knows nothing of new entities")
+        if facts is not None:
+            headings, rows, skipped = _scored(learned, facts, unknown)
+        else:
+            headings, rows = _completed(learned, (subject, relation, object_), top, known=known)
+    elif facts is not None:
+        headings, rows, skipped = _probable(learned, facts, unknown)
+    elif unseen is not None:
+        headings, rows = _unseen(learned, unseen, top)
+    else:
+        headings, rows = _likeliest(learned, (subject, relation, object_), top, known=known)
+    if as_json:
+        more = {"skipped": skipped} if facts is not None else {}
+        show.in_json({"predictions": [dict(zip(headings, row, strict=True)) for row in rows], **more})
+    else:
+        show.table(headings, rows)
+        if skipped:
+            typer.echo(f"skipped {skipped:,} facts of what was not learned", err=True)
+
+
+def similar(model: Model, predicate: Predicate, *, top: Top = 10, as_json: o.AsJson = False) -> None:
+    """Show the predicates of a universal schema whose vectors are most like that of PREDICATE."""
+    learned = _opened(model)
+    if _is_tensor(learned):
+        raise InputError("similar predicates are those of a universal schema; this is a tensor model")
+    nearest = learned.most_similar(predicate, n=top)
+    if as_json:
+        show.in_json({"predicate": predicate, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]})
+    else:
+        show.table([predicate, "cosine"], nearest)
+
+
+def evaluate(
+    model: Model,
+    test: Test,
+    *,
+    known: Known = None,
+    unknown: Unknown = "error",
+    rank_relations: Relations = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Rank what completes facts among all entities, those that make another known fact left out.
+
+    Of a universal schema, pairs are ranked for each predicate of the facts; all others are held to be false, except
+    what was learned.
+    """
+    learned = _opened(model)
+    if _is_tensor(learned):
+        figures = _ranked(learned, test, known or [], unknown, relations=rank_relations)
+    elif known or rank_relations:
+        raise InputError("--known and --rank-relations are for tensor models, and this is a universal schema")
+    else:
+        figures = _listed(learned, test, unknown)
+    show.facts(figures, as_json=as_json)
+
+
+def patterns(
+    sources: Parsed,
+    *,
+    out: Out,
+    parse: Pipeline = None,
+    key: Key = None,
+    min_count: Least = 1,
+    as_json: o.AsJson = False,
+) -> None:
+    """Write the paths between two names in a sentence, and the words between them, as facts about the two."""
+    from collections import Counter
+
+    from polyadic.files import whole_file
+    from polyadic.text.readers import read
+    from polyadic.text.relations.patterns import pattern_triples
+    from polyadic.text.syntax import parsing
+    from polyadic.text.syntax.trees import read_trees
+
+    if parse is None:
+        trees: Any = (tree for source in sources for tree in read_trees(source))
+    else:
+        texts = (str(document) for source in sources for document in read(source))
+        trees = parsing.parse(texts, pipeline=parse)
+        key = key or "Entity"
+    facts = dict.fromkeys(pattern_triples(trees, key=key))
+    pairs = Counter(pattern for *_, pattern in facts)
+    kept = [fact for fact in facts if pairs[fact[2]] >= min_count]
+    if not kept:
+        fault = "no two names in a sentence" if not facts else f"no pattern of {min_count} pairs; lower --min-count"
+        raise InputError(f"{', '.join(sources)}: {fault}")
+    with whole_file(out) as draft:
+        draft.write_text("".join("\t".join(fact) + "\n" for fact in kept), encoding="utf-8")
+    sizes = {"pairs": len({fact[:2] for fact in kept}), "patterns": len({fact[2] for fact in kept}), "facts": len(kept)}
+    if not as_json:
+        show.table([*sizes], [tuple(sizes.values())])
+    hint = f"polyadic relations train {out} --out model --method universal"
+    show.wrote(out, sizes, as_json=as_json, hint=hint)
+
+
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Leave what is not given to the model."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _tensor(
+    path: Path, out: Path, method: str, options: dict[str, Any], parts: tuple[Path | None, Path | None], *, force: bool
+) -> tuple[Any, dict[str, Any]]:
+    from polyadic.files import check_replaceable
+    from polyadic.models.folder import KIND
+    from polyadic.recipes.relations import like, train_facts
+    from polyadic.text.relations.facts import read_facts
+
+    check_replaceable(out, KIND, overwrite=force)
+    facts = read_facts(path)
+    held_out, known = (like(part, facts) for part in parts)
+    model = train_facts(facts, method=method, validation=held_out, known=known, **_given(options))
+    sizes: dict[str, Any] = {"entities": len(facts.entities), "relations": len(facts.relations)}
+    sizes |= {"facts": len(model.facts_)}
+    if held_out is not None:
+        sizes |= {"validation_mrr": -min(model.result_.measured), "best_epoch": model.result_.best}
+        sizes |= {"validation_skipped": held_out.skipped}
+    return model, sizes
+
+
+def _schema(
+    path: Path, out: Path, options: dict[str, Any], logic: tuple[Path | None, Any, Any], *, force: bool
+) -> tuple[Any, dict[str, Any]]:
+    from polyadic.files import check_replaceable
+    from polyadic.models.folder import KIND
+    from polyadic.recipes.relations import train_facts
+    from polyadic.text.relations.rules import read_rules
+
+    check_replaceable(out, KIND, overwrite=force)
+    rules, regime, add = logic
+    if rules is None and (regime or add):
+        raise InputError("--regime and --add are for --rules; name a file of rules, or leave them out")
+    how: dict[str, Any] = {"rules": rules, "regime": regime or "joint", "add": add or []}
+    model = train_facts(path, method="universal", **how, **_given(options))
+    sizes = {"pairs": len(model.schema_.pairs), "predicates": len(model.schema_.predicates)}
+    sizes["facts"] = len(model.schema_.indices)
+    return model, sizes | ({} if rules is None else {"rules": len(read_rules(rules))})
+
+
+def _check_request(asked: list[str], facts: Path | None, unseen: Path | None, *, known: bool, skip: bool) -> None:
+    if (facts is not None) + (unseen is not None) + bool(asked) != 1:
+        raise InputError("give a file of facts, or parts of one to complete, or --unseen; one of the three")
+    if known and not asked:
+        raise InputError("--known is for a fact to complete; leave it out")
+    if skip and facts is None:
+        raise InputError("--unknown is for a file of facts; leave it out")
+
+
+def _completed(
+    model: Any, parts: tuple[str | None, ...], top: int, *, known: bool
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    from polyadic.models.relations.knowledge import complete
+
+    names = dict(zip(("subject", "relation", "object"), parts, strict=True))
+    hidden = next((what for what, name in names.items() if name is None), "")
+    best = complete(model, **names, k=top, known=known)
+    return [hidden, "score"], [(name, round(score, 4)) for name, score in best]
+
+
+def _scored(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
+    from polyadic.text.relations.facts import read_facts
+
+    facts = read_facts(path, entities=model.entities_, relations=model.relations_, unknown=unknown)
+    s, r, o_ = facts.triples.T
+    scores = model.predict(s, r, o_).round(4).tolist()
+    rows = [
+        (facts.entities[i], facts.relations[k], facts.entities[j], score)
+        for (i, k, j), score in zip(facts.triples.tolist(), scores, strict=True)
+    ]
+    return ["subject", "relation", "object", "score"], rows, facts.skipped
+
+
+def _probable(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
+    from polyadic.text.relations.schema import read_schema
+
+    known, names = set(model.schema_.pairs), set(model.schema_.predicates)
+    facts = list(read_schema(path).triples())
+    here = [fact for fact in facts if fact[:2] in known and fact[2] in names] if unknown == "skip" else facts
+    likely = model.predict([(s, t) for s, t, _ in here], [p for *_, p in here]).round(4).tolist()
+    rows = [(*fact, probability) for fact, probability in zip(here, likely, strict=True)]
+    return ["subject", "object", "predicate", "probability"], rows, len(facts) - len(here)
+
+
+def _unseen(model: Any, path: Path, top: int) -> tuple[list[str], list[tuple[Any, ...]]]:
+    from polyadic.text.relations.schema import read_schema
+
+    new = read_schema(path)
+    rows: list[tuple[Any, ...]] = []
+    for pair, likely in zip(new.pairs, model.predict_unseen(new), strict=True):
+        best = (-likely).argsort(kind="stable")[:top].tolist()
+        rows += [(*pair, model.schema_.predicates[at], round(float(likely[at]), 4)) for at in best]
+    return ["subject", "object", "predicate", "probability"], rows
+
+
+def _likeliest(
+    model: Any, parts: tuple[str | None, ...], top: int, *, known: bool
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    subject, relation, object_ = parts
+    if relation is not None and subject is None and object_ is None:
+        pairs = model.likeliest(relation, n=top, listed=known)
+        return ["subject", "object", "probability"], [(s, t, round(p, 4)) for s, t, p in pairs]
+    if subject is None or object_ is None or relation is not None:
+        raise InputError("of a universal schema give --relation alone, or --subject and --object")
+    names = model.schema_.predicates
+    row = model.schema_.row(subject, object_)
+    listed = set(model.schema_.cells[[row]].nonzero()[1].tolist())
+    likely = model.predict([(subject, object_)] * len(names), names)
+    best = [at for at in (-likely).argsort(kind="stable").tolist() if known or at not in listed][:top]
+    return ["predicate", "probability"], [(names[at], round(float(likely[at]), 4)) for at in best]
+
+
+def _ranked(model: Any, test: Path, known: list[Path], unknown: Any, *, relations: bool) -> dict[str, Any]:
+    import numpy as np
+
+    from polyadic.text.relations.facts import read_facts
+
+    names = {"entities": model.entities_, "relations": model.relations_}
+    facts = read_facts(test, **names, unknown=unknown)
+    if not len(facts):
+        raise InputError(f"{test} has no fact of what was learned")
+    others = [read_facts(path, **names, unknown="skip").triples for path in known]
+    ranks = model.evaluate(facts, known=np.concatenate(others) if others else None, relations=relations)
+    figures: dict[str, Any] = {"facts": len(facts), "skipped": facts.skipped, "mrr": ranks.mean_reciprocal_rank}
+    figures |= {f"hits_at_{k}": ranks.hits_at(k) for k in (1, 3, 10)}
+    if relations:
+        figures["relation_mrr"] = float((1 / ranks.relations).mean())
+    return figures
+
+
+def _listed(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
+    import numpy as np
+
+    from polyadic.metrics.judged import ranked_cells
+    from polyadic.text.relations.schema import read_schema
+
+    schema = model.schema_
+    pairs, names = set(schema.pairs), set(schema.predicates)
+    facts = list(read_schema(test).triples())
+    here = [fact for fact in facts if fact[:2] in pairs and fact[2] in names] if unknown == "skip" else facts
+    if not here:
+        raise InputError(f"{test} has no fact of what was learned")
+    cells = np.array([(schema.row(*fact[:2]), schema.column(fact[2])) for fact in here])
+    new = np.array(schema.cells[*cells.T] == 0).ravel()
+    if not new.all():
+        seen = len(here) - int(new.sum())
+        typer.echo(f"polyadic: warning: {seen:,} of {len(here):,} facts to predict were learned; left out", err=True)
+    if not new.any():
+        raise InputError("all facts to predict were learned")
+    ranked = ranked_cells(
+        lambda column: model.column_log_odds([column])[:, 0], schema.cells, cells[new], names=schema.predicates
+    )
+    figures = {"facts": int(ranked.true.sum()), "skipped": len(facts) - len(here), "predicates": len(ranked.relations)}
+    return figures | {"map": ranked.mean, "weighted_map": ranked.weighted_mean}
+
+
+def _opened(folder: Path) -> Any:
+    """Read a model of either kind."""
+    from polyadic.models.folder import load
+    from polyadic.models.relations.knowledge import KnowledgeTensor
+    from polyadic.models.relations.universal import UniversalSchema
+
+    model = load(folder, (KnowledgeTensor, UniversalSchema))
+    if _is_tensor(model) and (model.entities_ is None or model.relations_ is None):
+        raise InputError(f"{folder} knows entities by number, not by name; ask it from Python")
+    return model
+
+
+def _is_tensor(model: Any) -> bool:
+    """Say whether a model scores triples; otherwise it is a universal schema."""
+    from polyadic.models.relations.knowledge import KnowledgeTensor
+
+    return isinstance(model, KnowledgeTensor)
+
+
+show.add_verbs(
+    app,
+    {
+        train: "polyadic relations train facts.tsv --out model --validation valid.tsv",
+        predict: "polyadic relations predict model --subject Oslo --relation lies_in",
+        evaluate: "polyadic relations evaluate model test.tsv --known valid.tsv",
+        similar: "polyadic relations similar model works_for",
+        patterns: "polyadic relations patterns parsed.conllu --out facts.tsv",
+    },
+)
+app.add_typer(rules_app, name="rules")
