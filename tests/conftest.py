@@ -18,8 +18,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it f
 # How long an example takes says how busy the machine is, not whether a law holds.
 patient = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 # A run tries the same examples as the last, so that it fails where the code changed and nowhere else; new examples
-# are looked for with `pytest --hypothesis-profile=explore`.
+# are looked for with `pytest --hypothesis-profile=explore`. A run without the slow tests tries a quarter of them.
 hypothesis.settings.register_profile("polyadic", patient, derandomize=True)
+hypothesis.settings.register_profile("quick", patient, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("explore", patient)
 hypothesis.settings.load_profile("polyadic")
 
@@ -31,6 +32,12 @@ def realdata() -> Path:
     if not folder.is_dir():
         pytest.fail(f"POLYADIC_DATA names {folder}, which is no folder")
     return folder
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Try fewer examples in ``make test``; ``--hypothesis-profile`` comes later and has the last word."""
+    if "not slow" in config.option.markexpr:
+        hypothesis.settings.load_profile("quick")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -28,10 +28,10 @@ def ranked(rng, w, sentences):
     return Ranked(Groups(csr_array(X), 1 - right.ravel() / words, np.arange(0, right.size + 1, K)), counts)
 
 
-def lists(seed=0):
+def lists(seed=0, sentences=(160, 60, 80)):
     rng = np.random.default_rng(seed)
     w = np.outer(rng.normal(size=8), rng.normal(size=8)).ravel()
-    return Lists(*(ranked(rng, w, n) for n in (160, 60, 80)), [("feature", str(at)) for at in range(64)])
+    return Lists(*(ranked(rng, w, n) for n in sentences), [("feature", str(at)) for at in range(64)])
 
 
 def small():
@@ -79,7 +79,7 @@ def test_spectra():
 
 def test_the_command(tmp_path, monkeypatch):
     """It writes tables and pictures, keeps stages, and refuses what there is not."""
-    monkeypatch.setitem(TASKS, "penn", lambda **_: (lists(), {"features": 64}))
+    monkeypatch.setitem(TASKS, "penn", lambda **_: (lists(sentences=(30, 12, 12)), {"features": 64}))
     out = tmp_path / "out"
     options = ["--shares", "0.5,1", "--orders", "2", "--ranks", "1", "--epochs", "2", "--seeds", "2"]
     arguments = ["reproduce", "cao2014", "--out", str(out), "--tasks", "penn", *options]

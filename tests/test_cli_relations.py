@@ -43,7 +43,7 @@ def triples(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("method", ["complex", "tucker3"])
+@pytest.mark.parametrize("method", ["complex", pytest.param("tucker3", marks=pytest.mark.slow)])
 def test_triples(triples, method):
     """Learned with a validation part, evaluated, completed and scored."""
     out = triples / "model"

@@ -138,7 +138,7 @@ def test_sweeps_never_raise_the_objective():
     linked = many(table((1, 2), SoftplusPoisson(), seed=6), table((0, 2), Huber(0.5), seed=7))
     start = linked.start(3, np.random.default_rng(0), scale=0.5)
     results = [
-        run(collective(linked, start, ridges=[0.1, 0.2, 0.3], bias_ridge=0.2, threads=t), max_iter=150) for t in (1, 2)
+        run(collective(linked, start, ridges=[0.1, 0.2, 0.3], bias_ridge=0.2, threads=t), max_iter=40) for t in (1, 2)
     ]
     history = np.array(results[0].history)
     assert (np.diff(history) <= 1e-10 * history[0]).all()
@@ -156,7 +156,7 @@ def test_point_estimates_are_stationary():
     linked = Linked(terms, SIZES, biased=[False] * 4)
     start = linked.start(2, np.random.default_rng(0), scale=0.5)
     ridges = [0.5, 0.6, 0.7]
-    state = run(collective(linked, start, ridges=ridges, bias_ridge=1, threads=1), max_iter=500, tol=0).factors
+    state = run(collective(linked, start, ridges=ridges, bias_ridge=1, threads=1), max_iter=400, tol=0).factors
     shifted = []
     for t, term in enumerate(terms):  # a squared or logistic table with an intercept is one with other values
         if term.zero_weight or isinstance(term.loss, Logistic):
@@ -210,6 +210,7 @@ def test_tables_that_do_not_fit_are_refused():
 # ---- draws
 
 
+@pytest.mark.slow
 def test_the_chain_leaves_the_joint_distribution_alone():
     """Drawing parameters given data and data given parameters in turn, parameters keep their priors (Geweke).
 
@@ -348,16 +349,25 @@ def bound(linked, q):
     return -next(variational(linked, q, prior=GammaPrior(), threads=1)).objective
 
 
-def test_the_bound_never_falls():
+@pytest.fixture(scope="module")
+def linked():
+    return many(table((1, 2), SoftplusPoisson(), seed=6))
+
+
+@pytest.fixture(scope="module")
+def distribution(linked):
+    return fitted(linked, sweeps=150)
+
+
+def test_the_bound_never_falls(distribution):
     """With all kinds of tables."""
-    history = np.array(fitted(many(table((1, 2), SoftplusPoisson(), seed=6))).history)
+    history = np.array(distribution.history)
     assert (np.diff(history) <= 1e-9 * np.abs(history[0])).all()
 
 
-def test_nothing_near_has_a_higher_bound():
+def test_nothing_near_has_a_higher_bound(linked, distribution):
     """After the last sweep, moving any part of the distribution a little lowers the bound."""
-    linked = many(table((1, 2), SoftplusPoisson(), seed=6))
-    arrays = fitted(linked, sweeps=300).factors
+    arrays = distribution.factors
     rng = np.random.default_rng(1)
     best = bound(linked, Beliefs.of(arrays, len(linked.terms), 3))
     for number, array in enumerate(arrays):
@@ -424,7 +434,7 @@ def test_components_that_are_not_needed_vanish():
     cells = np.argwhere(rng.random(x.shape) < 0.4)
     entries = Entries(cells, x[tuple(cells.T)], x.shape, unlisted="missing")
     linked = Linked([Term(entries, CP(), Squared(), (0, 1))], x.shape, biased=[False])
-    q = Beliefs.of(fitted(linked, rank=5, sweeps=500).factors, 1, 2)
+    q = Beliefs.of(fitted(linked, rank=5, sweeps=200).factors, 1, 2)
     squares = np.sort(np.prod([(linked.factor(q.means[0], s) ** 2).sum(axis=0) for s in (0, 1)], axis=0))
     assert (squares[:3] < 0.01 * squares[3]).all()
     assert q.alphas[0] ** -0.5 == pytest.approx(0.3, rel=0.1)
@@ -443,7 +453,7 @@ def test_truth_values_of_a_planted_matrix():
     cells = np.argwhere(seen)
     entries = Entries(cells, x[seen], m.shape, unlisted="missing")
     linked = Linked([Term(entries, CP(), Logistic(), (0, 1))], m.shape, biased=[False])
-    q = Beliefs.of(fitted(linked, rank=3).factors, 1, 2)
+    q = Beliefs.of(fitted(linked, rank=3, sweeps=60).factors, 1, 2)
     found = linked.factor(q.means[0], 0) @ linked.factor(q.means[0], 1).T + q.means[1][0]
     truth = np.mean((m > 0)[~seen] == x[~seen])
     assert np.mean((found > 0)[~seen] == x[~seen]) > truth - 0.04

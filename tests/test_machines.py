@@ -371,6 +371,7 @@ def test_a_fit_that_fails_leaves_no_half_of_one():
 # ---- draws
 
 
+@pytest.mark.slow
 def test_the_chain_leaves_the_joint_distribution_alone():
     """Drawing parameters given data and data given parameters in turn, parameters keep their priors (Geweke)."""
     rng = np.random.default_rng(0)

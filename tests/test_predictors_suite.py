@@ -19,11 +19,11 @@ from polyadic.suites.predictors import labels, schools
 def texts(seed=0):
     """Give labels that follow from three hidden numbers, in two parts."""
     rng = np.random.default_rng(seed)
-    z = rng.standard_normal((160, 3))
+    z = rng.standard_normal((130, 3))
     X = (z @ rng.standard_normal((3, 40)) > 0.8).astype(float)
     Y = z @ rng.standard_normal((3, 12)) > 0.7
     names = [f"f{k}" for k in range(40)], [f"l{k}" for k in range(12)]
-    return tuple(Labelling(csr_array(X[rows]), Y[rows], *names) for rows in (slice(110), slice(110, None)))
+    return tuple(Labelling(csr_array(X[rows]), Y[rows], *names) for rows in (slice(90), slice(90, None)))
 
 
 def pupils():

@@ -128,9 +128,12 @@ def names_used(node: ast.AST, known: dict[str, str]) -> Iterator[tuple[str, str]
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in known:
             yield tuple(known[inner.id].rpartition(".")[::2])
         elif isinstance(inner, ast.Attribute):
-            prefix, _, rest = ast.unparse(inner.value).partition(".")
-            if prefix in known:
-                yield ".".join(filter(None, [known[prefix], rest])), inner.attr
+            root = inner.value
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            if isinstance(root, ast.Name) and root.id in known:
+                rest = ast.unparse(inner.value).partition(".")[2]
+                yield ".".join(filter(None, [known[root.id], rest])), inner.attr
 
 
 def known_names(path: Path) -> dict[str, str]:
@@ -317,6 +320,7 @@ def test_randomness_is_an_argument():
         for path in paths()
         for node in nodes(path)
         if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Attribute)
         and ast.unparse(node.value) in {"np.random", "numpy.random"}
         and node.attr not in MODERN_RANDOM
     ]

@@ -81,7 +81,7 @@ def test_equal_counts_are_ordered_by_alphabet():
 def test_large_vocabularies():
     """From 65,536 words on, numbers take four bytes."""
     for size, dtype in ((65_535, np.uint16), (65_536, np.uint32)):
-        corpus = Corpus.build(([str(i)] for i in range(size)), min_count=1, jobs=1)
+        corpus = Corpus.build([[[str(i) for i in range(size)]]], min_count=1, jobs=1)
         assert corpus.ids.dtype == dtype
         assert int(corpus.ids.max()) == size - 1
 
@@ -89,9 +89,12 @@ def test_large_vocabularies():
 def test_jobs_and_hashing_change_nothing(tmp_path):
     """The bytes written are the same for one process or two and for any PYTHONHASHSEED."""
     path = tmp_path / "a.txt"
-    path.write_text("\n".join(english(200_000)))
-    assert path.stat().st_size > (encoder.SMALL + 1) * encoder.CHUNK
-    code = "import sys; from polyadic.text.corpus import Corpus; Corpus.build(*sys.argv[1:3], jobs=int(sys.argv[3]))"
+    path.write_text("\n".join(english(4000)))
+    chunk = path.stat().st_size // (encoder.SMALL + 2)
+    code = (
+        f"import sys; from polyadic.text import corpus, encoder, streams; encoder.CHUNK = streams.BLOCK = {chunk}\n"
+        "corpus.Corpus.build(*sys.argv[1:3], jobs=int(sys.argv[3]))"
+    )
     contents = []
     for jobs, seed in ((1, "0"), (2, "1")):
         out = tmp_path / f"{jobs}"
@@ -125,10 +128,11 @@ def test_long_files_are_one_document(tmp_path, monkeypatch):
     assert parts.document(1) == []
 
 
-def test_lambdas_work_in_workers():
+def test_lambdas_work_in_workers(monkeypatch):
     """A tokenizer need not have a name to be used by several processes; one that cannot be sent is refused."""
-    texts = english(130_000)
-    corpus = Corpus.build(iter(texts), tokenizer=lambda text: text.split(), jobs=2)
+    monkeypatch.setattr(encoder, "CHUNK", 10_000)
+    texts = english(2000)
+    corpus = Corpus.build(iter(texts), tokenizer=lambda text: text.split(), min_count=1, jobs=2)
     assert corpus.document(0) == [texts[0].split()]
     assert corpus.settings["tokenizer"].endswith("<lambda>")
     lock = threading.Lock()
@@ -194,9 +198,10 @@ def test_options_are_checked_before_reading():
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_errors_of_the_source_leave_nothing(tmp_path, jobs):
+def test_errors_of_the_source_leave_nothing(tmp_path, jobs, monkeypatch):
     """When the source or the tokenizer fails half-way, its error arrives and no folder is left."""
-    texts = english(130_000)
+    monkeypatch.setattr(encoder, "CHUNK", 10_000)
+    texts = english(2000)
 
     def failing():
         yield from texts
@@ -357,12 +362,14 @@ def test_interrupt_leaves_nothing(tmp_path, jobs):
     code = f"""
 import contextlib
 import itertools, signal, sys
+from polyadic.text import encoder
 from polyadic.text.corpus import Corpus
+encoder.CHUNK = 10_000
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 def texts():
     for i in itertools.count():
         if i == 20: print("running", flush=True)
-        yield "the cat sat on the mat. " * 20_000
+        yield "the cat sat on the mat. " * 500
 try:
     Corpus.build(texts(), sys.argv[1], jobs={jobs})
 except KeyboardInterrupt:
@@ -375,7 +382,7 @@ except KeyboardInterrupt:
     ) as build:
         try:
             assert build.stdout.readline() == "running\n"
-            time.sleep(0.5)
+            time.sleep(0.2)
             os.killpg(build.pid, signal.SIGINT)
             assert build.communicate(timeout=300) == ("interrupted\n", "")
         finally:
