@@ -1,5 +1,6 @@
 """What every test shares: threads, the profile of hypothesis, and the folder of real data."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -38,6 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Try fewer examples in ``make test``; ``--hypothesis-profile`` comes later and has the last word."""
     if "not slow" in config.option.markexpr:
         hypothesis.settings.load_profile("quick")
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector of garbage what was imported: it stays."""
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

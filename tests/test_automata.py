@@ -493,12 +493,12 @@ def test_strings_and_what_is_longer_have_probability_one(options):
 
 
 def test_long_strings_are_learned_and_scored():
-    """Strings of 10,000 symbols need no more memory than they have prefixes, and their probabilities do not vanish."""
-    strings = ["ab" * 5000, "a" * 10_000, "b", "a", "ab"] * 2
+    """Strings of 4,000 symbols need no more memory than they have prefixes, and their probabilities do not vanish."""
+    strings = ["ab" * 2000, "a" * 4000, "b", "a", "ab"] * 2
     model = SpectralAutomaton(2, longest=2, passes=3).fit(strings)
-    log = model.log_likelihoods(["ab" * 5000])[0]
-    assert -20_000 < log < -100
-    assert model.predict_proba(["ab" * 5000]).shape == (1, 3)
+    log = model.log_likelihoods(["ab" * 2000])[0]
+    assert -8000 < log < np.log(np.finfo(float).tiny)  # the probability itself is no number of the machine
+    assert model.predict_proba(["ab" * 2000]).shape == (1, 3)
 
 
 def test_what_is_not_fitted_or_nothing_is_told():

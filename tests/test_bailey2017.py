@@ -20,13 +20,14 @@ from typer.testing import CliRunner
 from polyadic import Embedding, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
 from polyadic.cli import app, faults
 from polyadic.datasets import Review
+from polyadic.files import plain
 from polyadic.models.words.phrases import phrase_vectors
+from polyadic.store import RefusedError, Store
 from polyadic.suites import words
 from polyadic.suites.bailey2017 import drawing, scoring, training
 from polyadic.suites.bailey2017.models import MODELS, Model, Settings, ranks_of, shifts_of, variants
 from polyadic.suites.bailey2017.protocol import SUITE
 from polyadic.suites.bailey2017.tables import MEASURES
-from polyadic.suites.store import RefusedError, Store, described
 from polyadic.suites.suite import run_suite
 from polyadic.text.counts import Counts
 from polyadic.text.weighting import ppmi
@@ -518,7 +519,7 @@ def test_an_interrupted_stage_is_not_kept(tmp_path):
 
 def test_descriptions_hold_no_addresses():
     """What settings are described by is the same in every process."""
-    found = json.dumps(described({name: model.arguments(rank=1, seed=0) for name, model in MODELS.items()}))
+    found = json.dumps(plain({name: model.arguments(rank=1, seed=0) for name, model in MODELS.items()}))
     assert not re.search(r"0x[0-9a-f]{6}", found)
 
 

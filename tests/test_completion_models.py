@@ -167,17 +167,17 @@ def test_wishart_has_its_moments():
     """Mean n S, and variance n (S_ij^2 + S_ii S_jj)."""
     rng = np.random.default_rng(0)
     S = np.array([[1.0, 0.3], [0.3, 0.5]])
-    drawn = np.stack([wishart(S, 5, rng) for _ in range(20_000)])
-    np.testing.assert_allclose(drawn.mean(axis=0), 5 * S, rtol=0.03)
+    drawn = np.stack([wishart(S, 5, rng) for _ in range(8000)])
+    np.testing.assert_allclose(drawn.mean(axis=0), 5 * S, rtol=0.04)
     d = np.diag(S)
-    np.testing.assert_allclose(drawn.var(axis=0), 5 * (S**2 + np.outer(d, d)), rtol=0.06)
+    np.testing.assert_allclose(drawn.var(axis=0), 5 * (S**2 + np.outer(d, d)), rtol=0.09)
 
 
 def test_priors_are_drawn_from_their_posterior():
     """Means are those of the formulas: n / (beta + n) times that of the rows, (R + n) times the inverse scatter."""
     rng = np.random.default_rng(1)
     U = rng.standard_normal((40, 2)) @ np.array([[1.0, 0.5], [0.0, 0.7]]) + [1.0, -2.0]
-    drawn = [draw_prior(U, Priors(), rng) for _ in range(5_000)]
+    drawn = [draw_prior(U, Priors(), rng) for _ in range(2000)]
     mean = U.mean(axis=0)
     np.testing.assert_allclose(np.mean([mu for mu, _ in drawn], axis=0), 40 / 42 * mean, atol=0.01)
     scatter = np.eye(2) + (U - mean).T @ (U - mean) + 2 * 40 / 42 * np.outer(mean, mean)

@@ -151,7 +151,7 @@ def test_lists_use_whole_sentences():
 
 def test_the_suite_tells_what_was_asked_for(monkeypatch):
     """A row for each order, gains over the first, and a curve of restarts that leaves the parser as it was."""
-    parts = {"train": made(20, 0), "dev": made(20, 1)}
+    parts = {"train": made(10, 0), "dev": made(8, 1)}
     monkeypatch.setattr("polyadic.suites.syntax.higher_order.web_treebank", lambda part, **_: parts[part])
     told = higher_orders(12, gammas=(1.0,), orders=(1, 2), restarts=(0, 3))
     assert [row["order"] for row in told["rows"]] == [1, 2]

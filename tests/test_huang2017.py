@@ -67,9 +67,9 @@ def test_samples_are_convolutions():
 def test_cumulants_find_what_alternation_does_not():
     """With samples the error of cumulants falls; alternating steps explain the signals with other filters."""
     problem = synthetic.planted(2, 6, 0)
-    few, many = (synthetic.by_cumulants(problem, number, starts=5)["error"] for number in (1_000, 50_000))
+    few, many = (synthetic.by_cumulants(problem, number, starts=5)["error"] for number in (1_000, 40_000))
     assert many < few / 5 < 0.02
-    found = synthetic.by_alternation(problem, 1_000, sweeps=200)
+    found = synthetic.by_alternation(problem, 500, sweeps=150)
     left = [point["unexplained"] for point in found["curve"]]
     assert all(after <= before * (1 + 1e-9) for before, after in pairwise(left))
     assert left[-1] < 0.05

@@ -10,10 +10,10 @@ from polyadic import InputError
 from polyadic.cli import app
 from polyadic.datasets.knowledge import Knowledge
 from polyadic.models.relations.universal import UniversalSchema
+from polyadic.store import whole
 from polyadic.suites.markdown import table
 from polyadic.suites.relations import knowledge, logic, protocol, typed
 from polyadic.suites.relations.report import report
-from polyadic.suites.store import whole
 
 
 def circles(seed=0, n=24):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import graphlib
 import importlib
 import re
@@ -18,7 +19,7 @@ import polyadic
 import polyadic.kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent / "src" / "polyadic"
@@ -54,7 +55,11 @@ def nodes(path: Path) -> list[ast.AST]:
 
 @functools.cache
 def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
+    gc.disable()  # which would look at all trees again and again, of which none is garbage
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"), str(path))
+    finally:
+        gc.enable()
 
 
 def where(path: Path, node: ast.AST | None = None) -> str:
@@ -122,9 +127,9 @@ def compiled(path: Path) -> Iterator[tuple[Function, ast.expr]]:
                 yield function, decorator
 
 
-def names_used(node: ast.AST, known: dict[str, str]) -> Iterator[tuple[str, str]]:
+def names_used(code: Iterable[ast.AST], known: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Give module and name of what a piece of code uses of the modules and names that its file knows."""
-    for inner in ast.walk(node):
+    for inner in code:
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load) and inner.id in known:
             yield tuple(known[inner.id].rpartition(".")[::2])
         elif isinstance(inner, ast.Attribute):
@@ -164,14 +169,14 @@ def kernel_uses() -> dict[tuple[str, str], set[tuple[str, str]]]:
         module = module_of(path)
         own = {name: node for node in tree(path).body for name in defined(node)}
         known = known_names(path) | {name: f"{module}.{name}" for name in own}
-        uses |= {(module, name): set(names_used(node, known)) for name, node in own.items()}
+        uses |= {(module, name): set(names_used(ast.walk(node), known)) for name, node in own.items()}
         if path.name == "__init__.py":  # it hands names on
             uses |= {(module, name): {tuple(origin.rpartition(".")[::2])} for name, origin in known_names(path).items()}
     return {name: {other for other in others if other in uses} for name, others in uses.items()}
 
 
 def kernels_used(path: Path) -> set[tuple[str, str]]:
-    return set(names_used(tree(path), known_names(path)))
+    return set(names_used(nodes(path), known_names(path)))
 
 
 def test_there_is_something_to_check():

@@ -27,7 +27,7 @@ GIVEN = Embedding(KNOWN, np.random.default_rng(0).standard_normal((20, 3)).astyp
 RANDOM = np.random.default_rng(1)
 TEXTS = [" ".join(RANDOM.choice(KNOWN, length, p=np.arange(20, 0, -1) / 210)) for length in RANDOM.integers(1, 16, 150)]
 MODELS = [
-    ConvolutionalSentences(1, length=4, rank=5, starts=1, seed=0),
+    ConvolutionalSentences(1, length=4, rank=2, starts=1, seed=0),
     MeanSentences(a=0.01, removed=1, rank=5, seed=0),
 ]
 
@@ -443,7 +443,7 @@ def test_activations_of_a_sentence(model):
     """What is decoded of a text is what is decoded of its known words; places begin with the first."""
     w = model.activations("w1 w5 unheard w2")
     np.testing.assert_array_equal(model.activations(["w1", "w5", "w2"]), w)
-    assert w.shape[0] == 5
+    assert w.shape[0] == model.rank
     assert w.shape[2] >= 3
 
 
@@ -454,8 +454,8 @@ def test_it_is_an_estimator_of_scikit_learn(model):
     labels = [int("w0" in text.split()) for text in TEXTS]
     pipe = make_pipeline(clone(model), LogisticRegression())
     key = type(model).__name__.lower() + "__rank"
-    search = GridSearchCV(pipe, {key: [2, 5]}, cv=2).fit(TEXTS, labels)
-    assert search.best_params_[key] in (2, 5)
+    search = GridSearchCV(pipe, {key: [2, 3]}, cv=2, refit=False).fit(TEXTS, labels)
+    assert search.best_params_[key] in (2, 3)
 
 
 def test_frames_have_named_columns(model):

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from polyadic import InputError
 from polyadic.kernels import absent_columns, sgd_cells, sgd_pairs
 from polyadic.models.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
-from polyadic.plots.completion import descent
+from polyadic.plots import descent
 
 
 def centred(n=40, m=30, seed=0):

@@ -7,7 +7,6 @@ import typer
 
 from polyadic import __version__
 from polyadic.cli.automaton import app as automaton
-from polyadic.cli.compare import compare
 from polyadic.cli.complete import app as complete
 from polyadic.cli.components import components
 from polyadic.cli.convert import convert
@@ -15,7 +14,7 @@ from polyadic.cli.corpus import corpus
 from polyadic.cli.count import count
 from polyadic.cli.database import app as database
 from polyadic.cli.demo import demo
-from polyadic.cli.evaluate import evaluate
+from polyadic.cli.evaluate import compare, evaluate
 from polyadic.cli.faults import Verbs
 from polyadic.cli.hmm import app as hmm
 from polyadic.cli.machine import app as machine

@@ -37,7 +37,6 @@ HeldOut = Annotated[
     float, typer.Option(min=0, max=0.9, help="Share of strings held out to choose by; 0 takes one rank.")
 ]
 Unknown = Annotated[str | None, typer.Option(help="Symbol of the strings that stands for those never seen.")]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")]
 Each = Annotated[bool, typer.Option("--each", help="Print the log-probability of each string, one a line.")]
 Solution = Annotated[
     Path | None, typer.Option("--solution", metavar="FILE", help="True probabilities, as PAutomaC has them.")
@@ -62,7 +61,7 @@ def train(
     order: Order = 3,
     held_out: HeldOut = 0.1,
     unknown: Unknown = None,
-    seed: Seed = 0,
+    seed: o.Seed = 0,
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:

@@ -34,7 +34,6 @@ HoldOut = Annotated[
     str | None,
     typer.Option(metavar="RELATION=SHARE", help="Hold cells out first; compare all tables with that relation alone."),
 ]
-Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many to show.")]
 
 
 def train(
@@ -116,7 +115,7 @@ def predict(model: Model, relation: Relation, cells: Table, *, as_json: o.AsJson
         show.table(headings, rows)
 
 
-def similar(model: Model, entity: Entity, name: Name, *, top: Top = 10, as_json: o.AsJson = False) -> None:
+def similar(model: Model, entity: Entity, name: Name, *, top: o.Top = 10, as_json: o.AsJson = False) -> None:
     """Show the entities of TYPE whose factors are most like those of NAME."""
     learned = _opened(model)
     asked: Any = _whole(entity, [name])[0] if _numbered(learned, entity) else name

@@ -28,16 +28,12 @@ Init = Annotated[
 Steps = Annotated[int, typer.Option(min=1, help="Of Baum-Welch, at most.")]
 Smoothing = Annotated[float, typer.Option(min=0, help="Added to each expected count.")]
 Ends = Annotated[bool, typer.Option("--ends", help=f"Learn where sequences end too, as the symbol {END}.")]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")]
 Each = Annotated[bool, typer.Option("--each", help="Print the log-probability of each sequence, one a line.")]
 Many = Annotated[int, typer.Option("--number", "-n", min=1, help="How many sequences to draw.")]
 Longest = Annotated[int, typer.Option("--longest", min=1, help="Symbols of a sequence at most.")]
 DrawSeed = Annotated[int, typer.Option("--seed", min=0, help="The same seed draws the same sequences.")]
 Missing = Annotated[
     bool, typer.Option("--missing", help="Pass over symbols that were not seen in training; else they are refused.")
-]
-File = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
 ]
 
 
@@ -50,7 +46,7 @@ def train(
     steps: Steps = 100,
     smoothing: Smoothing = 0.0,
     ends: Ends = False,
-    seed: Seed = 0,
+    seed: o.Seed = 0,
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:
@@ -94,7 +90,7 @@ def score(
     show.facts(told, as_json=as_json)
 
 
-def states(model: Model, sequences: Sequences, *, missing: Missing = False, out: File = None) -> None:
+def states(model: Model, sequences: Sequences, *, missing: Missing = False, out: o.File = None) -> None:
     """Write the likeliest hidden states of each sequence, numbers from 0, a line for each."""
     chain = _load(model, missing=missing)
     data = _read(sequences, chain)

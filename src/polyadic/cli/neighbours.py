@@ -4,7 +4,7 @@ from polyadic.cli import options as o
 from polyadic.cli import show
 
 
-def neighbours(vectors: o.Vectors, words: o.Words, *, top: o.Top = 10, as_json: o.AsJson = False) -> None:
+def neighbours(vectors: o.Vectors, words: o.Words, *, top: o.TopWords = 10, as_json: o.AsJson = False) -> None:
     """Show the words whose vectors have the largest cosine with that of WORD."""
     from polyadic.embedding import read_vectors
 

@@ -14,7 +14,7 @@ from polyadic.errors import InputError
 from polyadic.recipes.methods import METHODS
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
-CORPUS, COUNTS, WEIGHTS, MODEL = "Corpus", "Counts", "Weights", "Model"
+CORPUS, COUNTS, WEIGHTS, MODEL, TESTS = "Corpus", "Counts", "Weights", "Model", "Tests"
 UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -137,8 +137,21 @@ Words = Annotated[list[str], typer.Argument(metavar="WORD...", help="Words; - re
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace what is there, if it is of the same kind.")]
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="all cores; word2vec 1")]
-Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many words to show.")]
+File = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
+]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="all cores")]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Processes to use.", show_default="all cores")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
+Rank = Annotated[int, typer.Option(min=1, help="Length of a vector.")]
+Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many to show.")]
+TopWords = Annotated[int, typer.Option("--top", "-n", min=1, help="How many words to show.")]
+Data = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="The folder of test sets.", show_default="what POLYADIC_DATA names", rich_help_panel=TESTS
+    ),
+]
 
 # Text
 MinCount = Annotated[int, typer.Option(min=1, help="Drop words that are rarer.", rich_help_panel=CORPUS)]
@@ -171,7 +184,6 @@ Punctuation = Annotated[
 Tokenised = Annotated[
     bool, typer.Option("--tokenised", help="A line is a sentence, words lie between blanks.", rich_help_panel=CORPUS)
 ]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Processes to use.", show_default="all cores")]
 
 # Counts
 ORDER_HELP = "Words in a tuple."
@@ -245,7 +257,6 @@ def _model(*flags: str, **how: Any) -> Any:
     return typer.Option(*flags, rich_help_panel=MODEL, **how)
 
 
-Rank = Annotated[int, typer.Option(min=1, help="Length of a vector.", rich_help_panel=MODEL)]
 ModelRank = Annotated[int | None, _model(min=1, help="Length of a vector.", show_default="300; tucker 50, cp-apr 100")]
 ZeroWeight = Annotated[
     float | None,
@@ -322,4 +333,7 @@ SampledZeros = Annotated[
 Epochs = Annotated[int | None, _model(min=1, help="Passes over the data.")]
 Context = Annotated[int | None, _model(min=1, max=1000, help="Words to each side, of word2vec.", show_default="5")]
 Negative = Annotated[int | None, _model(min=1, max=1000, help="Noise words per word, of word2vec.", show_default="5")]
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same vectors.", rich_help_panel=MODEL)]
+ModelSeed = Annotated[int, _model(min=0, help="The same seed gives the same vectors.")]
+ModelThreads = Annotated[
+    int | None, typer.Option("--threads", min=1, help="Threads to use.", show_default="all cores; word2vec 1")
+]

@@ -39,9 +39,6 @@ Vectors = Annotated[
     typer.Option(metavar="VECTORS", help="Word vectors to learn with, kept in the model.", show_default="none"),
 ]
 Invalid = Annotated[Literal["raise", "skip"], typer.Option(help="What becomes of sentences whose heads are no tree.")]
-File = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
-]
 Universal = Annotated[
     bool, typer.Option("--universal", help="Look at relations without subtypes: nsubj:pass is nsubj.")
 ]
@@ -94,7 +91,13 @@ def train(
 
 
 def apply(
-    model: Model, trees: Input, *, tagger: Tagger = None, text: Text = False, by_line: ByLine = False, out: File = None
+    model: Model,
+    trees: Input,
+    *,
+    tagger: Tagger = None,
+    text: Text = False,
+    by_line: ByLine = False,
+    out: o.File = None,
 ) -> None:
     """Write sentences with the heads and relations of their best trees; those that they have are not looked at.
 

@@ -35,7 +35,7 @@ def phrase(
     words: Phrase,
     *,
     counts: TripleCounts = None,
-    top: o.Top = 10,
+    top: o.TopWords = 10,
     as_json: o.AsJson = False,
 ) -> None:
     """Show the words nearest to the product of the vectors of a phrase: the sense that its words select together."""

@@ -14,7 +14,6 @@ app = typer.Typer(no_args_is_help=True, help="Learn facts about entities, from t
 
 # Of several verbs
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `polyadic relations train`.")]
-Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many to show.")]
 Unknown = Annotated[
     Literal["error", "skip"],
     typer.Option(help="What to do with facts of entities or relations that were not learned: stop, or count them."),
@@ -191,7 +190,7 @@ def predict(
     unseen: Unseen = None,
     known: WithKnown = False,
     unknown: Unknown = "error",
-    top: Top = 10,
+    top: o.Top = 10,
     as_json: o.AsJson = False,
 ) -> None:
     """Complete a fact, score those of a file, or tell what holds of new pairs.
@@ -225,7 +224,7 @@ def predict(
             typer.echo(f"skipped {skipped:,} facts of what was not learned", err=True)
 
 
-def similar(model: Model, predicate: Predicate, *, top: Top = 10, as_json: o.AsJson = False) -> None:
+def similar(model: Model, predicate: Predicate, *, top: o.Top = 10, as_json: o.AsJson = False) -> None:
     """Show the predicates of a universal schema whose vectors are most like that of PREDICATE."""
     learned = _opened(model)
     if _is_tensor(learned):

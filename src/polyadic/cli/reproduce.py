@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from polyadic.cli import faults, show, suite
+from polyadic.cli import faults, show
 from polyadic.cli import options as o
 from polyadic.suites import SUITES, load_suite, source
 
@@ -122,7 +122,7 @@ def _parameters(chosen: Suite[Any]) -> list[inspect.Parameter]:
         if option:
             default = chosen.settings.__dataclass_fields__[name].default
             made.append(_setting(name, hint, option, default))
-    made += [_parameter("data", suite.Data, None), _parameter("force", Force, default=False)]
+    made += [_parameter("data", o.Data, None), _parameter("force", Force, default=False)]
     return [*made, _parameter("as_json", o.AsJson, default=False)]
 
 

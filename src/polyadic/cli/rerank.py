@@ -57,9 +57,6 @@ Last = Annotated[bool | None, typer.Option("--last", help="Keep the last weights
 MinCount = Annotated[int, typer.Option(min=1, help="Lists in which a feature must occur (JSON lines).")]
 
 # Of `apply`
-Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
-]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace the file if it is there.")]
 Scores = Annotated[bool, typer.Option("--scores", help="Add the scores of all candidates (JSON lines).")]
 
@@ -109,7 +106,7 @@ def apply(
     model: Model,
     lists: Lists,
     *,
-    out: Out = None,
+    out: o.File = None,
     scores: Scores = False,
     unknown: Unknown = "ignore",
     form: As = "auto",

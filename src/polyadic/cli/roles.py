@@ -25,9 +25,6 @@ Epochs = Annotated[int, typer.Option(min=1, help="Passes over the predicates.")]
 Once = Annotated[Literal["core", "all", "none"], typer.Option(help="Roles that one word at most may play.")]
 Bits = Annotated[int, typer.Option(min=4, max=30, help="2 to the power of it is the number of sparse weights.")]
 Find = Annotated[bool, typer.Option("--find", help="Look for predicates too; those of the file do not count.")]
-File = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
-]
 Tables = Annotated[bool, typer.Option("--tables", help="Also by role.")]
 
 
@@ -65,7 +62,7 @@ def train(
     show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic roles apply {out} SENTENCES")
 
 
-def apply(model: Model, sentences: Sentences, *, find: Find = False, out: File = None) -> None:
+def apply(model: Model, sentences: Sentences, *, find: Find = False, out: o.File = None) -> None:
     """Write sentences with the roles of arguments; those that they have are not looked at.
 
     With --find, parsed sentences without predicates will do.

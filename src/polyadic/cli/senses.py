@@ -11,7 +11,7 @@ Number = Annotated[int | None, typer.Option(min=1, help="How many senses.", show
 
 
 def senses(
-    vectors: o.Vectors, words: o.Words, *, number: Number = None, top: o.Top = 10, as_json: o.AsJson = False
+    vectors: o.Vectors, words: o.Words, *, number: Number = None, top: o.TopWords = 10, as_json: o.AsJson = False
 ) -> None:
     """Show the senses of words: clusters of the words that each goes with, found without labels."""
     from polyadic.embedding import read_vectors

@@ -40,9 +40,6 @@ Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the sentenc
 Least = Annotated[int | None, typer.Option(min=1, help="Drop features that are rarer.", show_default="1; CoNLL-U 2")]
 Text = Annotated[bool, typer.Option("--text", help="INPUT is plain English text; an empty line ends a paragraph.")]
 ByLine = Annotated[bool, typer.Option("--by-line", help="Of text, each line ends a sentence.")]
-File = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
-]
 Tables = Annotated[bool, typer.Option("--tables", help="Of spans, also by kind.")]
 
 
@@ -86,7 +83,7 @@ def train(
     show.saved(model, out, told, force=force, as_json=as_json, hint=f"polyadic tag apply {out} SENTENCES")
 
 
-def apply(model: Model, sentences: Input, *, text: Text = False, by_line: ByLine = False, out: File = None) -> None:
+def apply(model: Model, sentences: Input, *, text: Text = False, by_line: ByLine = False, out: o.File = None) -> None:
     """Write sentences with their tags: CoNLL-U of CoNLL-U or text, or columns with one more.
 
     In CoNLL-U the columns lemma, upos, xpos and features are told anew, all others stay.

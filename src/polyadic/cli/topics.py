@@ -47,7 +47,7 @@ def train(
     stop_words: o.StopWords = "english",
     encoding: o.Encoding = "utf-8",
     errors: o.Errors = "strict",
-    top: o.Top = 10,
+    top: o.TopWords = 10,
     seed: o.Seed = 0,
     threads: o.Threads = None,
     picture: Picture = None,
@@ -83,7 +83,7 @@ def train(
     show.wrote(out, sizes, as_json=False, hint=f"polyadic topics assign {out} {docs}")
 
 
-def words(model: Model, *, top: o.Top = 10, picture: Picture = None, as_json: o.AsJson = False) -> None:
+def words(model: Model, *, top: o.TopWords = 10, picture: Picture = None, as_json: o.AsJson = False) -> None:
     """Show the words of each topic."""
     _check_picture(picture)
     opened = _open(model)

@@ -61,7 +61,7 @@ def train(
     out: o.Out,
     keep: Keep = None,
     force: o.Force = False,
-    threads: o.Threads,
+    threads: o.ModelThreads,
     as_json: o.AsJson = False,
     min_count: o.MinCount,
     max_size: o.MaxSize,
@@ -109,7 +109,7 @@ def train(
     epochs: o.Epochs = None,
     context: o.Context = None,
     negative: o.Negative = None,
-    seed: o.Seed,
+    seed: o.ModelSeed,
 ) -> None:
     """Make word vectors of text: read it, count tuples of words, weight them, and factorize."""
     from polyadic.recipes import words

@@ -1,20 +1,25 @@
-"""Word vectors: a vocabulary and a matrix, with neighbours, phrases and analogies."""
+"""Word vectors: a vocabulary and a matrix, with neighbours, phrases and analogies, and the folder that keeps them."""
 
 from __future__ import annotations
 
+import difflib
+import json
+import math
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.embedding.checks import check_counts, check_vectors, check_words, close_spellings
-from polyadic.embedding.folder import load_folder, save_folder
 from polyadic.errors import InputError, check_choice, check_int
+from polyadic.files import read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Collection, Iterable, Sequence
 
+KIND, VERSION = "embedding", 1
+DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}  # of safetensors; bfloat16 has no numpy type
 UNKNOWN = ("raise", "zero", "skip")
 MUL_EPS = 1e-3  # keeps 3CosMul finite where a candidate is opposite to the word it divides by
 
@@ -66,9 +71,9 @@ class Embedding:
         themes: int | None = None,
         meta: dict[str, Any] | None = None,
     ) -> None:
-        self.words, self.index = check_words(words)
-        self.vectors = check_vectors(vectors, self.words)
-        self.counts = None if counts is None else check_counts(counts, len(self.words))
+        self.words, self.index = _check_words(words)
+        self.vectors = _check_vectors(vectors, self.words)
+        self.counts = None if counts is None else _check_counts(counts, len(self.words))
         self.unknown = check_choice("unknown", unknown, UNKNOWN)
         self.meta = {} if meta is None else dict(meta)
         size = self.rank if themes is None else check_int("themes", themes, low=1, high=self.rank)
@@ -257,14 +262,21 @@ class Embedding:
         InputError
             If the folder exists and ``overwrite`` is false, or a word holds a tab or a line break.
         """
-        save_folder(
-            path,
-            self.words,
-            self.vectors,
-            self.counts,
-            {"unknown": self.unknown, "themes": self._themes, "meta": self.meta},
-            overwrite=overwrite,
-        )
+        from safetensors.numpy import save
+
+        vocabulary = _vocabulary_text(self.words, self.counts)
+        about = {"unknown": self.unknown, "themes": self._themes, "meta": self.meta}
+        try:
+            json.dumps(about, allow_nan=False)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"meta must hold only what JSON can: {error}") from None
+        if self.vectors.dtype.newbyteorder("<").str not in DTYPES.values():
+            raise InputError(f"vectors of type {self.vectors.dtype} cannot be saved; turn them into float32 or float64")
+        with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
+            # through bytes: what safetensors writes itself fails with an error of its own when the disk is full
+            (draft / "vectors.safetensors").write_bytes(save({"vectors": np.ascontiguousarray(self.vectors)}))
+            (draft / "vocabulary.txt").write_bytes(vocabulary)
+            write_meta(draft, KIND, VERSION, words=len(self), rank=self.rank, **about)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, unknown: str | None = None) -> Embedding:
@@ -282,7 +294,10 @@ class Embedding:
         InputError
             If the folder is no embedding, or its files are cut short or do not fit together.
         """
-        words, vectors, counts, about = load_folder(path)
+        folder = Path(path)
+        about = read_meta(folder, KIND, VERSION)
+        words, counts = _read_vocabulary(folder / "vocabulary.txt")
+        vectors = _map_vectors(folder / "vectors.safetensors")
         try:
             policy = about.get("unknown", "raise") if unknown is None else unknown
             themes, meta = about.get("themes"), about.get("meta")
@@ -312,7 +327,7 @@ class Embedding:
         return vector.astype(np.float64)
 
     def _unknown(self, word: object) -> InputError:
-        close = [repr(w) for w in close_spellings(str(word), self.words, self.index)]
+        close = [repr(w) for w in _close_spellings(str(word), self.words, self.index)]
         hint = f"; close spellings: {', '.join(close)}" if close else ""
         return InputError(f"{word!r} is not in the vocabulary of {len(self):,} words{hint}")
 
@@ -362,3 +377,102 @@ def analogy_scores(a: np.ndarray, b: np.ndarray, c: np.ndarray, *, method: str =
     if method == "add":
         return np.asarray(b - a + c)
     return np.asarray((b + 1) / 2 * ((c + 1) / 2) / (np.maximum(a, -1) / 2 + (0.5 + MUL_EPS)))
+
+
+def _check_words(words: Iterable[str]) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Give the words as a tuple, and the row of each; refuse what are not different strings."""
+    if isinstance(words, str):
+        raise InputError(f"words must be a list of words; got the one string {words[:40]!r}")
+    kept = tuple(words)
+    index: dict[str, int] = {}
+    for row, word in enumerate(kept):
+        if not isinstance(word, str):
+            raise InputError(f"word {row} must be a string; got {word!r}")
+        if index.setdefault(word, row) != row:
+            raise InputError(f"words must differ; {word!r} is word {index[word]} and word {row}")
+    return kept, index
+
+
+def _check_vectors(vectors: Any, words: tuple[str, ...]) -> np.ndarray:
+    """Give a read-only view of a row of finite numbers for each word."""
+    try:
+        rows = np.asarray(vectors)
+    except ValueError:
+        raise InputError("vectors must have rows of one length") from None
+    if rows.ndim != 2 or rows.shape[1] == 0 or rows.shape[0] != len(words) or not words:
+        raise InputError(
+            f"vectors must be a matrix with a row for each word, at least one of each;"
+            f" got {len(words):,} words and shape {rows.shape}"
+        )
+    if rows.dtype.kind not in "fiub":
+        raise InputError(f"vectors must be real numbers; got type {rows.dtype}")
+    if rows.dtype.kind != "f":
+        rows = rows.astype(np.float32)
+    for start in range(0, len(rows), 4096):
+        finite = np.isfinite(rows[start : start + 4096]).all(axis=1)
+        if not finite.all():
+            row = start + int(np.argmin(finite))
+            raise InputError(f"vectors must be finite; row {row} ({words[row]!r}) is not")
+    rows = rows.view()
+    rows.flags.writeable = False
+    return rows
+
+
+def _check_counts(counts: Any, size: int) -> np.ndarray:
+    """Give a whole number of at least 0 for each word."""
+    array = np.asarray(counts)
+    if array.shape != (size,) or array.dtype.kind not in "iu" or (array < 0).any():
+        raise InputError(f"counts must be {size:,} whole numbers of at least 0; got shape {array.shape}, {array.dtype}")
+    return array.astype(np.int64)
+
+
+def _close_spellings(word: str, words: tuple[str, ...], index: dict[str, int], *, most: int = 20_000) -> list[str]:
+    """Known words spelt much alike; in a large vocabulary only among frequent ones of like length and initial."""
+    cases = [w for w in dict.fromkeys((word.lower(), word.capitalize(), word.upper())) if w in index]
+    alike = (w for w in words if abs(len(w) - len(word)) <= 2 and w and word and w[0].lower() == word[0].lower())
+    pool = [w for w, _ in zip(alike, range(most), strict=False)]
+    return list(dict.fromkeys([*cases, *difflib.get_close_matches(word, pool, n=3)]))[:3]
+
+
+def _vocabulary_text(words: Sequence[str], counts: np.ndarray | None) -> bytes:
+    for row, word in enumerate(words):
+        if "\t" in word or "\n" in word:
+            raise InputError(f"word {row} ({word!r}) holds a tab or a line break, which vocabulary.txt cannot hold")
+    lines = words if counts is None else [f"{word}\t{count}" for word, count in zip(words, counts, strict=True)]
+    try:
+        return ("\n".join(lines) + "\n").encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(f"the vocabulary cannot be written as UTF-8: {error}") from None
+
+
+def _read_vocabulary(path: Path) -> tuple[list[str], np.ndarray | None]:
+    try:
+        lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    words, tabs, numbers = zip(*(line.partition("\t") for line in lines), strict=True)
+    if not any(tabs):
+        return list(words), None
+    for row, number in enumerate(numbers):
+        if not (number.isascii() and number.isdecimal() and len(number) < len(str(2**63))):
+            raise InputError(f"{path}, line {row + 1}: expected a word, a tab and its count; got {lines[row]!r}")
+    return list(words), np.array([int(number) for number in numbers], dtype=np.int64)
+
+
+def _map_vectors(path: Path) -> np.ndarray:
+    """Map the tensor of a safetensors file: 8 bytes of header length, the header in JSON, then the numbers."""
+    damaged = InputError(f"{path} is damaged: it is not one whole safetensors tensor named 'vectors'")
+    try:
+        with path.open("rb") as file:
+            length, size = int.from_bytes(file.read(8), "little"), path.stat().st_size
+            header = file.read(min(length, size))
+        entry = json.loads(header)["vectors"]
+        dtype, shape, (start, end) = np.dtype(DTYPES[entry["dtype"]]), tuple(entry["shape"]), entry["data_offsets"]
+        whole = end - start == dtype.itemsize * math.prod(shape) and 8 + length + end == size
+        if not (whole and start == 0 < end and all(side > 0 for side in shape)):
+            raise damaged
+        return np.memmap(path, dtype, "r", offset=8 + length, shape=shape)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    except (KeyError, TypeError, ValueError, RecursionError, OverflowError):  # damaged and JSON errors are ValueErrors
+        raise damaged from None

@@ -2,7 +2,7 @@
 
 from polyadic.plots.axes import new_axes
 from polyadic.plots.sentences import activation_map, templates
-from polyadic.plots.series import bars, curves, objective
+from polyadic.plots.series import bars, curves, descent, objective
 from polyadic.plots.tables import biplot, contributions, scree
 from polyadic.plots.topics import topic_groups, topic_words
 from polyadic.plots.words import senses
@@ -13,6 +13,7 @@ __all__ = [
     "biplot",
     "contributions",
     "curves",
+    "descent",
     "new_axes",
     "objective",
     "scree",

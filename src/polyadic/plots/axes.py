@@ -1,10 +1,22 @@
-"""Axes of one's own, without a window."""
+"""Axes of one's own, without a window, and labels of points on them that do not cover one another."""
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from polyadic.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+ANGLES = np.pi * np.array([0, 1, 0.5, -0.5, 0.25, 0.75, -0.25, -0.75])
+DISTANCES = (6, 10, 16, 23, 31, 40)
+"""Where a label is tried, in points from its point: nearest first, and at each distance right, left, above, ..."""
 
 
 def new_axes(*, width: float = 7.0, height: float = 5.0) -> Any:
@@ -20,3 +32,80 @@ def new_axes(*, width: float = 7.0, height: float = 5.0) -> Any:
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", "a picture") from None
     return Figure(figsize=(width, height), layout="constrained").subplots()
+
+
+def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Sequence[str], *, size: float = 8) -> int:
+    """Write a label beside each point, where it covers no point and no label before it.
+
+    A label that was moved far has a line to its point. Where there is no room, the label is left out: give the
+    important points first.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        With its limits set.
+    points : ndarray of shape (n, 2)
+        In the units of the axes.
+    texts, colors : sequence of str
+        One for each.
+    size : float
+        Of the letters, in points.
+
+    Returns
+    -------
+    int
+        How many labels were left out.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    figure = ax.get_figure(root=True)
+    if not hasattr(figure.canvas, "get_renderer"):
+        FigureCanvasAgg(figure)
+    figure.draw_without_rendering()  # settles the place of the axes
+    scale = figure.dpi / 72
+    here = ax.transData.transform(points)
+    marks = np.hstack([here - 3 * scale, here + 3 * scale])
+    frame = ax.get_window_extent()
+    taken = np.empty((0, 4))
+    for at, text, color in zip(here, texts, colors, strict=True):
+        half = _half(ax, text, size)
+        for distance, angle in product(DISTANCES, ANGLES):
+            way = np.array([np.cos(angle), np.sin(angle)])
+            centre = at + way * (distance * scale + half * np.abs(way))
+            box = np.concatenate([centre - half, centre + half])
+            inside = (box[:2] >= frame.min).all() and (box[2:] <= frame.max).all()
+            if inside and not _overlaps(box, marks) and not _overlaps(box, taken):
+                taken = np.vstack([taken, box])
+                _write(ax, at, (centre - at) / scale, text, color=color, size=size, far=distance > DISTANCES[1])
+                break
+    return len(texts) - len(taken)
+
+
+def _half(ax: Any, text: str, size: float) -> NDArray[np.float64]:
+    """Half the width and height of a text in pixels."""
+    note = ax.annotate(text, (0, 0), fontsize=size)
+    box = note.get_window_extent()
+    note.remove()
+    return np.array([box.width, box.height]) / 2
+
+
+def _write(
+    ax: Any, at: NDArray[np.float64], offset: NDArray[np.float64], text: str, *, color: str, size: float, far: bool
+) -> None:
+    line = {"arrowstyle": "-", "color": color, "alpha": 0.4, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 2}
+    ax.annotate(
+        text,
+        ax.transData.inverted().transform(at),
+        xytext=offset,
+        textcoords="offset points",
+        ha="center",
+        va="center",
+        fontsize=size,
+        color=color,
+        arrowprops=line if far else None,
+    )
+
+
+def _overlaps(box: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    """Tell whether a box (left, bottom, right, top) covers a part of any of others."""
+    return bool(((box[:2] < others[:, 2:]) & (others[:, :2] < box[2:])).all(axis=1).any())

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from polyadic.errors import InputError, check_choice, check_int
-from polyadic.plots.axes import new_axes
-from polyadic.plots.labels import place
+from polyadic.plots.axes import new_axes, place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyadic.metrics.figures import Figure, difference
-from polyadic.plots.completion import descent
+from polyadic.plots import descent
 from polyadic.suites.markdown import Section, rmses, sections, share, table
 
 if TYPE_CHECKING:
