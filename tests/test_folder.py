@@ -107,7 +107,11 @@ def test_things_of_this_library_come_back(value):
     assert repr(again) == repr(value)
 
 
-@pytest.mark.parametrize("value", [lambda x: x, open, object(), np.datetime64("2026-01-01"), Any], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [lambda x: x, open, object(), np.datetime64("2026-01-01"), Any],
+    ids=["lambda", "builtin", "object", "date", "type"],
+)
 def test_what_is_not_ours_is_refused(value):
     """A function or an object of elsewhere is refused, and nothing is pickled."""
     with pytest.raises(TypeError, match="it holds"):
