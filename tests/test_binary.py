@@ -164,7 +164,7 @@ def test_counts_with_a_logarithm():
 
 def test_signs_need_less_rank_than_values():
     """The identity has full rank and sign rank three, a triangle full rank and sign rank two."""
-    n = 8
+    n = 12
     identity, triangle = 2 * np.eye(n) - 1, 2 * np.triu(np.ones((n, n))) - 1
     assert np.linalg.matrix_rank(identity) == np.linalg.matrix_rank(triangle) == n
     three, nearly = wrong_signs(identity, [3, n - 1], seed=0)
