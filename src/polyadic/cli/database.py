@@ -1,6 +1,7 @@
 """``polyadic database``: tables that share entities, explained together."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -65,21 +66,24 @@ def train(
     o.belonging(method, {"--ridge": (ridge, ("als",)), "--draws": (draws, ("gibbs",))})
     check_replaceable(out, KIND, overwrite=force)
     tables = read_database(database)
-    makers: dict[str, Callable[[], Any]] = {
-        "als": lambda: CollectiveFactorization(rank, ridge=1.0 if ridge is None else ridge, seed=seed, threads=threads),
-        "gibbs": lambda: BayesianFactorization(rank, draws=draws or 80, seed=seed, threads=threads),
-        "variational": lambda: VariationalFactorization(rank, seed=seed, threads=threads),
+    given = {"ridge": ridge, "draws": draws, "seed": seed, "threads": threads}
+    how: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    models: dict[str, Callable[..., Any]] = {
+        "als": CollectiveFactorization,
+        "gibbs": BayesianFactorization,
+        "variational": VariationalFactorization,
     }
+    make = partial(models[method], rank, **how)
     facts: dict[str, Any] = {"method": method, "rank": rank, "entities": tables.sizes}
     facts["cells"] = {name: len(tables.cells(name)) for name in tables.relations}
     if not as_json:
         show.table(["entities", "number"], [*tables.sizes.items()])
         show.table(["relation", "cells"], [*facts["cells"].items()])
     if hold_out is not None:
-        facts["held_out"] = _compared(tables, hold_out, makers[method], seed)
+        facts["held_out"] = _compared(tables, hold_out, make, seed)
         if not as_json:
             show.table(["held out", *facts["held_out"]["all_tables"]], _rows(facts["held_out"]))
-    model = makers[method]().fit(tables)
+    model = make().fit(tables)
     facts["unobserved"] = {entity: int(mask.sum()) for entity, mask in model.unobserved_.items()}
     model.save(out, overwrite=force)
     for entity, number in facts["unobserved"].items():
@@ -134,17 +138,17 @@ def _compared(tables: Any, asked: str, make: Callable[[], Any], seed: int) -> di
 
     name, _, share = asked.rpartition("=")
     try:
-        held = hold_out(tables, name, share=float(share), seed=seed)
+        split = hold_out(tables, name, share=float(share), seed=seed)
     except ValueError as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"--hold-out is RELATION=SHARE, such as {next(iter(tables.relations))}=0.1") from None
-    facts: dict[str, Any] = {"relation": name, "cells": len(held.values)}
-    for name, part in (("all_tables", held.database), ("alone", held.alone())):
+    facts: dict[str, Any] = {"relation": name, "cells": len(split.values)}
+    for name, part in (("all_tables", split.database), ("alone", split.alone())):
         model = make().fit(part)
         if model.interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
-        facts[name] = score(model, held)
+        facts[name] = score(model, split)
     return facts
 
 

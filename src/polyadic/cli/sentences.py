@@ -1,7 +1,7 @@
 """``polyadic sentences``: vectors of sentences from nothing but the sentences, one a line."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -27,7 +27,9 @@ Filters = Annotated[int, typer.Option(min=1, help="Filters of each coordinate (c
 Length = Annotated[int, typer.Option(min=2, max=32, help="Words under a filter (convolutional).")]
 Pooling = Annotated[
     str | None,
-    typer.Option(metavar="HOW", help="mean, moments, largest, extremes or all; moments if convolutional, else mean."),
+    typer.Option(
+        metavar="HOW", help="mean, moments, largest, extremes or all.", show_default="mean; convolutional moments"
+    ),
 ]
 Array = Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The .npy file to write, a row a sentence.")]
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="A sentence.")]
@@ -62,14 +64,14 @@ def train(
 
     check_replaceable(out, KIND, overwrite=force)
     made: Any = read_vectors(words) if Path(words).exists() else words
-    shared = {"words": made, "rank": rank, "min_count": min_count, "seed": seed}
+    how: dict[str, Any] = {"words": made, "rank": rank, "min_count": min_count, "seed": seed}
+    how |= {} if pooling is None else {"pooling": pooling}
     model: Any
     if method == "convolutional":
-        model = ConvolutionalSentences(filters, length=length, pooling=cast("Any", pooling or "moments"), **shared)
+        model = ConvolutionalSentences(filters, length=length, **how)
     else:
-        sif = method == "sif"
-        how: dict[str, Any] = {"a": 0.001 if sif else None, "removed": int(sif), **shared}
-        model = MeanSentences(pooling=cast("Any", pooling or "mean"), **how)
+        how |= {"a": 0.001, "removed": 1} if method == "sif" else {}
+        model = MeanSentences(**how)
     corpus = corpus_of(_read(lines), min_count=min_count)
     model.fit(corpus)
     model.save(out, overwrite=force)
