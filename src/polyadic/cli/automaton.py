@@ -83,14 +83,14 @@ def train(
     options["unknown"] = int(str(unknown)) if number else unknown
     began = time.perf_counter()
     model = SpectralAutomaton(list(ranks), alphabet=alphabet, seed=seed, **options).fit(data)
-    told: dict[str, Any] = {"strings": len(data), "symbols": len(model.symbols_), "states": model.rank_}
+    facts: dict[str, Any] = {"strings": len(data), "symbols": len(model.symbols_), "states": model.rank_}
     if held_out:
-        told |= {
+        facts |= {
             "log_likelihood": round(max(model.tried_.values()), 4),
             "automaton_share": round(model.model_.share, 4),
         }
-    told |= {"seconds": round(time.perf_counter() - began, 2)}
-    show.saved(model, out, told, force=force, as_json=as_json, hint=f"polyadic automaton score {out} STRINGS")
+    facts |= {"seconds": round(time.perf_counter() - began, 2)}
+    show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic automaton score {out} STRINGS")
 
 
 def score(
@@ -120,14 +120,14 @@ def score(
             typer.echo(f"{log:.10g}")
         return
     units = len(data) + sum(map(len, data))
-    told: dict[str, Any] = {"strings": len(data), "log_likelihood": float(logs.mean())}
-    told["perplexity_per_symbol"] = math.exp(-float(logs.sum()) / units)
+    facts: dict[str, Any] = {"strings": len(data), "log_likelihood": float(logs.mean())}
+    facts["perplexity_per_symbol"] = math.exp(-float(logs.sum()) / units)
     if solution is not None:
         truth = read_probabilities(solution)
         if len(truth) != len(data):
             raise InputError(f"{solution} has {len(truth):,} probabilities and {strings} has {len(data):,} strings")
-        told["perplexity"] = string_perplexity(truth, logs)
-    show.facts(told, as_json=as_json)
+        facts["perplexity"] = string_perplexity(truth, logs)
+    show.facts(facts, as_json=as_json)
 
 
 def sample(model: Model, *, number: Many = 10, longest: DrawLongest = 1000, seed: DrawSeed = 0) -> None:

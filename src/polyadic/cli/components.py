@@ -23,11 +23,11 @@ def components(
 
     embedding = read_vectors(vectors)
     if words:
-        found = components_of(embedding, *o.given(words), most=most, top=top)
+        shown = components_of(embedding, *o.given(words), most=most, top=top)
     else:
-        found = all_components(embedding, top=top)[:most]
+        shown = all_components(embedding, top=top)[:most]
     if as_json:
-        rows = [{"column": c.column, "share": c.share, "words": [list(pair) for pair in c.words]} for c in found]
+        rows = [{"column": c.column, "share": c.share, "words": [list(pair) for pair in c.words]} for c in shown]
         show.in_json({"components": rows})
     else:
-        show.table(["column", "share", "words"], [(c.column, c.share, " ".join(w for w, _ in c.words)) for c in found])
+        show.table(["column", "share", "words"], [(c.column, c.share, " ".join(w for w, _ in c.words)) for c in shown])

@@ -63,10 +63,10 @@ def train(
             raise InputError(f"{sequences} has the symbol {END} already; leave it or --ends out")
         data = [(*sequence, END) for sequence in data]
     model = HiddenMarkov(states, init=init, max_iter=steps, smoothing=smoothing, seed=seed).fit(data)
-    told: dict[str, Any] = {"sequences": len(data), "symbols": len(model.symbols_), "steps": model.n_iter_}
-    told |= {"perplexity": round(math.exp(-model.score(data) / sum(map(len, data))), 4)}
-    told |= {"seconds": round(model.result_.seconds[-1], 2)}
-    show.saved(model, out, told, force=force, as_json=as_json, hint=f"polyadic hmm score {out} SEQUENCES")
+    facts: dict[str, Any] = {"sequences": len(data), "symbols": len(model.symbols_), "steps": model.n_iter_}
+    facts |= {"perplexity": round(math.exp(-model.score(data) / sum(map(len, data))), 4)}
+    facts |= {"seconds": round(model.result_.seconds[-1], 2)}
+    show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic hmm score {out} SEQUENCES")
 
 
 def score(
@@ -82,12 +82,12 @@ def score(
         return
     known = set(chain.symbols_)
     seen = sum(symbol in known for sequence in data for symbol in sequence)
-    told: dict[str, Any] = {"sequences": len(data), "symbols": seen}
+    facts: dict[str, Any] = {"sequences": len(data), "symbols": seen}
     if missing:
-        told["missing"] = sum(map(len, data)) - seen
-    told |= {"log_probability": float(logs.sum())}
-    told["perplexity"] = math.exp(min(-told["log_probability"] / max(told["symbols"], 1), 700))
-    show.facts(told, as_json=as_json)
+        facts["missing"] = sum(map(len, data)) - seen
+    facts |= {"log_probability": float(logs.sum())}
+    facts["perplexity"] = math.exp(min(-facts["log_probability"] / max(facts["symbols"], 1), 700))
+    show.facts(facts, as_json=as_json)
 
 
 def states(model: Model, sequences: Sequences, *, missing: Missing = False, out: o.File = None) -> None:

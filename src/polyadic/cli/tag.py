@@ -73,14 +73,14 @@ def train(
     }
     common["seed"] = seed
     if columns:
-        model, told = _learned_columns(sentences, given | common)
+        model, facts = _learned_columns(sentences, given | common)
     else:
         o.belonging("CoNLL-U", {f"--{name}": (value, (COLUMNS,)) for name, value in given.items()}, flag="tag train")
         trees = list(read_trees(sentences, heads=False))
         model = TextTagger(**common).fit(trees)
-        told = {"sentences": len(trees), "words": sum(map(len, trees))}
-        told |= {f"loss of {column}": round(tagger.history_[-1], 4) for column, tagger in model.taggers_.items()}
-    show.saved(model, out, told, force=force, as_json=as_json, hint=f"polyadic tag apply {out} SENTENCES")
+        facts = {"sentences": len(trees), "words": sum(map(len, trees))}
+        facts |= {f"loss of {column}": round(tagger.history_[-1], 4) for column, tagger in model.taggers_.items()}
+    show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic tag apply {out} SENTENCES")
 
 
 def apply(model: Model, sentences: Input, *, text: Text = False, by_line: ByLine = False, out: o.File = None) -> None:
@@ -115,8 +115,8 @@ def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_j
     tagger, kinds = _load(model), []
     if isinstance(tagger, TextTagger):
         trees = list(read_trees(sentences, heads=False))
-        found = list(tagger.annotate(trees))
-        columns = {name: [[getattr(tree, name) for tree in side] for side in (trees, found)] for name in TEXT_COLUMNS}
+        tagged = list(tagger.annotate(trees))
+        columns = {name: [[getattr(tree, name) for tree in side] for side in (trees, tagged)] for name in TEXT_COLUMNS}
         figures = [c.tag_accuracy(*sides, name=name) for name, sides in columns.items()]
     else:
         X, gold = _features_and_tags(sentences, tagger)
@@ -162,13 +162,13 @@ def _features_and_tags(path: Path, tagger: Any = None) -> tuple[list[list[list[s
     from polyadic.text.syntax.columns import read_columns
     from polyadic.text.syntax.tag_features import need_tags, tag_features
 
-    held = list(read_columns(path))
-    if held and len(held[0]) < 2:
+    sentences = list(read_columns(path))
+    if sentences and len(sentences[0]) < 2:
         raise InputError(f"{path} must have at least two columns, words and tags")
-    if held and len(held[0]) < 3 and tagger is not None and need_tags(tagger.features_):
+    if sentences and len(sentences[0]) < 3 and tagger is not None and need_tags(tagger.features_):
         raise InputError(f"{path} must have words, {WITH_TAGS}, and tags")
-    X = [tag_features(columns[0], columns[1] if len(columns) > 2 else None) for columns in held]
-    return X, [columns[-1] for columns in held]
+    X = [tag_features(columns[0], columns[1] if len(columns) > 2 else None) for columns in sentences]
+    return X, [columns[-1] for columns in sentences]
 
 
 def _learned_columns(path: Path, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -179,9 +179,9 @@ def _learned_columns(path: Path, options: dict[str, Any]) -> tuple[Any, dict[str
     X, y = _features_and_tags(path)
     bio = spell_spans({tag for tags in y for tag in tags}) and all(map(begun_by_b, y))
     model = SequenceTagger(**options, bio=bio).fit(X, y)
-    told = {"sentences": len(y), "words": sum(map(len, y)), "features": len(model.features_)}
-    told |= {"bio": model.bio, "tags": len(model.tags_)}
-    return model, told | {"epochs": model.n_iter_, "loss": round(model.history_[-1], 4)}
+    facts = {"sentences": len(y), "words": sum(map(len, y)), "features": len(model.features_)}
+    facts |= {"bio": model.bio, "tags": len(model.tags_)}
+    return model, facts | {"epochs": model.n_iter_, "loss": round(model.history_[-1], 4)}
 
 
 def _tagged_columns(tagger: Any, path: Path) -> Iterator[str]:
@@ -193,8 +193,8 @@ def _tagged_columns(tagger: Any, path: Path) -> Iterator[str]:
     for columns in read_columns(path):
         if tags and len(columns) < 2:
             raise InputError(f"{path} must have words and {WITH_TAGS}")
-        [found] = tagger.predict([tag_features(columns[0], columns[1] if tags else None)])
-        yield "".join(f"{' '.join(row)}\n" for row in zip(*columns, found, strict=True)) + "\n"
+        [predicted] = tagger.predict([tag_features(columns[0], columns[1] if tags else None)])
+        yield "".join(f"{' '.join(row)}\n" for row in zip(*columns, predicted, strict=True)) + "\n"
 
 
 show.add_verbs(

@@ -168,7 +168,7 @@ def choose(
     choices = choose_rank(model, table, known, ranks=numbers, folds=folds, seed=seed)
     chosen = {f"by_{measure}": best(choices, measure).rank for measure in ("perplexity", "stability")}
     if as_json:
-        show.in_json({"ranks": [one._asdict() for one in choices], **chosen})
+        show.in_json({"ranks": [choice._asdict() for choice in choices], **chosen})
         return
     show.table(["topics", "perplexity", "spread", "stability"], choices)
     show.table(list(chosen), [tuple(chosen.values())])

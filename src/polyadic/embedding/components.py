@@ -48,16 +48,16 @@ def components(embedding: Embedding, columns: Sequence[int] | None = None, *, to
     """
     check_int("top", top, low=1)
     embedding = embedding.themes
-    found = []
+    described = []
     for column in range(embedding.rank) if columns is None else columns:
         values = embedding.vectors[:, column]
-        held = np.flatnonzero(values)
-        if not len(held):
+        nonzero = np.flatnonzero(values)
+        if not len(nonzero):
             continue
-        best = held[np.argsort(-np.abs(values[held]), kind="stable")[:top]]
+        best = nonzero[np.argsort(-np.abs(values[nonzero]), kind="stable")[:top]]
         words = [(embedding.words[row], float(values[row])) for row in best]
-        found.append(Component(int(column), len(held) / len(values), words))
-    return found
+        described.append(Component(int(column), len(nonzero) / len(values), words))
+    return described
 
 
 def components_of(embedding: Embedding, *words: str, most: int = 5, top: int = 10) -> list[Component]:
@@ -81,5 +81,5 @@ def components_of(embedding: Embedding, *words: str, most: int = 5, top: int = 1
     embedding = embedding.themes
     lengths: Any = np.linalg.norm(embedding.vectors, axis=0)
     values = np.abs(embedding.phrase(*words)) / np.where(lengths > 0, lengths, 1) ** len(words)
-    held = np.flatnonzero(values)
-    return components(embedding, held[np.argsort(-values[held], kind="stable")[:most]].tolist(), top=top)
+    nonzero = np.flatnonzero(values)
+    return components(embedding, nonzero[np.argsort(-values[nonzero], kind="stable")[:most]].tolist(), top=top)

@@ -250,13 +250,13 @@ def _parse(where: str, text: bytes, rank: int) -> tuple[bytes, np.ndarray]:
 
 
 def _header(path: Path, text: bytes, kind: str) -> tuple[int, int]:
-    found = _two_sizes(text)
-    if found is None:
+    sizes = _two_sizes(text)
+    if sizes is None:
         shown = text[:60].decode("latin-1").rstrip()
         raise InputError(
             f"{path}, line 1: {kind} files begin with the number of words and of dimensions; found {shown!r}"
         )
-    return found
+    return sizes
 
 
 def _two_sizes(text: bytes) -> tuple[int, int] | None:

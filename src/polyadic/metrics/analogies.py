@@ -142,8 +142,8 @@ def known_questions(
     embedding: Embedding, questions: Iterable[Question], size: int
 ) -> tuple[list[Question], NDArray[np.int64]]:
     """Give the questions whose four words are among the first ``size``, and their rows, of shape (n, 4)."""
-    found = [(question, tuple(map(embedding.find, question))) for question in questions]
-    known = [(question, row) for question, row in found if all(word is not None and word < size for word in row)]
+    rows = [(question, tuple(map(embedding.find, question))) for question in questions]
+    known = [(question, row) for question, row in rows if all(word is not None and word < size for word in row)]
     return [question for question, _ in known], np.array([row for _, row in known], dtype=np.int64).reshape(-1, 4)
 
 

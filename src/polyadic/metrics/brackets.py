@@ -153,9 +153,9 @@ def match_brackets(gold: Bracketing, found: Bracketing) -> Matched:
     """
     if len(gold.words) != len(found.words):
         raise InputError(f"trees of one sentence are compared; got {len(gold.words)} and {len(found.words)} words")
-    for place, (one, other) in enumerate(zip(gold.words, found.words, strict=True), 1):
-        if one != other:
-            raise InputError(f"trees of one sentence are compared; word {place} is {one!r} and {other!r}")
+    for place, (word, other) in enumerate(zip(gold.words, found.words, strict=True), 1):
+        if word != other:
+            raise InputError(f"trees of one sentence are compared; word {place} is {word!r} and {other!r}")
     for label, start, end in (*gold.spans, *found.spans):
         if not 0 <= start < end <= len(gold.words):
             raise InputError(f"a bracket must span words of the sentence; got {label} from {start} to {end}")
@@ -165,8 +165,8 @@ def match_brackets(gold: Bracketing, found: Bracketing) -> Matched:
 def match_counted(gold: Counter[Span], tags: Sequence[str], found: Bracketing) -> Matched:
     """Compare a tree with the counted brackets and the tags of that of the treebank, without looking at words."""
     other = counted(found.spans, tags)
-    kept = [(one, another) for one, another in zip(tags, found.tags, strict=True) if one not in PUNCTUATION]
-    right = sum(one == another for one, another in kept)
+    kept = [(tag, guess) for tag, guess in zip(tags, found.tags, strict=True) if tag not in PUNCTUATION]
+    right = sum(tag == guess for tag, guess in kept)
     matched = sum(min(count, gold[span]) for span, count in other.items() if span in gold)
     return Matched(matched, gold.total(), other.total(), right, len(kept))
 

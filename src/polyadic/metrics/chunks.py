@@ -75,14 +75,14 @@ def spans(tags: Tags) -> list[Span]:
     """
     if not spell_spans(tags):
         raise InputError(f"tags of spans are O, or B- or I- and a kind; got {' '.join(tags)!r}")
-    found, kind, first = [], "", 0
+    closed, kind, first = [], "", 0
     for at, tag in enumerate([*tags, "O"]):
         if kind and tag != f"I-{kind}":
-            found.append(Span(kind, first, at))
+            closed.append(Span(kind, first, at))
             kind = ""
         if tag != "O" and not kind:
             kind, first = tag[2:], at
-    return found
+    return closed
 
 
 def span_figures(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Figure]:
@@ -104,8 +104,8 @@ def span_figures(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Figure]:
     [0.5, 0.5, 0.5]
     """
     rows = []
-    for one, other in _paired(gold, found):
-        a, b = set(spans(one)), set(spans(other))
+    for tags, guesses in _paired(gold, found):
+        a, b = set(spans(tags)), set(spans(guesses))
         rows.append((len(a & b), len(b), len(a)))
     m, f, g = np.array(rows, float).reshape(-1, 3).T
     ratios = {"F1": (2 * m, f + g), "precision": (m, f), "recall": (m, g)}
@@ -125,7 +125,7 @@ def by_kind(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Row]:
     >>> by_kind([["B-NP", "O"]], [["B-NP", "B-VP"]])[0]
     Row(name='NP', gold=1, found=1, matched=1)
     """
-    pairs = ((set(spans(one)), set(spans(other))) for one, other in _paired(gold, found))
+    pairs = ((set(spans(tags)), set(spans(guesses))) for tags, guesses in _paired(gold, found))
     return rows_by_kind(pairs, lambda span: span.kind)
 
 
@@ -142,7 +142,7 @@ def tag_accuracy(gold: Sequence[Tags], found: Sequence[Tags], *, name: str = "ac
     >>> tag_accuracy([["D", "N"], ["V"]], [["D", "V"], ["V"]]).value
     0.6666666666666666
     """
-    pairs = [(sum(map(str.__eq__, one, other)), len(one)) for one, other in _paired(gold, found)]
+    pairs = [(sum(map(str.__eq__, tags, guesses)), len(tags)) for tags, guesses in _paired(gold, found)]
     right, tokens = np.array(pairs, float).reshape(-1, 2).T
     return _figure(name, right, tokens, used=int(tokens.sum()))
 
@@ -154,7 +154,7 @@ def _figure(name: str, part: NDArray[np.float64], whole: NDArray[np.float64], *,
 def _paired(gold: Sequence[Tags], found: Sequence[Tags]) -> Iterator[tuple[Tags, Tags]]:
     if len(gold) != len(found):
         raise InputError(f"each sentence needs two rows of tags; got {len(gold)} and {len(found)} sentences")
-    for at, (one, other) in enumerate(zip(gold, found, strict=True), 1):
-        if len(one) != len(other):
-            raise InputError(f"sentence {at}: each of its {len(one)} tokens needs a tag; got {len(other)}")
-        yield one, other
+    for at, (tags, guesses) in enumerate(zip(gold, found, strict=True), 1):
+        if len(tags) != len(guesses):
+            raise InputError(f"sentence {at}: each of its {len(tags)} tokens needs a tag; got {len(guesses)}")
+        yield tags, guesses

@@ -80,8 +80,8 @@ class Completion:
 
     def as_dict(self) -> dict[str, Any]:
         """Give the fields for JSON, without the scores of each case; a correlation that is undefined is None."""
-        found = {name: getattr(self, name) for name in ("auc", "matched", "best", "used", "total")}
-        return found | {"correlation": {rule: None if math.isnan(x) else x for rule, x in self.correlation.items()}}
+        values = {name: getattr(self, name) for name in ("auc", "matched", "best", "used", "total")}
+        return values | {"correlation": {rule: None if math.isnan(x) else x for rule, x in self.correlation.items()}}
 
     def figures(self, prefix: str = "completion") -> list[Figure]:
         """Give the figures of the best rule, over the cases of odd number: none of those that it was chosen on."""
@@ -128,11 +128,11 @@ def completion(embedding: Embedding, gaps: Iterable[Gap]) -> Completion:
         raise InputError("all cases must give the same number of words, at least one")
     if not all(math.isfinite(case.association) for case in cases):
         raise InputError("the association of every case must be a finite number")
-    found = [[embedding.find(w) for w in (*case.given, case.answer, case.wrong, case.matched)] for case in cases]
-    known = [k for k, words in enumerate(found) if None not in words]
+    places = [[embedding.find(w) for w in (*case.given, case.answer, case.wrong, case.matched)] for case in cases]
+    known = [k for k, words in enumerate(places) if None not in words]
     if len(known) < 2:
         raise InputError(f"the vocabulary of {len(embedding):,} words knows {len(known)} of the {len(cases):,} cases")
-    rows = np.array([found[k] for k in known])
+    rows = np.array([places[k] for k in known])
     scores = {rule: np.concatenate([_scores(embedding, block, rule) for block in _blocks(rows)]) for rule in RULES}
     associations = np.array([cases[k].association for k in known])
     auc, matched = (

@@ -204,10 +204,10 @@ def match_files(
     """
     if len(gold) != len(found):
         raise InputError(f"{name} has {len(found):,} sentences, the treebank {len(gold):,}")
-    for at, (one, other) in enumerate(zip(gold, found, strict=True), 1):
-        if tuple(one.forms) != tuple(other.forms):
+    for at, (sentence, parse) in enumerate(zip(gold, found, strict=True), 1):
+        if tuple(sentence.forms) != tuple(parse.forms):
             raise InputError(f"{name}: sentence {at} has other words than the treebank's")
-    return [match_trees(one, other, subtypes=subtypes) for one, other in zip(gold, found, strict=True)]
+    return [match_trees(sentence, parse, subtypes=subtypes) for sentence, parse in zip(gold, found, strict=True)]
 
 
 def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
@@ -347,9 +347,9 @@ def _table(
     if len(gold) != len(found):
         raise InputError(f"each sentence needs a parse; got {len(gold)} sentences and {len(found)} parses")
     counts: tuple[Counter[Hashable], ...] = (Counter(), Counter(), Counter())
-    for one, other in zip(gold, found, strict=True):
-        _check_lengths(one, other)
-        for arc, guess in zip(_arcs(one), _arcs(other), strict=True):
+    for sentence, parse in zip(gold, found, strict=True):
+        _check_lengths(sentence, parse)
+        for arc, guess in zip(_arcs(sentence), _arcs(parse), strict=True):
             a, b = kind(*arc), kind(*guess)
             counts[0][a] += 1
             counts[1][b] += 1

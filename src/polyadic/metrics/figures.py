@@ -135,8 +135,8 @@ class Figure:
     def as_dict(self) -> dict[str, Any]:
         """Give value, interval, cases and chance for JSON; what is undefined is None."""
         low, high = self.interval()
-        found = {"value": self.value, "low": low, "high": high, "chance": self.chance}
-        numbers = {key: None if x is None or math.isnan(x) else x for key, x in found.items()}
+        values = {"value": self.value, "low": low, "high": high, "chance": self.chance}
+        numbers = {key: None if x is None or math.isnan(x) else x for key, x in values.items()}
         return {"name": self.name, **numbers, "used": self.used, "total": self.total}
 
 

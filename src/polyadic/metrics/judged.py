@@ -195,7 +195,7 @@ def ranked_cells(
             found.append((names[column], number, len(candidates), *average_precision(right, number)))
     if not found:
         raise InputError(f"no predicate has {at_least} cells that were not seen")
-    found.sort(key=lambda one: -one[1])
+    found.sort(key=lambda ranking: -ranking[1])
     relations, true, ranked, precisions, points = zip(*found, strict=True)
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
 

@@ -54,16 +54,16 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
     some = truth.any(axis=0)
     order = np.argsort(-scores, axis=1, kind="stable")
     right = np.take_along_axis(truth, order, axis=1)
-    found = {
+    measures = {
         "micro_ap": float(average_precision_score(truth, scores, average="micro")),
         "macro_ap": float(average_precision_score(truth[:, some], scores[:, some], average="macro")),
         **{f"precision_at_{k}": float(right[:, :k].sum() / (k * len(right))) for k in (1, 3, 5)},
     }
     if threshold is not None:
-        told = scores > threshold
-        found["micro_f1"] = float(f1_score(truth, told, average="micro", zero_division=0))
-        found["macro_f1"] = float(f1_score(truth[:, some], told[:, some], average="macro", zero_division=0))
-    return found
+        predicted = scores > threshold
+        measures["micro_f1"] = float(f1_score(truth, predicted, average="micro", zero_division=0))
+        measures["macro_f1"] = float(f1_score(truth[:, some], predicted[:, some], average="macro", zero_division=0))
+    return measures
 
 
 def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:

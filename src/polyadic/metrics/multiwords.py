@@ -107,8 +107,8 @@ def multiwords(embedding: Embedding, candidates: Iterable[Candidate]) -> Multiwo
     every = list(candidates)
     if len({len(c.words) for c in every}) > 1 or (every and len(every[0].words) < 2):
         raise InputError("all runs must have the same number of words, at least 2")
-    found = [([embedding.find(word) for word in c.words], c.name) for c in every]
-    known = [(rows, name) for rows, name in found if None not in rows]
+    parts = [([embedding.find(word) for word in c.words], c.name) for c in every]
+    known = [(rows, name) for rows, name in parts if None not in rows]
     name = np.array([name for _, name in known], bool)
     if name.sum() < 2 or name.all():
         raise InputError(

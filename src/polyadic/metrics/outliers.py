@@ -165,7 +165,7 @@ def outliers(
         )
     sums = np.array([(opp.sum(), (opp == 1).sum(), len(opp)) for opp, _ in used], float)
     cases = int(sums[:, 2].sum())
-    found = Outliers(
+    measured = Outliers(
         opp=float(sums[:, 0].sum() / cases),
         accuracy=float(sums[:, 1].sum() / cases),
         opp_interval=(0.0, 1.0),
@@ -181,8 +181,8 @@ def outliers(
         level=level,
         sums=sums,
     )
-    intervals = [figure.interval(resamples=resamples, level=level, seed=seed) for figure in found.figures()]
-    return replace(found, opp_interval=intervals[0], accuracy_interval=intervals[1])
+    intervals = [figure.interval(resamples=resamples, level=level, seed=seed) for figure in measured.figures()]
+    return replace(measured, opp_interval=intervals[0], accuracy_interval=intervals[1])
 
 
 def _positions(embedding: Embedding, group: OutlierGroup, order: int, unit: bool) -> tuple[np.ndarray, int]:  # noqa: FBT001 private

@@ -117,9 +117,11 @@ def phrases(
     {'product': 1.0, 'sum': 1.0, 'cosines': 1.0, 'intersection': 1.0}
     """
     every = list(cases)
-    found = [tuple(_known(embedding, words) for words in case) for case in every]
+    places = [tuple(_known(embedding, words) for words in case) for case in every]
     usable = [
-        rows for rows, case in zip(found, every, strict=True) if len(rows[0]) == len(case.words) and all(map(len, rows))
+        rows
+        for rows, case in zip(places, every, strict=True)
+        if len(rows[0]) == len(case.words) and all(map(len, rows))
     ]
     if len(usable) < 2:
         raise InputError(

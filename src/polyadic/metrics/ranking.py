@@ -201,14 +201,14 @@ def _ranks(
     firsts, candidates = sizes
     keys = np.unique((known[:, 1] * firsts + known[:, 0]) * candidates + known[:, 2])
     rows = max(memory // (CELL * candidates), 1)
-    found = np.empty(len(facts))
+    ranks = np.empty(len(facts))
     with bar("ranking", len(facts)) as advance:
         for start in range(0, len(facts), rows):
             block = facts[start : start + rows]
             query = (block[:, 1] * firsts + block[:, 0]) * candidates
-            found[start : start + rows] = _block(_scored(scores, block, candidates), block[:, 2], query, keys)
+            ranks[start : start + rows] = _block(_scored(scores, block, candidates), block[:, 2], query, keys)
             advance(len(block))
-    return found
+    return ranks
 
 
 def _block(
@@ -232,25 +232,25 @@ def _block(
 
 
 def _scored(scores: Scores, facts: NDArray[np.int64], candidates: int) -> NDArray[Any]:
-    found = np.asarray(scores(facts[:, 0], facts[:, 1]))
-    if found.shape != (len(facts), candidates) or found.dtype.kind not in "fiu":
+    values = np.asarray(scores(facts[:, 0], facts[:, 1]))
+    if values.shape != (len(facts), candidates) or values.dtype.kind not in "fiu":
         raise InputError(
-            f"scores must be numbers of shape {(len(facts), candidates)}; got {found.dtype} of shape {found.shape}"
+            f"scores must be numbers of shape {(len(facts), candidates)}; got {values.dtype} of shape {values.shape}"
         )
-    if found.dtype.kind == "f" and np.isnan(found.max(axis=1)).any():
+    if values.dtype.kind == "f" and np.isnan(values.max(axis=1)).any():
         raise InputError("scores must not be NaN; the model has probably diverged")
-    return found
+    return values
 
 
 def _checked(name: str, triples: ArrayLike, entities: int) -> NDArray[np.int64]:
-    found = np.asarray(triples)
-    if found.size == 0:
+    array = np.asarray(triples)
+    if array.size == 0:
         return np.zeros((0, 3), np.int64)
-    if found.ndim != 2 or found.shape[1] != 3 or found.dtype.kind not in "iu":
-        raise InputError(f"{name} must be whole numbers of shape (n, 3); got {found.dtype} of shape {found.shape}")
-    found = found.astype(np.int64)
-    if found.min() < 0 or found[:, [0, 2]].max() >= entities:
+    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
+        raise InputError(f"{name} must be whole numbers of shape (n, 3); got {array.dtype} of shape {array.shape}")
+    array = array.astype(np.int64)
+    if array.min() < 0 or array[:, [0, 2]].max() >= entities:
         raise InputError(f"{name} must hold relations of at least 0 and entities from 0 to {entities - 1:,}")
-    if (int(found[:, 1].max()) + 1) * entities**2 > np.iinfo(np.int64).max:
+    if (int(array[:, 1].max()) + 1) * entities**2 > np.iinfo(np.int64).max:
         raise InputError(f"{name} spans more cells than can be numbered; number relations and entities from 0")
-    return found
+    return array

@@ -133,8 +133,8 @@ class Recovery:
     def __str__(self) -> str:
         accuracy = self.accuracy
         of_kind = {kind: [f"{accuracy[kind, share]:.3f} at {share:.0%}" for share in self.right] for kind in self.tests}
-        found = "; ".join(f"{kind} {', '.join(values)}" for kind, values in of_kind.items())
-        return f"split by {self.split}: {found} ({self.covered:,} different questions known, {self.total:,} asked)"
+        kinds = "; ".join(f"{kind} {', '.join(values)}" for kind, values in of_kind.items())
+        return f"split by {self.split}: {kinds} ({self.covered:,} different questions known, {self.total:,} asked)"
 
     def figures(self, prefix: str) -> list[Figure]:
         """Give accuracy by kind and share, the untrained at 0%.
@@ -146,8 +146,8 @@ class Recovery:
         times = self.tested.sum(axis=0)
         for kind in self.tests:
             for share, right in self.right.items():
-                found = zip(self.asked.questions, right.sum(axis=0), times, self._of(kind), strict=True)
-                asked = [(question, float(r), float(n)) for question, r, n, belongs in found if belongs and n]
+                counts = zip(self.asked.questions, right.sum(axis=0), times, self._of(kind), strict=True)
+                asked = [(question, float(r), float(n)) for question, r, n, belongs in counts if belongs and n]
                 name = f"{prefix} {kind} accuracy at {share:.0%}"
                 figures.append(pair_figure(name, asked, used=len(asked), total=self.asked.totals[kind]))
         return figures
@@ -289,11 +289,11 @@ def _divide(pairs: Rows, split: str, test: float, rng: np.random.Generator) -> t
         size = round(test * len(pairs))
         training, testing = order[size:], order[:size]
     else:
-        held = np.zeros(pairs.max() + 1, dtype=bool)
-        held[rng.permutation(len(held))[: round(math.sqrt(test) * len(held))]] = True
-        inside = held[pairs].sum(axis=1)
+        tested = np.zeros(pairs.max() + 1, dtype=bool)
+        tested[rng.permutation(len(tested))[: round(math.sqrt(test) * len(tested))]] = True
+        inside = tested[pairs].sum(axis=1)
         training, testing = rng.permutation(np.flatnonzero(inside == 0)), np.flatnonzero(inside == 2)
-        folds = (rng.permutation(len(held)) % FOLDS)[pairs]
+        folds = (rng.permutation(len(tested)) % FOLDS)[pairs]
     if not len(training) or not len(testing):
         raise InputError(
             f"split={split!r} of {len(pairs):,} questions over {pairs.max() + 1:,} pairs leaves {len(training):,} to"

@@ -152,7 +152,7 @@ def match_roles(gold: Labelled, found: Labelled) -> Matched:
     if len(gold) != len(found):
         raise InputError(f"roles of one sentence are compared; got {len(gold)} and {len(found)} words")
     right, others = _triples(gold), _triples(found)
-    want, have = ({one.place for one in sentence.propositions} for sentence in (gold, found))
+    want, have = ({p.place for p in sentence.propositions} for sentence in (gold, found))
     wrong = {place for place, *_ in right ^ others}
     places = {triple[:2] for triple in right} & {triple[:2] for triple in others}
     counts = (len(right), len(others), len(right & others), len(places), len(want), len(have), len(want & have))
@@ -232,12 +232,12 @@ def by_role(gold: Sequence[Labelled], found: Sequence[Labelled]) -> list[Row]:
     """
     if len(gold) != len(found):
         raise InputError(f"each sentence needs its roles; got {len(gold)} and {len(found)} sentences")
-    pairs = ((_triples(one), _triples(other)) for one, other in zip(gold, found, strict=True))
+    pairs = ((_triples(sentence), _triples(labelled)) for sentence, labelled in zip(gold, found, strict=True))
     return rows_by_kind(pairs, lambda triple: triple[2])
 
 
 def _triples(sentence: Labelled) -> set[tuple[int, int, str]]:
-    return {(one.place, place, role) for one in sentence.propositions for place, role in one.arguments}
+    return {(p.place, place, role) for p in sentence.propositions for place, role in p.arguments}
 
 
 def _rows(sentences: Iterable[Matched]) -> NDArray[np.int64]:

@@ -327,10 +327,10 @@ def _lemma_scores(gold: Weights, induced: Weights, seed: int) -> LemmaScores:
         return LemmaScores(n, 0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, zero, zero)
     answer = remap(gold, induced, np.random.default_rng(seed).permutation(n) % FOLDS)
     by_instance = (jaccard(gold, answer), tau(gold, answer), wndcg(gold, answer), wndcg(gold, answer, published=True))
-    means = [float(one[answered].sum() / n) for one in by_instance]
+    means = [float(values[answered].sum() / n) for values in by_instance]
     pairs = [_v_measure(gold, induced), paired_f(gold, induced)] if hard else [math.nan] * 2
-    found = [*means, fuzzy_nmi(gold, induced), *fuzzy_bcubed(gold, induced), *pairs]
-    return LemmaScores._make([n, int(answered.sum()), *found])
+    scores = [*means, fuzzy_nmi(gold, induced), *fuzzy_bcubed(gold, induced), *pairs]
+    return LemmaScores._make([n, int(answered.sum()), *scores])
 
 
 def _v_measure(gold: Weights, induced: Weights) -> float:

@@ -93,8 +93,8 @@ class Sentiment:
         }
 
     def __str__(self) -> str:
-        found = ", ".join(f"{value:.3f} at {share:.0%}" for share, value in self.accuracy.items())
-        return f"accuracy {found} ({len(self.reviews):,} reviews, {self.coverage:.0%} of the tokens known)"
+        shares = ", ".join(f"{value:.3f} at {share:.0%}" for share, value in self.accuracy.items())
+        return f"accuracy {shares} ({len(self.reviews):,} reviews, {self.coverage:.0%} of the tokens known)"
 
     def figures(self, prefix: str) -> list[Figure]:
         """Give accuracy at each share; a unit is a tested review: times classified rightly, and times tested.

@@ -90,23 +90,23 @@ def in_windows(documents: Iterable[Sequence[Hashable]], words: Iterable[Hashable
     check_int("window", window, low=1)
     index = {word: row for row, word in enumerate(dict.fromkeys(words))}
     together = np.zeros((len(index), len(index)))
-    held: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
+    spans: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
     total, size = 0, 0
     for document in documents:
-        found = [(place, index[word]) for place, word in enumerate(document) if word in index]
+        hits = [(place, index[word]) for place, word in enumerate(document) if word in index]
         here = max(len(document) - window + 1, 1)
-        if found:
-            places, rows = np.array(found).T
+        if hits:
+            places, rows = np.array(hits).T
             first = np.maximum(places - window + 1, 0)
-            held.append((total + first, total + np.minimum(places, here - 1) + 1, rows))
-            size += len(found) * window
+            spans.append((total + first, total + np.minimum(places, here - 1) + 1, rows))
+            size += len(hits) * window
         total += here
         if size > BLOCK:
-            together += _product(held, total, len(index))
-            held, size = [], 0
+            together += _product(spans, total, len(index))
+            spans, size = [], 0
     if not total:
         raise InputError("coherence needs documents; there are none")
-    return Occurrences(index, together + _product(held, total, len(index)), total)
+    return Occurrences(index, together + _product(spans, total, len(index)), total)
 
 
 def in_documents(table: csr_array, columns: ArrayLike) -> Occurrences:
@@ -297,11 +297,11 @@ def _npmi(topic: Topic, occurrences: Occurrences) -> NDArray[np.float64]:
     return np.where(np.outer(alone, alone) > 0, values, 0.0)
 
 
-def _product(held: list[Any], windows: int, words: int) -> Any:
+def _product(spans: list[Any], windows: int, words: int) -> Any:
     """Add up pairs of words that lie in the same window, from the windows first..last in which each one is."""
-    if not held:
+    if not spans:
         return np.zeros((words, words))
-    first, last, rows = map(np.concatenate, zip(*held, strict=True))
+    first, last, rows = map(np.concatenate, zip(*spans, strict=True))
     lengths = last - first
     starts = np.cumsum(lengths) - lengths
     each = np.arange(lengths.sum()) - np.repeat(starts - first, lengths)

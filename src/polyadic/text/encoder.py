@@ -72,16 +72,16 @@ def encode(pieces: list[Piece], tokenize: Tokenize) -> Chunk:
 
 def chunks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     """Group pieces so that each group is worth a task."""
-    held: list[Piece] = []
+    chunk: list[Piece] = []
     size = 0
     for piece in pieces:
-        held.append(piece)
+        chunk.append(piece)
         size += _size(piece) + 1
         if size >= CHUNK:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
 
 
 def encode_all(groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | None) -> Generator[Chunk]:

@@ -135,17 +135,17 @@ def find_files(source: Source) -> list[str] | None:
         return [path]
     if os.path.isdir(path):  # noqa: PTH112
         below = sorted(file for file in Path(path).rglob("*") if file.is_file())
-        found = [str(file) for file in below if not any(p.startswith(".") for p in file.relative_to(path).parts)]
-        if not found:
+        files = [str(file) for file in below if not any(p.startswith(".") for p in file.relative_to(path).parts)]
+        if not files:
             raise InputError(f"the folder {path} holds no files")
-        return found
+        return files
     if os.path.exists(path):  # noqa: PTH110  a pipe such as /dev/fd/63
         return [path]
-    found = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())  # noqa: PTH207  absolute patterns
-    if not found:
+    files = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())  # noqa: PTH207  absolute patterns
+    if not files:
         shown = path if len(path) <= 200 else path[:200] + "..."
         raise InputError(f"no file {shown!r} (to pass a text itself, pass a list of documents: [text])")
-    return found
+    return files
 
 
 def pieces(source: Source, reading: Reading, advance: Callable[[float], None] | None = None) -> Iterator[Piece]:
@@ -251,44 +251,44 @@ def _guess(path: str, stream: io.BufferedReader, encoding: str) -> str:
 
 def _text(texts: Iterable[str]) -> Iterator[Piece]:
     """Cut a file at line ends; where a line is endless, at white space."""
-    held, starts = "", True
+    waiting, starts = "", True
     for text in texts:
-        held += text
-        cut = held.rfind("\n") + 1
-        if not cut and len(held) > 4 * PIECE:
-            cut = held.rfind(" ") + 1 or len(held)
+        waiting += text
+        cut = waiting.rfind("\n") + 1
+        if not cut and len(waiting) > 4 * PIECE:
+            cut = waiting.rfind(" ") + 1 or len(waiting)
         if cut:
-            yield Piece(held[:cut], starts)
-            held, starts = held[cut:], False
-    if held or starts:
-        yield Piece(held, starts)
+            yield Piece(waiting[:cut], starts)
+            waiting, starts = waiting[cut:], False
+    if waiting or starts:
+        yield Piece(waiting, starts)
 
 
 def _wiki(all_lines: Iterable[str]) -> Iterator[Piece]:
     """Read ``<doc title="...">``, the title once more, paragraphs, ``</doc>``; what lies between two is left out."""
-    held: list[str] = []
+    part: list[str] = []
     size, inside, starts, title, name = 0, False, True, None, ""
     for line in all_lines:
         if line.startswith("<doc "):
             if inside:
-                yield Piece("".join(held), starts, title=name)
+                yield Piece("".join(part), starts, title=name)
             match = _TITLE.search(line)
             name = html.unescape(match[1]) if match else ""
-            held, size, inside, starts, title = [], 0, True, True, name or None
+            part, size, inside, starts, title = [], 0, True, True, name or None
         elif line.startswith("</doc>") and inside:
-            yield Piece("".join(held), starts, title=name)
+            yield Piece("".join(part), starts, title=name)
             inside = False
         elif inside and not (title is not None and html.unescape(line.strip()) == title):
-            held.append(line + "\n")
+            part.append(line + "\n")
             size += len(line)
             title = None if line.strip() else title
             if size > PIECE:
-                yield Piece("".join(held), starts, title=name)
-                held, size, starts = [], 0, False
+                yield Piece("".join(part), starts, title=name)
+                part, size, starts = [], 0, False
         else:
             title = None
     if inside:
-        yield Piece("".join(held), starts, title=name)
+        yield Piece("".join(part), starts, title=name)
 
 
 def _jsonl(all_lines: Iterable[str], path: str, field: str | None) -> Iterator[Piece]:
@@ -334,5 +334,5 @@ def stamp(source: str) -> str:
     """
     files = [Path(file) for file in find_files(source) or ()]
     stats = [file.stat() for file in files]
-    told = f"{Path(source).resolve()} {sum(s.st_size for s in stats)} {max(s.st_mtime_ns for s in stats)}"
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    state = f"{Path(source).resolve()} {sum(s.st_size for s in stats)} {max(s.st_mtime_ns for s in stats)}"
+    return hashlib.sha256(state.encode()).hexdigest()[:32]

@@ -101,15 +101,15 @@ def lines(texts: Iterable[str]) -> Iterator[str]:
     >>> list(lines(["a\nb", "c\n", "\nd"]))
     ['a', 'bc', '', 'd']
     """
-    held: list[str] = []
+    unfinished: list[str] = []
     for text in texts:
         first, *rest = text.split("\n")
-        held.append(first)
+        unfinished.append(first)
         if rest:
-            yield "".join(held)
+            yield "".join(unfinished)
             yield from rest[:-1]
-            held = [rest[-1]]
-    last = "".join(held)
+            unfinished = [rest[-1]]
+    last = "".join(unfinished)
     if last:
         yield last
 

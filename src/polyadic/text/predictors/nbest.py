@@ -117,22 +117,22 @@ class NBestLists:
 
     def blocks(self) -> Iterator[tuple[Groups, list[NBest]]]:
         """Give blocks as Groups, and as they are written."""
-        held: list[NBest] = []
+        block: list[NBest] = []
         self.ignored, size = 0, 0
-        for found in read_nbest(self.path, costs=self._costs):
-            held.append(found)
-            size += sum(map(len, found.features))
+        for candidates in read_nbest(self.path, costs=self._costs):
+            block.append(candidates)
+            size += sum(map(len, candidates.features))
             if size >= self._size:
-                yield self._groups(held), held
-                held, size = [], 0
-        if held:
-            yield self._groups(held), held
+                yield self._groups(block), block
+                block, size = [], 0
+        if block:
+            yield self._groups(block), block
 
     def _found(self, min_count: int) -> list[str]:
         """Give features in the order in which they come."""
         count: Counter[str] = Counter()
-        for found in read_nbest(self.path, costs=self._costs):
-            count.update(dict.fromkeys((name for features in found.features for name in features), 1))
+        for candidates in read_nbest(self.path, costs=self._costs):
+            count.update(dict.fromkeys((name for features in candidates.features for name in features), 1))
         return [name for name, times in count.items() if times >= min_count]
 
     def _groups(self, lists: list[NBest]) -> Groups:
@@ -141,21 +141,21 @@ class NBestLists:
         columns: list[int] = []
         values: list[float] = []
         ends = [0]
-        for found in lists:
-            for features in found.features:
+        for candidates in lists:
+            for features in candidates.features:
                 known = [(self._number[name], x) for name, x in features.items() if name in self._number]
                 if len(known) < len(features):
                     self.ignored += len(features) - len(known)
                     if self._unknown == "error":
                         name = next(name for name in features if name not in self._number)
-                        raise InputError(f"{found.where}: feature {name!r:.60} is not known")
+                        raise InputError(f"{candidates.where}: feature {name!r:.60} is not known")
                 columns += [at for at, _ in known]
                 values += [x for _, x in known]
                 ends.append(len(columns))
         X: Any = csr_array((np.array(values, float), columns, ends), shape=(len(ends) - 1, len(self.names)))
         X.sort_indices()
-        costs: NDArray[Any] = np.array([cost for found in lists for cost in found.costs])
-        starts = np.r_[0, np.cumsum([len(found.costs) for found in lists])]
+        costs: NDArray[Any] = np.array([cost for candidates in lists for cost in candidates.costs])
+        starts = np.r_[0, np.cumsum([len(candidates.costs) for candidates in lists])]
         return Groups(X, costs, starts.astype(np.int64))
 
 
@@ -189,8 +189,8 @@ def write_nbest(path: str | os.PathLike[str], lists: Iterable[dict[str, Any]]) -
     from polyadic.files import whole_file
 
     with whole_file(path) as draft, draft.open("w", encoding="utf-8") as file:
-        for one in lists:
-            file.write(json.dumps(one, ensure_ascii=False, allow_nan=False) + "\n")
+        for candidates in lists:
+            file.write(json.dumps(candidates, ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
@@ -201,13 +201,17 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
     if b"\\ud" in written.lower():  # names and texts must be fit to be written again
         json.dumps(said, ensure_ascii=False).encode()
     candidates = said.get("candidates") if isinstance(said, dict) else None
-    if not isinstance(candidates, list) or not candidates or not all(isinstance(one, dict) for one in candidates):
+    if (
+        not isinstance(candidates, list)
+        or not candidates
+        or not all(isinstance(candidate, dict) for candidate in candidates)
+    ):
         raise ValueError('expected {"candidates": [{...}, ...]} with at least one candidate')
-    paid = [_number("cost", one.get("cost")) if costs else 0.0 for one in candidates]
+    paid = [_number("cost", candidate.get("cost")) if costs else 0.0 for candidate in candidates]
     if min(paid) < 0:
         raise ValueError(f"a cost must not be negative; got {min(paid):g}")
-    features = [_features(one.get("features", {})) for one in candidates]
-    scored = [one["score"] for one in candidates if "score" in one]
+    features = [_features(candidate.get("features", {})) for candidate in candidates]
+    scored = [candidate["score"] for candidate in candidates if "score" in candidate]
     if scored:
         if len(scored) < len(candidates):
             raise ValueError("some candidates have a score, others have none")
@@ -217,7 +221,7 @@ def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
             if SCORE in named:
                 raise ValueError(f"a candidate has a score, and the feature {SCORE!r}, which is made of it")
             named[SCORE] = score - highest
-    return NBest(where, said.get("id", number), [one.get("text") for one in candidates], paid, features)
+    return NBest(where, said.get("id", number), [candidate.get("text") for candidate in candidates], paid, features)
 
 
 def _features(said: Any) -> dict[str, float]:

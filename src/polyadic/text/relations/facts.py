@@ -77,18 +77,18 @@ def checked_triples(what: str, triples: ArrayLike, entities: int, relations: int
     InputError
         If they are none, or one is out of range.
     """
-    found = np.asarray(triples)
-    if not found.size:
+    array = np.asarray(triples)
+    if not array.size:
         return np.zeros((0, 3), np.int64)
-    if found.ndim != 2 or found.shape[1] != 3 or found.dtype.kind not in "iu":
-        raise InputError(f"{what} must be whole numbers of shape (n, 3); got {found.dtype} of shape {found.shape}")
-    found = found.astype(np.int64)
+    if array.ndim != 2 or array.shape[1] != 3 or array.dtype.kind not in "iu":
+        raise InputError(f"{what} must be whole numbers of shape (n, 3); got {array.dtype} of shape {array.shape}")
+    array = array.astype(np.int64)
     for column, size, name in zip(
-        found.T, (entities, relations, entities), ("subject", "relation", "object"), strict=True
+        array.T, (entities, relations, entities), ("subject", "relation", "object"), strict=True
     ):
         if column.min() < 0 or column.max() >= size:
             raise InputError(f"{what}: each {name} must be from 0 to {size - 1}; got {column.min()} to {column.max()}")
-    return found
+    return array
 
 
 def triples_by(

@@ -55,8 +55,8 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
             lines = csv.reader(
                 file, delimiter=mark, strict=True, quoting=csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
             )
-            for found in lines:
-                fields = [field.strip() for field in found]
+            for cells in lines:
+                fields = [field.strip() for field in cells]
                 if any(fields):
                     yield Fields(lines.line_num, fields)
     except (OSError, UnicodeDecodeError) as error:

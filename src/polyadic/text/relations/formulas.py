@@ -143,7 +143,7 @@ class Rule:
     @cached_property
     def variables(self) -> tuple[str, ...]:
         """Its variables, each once, in the order in which they are written."""
-        return tuple(dict.fromkeys(one for atom in self.atoms for one in atom.arguments))
+        return tuple(dict.fromkeys(variable for atom in self.atoms for variable in atom.arguments))
 
     @cached_property
     def worlds(self) -> NDArray[np.bool_]:
@@ -217,19 +217,19 @@ def atoms_of(formula: Formula) -> tuple[Atom, ...]:
 def _check_bound(rule: Rule) -> None:
     """Refuse variables of which nothing says what they may be."""
     if isinstance(rule.formula, Implies):
-        told = {one for atom in _atoms(rule.formula.premise) for one in atom.arguments}
+        of_premise = {variable for atom in _atoms(rule.formula.premise) for variable in atom.arguments}
         for atom in _atoms(rule.formula.conclusion):
-            _refuse(atom, told)
+            _refuse(atom, of_premise)
     if not any(set(rule.variables) <= set(atom.arguments) for atom in rule.atoms):
-        bound = {one for atom in rule.binding for one in atom.arguments}
+        bound = {variable for atom in rule.binding for variable in atom.arguments}
         for atom in rule.atoms:
             _refuse(atom, bound)
 
 
 def _refuse(atom: Atom, bound: Collection[str]) -> None:
-    for one in atom.arguments:
-        if one not in bound:
-            raise InputError(f"{_at(atom)}the premise does not bind {one}, of which {atom.predicate!r} is said")
+    for variable in atom.arguments:
+        if variable not in bound:
+            raise InputError(f"{_at(atom)}the premise does not bind {variable}, of which {atom.predicate!r} is said")
 
 
 def _atoms(formula: Formula) -> Iterator[Atom]:

@@ -64,15 +64,15 @@ def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
         proper noun: *New York Times*, *Saudi Arabia*, *Al - Qaeda*.
     """
     values = _names(tree) if key is None else [_value(misc, key) for misc in tree.misc]
-    found, first = [], 0
+    runs, first = [], 0
     for last, value in enumerate(values):
         if last + 1 < len(values) and values[last + 1] == value:
             continue
         if value:
             name = " ".join(tree.forms[first : last + 1]) if key is None else value.replace("_", " ")
-            found.append(Mention(name, first, last, _head(tree, first, last)))
+            runs.append(Mention(name, first, last, _head(tree, first, last)))
         first = last + 1
-    return found
+    return runs
 
 
 def patterns(tree: Tree, *, key: str | None = None, longest_path: int = 5, longest_gap: int = 8) -> Iterator[Triple]:
@@ -107,14 +107,14 @@ def patterns(tree: Tree, *, key: str | None = None, longest_path: int = 5, longe
     """
     check_int("longest_path", longest_path, low=0)
     check_int("longest_gap", longest_gap, low=0)
-    for one, other in combinations(mentions(tree, key=key), 2):
-        if one.name == other.name:
+    for subject, object_ in combinations(mentions(tree, key=key), 2):
+        if subject.name == object_.name:
             continue
-        if path := _path(tree, one.head, other.head, longest_path):
-            yield one.name, other.name, f"path#{path}"
-        if 0 < other.first - one.last - 1 <= longest_gap:
-            between = " ".join(form.lower() for form in tree.forms[one.last + 1 : other.first])
-            yield one.name, other.name, f"words#{between}"
+        if path := _path(tree, subject.head, object_.head, longest_path):
+            yield subject.name, object_.name, f"path#{path}"
+        if 0 < object_.first - subject.last - 1 <= longest_gap:
+            between = " ".join(form.lower() for form in tree.forms[subject.last + 1 : object_.first])
+            yield subject.name, object_.name, f"words#{between}"
 
 
 def pattern_triples(
@@ -197,5 +197,5 @@ def _relation(tree: Tree, word: int) -> str:
 
 def _lemma(tree: Tree, word: int) -> str:
     """Give the lemma of a word, or its form where the file tells none."""
-    told = tree.lemmas[word]
-    return (tree.forms[word] if told == "_" else told).lower()
+    lemma = tree.lemmas[word]
+    return (tree.forms[word] if lemma == "_" else lemma).lower()

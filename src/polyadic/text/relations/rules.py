@@ -59,11 +59,11 @@ def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | No
         If the file cannot be read or holds no rule; or a rule is malformed, names a predicate that there is not, or has
         a variable that its premise does not bind. The message names file, line and column.
     """
-    found = []
+    rules = []
     for number, line in enumerate(_lines(path), 1):
-        if one := _Reader(line, str(path), number).whole():
-            found.append(one)
-    return _known(path, found, predicates)
+        if rule := _Reader(line, str(path), number).whole():
+            rules.append(rule)
+    return _known(path, rules, predicates)
 
 
 def parse_rule(text: str, *, predicates: Collection[str] | None = None) -> Rule:
@@ -82,8 +82,8 @@ def parse_rule(text: str, *, predicates: Collection[str] | None = None) -> Rule:
     Traceback (most recent call last):
     polyadic.errors.InputError: rule, line 1, column 17: the premise does not bind z, of which 'owns' is said
     """
-    found = _Reader(text, "rule", 1).whole()
-    return _known("rule", [found] if found else [], predicates)[0]
+    rule = _Reader(text, "rule", 1).whole()
+    return _known("rule", [rule] if rule else [], predicates)[0]
 
 
 def read_published_rules(
@@ -116,7 +116,7 @@ def read_published_rules(
     Rocktäschel, Singh, Riedel (2015), Injecting logical background knowledge into embeddings for relation extraction.
     """
     check_choice("inverses", inverses, ("swapped", "columns"))
-    found = []
+    rules = []
     for number, line in enumerate(_lines(path), 1):
         if not line.strip() or line.startswith("//"):
             continue
@@ -130,8 +130,8 @@ def read_published_rules(
             place = Place(str(path), number, start + 1 + side.find(name))
             atom = Atom(name.removesuffix(":INV") if swapped else name, ("y", "x") if swapped else ("x", "y"), place)
             atoms.append(Not(atom) if side.strip().startswith("!") else atom)
-        found.append(Rule(Implies(*atoms), place=Place(str(path), number, 1)))
-    return _known(path, found, predicates)
+        rules.append(Rule(Implies(*atoms), place=Place(str(path), number, 1)))
+    return _known(path, rules, predicates)
 
 
 class _Token(NamedTuple):
@@ -163,15 +163,15 @@ class _Reader:
     def _split(self, line: str) -> Iterator[_Token]:
         at = 0
         while (at := at + len(line[at:]) - len(line[at:].lstrip())) < len(line) and line[at] != "#":
-            found = TOKEN.match(line, at)
-            if not found:
+            match = TOKEN.match(line, at)
+            if not match:
                 what = "this quote is not closed, or has a backslash that stands alone" if line[at] == '"' else ""
                 what = what or f"a predicate with {line[at]!r} in its name stands between quotes"
                 raise InputError(f"{Place(self.file, self.number, at + 1)}: {what}")
-            kind = str(found.lastgroup)
-            text = re.sub(r"\\(.)", r"\1", found[kind]) if kind == "quoted" else found[kind]
+            kind = str(match.lastgroup)
+            text = re.sub(r"\\(.)", r"\1", match[kind]) if kind == "quoted" else match[kind]
             yield _Token(text if kind == "mark" else kind, text, at + 1)
-            at = found.end()
+            at = match.end()
         yield _Token("end", "the end of the line", at + 1)
 
     def _weight(self) -> float:
@@ -215,9 +215,9 @@ class _Reader:
         return self._take("name", "a variable")
 
     def _skip(self, kind: str) -> bool:
-        found = self.tokens[self.at].kind == kind
-        self.at += found
-        return found
+        there = self.tokens[self.at].kind == kind
+        self.at += there
+        return there
 
     def _take(self, kind: str, expected: str) -> str:
         if not self._skip(kind):
@@ -235,12 +235,12 @@ class _Reader:
         return InputError(f"{self._place()}: {what}")
 
 
-def _known(path: str | os.PathLike[str], found: list[Rule], predicates: Collection[str] | None) -> list[Rule]:
-    if not found:
+def _known(path: str | os.PathLike[str], rules: list[Rule], predicates: Collection[str] | None) -> list[Rule]:
+    if not rules:
         raise InputError(f"{path} holds no rule")
     if predicates is not None:
-        check_predicates(found, predicates)
-    return found
+        check_predicates(rules, predicates)
+    return rules
 
 
 def _lines(path: str | os.PathLike[str]) -> list[str]:

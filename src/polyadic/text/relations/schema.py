@@ -70,15 +70,15 @@ class Schema:
 
     def row(self, subject: str, object: str) -> int:  # noqa: A002 the word of the field
         """Give the row of a pair, or say that there is none."""
-        if (found := self._rows.get((subject, object))) is None:
+        if (row := self._rows.get((subject, object))) is None:
             raise InputError(f"there is no pair ({subject!r}, {object!r})")
-        return found
+        return row
 
     def column(self, name: str) -> int:
         """Give the column of a predicate, or say that there is none."""
-        if (found := self._columns.get(name)) is None:
+        if (column := self._columns.get(name)) is None:
             raise InputError(f"there is no predicate {name!r}")
-        return found
+        return column
 
     def rows_of(self, name: str) -> NDArray[np.int64]:
         """Give the rows of the pairs of which a predicate is known to hold, rising."""
@@ -169,16 +169,16 @@ def schema_of(triples: Iterable[Triple], *, predicates: Sequence[str] | None = N
     """
     rows: dict[tuple[str, str], int] = {}
     columns = {} if predicates is None else {name: at for at, name in enumerate(predicates)}
-    found: list[tuple[int, int]] = []
+    cells: list[tuple[int, int]] = []
     for subject, object_, predicate in triples:
         row = rows.setdefault((subject, object_), len(rows))
         column = columns.get(predicate, -1) if predicates is not None else columns.setdefault(predicate, len(columns))
         if column >= 0:
-            found.append((row, column))
+            cells.append((row, column))
     if not rows:
         raise InputError("there is no triple of subject, object and predicate")
     names = list(columns) if predicates is None else list(predicates)
-    return Schema(list(rows), names, _ones(np.array(found, np.int64).reshape(-1, 2), (len(rows), len(names))))
+    return Schema(list(rows), names, _ones(np.array(cells, np.int64).reshape(-1, 2), (len(rows), len(names))))
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
@@ -204,8 +204,8 @@ def read_schema(path: str | os.PathLike[str]) -> Schema:
 def _triples(path: str | os.PathLike[str]) -> Iterator[Triple]:
     for line, fields in read_fields(path, marks="\t", quotes=False):
         if len(fields) != 3 or not all(fields):
-            told = "\t".join(fields)
-            raise InputError(f"{path}, line {line}: expected subject, object and predicate between tabs; got {told!r}")
+            text = "\t".join(fields)
+            raise InputError(f"{path}, line {line}: expected subject, object and predicate between tabs; got {text!r}")
         yield fields[0], fields[1], fields[2]
 
 

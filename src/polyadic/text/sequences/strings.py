@@ -49,10 +49,10 @@ def read_strings(path: Path) -> list[tuple[str, ...]]:
     >>> read_strings(file)
     [('a', 'b', 'a'), (), ('b',)]
     """
-    found = [tuple(line.split()) for line in _lines(os.fspath(path))]
-    if not found:
+    strings = [tuple(line.split()) for line in _lines(os.fspath(path))]
+    if not strings:
         raise InputError(f"{name_of(os.fspath(path))} has no strings; each line is one")
-    return found
+    return strings
 
 
 def read_pautomac(path: Path) -> NumberStrings:
@@ -123,7 +123,7 @@ def read_probabilities(path: Path) -> list[float]:
     many = _numbers(where, line)
     if len(many) != 1:
         raise InputError(f"{where}: the number of probabilities is needed; got {line[:80]!r}")
-    found = []
+    values = []
     for where, line in rows:
         try:
             value = float(line)
@@ -131,10 +131,10 @@ def read_probabilities(path: Path) -> list[float]:
             value = -1.0
         if not 0 <= value <= 1:
             raise InputError(f"{where}: a probability is needed; got {line[:80]!r}")
-        found.append(value)
-    if len(found) != many[0]:
-        raise InputError(f"{name}: the first line says {many[0]:,} probabilities; there are {len(found):,}")
-    return found
+        values.append(value)
+    if len(values) != many[0]:
+        raise InputError(f"{name}: the first line says {many[0]:,} probabilities; there are {len(values):,}")
+    return values
 
 
 def _numbers(where: str, line: str) -> list[int]:

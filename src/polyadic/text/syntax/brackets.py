@@ -77,23 +77,23 @@ class Phrase(NamedTuple):
 
     def spans(self) -> list[tuple[str, int, int]]:
         """Give label, first word, and the word after the last of each phrase, each after those below it."""
-        found: list[tuple[str, int, int]] = []
-        _spanned(self, 0, found)
-        return found
+        triples: list[tuple[str, int, int]] = []
+        _spanned(self, 0, triples)
+        return triples
 
     def __str__(self) -> str:
         """Write on one line."""
         return f"({self.label} {self.word or ' '.join(map(str, self.below))})"
 
 
-def _spanned(phrase: Phrase, start: int, found: list[tuple[str, int, int]]) -> int:
+def _spanned(phrase: Phrase, start: int, triples: list[tuple[str, int, int]]) -> int:
     """Add the spans of a phrase that begins at a word; gives the word after its last."""
     if phrase.word is not None:
         return start + 1
     end = start
     for child in phrase.below:
-        end = _spanned(child, end, found)
-    found.append((phrase.label, start, end))
+        end = _spanned(child, end, triples)
+    triples.append((phrase.label, start, end))
     return end
 
 
@@ -136,10 +136,10 @@ def parse_phrase(text: str) -> Phrase:
     InputError
         If brackets do not fit, or there is not exactly one tree.
     """
-    found = list(_phrases(iter(text.split("\n")), "the tree"))
-    if len(found) != 1:
-        raise InputError(f"one tree is needed; got {len(found)}")
-    return found[0]
+    phrases = list(_phrases(iter(text.split("\n")), "the tree"))
+    if len(phrases) != 1:
+        raise InputError(f"one tree is needed; got {len(phrases)}")
+    return phrases[0]
 
 
 def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:

@@ -47,7 +47,7 @@ def clauses_of_tree(tree: Tree) -> list[Clause]:
     ['dog chase mouse', 'cat chase mouse']
     """
     view = _View(tree)
-    found = []
+    clauses = []
     for verb, kind in enumerate(tree.upos):
         if kind != "VERB":
             continue
@@ -57,8 +57,8 @@ def clauses_of_tree(tree: Tree) -> list[Clause]:
             subjects, objects = view.subjects(verb), view.below(verb, "obj")
         ends = [[n for n in map(view.meant, view.joined(nouns)) if n is not None] for nouns in (subjects, objects)]
         lemmas = [[tree.lemmas[n].lower() for n in nouns if tree.upos[n] == "NOUN"] for nouns in ends]
-        found += [Clause(s, tree.lemmas[verb].lower(), o) for s in lemmas[0] for o in lemmas[1]]
-    return found
+        clauses += [Clause(s, tree.lemmas[verb].lower(), o) for s in lemmas[0] for o in lemmas[1]]
+    return clauses
 
 
 class _View:
@@ -161,15 +161,15 @@ def clauses_of_tags(forms: Sequence[str], tags: Sequence[str], tagger: Tagger) -
     [Clause(subject='owner', verb='sell', object='share')]
     """
     letters = "".join([_letter(form, tag, tagger) for form, tag in zip(forms, tags, strict=True)])
-    found = {}
+    clauses = {}
     for pattern in (ACTIVE, PASSIVE):
         for match in pattern.finditer(letters):
             at = {name: match.start(name) for name, text in match.groupdict().items() if text}
             ends = [tagger.lemma(forms[at[name]], tags[at[name]]) for name in ("first", "second")]
             verb = next(at[name] for name in at if name not in {"first", "second"})
             subject, object_ = ends if pattern is ACTIVE else ends[::-1]
-            found[verb] = Clause(subject, tagger.lemma(forms[verb], tags[verb]), object_)
-    return list(found.values())
+            clauses[verb] = Clause(subject, tagger.lemma(forms[verb], tags[verb]), object_)
+    return list(clauses.values())
 
 
 def _letter(form: str, tag: str, tagger: Tagger) -> str:

@@ -68,7 +68,7 @@ def _tree(words: list[Any]) -> Tree:
 
 def _name(word: Any) -> str:
     """Give the text of the entity that a word is part of, with what CoNLL-U has marks for taken out."""
-    [entity] = [one for one in word.doc.ents if one.start <= word.i < one.end]
+    [entity] = [mention for mention in word.doc.ents if mention.start <= word.i < mention.end]
     return "_".join(entity.text.replace("|", " ").replace("_", " ").split())
 
 

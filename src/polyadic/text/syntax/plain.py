@@ -114,11 +114,11 @@ def plain_sentences(text: str, *, by_line: bool = False) -> Iterator[PlainSenten
     [('Mr.', 'Li', 'ca', "n't", 'come', '.'), ('(', 'He', "'s", 'ill', '.', ')'), ('Sorry', '!')]
     """
     for block in re.split(r"\n" if by_line else r"\n\s*\n", text.replace("\r\n", "\n")):
-        found = list(_TOKEN.finditer(block))
+        tokens = list(_TOKEN.finditer(block))
         first = 0
-        for last in range(1, len(found) + 1):
-            if last == len(found) or _ends(found, first, last):
-                yield _sentence(block, found[first:last])
+        for last in range(1, len(tokens) + 1):
+            if last == len(tokens) or _ends(tokens, first, last):
+                yield _sentence(block, tokens[first:last])
                 first = last
 
 
@@ -130,8 +130,8 @@ def plain_trees(texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree
     texts : iterable of str
     by_line : bool
     """
-    found = (sentence for text in texts for sentence in plain_sentences(text, by_line=by_line))
-    return (sentence.tree(number) for number, sentence in enumerate(found, 1))
+    sentences = (sentence for text in texts for sentence in plain_sentences(text, by_line=by_line))
+    return (sentence.tree(number) for number, sentence in enumerate(sentences, 1))
 
 
 def read_paragraphs(path: Path) -> Iterator[str]:

@@ -84,16 +84,16 @@ class Sentence:
 
     def with_propositions(self, propositions: Sequence[Proposition]) -> Sentence:
         """Give the same tree with other propositions, in the order of the words."""
-        found = tuple(sorted(propositions, key=lambda one: one.place))
-        empty = "\t".join(["", "_", *["_"] * len(found)])
-        return replace(self, propositions=found, told=True, spare=(), tails=(empty,) * len(self.tree.skipped))
+        ordered = tuple(sorted(propositions, key=lambda p: p.place))
+        empty = "\t".join(["", "_", *["_"] * len(ordered)])
+        return replace(self, propositions=ordered, told=True, spare=(), tails=(empty,) * len(self.tree.skipped))
 
     def conllu(self) -> str:
         """Give the lines of the sentence as they stood, and the empty one after it."""
         cells = [[*["_"] * (self.told + len(self.propositions)), *self.spare] for _ in range(len(self))]
-        for column, one in enumerate(self.propositions, 1):
-            cells[one.place - 1][0] = one.sense
-            for place, role in (*((mark, PREDICATE) for mark in one.marks), *one.arguments):
+        for column, proposition in enumerate(self.propositions, 1):
+            cells[proposition.place - 1][0] = proposition.sense
+            for place, role in (*((mark, PREDICATE) for mark in proposition.marks), *proposition.arguments):
                 cells[place - 1][column] = role
         words, others = iter(cells), iter(self.tails)
         lines = self.tree.conllu().split("\n")
@@ -169,12 +169,12 @@ def _sentence(tree: Tree, rows: list[list[str]], start: int, path: Path) -> Sent
             f"{path}, sentence from line {start}: {len(predicates)} predicates need a column each; got {columns}"
         )
     _check_cells(words, len(predicates), path)
-    found = []
+    propositions = []
     for column, (place, sense) in enumerate(predicates, 1):
-        told = [Argument(at, cells[column]) for at, (_, cells) in enumerate(words, 1) if cells[column] not in NONE]
-        marks = tuple(at for at, role in told if role == PREDICATE)
-        found.append(Proposition(place, sense, tuple(one for one in told if one.role != PREDICATE), marks))
-    return Sentence(tree, tuple(found), spare=tuple(words[0][1][len(predicates) + 1 :]), tails=tails)
+        labelled = [Argument(at, cells[column]) for at, (_, cells) in enumerate(words, 1) if cells[column] not in NONE]
+        marks = tuple(at for at, role in labelled if role == PREDICATE)
+        propositions.append(Proposition(place, sense, tuple(a for a in labelled if a.role != PREDICATE), marks))
+    return Sentence(tree, tuple(propositions), spare=tuple(words[0][1][len(predicates) + 1 :]), tails=tails)
 
 
 def _check_cells(words: list[tuple[int, list[str]]], predicates: int, path: Path) -> None:

@@ -249,9 +249,9 @@ class Featuriser:
 
     def _core(self, phrase: Phrase) -> Core:
         """Find what is known of a phrase, or look it up."""
-        held = self._cores.get(id(phrase))
-        if held is not None:
-            return held[1]
+        kept = self._cores.get(id(phrase))
+        if kept is not None:
+            return kept[1]
         label, word = phrase.label, phrase.word
         if word is not None:
             core = Core(1, word, label, 0, (), (label,), (label,))
@@ -277,7 +277,7 @@ class Featuriser:
         if key in self._found:
             return self._found[key]
         if phrase.word is not None:
-            found = np.array([self._number(x) for x in of_tag(phrase.label, phrase.word, parent, grandparent)])
+            numbers = np.array([self._number(x) for x in of_tag(phrase.label, phrase.word, parent, grandparent)])
         else:
             core = self._core(phrase)
             children = tuple(self._core(child) for child in phrase.below)
@@ -287,7 +287,7 @@ class Featuriser:
             for child, inner in zip(phrase.below, children, strict=True):
                 parts.append(self._below(child, first, phrase.label, parent))
                 first += inner.size
-            found = np.concatenate(parts)
+            numbers = np.concatenate(parts)
         self._cores.setdefault(id(phrase), (phrase, self._core(phrase)))
-        self._found[key] = found
-        return found
+        self._found[key] = numbers
+        return numbers

@@ -98,7 +98,7 @@ def path_features(tree: Tree, predicate: int, words: Sequence[int]) -> list[list
     rows = []
     for word in words:
         down = _above(tree, word)
-        up = next(k for k, one in enumerate(above) if one in down)
+        up = next(k for k, node in enumerate(above) if node in down)
         ups, downs = above[:up], down[: down.index(above[up])][::-1]
         relations = [f"^{tree.relations[k - 1]}" for k in ups] + [f"!{tree.relations[k - 1]}" for k in downs]
         tags = [tree.upos[k - 1] for k in (*ups, *([above[up]] if above[up] else []), *downs)]
@@ -133,8 +133,8 @@ def near_words(tree: Tree, predicate: int) -> list[int]:
     """
     above = [word for word in _above(tree, predicate) if word]
     children = tree.children()
-    found = {*above, *(child + 1 for word in above for child in children[word - 1])}
-    return sorted(found - {predicate})
+    near = {*above, *(child + 1 for word in above for child in children[word - 1])}
+    return sorted(near - {predicate})
 
 
 def _above(tree: Tree, word: int) -> list[int]:
@@ -150,6 +150,6 @@ def _plain(relation: str) -> str:
 
 
 def _passive(tree: Tree, word: int, below: Sequence[int]) -> bool:
-    told = "Voice=Pass" in tree.features[word] or any(":pass" in tree.relations[child] for child in below)
+    marked = "Voice=Pass" in tree.features[word] or any(":pass" in tree.relations[child] for child in below)
     # A participle that stands below a noun by itself is passive: "the dog seen there".
-    return told or (tree.xpos[word] == "VBN" and _plain(tree.relations[word]) in {"acl", "amod"})
+    return marked or (tree.xpos[word] == "VBN" and _plain(tree.relations[word]) in {"acl", "amod"})

@@ -109,18 +109,18 @@ class TokenCoder:
         columns = _columns(forms, tags, pos=pos, lemmas=lemmas)
         numbered = chain.from_iterable(map(self._numbers.get(kind, {}).get, x, repeat(-1)) for kind, x in columns)
         table[:, :FIXED] = np.fromiter(numbered, np.int32, FIXED * len(table)).reshape(FIXED, -1).T
-        for row, found in enumerate(more):
-            if found:
-                table[row, FIXED : FIXED + len(found)] = found
+        for row, numbers in enumerate(more):
+            if numbers:
+                table[row, FIXED : FIXED + len(numbers)] = numbers
         return table
 
     def _numbers_of(self, morphology: str) -> list[int]:
         """Look up features that stand together, the same again and again."""
-        found = self._morphology.get(morphology)
-        if found is None:
+        known = self._morphology.get(morphology)
+        if known is None:
             numbers = self._numbers.get("f", {})
-            found = self._morphology[morphology] = [numbers.get(x, -1) for x in morphology.split("|") if x]
-        return found
+            known = self._morphology[morphology] = [numbers.get(x, -1) for x in morphology.split("|") if x]
+        return known
 
 
 def _columns(

@@ -238,15 +238,15 @@ def read_tagged_trees(path: Path) -> Iterator[Tree]:
 def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Give the lines of each sentence, and the number of the first of them."""
     name = os.fspath(path)
-    held: list[str] = []
+    sentence: list[str] = []
     with open_bytes(name) as stream:
         # The empty line at the end closes a last sentence that none follows.
         for number, line in enumerate(chain(lines(blocks(stream, name)), [""]), 1):
             if line.strip():
-                held.append(line)
-            elif held:
-                yield number - len(held), held
-                held = []
+                sentence.append(line)
+            elif sentence:
+                yield number - len(sentence), sentence
+                sentence = []
 
 
 def _heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
