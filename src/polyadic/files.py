@@ -216,6 +216,8 @@ def damage_told(folder: Path) -> Iterator[None]:
         yield
     except KeyError as error:
         raise InputError(f"{folder} is damaged: {error} is missing") from None
+    except FileNotFoundError as error:
+        raise InputError(f"{folder} is damaged: {Path(error.filename).name} is missing") from None
     except (
         OSError,
         TypeError,

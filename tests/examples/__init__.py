@@ -27,6 +27,8 @@ class Example:
         Whether rows of a matrix go in, so that scikit-learn's own checks apply.
     exempt : dict
         Checks of scikit-learn that do not apply, with the reason.
+    variant : str
+        What sets it apart from another example of the same class.
     """
 
     make: Callable[[], Model]
@@ -34,3 +36,9 @@ class Example:
     ask: Callable[[Any], Any]
     rows: bool = False
     exempt: dict[str, str] = field(default_factory=dict)
+    variant: str = ""
+
+    @property
+    def name(self) -> str:
+        """The class, and the variant."""
+        return " ".join([type(self.make()).__name__, *self.variant.split()])

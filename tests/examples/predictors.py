@@ -69,6 +69,21 @@ EXAMPLES = [
         rows=True,
     ),
     Example(
+        make=lambda: FactorizationMachine(2, max_iter=20, seed=0, threads=1),
+        fit=lambda model: model.fit(X, Y[:, 0]),
+        ask=lambda model: [*regressed(model), *parameters(model)],
+        rows=True,
+        variant="als",
+    ),
+    Example(
+        make=lambda: FactorizationMachineClassifier(2, solver="sgd", max_iter=20, seed=0, threads=1),
+        fit=lambda model: model.fit(X, LABELS),
+        ask=lambda model: [*classified(model), *parameters(model)],
+        rows=True,
+        exempt=dict.fromkeys(WEIGHTS, RANDOM),
+        variant="sgd",
+    ),
+    Example(
         make=lambda: FactorizationMachineRanker(2, max_iter=3, seed=0, threads=1),
         fit=lambda model: model.fit(X, Y[:, 0], groups=np.arange(30) // 5),
         ask=lambda model: [model.predict(X), *parameters(model)],

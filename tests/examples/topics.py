@@ -9,7 +9,7 @@ COUNTS = np.repeat([[4, 2, 0, 0, 0], [3, 3, 1, 0, 0], [0, 0, 2, 4, 1], [0, 1, 0,
 TEXTS = ["the sun and the sky", "a sky of sun", "tax and law", "the law on tax"]
 
 
-def of_tables(make, *, rows=True):
+def of_tables(make, *, rows=True, variant=""):
     return Example(
         make=make,
         fit=lambda model: model.fit(COUNTS),
@@ -20,11 +20,14 @@ def of_tables(make, *, rows=True):
             model.get_feature_names_out(),
         ],
         rows=rows,
+        variant=variant,
     )
 
 
 EXAMPLES = [
     of_tables(lambda: NMF(2, max_iter=500, tol=1e-6, inner=4, seed=0, threads=1)),
+    of_tables(lambda: NMF(2, loss="kl", max_iter=2000, tol=1e-8, seed=0, threads=1), variant="kl"),
+    of_tables(lambda: NMF(2, unlisted="missing", max_iter=500, tol=1e-6, seed=0, threads=1), variant="missing"),
     of_tables(lambda: PLSA(2, max_iter=50, seed=0, threads=1)),
     of_tables(lambda: RLSI(2, max_iter=50, seed=0, threads=1)),
     of_tables(lambda: LDA(2, max_iter=3, seed=0, threads=1), rows=False),  # of counts
