@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib
 import inspect
+import json
 import pkgutil
 import shutil
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Literal, Union, get_args, get_origin
@@ -23,8 +26,8 @@ import examples
 import polyadic.models
 from polyadic import InputError, load
 from polyadic.models.base import Model
-from polyadic.models.folder import Reader
-from polyadic.settings import Within, admits, resolved
+from polyadic.models.folder import STATE, Reader, _digest, _text
+from polyadic.settings import Within, admits, resolved, spelled
 from polyadic.solvers import NotConvergedWarning
 
 TABLE = {
@@ -33,6 +36,7 @@ TABLE = {
     for example in importlib.import_module(f"examples.{module.name}").EXAMPLES
 }
 MUTATIONS = 50
+SETTINGS = Path(__file__).with_name("settings.txt")
 
 
 def classes():
@@ -74,9 +78,19 @@ def alike(left, right):
         return left.keys() == right.keys() and all(alike(left[key], right[key]) for key in left)
     if isinstance(left, list | tuple):
         return len(left) == len(right) and all(map(alike, left, right))
-    if dataclasses.is_dataclass(left):
-        return type(left) is type(right) and alike(vars(left), vars(right))
+    if type(left).__module__.startswith("polyadic.") and hasattr(left, "__dict__") and not callable(left):
+        return type(left) is type(right) and alike(plain_parts(left), plain_parts(right))
     return repr(left) == repr(right)  # NaN is NaN
+
+
+def plain_parts(thing):
+    """Give what an object holds, but for what it has computed to keep."""
+    if isinstance(thing, Model):
+        return thing._state()
+    computed = (functools.cached_property,)
+    return {
+        key: value for key, value in vars(thing).items() if not isinstance(getattr(type(thing), key, None), computed)
+    }
 
 
 def wrong_values(hint):
@@ -84,15 +98,36 @@ def wrong_values(hint):
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     values = [object()]
     for kind in kinds:
-        if get_origin(kind) is Annotated:
-            bounds = [bound for bound in get_args(kind)[1:] if isinstance(bound, Within)]
-            values += [bound.low - 1 for bound in bounds] + [
-                bound.high + 1 for bound in bounds if bound.high is not None
-            ]
-            values += [float("nan"), True]
-        if get_origin(kind) is Literal:
+        origin, arguments = get_origin(kind), get_args(kind)
+        if origin is Annotated:
+            bounds = [bound for bound in arguments[1:] if isinstance(bound, Within)]
+            values += [bound.low - 1 for bound in bounds] + [bound.low for bound in bounds if bound.above]
+            values += [bound.high + 1 for bound in bounds if bound.high is not None]
+            values += [float("nan"), float("inf"), True, *([0.5] if arguments[0] is int else [])]
+        if origin is Literal:
             values.append("nonsense")
+        if origin is tuple and arguments[1:] == (...,):
+            values += [(value,) for value in wrong_values(arguments[0])]
+        elif origin is tuple:
+            values += [(value,) * len(arguments) for value in wrong_values(arguments[0])]
+        elif isinstance(origin, type) and issubclass(origin, Mapping):
+            values += [{"a": value} for value in wrong_values(arguments[1])]
+        elif origin is Sequence:
+            values += [[value] for value in wrong_values(arguments[0])]
     return [value for value in values if not admits(hint, value)]
+
+
+def listed():
+    """Write down every setting of every model: its bounds in words, and its default."""
+    lines = []
+    for cls in sorted({type(TABLE[name].make()) for name in TABLE}, key=lambda cls: cls.__name__):
+        hints = resolved(cls)
+        for field in dataclasses.fields(cls):
+            if field.init:
+                default = getattr(field.default, "__name__", repr(field.default))
+                default = "required" if field.default is dataclasses.MISSING else default
+                lines.append(f"{cls.__name__}.{field.name}\t{default}\t{spelled(hints[field.name])}\n")
+    return "".join(lines)
 
 
 def test_every_class_with_fit_is_a_model():
@@ -130,33 +165,64 @@ def test_settings_have_bounds(name):
                 model.check()
 
 
-@every_model
-def test_settings_are_checked_before_work(name, monkeypatch):
-    """``fit`` asks ``check`` before it looks at the data, and what is refused leaves nothing behind."""
+def test_settings_are_those_written_down():
+    """Names, defaults and bounds are those of ``settings.txt``: who changes one, changes it there (run this file)."""
+    assert listed() == SETTINGS.read_text(encoding="utf-8")
 
-    class RefusedError(Exception):
-        pass
 
-    def refuse(_):
-        raise RefusedError
+class Untouchable:
+    """Data that must not be looked at."""
 
-    model = TABLE[name].make()
-    monkeypatch.setattr(type(model), "check", refuse)
-    with pytest.raises(RefusedError):
-        TABLE[name].fit(model)
-    assert model._state() == {}
+    def __getattribute__(self, name):
+        raise AssertionError(f"the data were asked for {name}")
+
+    def __iter__(self):
+        raise AssertionError("the data were gone through")
+
+
+def one_wrong_setting(name):
+    """Give a setting and a value that it does not allow."""
+    hints = resolved(type(TABLE[name].make()))
+    settings = [field.name for field in dataclasses.fields(TABLE[name].make()) if field.init]
+    pairs = ((key, wrong_values(hints[key])) for key in settings)
+    return next(((key, values[-1]) for key, values in pairs if values), None)
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(TABLE) if one_wrong_setting(name)])
+def test_settings_are_checked_before_work(name):
+    """A wrong setting is refused before ``fit`` looks at the data, and a fitted model stays what it was."""
+    model = fitted(name)
+    answers, right = TABLE[name].ask(model), model.get_params(deep=False)
+    key, value = one_wrong_setting(name)
+    model.set_params(**{key: value})
+    parameters = inspect.signature(model.fit).parameters.values()
+    needed = {each.name: Untouchable() for each in parameters if each.default is each.empty}
+    with pytest.raises(InputError, match=f"^{key} must be"):
+        model.fit(**needed)
+    model.set_params(**right)
+    assert alike(TABLE[name].ask(model), answers)
 
 
 @every_model
 def test_same_fit_same_bits(name, known):
-    """A second model, and the same model fitted again, give the same answers to the bit."""
+    """A second model, and the same model fitted again, give the same answers to the bit; ``fit`` gives the model."""
     answers = TABLE[name].ask(known(name))
     again = fitted(name)
     assert alike(TABLE[name].ask(again), answers)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
-        TABLE[name].fit(again)
+        assert TABLE[name].fit(again) is again
     assert alike(TABLE[name].ask(again), answers)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in TABLE if hasattr(TABLE[name].make(), "threads")))
+def test_same_threads_same_bits(name):
+    """With two threads, whichever ends first, the answers are those of two threads."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        models = [TABLE[name].make().set_params(threads=2) for _ in range(2)]
+        first, second = (TABLE[name].ask(TABLE[name].fit(model)) for model in models)
+    assert alike(first, second)
 
 
 @every_model
@@ -194,8 +260,12 @@ def test_saved_model_comes_back(name, known, tmp_path):
     back = load(tmp_path / "model")
     assert type(back) is type(model)
     assert repr(back) == repr(model)
-    assert back._state().keys() == model._state().keys()
+    assert alike(back._state(), model._state())
     assert alike(TABLE[name].ask(back), TABLE[name].ask(model))
+    with pytest.raises(InputError, match="exists already"):
+        back.save(tmp_path / "model")
+    back.save(tmp_path / "model", overwrite=True)  # over what it was loaded from
+    assert alike(TABLE[name].ask(load(tmp_path / "model")), TABLE[name].ask(model))
     back.save(tmp_path / "again")
     for file in (tmp_path / "model").iterdir():
         assert file.read_bytes() == (tmp_path / "again" / file.name).read_bytes()
@@ -210,7 +280,7 @@ def test_damaged_folder_is_refused(name, known, tmp_path):
     for _ in range(MUTATIONS):
         folder = tmp_path / "damaged"
         shutil.copytree(tmp_path / "model", folder)
-        file = sorted(folder.iterdir())[rng.integers(3)]
+        file = folder / rng.choice(["meta.json", "meta.json", "state.json", "arrays.safetensors"])
         content = bytearray(file.read_bytes())
         at = rng.integers(len(content))
         how = rng.integers(4)
@@ -230,6 +300,58 @@ def test_damaged_folder_is_refused(name, known, tmp_path):
         assert str(folder) in message
         assert "\n" not in message
         shutil.rmtree(folder)
+
+
+@every_model
+def test_forged_folder_is_a_model_or_refused(name, known, tmp_path):
+    """What was changed by hand, digests and all, is read or refused in one sentence: nothing else ever happens."""
+    known(name).save(tmp_path / "model")
+    state = json.loads((tmp_path / "model" / STATE).read_text())
+    forgeries = [{"state": {key: state[key] for key in state if key != gone}} for gone in state]
+    forgeries += [{"state": state | {key: what}} for key in state for what in ({"array": "x"}, {"map": 3}, [[]])]
+    forgeries += [{"settings": {"misspelt": 1}}, {"model": "polyadic.settings:Within"}, {"model": "os:system"}]
+    for number, forged in enumerate(forgeries):
+        folder = shutil.copytree(tmp_path / "model", tmp_path / str(number))
+        meta = json.loads((folder / "meta.json").read_text())
+        content = _text(forged.get("state", state))
+        (folder / STATE).write_bytes(content)
+        meta["digests"][STATE] = _digest(content)
+        meta |= {key: value for key, value in forged.items() if key != "state"}
+        sealed = {key: meta[key] for key in ("model", "settings", "digests")}
+        (folder / "meta.json").write_text(json.dumps(meta | {"digest": _digest(_text(sealed, sorted_=True))}))
+        try:
+            assert isinstance(load(folder), Model)
+        except InputError as error:
+            message = str(error)
+        else:
+            message = str(folder)
+        assert str(folder) in message
+        assert "state" in forged or "damaged" in message
+
+
+def test_only_models_are_replaced_by_models(known, tmp_path):
+    """``overwrite`` replaces a model by another, and nothing else."""
+    polyadic.Embedding(["a"], [[1.0]]).save(tmp_path / "words")
+    with pytest.raises(InputError, match="exists and is no model"):
+        known("NMF").save(tmp_path / "words", overwrite=True)
+    known("PLSA").save(tmp_path / "model")
+    known("NMF").save(tmp_path / "model", overwrite=True)
+    assert isinstance(load(tmp_path / "model"), polyadic.NMF)
+
+
+@every_model
+def test_numpy_numbers_are_settings(name, tmp_path):
+    """Settings that are numpy's numbers are taken, saved and given back as that: precision depends on it."""
+    model = TABLE[name].make()
+    numbers = {key: value for key, value in model.get_params(deep=False).items() if type(value) in (int, float)}
+    as_numpy = {key: np.int64(value) if type(value) is int else np.float64(value) for key, value in numbers.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        TABLE[name].fit(model.set_params(**as_numpy))
+    model.save(tmp_path / "model")
+    back = load(tmp_path / "model")
+    assert alike(TABLE[name].ask(back), TABLE[name].ask(model))
+    assert {key: type(getattr(back, key)) for key in as_numpy} == {key: type(v) for key, v in as_numpy.items()}
 
 
 @every_model
@@ -274,3 +396,7 @@ def test_folders_name_this_library_only(name, message):
     """What a folder names is taken from this library, whatever it says; nothing else is imported or called."""
     with pytest.raises(ValueError, match=message):
         Reader({})({"function": name})
+
+
+if __name__ == "__main__":
+    SETTINGS.write_text(listed(), encoding="utf-8")

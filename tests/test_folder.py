@@ -1,5 +1,6 @@
 """What folders of models can hold: whatever is written comes back as it was."""
 
+import json
 from functools import partial
 from typing import Any
 
@@ -8,13 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import array_shapes, arrays
+from safetensors.numpy import load as unpacked
+from safetensors.numpy import save as packed
 from scipy import sparse
 
 from polyadic import InputError, load
 from polyadic.kernels.sequences.hidden import Chain
 from polyadic.losses import Huber
 from polyadic.models.base import Model
-from polyadic.models.folder import LARGE, Reader, Writer
+from polyadic.models.folder import LARGE, Reader, Writer, _text
 from polyadic.solvers import quasi_newton
 
 NUMBERS = ["?", "i1", "u2", "i4", "i8", "f2", "f4", "f8", "c8", "c16"]
@@ -34,8 +37,8 @@ VALUES = st.recursive(
 def back(value):
     """Write a value and read it again."""
     writer = Writer()
-    written = writer(value)
-    return Reader(dict(writer.arrays))(written)
+    text = _text(writer(value))
+    return Reader(unpacked(packed(writer.arrays)))(json.loads(text))
 
 
 @given(VALUES)
@@ -97,6 +100,9 @@ def test_one_array_stays_one():
         np.dtype("f4"),
         3 + 4j,
         range(3),
+        np.float32(0.1),
+        np.int16(3),
+        "\udc80 of bytes that were no text",
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -109,8 +115,8 @@ def test_things_of_this_library_come_back(value):
 
 @pytest.mark.parametrize(
     "value",
-    [lambda x: x, open, object(), np.datetime64("2026-01-01"), Any],
-    ids=["lambda", "builtin", "object", "date", "type"],
+    [lambda x: x, open, object(), np.datetime64("2026-01-01", "ns"), Any, np.ma.array([1.0], mask=[True])],
+    ids=["lambda", "builtin", "object", "date", "type", "masked"],
 )
 def test_what_is_not_ours_is_refused(value):
     """A function or an object of elsewhere is refused, and nothing is pickled."""

@@ -110,6 +110,7 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
 
         if not self._state():
             raise InputError(f"this {type(self).__name__} has learned nothing yet; call fit before save")
+        self.check()  # what could not be loaded is not written
         save(self, path, overwrite=overwrite)
 
     def _state(self) -> dict[str, Any]:

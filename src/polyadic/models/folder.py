@@ -149,7 +149,8 @@ class Writer:
 
     def __call__(self, value: Any) -> Any:  # noqa: C901, PLR0911, PLR0912 # one line for each kind of value
         """Write a value."""
-        value = value.item() if isinstance(value, np.generic) else value
+        if isinstance(value, np.generic):
+            return self._scalar(value)
         if value is None or isinstance(value, bool | int | str):
             return value
         if isinstance(value, float):
@@ -169,7 +170,7 @@ class Writer:
             if all(type(key) is str for key in value):
                 return {"map": {key: self(item) for key, item in value.items()}}
             return {"pairs": [[self(key), self(item)] for key, item in value.items()]}
-        if isinstance(value, np.ndarray):
+        if type(value) in (np.ndarray, np.memmap):
             return self._array(value)
         if isinstance(value, np.dtype):
             return {"dtype": value.str}
@@ -188,6 +189,14 @@ class Writer:
         if module.split(".")[0] != "polyadic" or "<" in name:
             raise TypeError(f"it holds {module}.{name}, which is not of this library")
         return f"{module}:{name}"
+
+    def _scalar(self, value: np.generic) -> Any:
+        """Write a number of numpy's: what it is multiplied with may have another precision than with Python's."""
+        if isinstance(value, np.str_):
+            return str(value)
+        if value.dtype.kind not in "biufc" or value.dtype.itemsize > 16 - 8 * (value.dtype.kind != "c"):
+            raise TypeError(f"it holds a number of {value.dtype}")
+        return {"number": self(value.item()), "dtype": value.dtype.str}
 
     def _of_this_library(self, value: Any) -> Any:
         kind = type(value)
@@ -324,6 +333,7 @@ class Reader:
         "map": lambda self, w: self.mapping(w["map"]),
         "pairs": lambda self, w: {self(key): self(value) for key, value in w["pairs"]},
         "dtype": lambda _, w: np.dtype(w["dtype"]),
+        "number": lambda self, w: np.dtype(w["dtype"]).type(self(w["number"])),
         "model": lambda self, w: self.model(w["model"], w["settings"], w["state"]),
         "function": lambda _, w: _named(w["function"]),
         "array": _array,
@@ -351,9 +361,7 @@ def _named(name: str) -> Any:
 
 
 def _text(content: Any, *, sorted_: bool = False) -> bytes:
-    return (
-        json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=sorted_) + "\n"
-    ).encode()
+    return (json.dumps(content, allow_nan=False, separators=(",", ":"), sort_keys=sorted_) + "\n").encode()
 
 
 def _digest(content: bytes) -> str:
