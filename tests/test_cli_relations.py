@@ -67,7 +67,7 @@ def test_triples(triples, method):
     assert one["predictions"][0]["relation"] in {"speaks", "lies_in", "official"}
 
 
-@pytest.mark.filterwarnings("default::polyadic.models.relations.knowledge.SeenFactsWarning")
+@pytest.mark.filterwarnings("default::polyadic.errors.SeenFactsWarning")
 def test_bad_triples(triples):
     """One sentence for each: lines, names, options, models of another kind; facts that were learned are counted."""
     out, train = triples / "model", triples / "train.tsv"

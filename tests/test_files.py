@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from polyadic import resources
 from polyadic.arrays import ArrayWriter, open_array
 from polyadic.errors import InputError, MissingExtraError, check_choice, check_int, check_number
-from polyadic.files import read_meta, whole_file, whole_folder, write_meta
+from polyadic.files import plain, read_meta, whole_file, whole_folder, write_meta
 from polyadic.progress import bar
 
 FAILURES = [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device"), InputError("no"), SystemExit()]
@@ -317,6 +317,17 @@ def test_the_folder_one_stands_in_is_not_replaced(tmp_path, monkeypatch):
     with pytest.raises(InputError, match="is the folder you stand in"):
         make_folder(".")
     assert content(tmp_path) == {}
+
+
+def test_what_has_no_name_is_not_written():
+    """Settings and results are the same from run to run: an address is none; sets have an order."""
+    assert plain({"words": {"b", "a"}, "at": Path("x"), "size": np.int64(3)}) == {
+        "words": ["a", "b"],
+        "at": "x",
+        "size": 3,
+    }
+    with pytest.raises(TypeError, match="an object of object cannot be written as JSON"):
+        plain([object()])
 
 
 def test_a_missing_extra_travels_between_processes():

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from polyadic import InputError, kernels
 from polyadic.bilinear import Complex, Core, Diagonal, Slices
+from polyadic.errors import SeenFactsWarning
 from polyadic.kernels.loops.triples import exponential, largest, logarithm_1p
 from polyadic.models.relations.knowledge import (
     FORMS,
     EmptyRelationWarning,
     KnowledgeTensor,
-    SeenFactsWarning,
     complete,
     learned_facts,
     questions,

@@ -51,7 +51,9 @@ def test_text_corpus_and_counts_agree():
         ({"method": "ppmi-svd", "themes": 3}, "themes is an option of jcp; ppmi-svd has"),
         ({"min_count": 0}, "min_count must be a whole number of at least 1; got 0"),
         ({"window": "wide"}, "window must be one of 'span', 'centred', 'chunk'; got 'wide'"),
-        ({"width": (5, 10, 15)}, r"width takes one value, or one for each of the orders \(2, 3\); got 3"),
+        ({"width": [5, 10, 15]}, r"width takes one value, or one for each of the orders \(2, 3\); got 3"),
+        ({"weights": ()}, r"weights takes one value, or one for each of the orders \(2, 3\); got 0"),
+        ({"start": 3}, "start must be vectors, or the path of some; got 3"),
         ({"rank": 0, "method": "cp"}, "rank must be a whole number of at least 1; got 0"),
     ],
 )
@@ -84,16 +86,22 @@ def test_methods_are_of_public_models(name):
 FACTS = [(f"town{k}", "lies_in", f"land{k % 3}") for k in range(9)] + [("land0", "borders", "land1")]
 
 
-@pytest.mark.parametrize("method", ["complex", "universal"])
-def test_facts_are_learned_by_the_verb_as_by_the_function(method, tmp_path):
+@pytest.mark.parametrize("case", ["complex", "universal", "universal by rules"])
+def test_facts_are_learned_by_the_verb_as_by_the_function(case, tmp_path):
     """``polyadic.train_facts`` gives the model that ``polyadic relations train`` writes."""
     path = tmp_path / "facts.tsv"
     path.write_text("".join("\t".join(fact) + "\n" for fact in FACTS), encoding="utf-8")
+    method, _, ruled = case.partition(" by ")
     options = ["--method", method, "--rank", "2", "--epochs", "3", "--seed", "1"]
+    rules = {}
+    if ruled:
+        rules = {"rules": tmp_path / "rules.txt", "add": ["near"]}
+        rules["rules"].write_text("land1(x, y) => near(y, x)\n", encoding="utf-8")
+        options += ["--rules", str(rules["rules"]), "--add", "near"]
     done = CliRunner().invoke(app, ["relations", "train", str(path), "--out", str(tmp_path / "out"), *options])
     assert done.exit_code == 0, done.output
     written = polyadic.load(tmp_path / "out")
-    made = polyadic.train_facts(path, method=method, rank=2, max_iter=3, seed=1)
+    made = polyadic.train_facts(path, method=method, rank=2, max_iter=3, seed=1, **rules)
     assert repr(made) == repr(written)
     assert made.history_ == written.history_
 
@@ -103,9 +111,11 @@ def test_facts_are_learned_by_the_verb_as_by_the_function(method, tmp_path):
     [
         ({"method": "transe"}, "method must be one of 'complex'"),
         ({"rnak": 3}, "rnak is no setting of complex; there are"),
-        ({"rules": "rules.txt"}, "rules and add are for universal"),
+        ({"rules": "rules.txt"}, "rules are for universal"),
         ({"method": "universal", "known": "facts.tsv"}, "validation and known are for triples"),
         ({"method": "universal", "add": ["employs"]}, "regime and add are for rules"),
+        ({"regime": "joint"}, "regime and add are for rules"),
+        ({"known": "facts.tsv"}, "known is for validation"),
     ],
 )
 def test_settings_of_facts_are_refused_before_work(wrong, message):

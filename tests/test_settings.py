@@ -25,7 +25,7 @@ CASES = [
     (bool, [True, np.bool_(False)], [1, 0, "yes", None], "True or False"),
     (str, ["", "a"], [b"a", 1], "text"),
     (Literal["a", "b"], ["a", np.str_("b")], ["c", None, np.zeros(3)], "one of 'a', 'b'"),
-    (Literal[2, 3] | None, [2, None], [4, "2", True], "one of 2, 3 or None"),
+    (Literal[1, 2] | None, [2, np.int64(2), None], [4, "2", True, 1.0], "one of 1, 2 or None"),
     (
         Sequence[Count],
         [[1, 2], (3,), np.array([1, 2]), []],

@@ -29,6 +29,10 @@ class MissingExtraError(ImportError):
         return MissingExtraError, self._arguments
 
 
+class SeenFactsWarning(UserWarning):
+    """Facts to predict are among those that were learned."""
+
+
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:
     """Return ``value`` as an int within ``[low, high]``, or say what is allowed and what came.
 

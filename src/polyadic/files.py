@@ -152,25 +152,36 @@ def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[P
         raise
 
 
-def plain(value: Any) -> Any:
+def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
     """Make JSON's types of settings and results, without anything that changes from run to run, such as an address.
 
     Examples
     --------
-    >>> plain({"rank": 3, "start": None, "low": float("nan"), "rule": functools.partial(max, default=0), 5: (1, 2)})
+    >>> plain({"rank": 3, "start": None, "low": float("nan"), "rule": functools.partial(max, default=0), 5: {2, 1}})
     {'rank': 3, 'start': None, 'low': None, 'rule': {'max': {'default': 0}}, '5': [1, 2]}
+
+    Raises
+    ------
+    TypeError
+        If something is only known by its address.
     """
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return [plain(item) for item in sorted(value)]
     if isinstance(value, functools.partial):
         return {value.func.__qualname__: plain(value.keywords)}
     if value is None or isinstance(value, bool | int | float | str):
         return None if isinstance(value, float) and not math.isfinite(value) else value
     if hasattr(value, "tolist"):  # numpy's numbers and arrays
         return plain(value.tolist())
-    return value.__qualname__ if hasattr(value, "__qualname__") else str(value)
+    if hasattr(value, "__qualname__"):
+        return value.__qualname__
+    if {"__repr__", "__str__"}.isdisjoint(name for cls in type(value).__mro__[:-1] for name in vars(cls)):
+        raise TypeError(f"an object of {type(value).__qualname__} cannot be written as JSON: it has no name of its own")
+    return str(value)
 
 
 def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:

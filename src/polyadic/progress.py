@@ -79,6 +79,32 @@ def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[A
         yield advance
 
 
+@contextlib.contextmanager
+def sweeps(model: Any, label: str) -> Iterator[None]:
+    """Show how far the fit in the body has come, by the sweeps, or draws, that its model tells of.
+
+    Examples
+    --------
+    >>> from polyadic import SymmetricCP
+    >>> model = SymmetricCP(2)
+    >>> with sweeps(model, "factorizing"):
+    ...     model.watch is not None
+    True
+    >>> model.watch is None
+    True
+    """
+    if not hasattr(model, "watch"):
+        yield
+        return
+    watch = model.watch
+    with bar(label, getattr(model, "max_iter", None) or getattr(model, "epochs", None)) as advance:
+        model.watch = lambda result: advance(note=f"objective {result.history[-1]:,.4g}")
+        try:
+            yield
+        finally:
+            model.watch = watch
+
+
 def tracked(items: Iterable[Item], label: str, *, total: float | None = None) -> Iterator[Item]:
     """Give the items one by one under a bar.
 

@@ -101,7 +101,7 @@ def admits(hint: Any, value: Any) -> bool:  # noqa: C901, PLR0911 # one line for
     if origin in (Union, types.UnionType):
         return any(admits(choice, value) for choice in arguments)
     if origin is Literal:
-        return any(isinstance(value, type(choice)) and value == choice for choice in arguments)
+        return any(admits(type(choice), value) and value == choice for choice in arguments)
     if origin is tuple:
         if not isinstance(value, tuple):
             return False

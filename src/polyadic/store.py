@@ -75,7 +75,8 @@ class Store:
         if kept and (differing := _differing(kept["made_of"], wanted)):
             if not self._force:
                 raise RefusedError(
-                    f"{self.folder / name} was made with {differing}; choose another --out, or --force to replace it"
+                    f"{self.folder / name} was made with {differing}; name another folder, or replace it (--force,"
+                    " overwrite=True)"
                 )
             kept = None
         with self._steps(name) as shown:

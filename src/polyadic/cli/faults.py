@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 import signal
 import threading
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from polyadic.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 BAD_INPUT = 1
@@ -29,6 +30,45 @@ class Verbs(TyperGroup):
         """Run the verb that was asked for."""
         with ended_as_interrupted(), in_one_sentence():
             return super().invoke(ctx)
+
+
+class Verb(TyperCommand):
+    """A verb; a setting that a fault of input begins with is named by the option that sets it."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb."""
+        try:
+            return super().invoke(ctx)
+        except InputError as error:
+            flags = {
+                str(option.name).rstrip("_"): max(option.opts, key=len)
+                for option in self.params
+                if option.param_type_name == "option"
+            }
+            raise InputError(as_written(str(error), flags)) from error
+
+
+def as_written(fault: str, flags: Mapping[str, str]) -> str:
+    """Name the settings that are the subject of a sentence, and those that they are for, by their flags.
+
+    Examples
+    --------
+    >>> as_written("min_count must be a whole number; got 0", {"min_count": "--min-count"})
+    '--min-count must be a whole number; got 0'
+    >>> as_written("regime and add are for rules", {"regime": "--regime", "add": "--add"})
+    '--regime and --add are for rules'
+    >>> as_written("known is for validation; leave it out", {"known": "--known", "validation": "--validation"})
+    '--known is for --validation; leave it out'
+    >>> as_written("rank 3 of the table is missing", {"rank": "--rank"})
+    'rank 3 of the table is missing'
+    """
+    names = r"\w+(?:, \w+)*(?: and \w+)?"
+    subject = re.match(
+        rf"{names}(?: (?:is|are) for {names}|(?= (?:must|is|are|has|have|takes?|comes?|needs?)\b))", fault
+    )
+    if subject is None:
+        return fault
+    return re.sub(r"\w+", lambda word: flags.get(word[0], word[0]), subject[0]) + fault[subject.end() :]
 
 
 @contextlib.contextmanager

@@ -207,17 +207,15 @@ def _run(model: Any, X: Any, y: Any, more: dict[str, Any]) -> tuple[Any, dict[st
     """Fit, under a bar; tell how far it came."""
     import time
 
-    from polyadic.progress import bar
+    from polyadic.progress import sweeps
 
     began = time.perf_counter()
     if hasattr(model, "draws"):  # it has a bar of its own
         model.fit(X, y, **more)
         facts = {"draws": model.n_draws_}
     else:
-        with bar("fitting", model.max_iter) as advance:
-            watch = lambda result: advance(1, note=f"objective {result.history[-1]:.6g}")  # noqa: E731
-            model.set_params(watch=watch).fit(X, y, **more)
-        model.set_params(watch=None)
+        with sweeps(model, "fitting"):
+            model.fit(X, y, **more)
         if model.interrupted_ and not model.n_iter_:
             raise interrupted()  # where it starts is no model; what --force would replace stays
         facts = {"epochs": model.n_iter_}

@@ -165,14 +165,11 @@ def train(
     )
     chosen: dict[str, Any] = {"loss": loss, "step": step, "batch": batch, "max_iter": epochs, "rank": rank}
     if method == "universal":
-        features = features or ("F" if rules else None)
         chosen |= {"features": features, "ridge": strength, "weight_ridge": strength, "seed": seed}
         model, sizes = _schema(facts, out, chosen, (rules, regime, add), force=force)
     else:
         chosen |= {"relation_rank": relation_rank, "reciprocal": False if one_way else None, "candidates": candidates}
         chosen |= {"penalty": penalty and penalty.upper(), "strength": strength, "threads": threads, "seed": seed}
-        if known is not None and validation is None:
-            raise InputError("--known is for --validation; name facts to predict, or leave it out")
         model, sizes = _tensor(facts, out, method, chosen, (validation, known), force=force)
     sizes |= {"epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}
     hint = "--subject NAME --relation NAME" if method != "universal" else "--relation PREDICATE"
@@ -334,9 +331,7 @@ def _schema(
 
     check_replaceable(out, KIND, overwrite=force)
     rules, regime, add = logic
-    if rules is None and (regime or add):
-        raise InputError("--regime and --add are for --rules; name a file of rules, or leave them out")
-    how: dict[str, Any] = {"rules": rules, "regime": regime or "joint", "add": add or []}
+    how: dict[str, Any] = {"rules": rules, "regime": regime, "add": add or []}
     model = train_facts(path, method="universal", **how, **_given(options))
     sizes = {"pairs": len(model.schema_.pairs), "predicates": len(model.schema_.predicates)}
     sizes["facts"] = len(model.schema_.indices)
@@ -434,9 +429,6 @@ def _ranked(model: Any, test: Path, known: list[Path], unknown: Any, *, relation
 
 
 def _listed(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
-    import numpy as np
-
-    from polyadic.metrics.judged import ranked_cells
     from polyadic.text.relations.schema import read_schema
 
     schema = model.schema_
@@ -445,16 +437,7 @@ def _listed(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
     here = [fact for fact in facts if fact[:2] in pairs and fact[2] in names] if unknown == "skip" else facts
     if not here:
         raise InputError(f"{test} has no fact of what was learned")
-    cells = np.array([(schema.row(*fact[:2]), schema.column(fact[2])) for fact in here])
-    new = np.array(schema.cells[*cells.T] == 0).ravel()
-    if not new.all():
-        seen = len(here) - int(new.sum())
-        typer.echo(f"polyadic: warning: {seen:,} of {len(here):,} facts to predict were learned; left out", err=True)
-    if not new.any():
-        raise InputError("all facts to predict were learned")
-    ranked = ranked_cells(
-        lambda column: model.column_log_odds([column])[:, 0], schema.cells, cells[new], names=schema.predicates
-    )
+    ranked = model.evaluate(here)
     figures = {"facts": int(ranked.true.sum()), "skipped": len(facts) - len(here), "predicates": len(ranked.relations)}
     return figures | {"map": ranked.mean, "weighted_map": ranked.weighted_mean}
 

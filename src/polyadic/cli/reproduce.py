@@ -75,7 +75,8 @@ def suite_command(name: str) -> Any:
     reproduce.__annotations__ = {each.name: each.annotation for each in (ctx, *parameters)}
     example = f"polyadic reproduce {name} {'wiki.txt.xz ' if _arguments(chosen) else ''}--out results"
     alone = typer.Typer(add_completion=False)
-    alone.command(name, help=f"{_about(name)}\n\n{GOES_ON}", epilog=f"Example:\n\n{example}")(reproduce)
+    texts: Any = {"help": f"{_about(name)}\n\n{GOES_ON}", "epilog": f"Example:\n\n{example}"}
+    alone.command(name, cls=faults.Verb, **texts)(reproduce)
     return typer.main.get_command(alone)
 
 

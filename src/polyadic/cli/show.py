@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
+from polyadic.cli.faults import Verb
 from polyadic.files import plain
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def add_verbs(app: typer.Typer, examples: Mapping[Callable[..., None], str]) -> None:
     """Add verbs to the command line, each with an example at the end of its help."""
     for verb, example in examples.items():
-        app.command(epilog=f"Example:\n\n{example}")(verb)
+        app.command(cls=Verb, epilog=f"Example:\n\n{example}")(verb)
 
 
 class Steps:

@@ -7,6 +7,7 @@ alike; those of models are in their classes.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence  # noqa: TC003 # read when settings are checked
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -153,7 +154,7 @@ BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
 class Training:
     """The settings of :func:`~polyadic.recipes.words.train` besides those of the model.
 
-    Where a tuple is given, each order has its own.
+    Where several values are given, each order has its own.
 
     Attributes
     ----------
@@ -188,13 +189,13 @@ class Training:
     errors: str = "strict"
     order: Literal[2, 3, 4, 5] | None = None
     window: Literal["span", "centred", "chunk"] = "span"
-    width: Count | tuple[Count, ...] | None = None
-    tuple_min_count: Count | tuple[Count, ...] | None = None
+    width: Count | Sequence[Count] | None = None
+    tuple_min_count: Count | Sequence[Count] | None = None
     contexts: Literal["both", "left", "right"] = "both"
     positional: bool = False
     memory: Count | None = None
-    shift: float | tuple[float, ...] = 1.0
-    smoothing: float | tuple[float, ...] | None = None
+    shift: float | Sequence[float] = 1.0
+    smoothing: float | Sequence[float] | None = None
     weights: Any = "log"
     seed: Seed = 0
     threads: Count | None = None

@@ -38,7 +38,7 @@ def train_facts(
     validation: str | Path | Facts | None = None,
     known: str | Path | Facts | None = None,
     rules: str | Path | Sequence[Rule] | None = None,
-    regime: Literal["joint", "pre"] = "joint",
+    regime: Literal["joint", "pre"] | None = None,
     add: Sequence[str] = (),
     **options: Any,
 ) -> KnowledgeTensor | UniversalSchema:
@@ -57,12 +57,12 @@ def train_facts(
     rules : path or sequence of Rule, optional
         Of "universal": rules to learn from, too.
     regime : {"joint", "pre"}
-        Learn rules beside facts, or first add what follows from them.
+        Learn rules beside facts (the default), or first add what follows from them.
     add : sequence of str
         Predicates without facts, which rules conclude.
     **options
         Settings of the model, which has the defaults: :class:`~polyadic.models.relations.knowledge.KnowledgeTensor` or
-        :class:`~polyadic.models.relations.universal.UniversalSchema`.
+        :class:`~polyadic.models.relations.universal.UniversalSchema`; with rules, ``features`` is "F".
 
     Raises
     ------
@@ -82,12 +82,18 @@ def train_facts(
     settings = {field.name for field in dataclasses.fields(cls) if field.init} - {"form"}
     if unknown := sorted({*options} - settings):
         raise InputError(f"{unknown[0]} is no setting of {method}; there are {', '.join(sorted(settings))}")
+    if rules is None and (regime is not None or add):
+        raise InputError("regime and add are for rules; name a file of rules, or leave them out")
     if method == "universal":
+        if rules is not None:
+            options = {"features": "F", **options}
         if validation is not None or known is not None:
             raise InputError("validation and known are for triples; leave them out for universal")
-        return _schema(UniversalSchema(**options), source, rules, regime, add)
-    if rules is not None or add:
-        raise InputError(f"rules and add are for universal; leave them out for {method}")
+        return _schema(UniversalSchema(**options), source, rules, regime or "joint", add)
+    if rules is not None:
+        raise InputError(f"rules are for universal; leave them out for {method}")
+    if known is not None and validation is None:
+        raise InputError("known is for validation; name facts to predict, or leave it out")
     facts = source if isinstance(source, Facts) else read_facts(_path(source))
     held_out, true = like(validation, facts), like(known, facts)
     if held_out is not None and not len(held_out):
@@ -103,8 +109,6 @@ def like(part: str | Path | Facts | None, facts: Facts) -> Facts | None:
 
 
 def _schema(model: UniversalSchema, source: Any, rules: Any, regime: Any, add: Sequence[str]) -> UniversalSchema:
-    if rules is None and (regime != "joint" or add):
-        raise InputError("regime and add are for rules; name a file of rules, or leave them out")
     schema = source if isinstance(source, Schema) else read_schema(_path(source))
     if new := [name for name in dict.fromkeys(add) if name not in schema.predicates]:
         schema = schema_of(schema.triples(), predicates=[*schema.predicates, *new])

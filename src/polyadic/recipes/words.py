@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import time
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from polyadic.embedding import Embedding, read_vectors
 from polyadic.errors import InputError
 from polyadic.files import made_folder, plain
 from polyadic.models.folder import load
-from polyadic.progress import bar, untold
+from polyadic.progress import sweeps, untold
 from polyadic.recipes.methods import BY_ORDER, COUNTED, METHODS, TEXT, WEIGHED, Training
 from polyadic.settings import check_settings
 from polyadic.store import Store
@@ -92,9 +92,11 @@ def train(
     if hasattr(model, "words"):
         model.words = vocabulary.words
     with steps("factors") as facts:
-        vectors = _fitted(model, data, vocabulary, facts)
+        with sweeps(model, "factorizing"):
+            model.fit(data)
+        vectors = _made(model, vocabulary, facts)
     told = source if isinstance(source, str) else str(source) if isinstance(source, Path) else type(source).__name__
-    vectors.meta = {"trained": {"source": told, **plan.told(), "interrupted": facts["interrupted"]}}
+    vectors.meta = {"trained": {"source": told, **plan.told(), "interrupted": getattr(model, "interrupted_", False)}}
     return vectors
 
 
@@ -210,7 +212,8 @@ def _corpus(source: Any, training: Training, making: Making) -> Corpus:
     options = {name: getattr(training, name) for name in TEXT if name != "tokenised"}
     options["stop_words"] = None if training.stop_words == "none" else training.stop_words
     files = isinstance(source, str | Path) and str(source) != "-"
-    made_of = {"text": stamp(str(source)) if files and making.store else time.time_ns(), **options}
+    read = stamp(str(source)) if files and making.store else f"read at {datetime.now().isoformat()}"  # noqa: DTZ005
+    made_of = {"text": read, **options}
     made_of |= {"tokenised": training.tokenised, "stop_words": sorted(stop_words(options["stop_words"]))}
     options |= {"tokenizer": whitespace if training.tokenised else Tokenizer(), "jobs": training.threads}
     made: Corpus = making("corpus", made_of, lambda **to: Corpus.build(source, **options, **to), Corpus)
@@ -248,17 +251,10 @@ def _contexts(corpus: Corpus, plan: Plan, making: Making) -> Any:
     return table
 
 
-def _fitted(model: Any, data: Any, vocabulary: Vocabulary, facts: Options) -> Embedding:
-    """Give the vectors; in the facts stands whether Ctrl-C came before they settled."""
-    watched = hasattr(model, "watch")
-    total = (getattr(model, "max_iter", None) or model.epochs) if watched else None
-    with bar("factorizing", total=total) as advance:
-        if watched:
-            model.watch = lambda result: advance(1, note=f"objective {result.history[-1]:,.4g}")
-        model.fit(data)
-    if watched:
-        facts.update(sweeps=model.n_iter_, converged=model.converged_)
-    facts["interrupted"] = getattr(model, "interrupted_", False)
+def _made(model: Any, vocabulary: Vocabulary, facts: Options) -> Embedding:
+    """Give the vectors of a fitted model, and say how far it came and what it explains."""
+    if hasattr(model, "n_iter_"):
+        facts.update(sweeps=model.n_iter_, converged=model.converged_, interrupted=model.interrupted_)
     if hasattr(model, "explained_"):
         shares = model.explained_
         facts["explained"] = (
@@ -271,7 +267,11 @@ def _fitted(model: Any, data: Any, vocabulary: Vocabulary, facts: Options) -> Em
 
 
 def _vectors(start: Any) -> Embedding | None:
-    return read_vectors(start) if isinstance(start, str | Path) else start
+    if start is None or isinstance(start, Embedding):
+        return start
+    if isinstance(start, str | Path):
+        return read_vectors(start)
+    raise InputError(f"start must be vectors, or the path of some; got {start!r:.60}")
 
 
 def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
@@ -303,7 +303,9 @@ def _each(name: str, value: Any, chosen: Method, orders: tuple[int, ...]) -> tup
     """Give a value for each order."""
     if value is None:
         return tuple(chosen.default(name, order) for order in orders)
-    several = isinstance(value, tuple | list) and not (name == "weights" and not isinstance(value[0], str | tuple))
+    several = isinstance(value, tuple | list)
+    if several and value and name == "weights" and not isinstance(value[0], str | tuple):  # X and A, of one weight
+        several = False
     values = tuple(value) if several else (value,)
     if len(values) not in (1, len(orders)):
         raise InputError(f"{name} takes one value, or one for each of the orders {orders}; got {len(values)}")

@@ -18,7 +18,7 @@ from polyadic.models.words.pairwise import PPMISVD
 from polyadic.models.words.phrases import phrase_vectors
 from polyadic.models.words.symmetric import SymmetricCP
 from polyadic.penalties import NonNegative
-from polyadic.progress import bar
+from polyadic.progress import sweeps
 from polyadic.text.corpus import Corpus
 from polyadic.text.counts import Counts, count
 from polyadic.text.weighting import ppmi
@@ -123,8 +123,7 @@ class _Clock:
 
 def _factorize(counts: Counts, rank: int, seed: int) -> tuple[SymmetricCP, Embedding]:
     model = SymmetricCP(rank, penalty=NonNegative(), seed=seed)
-    with bar("factorizing", total=model.max_iter) as advance:
-        model.watch = lambda result: advance(note=f"objective {result.history[-1]:,.4g}")
+    with sweeps(model, "factorizing"):
         model.fit(ppmi(counts))
     embedding = model.embedding(counts.vocabulary.words, counts=counts.vocabulary.counts)
     return model, embedding

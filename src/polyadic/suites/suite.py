@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, Self, Typ
 
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.files import made_folder, plain
+from polyadic.progress import untold
 from polyadic.settings import Within, check_setting, resolved
 from polyadic.store import Facts, Store, write_json, write_text
 
@@ -224,7 +225,7 @@ def run_suite(
     parts: Sequence[str] = (),
     root: Path | None = None,
     force: bool = False,
-    steps: Steps = lambda _: contextlib.nullcontext({}),
+    steps: Steps = untold,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Facts:
     """Do the stages that are not there yet, and report.

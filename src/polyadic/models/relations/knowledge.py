@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 
 from polyadic.bilinear import Complex, Core, Diagonal, Slices
-from polyadic.errors import InputError, check_int
+from polyadic.errors import InputError, SeenFactsWarning, check_int
 from polyadic.metrics.ranking import MEMORY, Ranking, ranking
 from polyadic.models.base import Amount, Count, Model, Positive, Seed, Threads, Watch
 from polyadic.models.relations.entity_names import as_names, numbers_of
@@ -49,10 +49,6 @@ BLOCK = 1 << 16
 
 class EmptyRelationWarning(UserWarning):
     """A relation has no facts to learn from."""
-
-
-class SeenFactsWarning(UserWarning):
-    """Facts to predict are among those that were learned."""
 
 
 class KnowledgeTensor(Model):

@@ -14,6 +14,7 @@ some that do, which are drawn once.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -22,8 +23,9 @@ from scipy.special import expit
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.data import blocks
-from polyadic.errors import InputError, check_int
+from polyadic.errors import InputError, SeenFactsWarning, check_int
 from polyadic.kernels import absent_columns
+from polyadic.metrics.judged import ranked_cells
 from polyadic.models.base import Amount, Count, Model, Positive, Seed, Watch
 from polyadic.models.relations.log_odds import PairForm
 from polyadic.progress import tracked
@@ -33,11 +35,12 @@ from polyadic.solvers.relations.questions import Listed, Ridges, descend_questio
 from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
     from scipy.sparse import csr_array
 
+    from polyadic.metrics.judged import Judged
     from polyadic.models.relations.log_odds import Terms
     from polyadic.solvers.relations.questions import Source
     from polyadic.text.relations.schema import Schema
@@ -387,6 +390,35 @@ class UniversalSchema(Model):
         cosines[at] = -np.inf
         best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
         return [(self.schema_.predicates[j], float(cosines[j])) for j in best]
+
+    def evaluate(self, test: Iterable[tuple[str, str, str]]) -> Judged:
+        """Rank the pairs for each predicate of some facts: theirs are true, others that were not learned false.
+
+        Parameters
+        ----------
+        test : iterable of tuple
+            Subject, object and predicate; facts that were learned are left out, with a warning.
+
+        Raises
+        ------
+        InputError
+            If the model lacks a pair or predicate, or nothing is left.
+        """
+        check_is_fitted(self)
+        schema = self.schema_
+        cells = np.array([(schema.row(s, t), schema.column(p)) for s, t, p in test], np.int64).reshape(-1, 2)
+        if not len(cells):
+            raise InputError("there is no fact to predict")
+        new = np.array(schema.cells[*cells.T] == 0).ravel()
+        if not new.any():
+            raise InputError("all facts to predict were learned")
+        if not new.all():
+            seen = len(cells) - int(new.sum())
+            what = f"{seen:,} of {len(cells):,} facts to predict were learned; left out"
+            warnings.warn(what, SeenFactsWarning, stacklevel=2)
+        return ranked_cells(
+            lambda column: self.column_log_odds([column])[:, 0], schema.cells, cells[new], names=schema.predicates
+        )
 
     def predict_unseen(self, schema: Schema) -> NDArray[Any]:
         """Give the probability of every predicate of the model for pairs that it was not trained on.

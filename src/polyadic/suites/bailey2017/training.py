@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from polyadic import __version__, resources
 from polyadic.errors import InputError
 from polyadic.files import plain
-from polyadic.progress import bar
+from polyadic.progress import sweeps
 from polyadic.store import digest, whole
 from polyadic.suites.bailey2017.models import COUNTS
 from polyadic.suites.suite import Stage
@@ -127,10 +127,7 @@ def _fitted(job: Job, data: Any) -> Any:
     model = job.model.make(**job.arguments)
     if hasattr(model, "threads") and job.threads is not None:
         model.threads = job.threads
-    total = getattr(model, "max_iter", None) or getattr(model, "epochs", None)
-    with bar("fitting", total=total) as advance:
-        if hasattr(model, "watch"):
-            model.watch = lambda result: advance(1, note=f"objective {result.history[-1]:,.4g}")
+    with sweeps(model, "fitting"):
         model.fit(data)
     return whole(model)
 
