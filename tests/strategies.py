@@ -5,6 +5,7 @@ from typing import Any
 
 import hypothesis.extra.numpy as hnp
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from polyadic.data import Entries
@@ -14,6 +15,11 @@ from polyadic.text.vocabulary import Vocabulary
 
 # Letters, marks, numbers and signs of any script, but no blanks or controls: what every vector format can hold.
 plain_words = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=8)
+
+
+def tries(number):
+    """Try so many examples, or the share of them that a run tries of all: see ``conftest.py``."""
+    return settings(max_examples=max(1, number * settings.default.max_examples // 100))
 
 
 @st.composite

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
@@ -19,7 +19,7 @@ from polyadic.models.words.asymmetric import AsymmetricCP
 from polyadic.objective import Objective, Term
 from polyadic.penalties import L1, L2
 from polyadic.solvers import NotConvergedWarning, als, run
-from strategies import plain_entries, symmetric_entries
+from strategies import plain_entries, symmetric_entries, tries
 
 
 def normal(seed, shape, rank, kind=float):
@@ -63,7 +63,7 @@ def congruence(found, truth):
     return max(min(cosines[r, s] for r, s in enumerate(way)) for way in ways)
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(plain_entries(orders=(2, 3, 4)), st.integers(0, 9), st.integers(1, 3))
 def test_product_of_general_entries(entries, seed, threads):
     """The loops ``leaf_mode`` and ``prefix_mode`` give what the whole array gives, for every mode."""
@@ -74,7 +74,7 @@ def test_product_of_general_entries(entries, seed, threads):
         assert np.allclose(M, product(array, factors, mode), rtol=1e-9, atol=1e-9)
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(symmetric_entries(orders=(2, 3, 4, 5)), st.integers(0, 9), st.integers(1, 3))
 def test_product_of_symmetric_entries(entries, seed, threads):
     """Listed once or written out, ``symmetric_fibres`` and ``symmetric_triples`` count every permutation."""
@@ -125,7 +125,7 @@ def test_symmetric_product_refuses_other_shapes():
         kernels.mttkrp_symmetric(np.array([[1, 0]]), np.ones(1), normal(0, (3, 4), 2), mode=0, threads=1)
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(
     plain_entries(orders=(2, 3)) | symmetric_entries(orders=(2, 3, 4)),
     st.integers(1, 4),

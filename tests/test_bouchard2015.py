@@ -145,8 +145,8 @@ def test_command(shown, tmp_path, monkeypatch):
     """A part without test sets: written, then kept; a wrong part is refused."""
     parts = {**shown}
     signs = parts.pop("signs")
-    monkeypatch.setattr(demonstrations, "descent", lambda **_: parts)
-    monkeypatch.setattr(demonstrations, "signs", lambda **_: signs)
+    monkeypatch.setattr(demonstrations, "descent", lambda *, seed: parts if seed == 0 else None)
+    monkeypatch.setattr(demonstrations, "signs", lambda *, seed: signs if seed == 0 else None)
     out = tmp_path / "results"
     arguments = ["reproduce", "bouchard2015", "--out", str(out), "--parts", "demonstrations"]
     first = CliRunner().invoke(app, [*arguments, "--json"])

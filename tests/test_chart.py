@@ -4,10 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic.kernels.syntax.chart import SAME, WORD, chart_rules, inside, k_best, outside, value_of
+from strategies import tries
 
 # The loops behind these doors: chart_inside, chart_outside, chart_kbest.
 
@@ -134,7 +135,7 @@ def tree_of(rules, table, row):
 
 
 @given(grammars(), st.integers(1, 30))
-@settings(max_examples=200)
+@tries(200)
 def test_k_best_are_the_best(drawn, k):
     """The list has the k highest values of the enumeration, falls, and holds no derivation twice nor a false one."""
     _, upper, n = derivations(*drawn[:4])

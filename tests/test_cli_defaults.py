@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import re
 from importlib import import_module
 from typing import NamedTuple
 
@@ -96,4 +97,5 @@ def test_a_verb_and_its_model_have_one_default(option):
         assert said == (",".join(map(str, default)) if isinstance(default, tuple) else default)
     elif default is not None:
         shown = option.parameter.annotation.__metadata__[0].show_default
-        assert (f"{default:g}" if isinstance(default, float) else str(default)) in str(shown)
+        said = f"{default:g}" if isinstance(default, float) else str(default)
+        assert re.search(rf"(?<![\w.]){re.escape(said)}(?!\w|\.\d)", str(shown))

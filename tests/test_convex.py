@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
@@ -22,6 +22,7 @@ from polyadic.solvers.proximal import proximal_gradient
 from polyadic.solvers.run import NotConvergedWarning, run
 from polyadic.solvers.smooth import CellLosses, Parts, WithOffsets
 from polyadic.solvers.trace_norm import Certified, Pattern, Problem
+from strategies import tries
 
 LOSSES = [Squared(), Logistic(), Huber(0.5)]
 
@@ -554,7 +555,7 @@ def test_planted_rank_and_outliers_are_found(share):
 
 
 @given(st.integers(0, 99))
-@settings(max_examples=20)
+@tries(20)
 def test_fitted_offsets_are_part_of_a_convex_function(seed):
     """The gradient is that of the value, the conjugate touches, and groups of one kind do not break it."""
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from functools import partialmethod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
@@ -17,7 +17,7 @@ from polyadic.arrays import ArrayWriter
 from polyadic.errors import InputError
 from polyadic.text import counts as module
 from polyadic.text.counts import Counts, count, plan
-from strategies import Text, sentences
+from strategies import Text, sentences, tries
 
 ROSES = [[0, 1, 2, 0, 1], [2, 0, 1, 3]]
 WINDOWS = ("span", "centred", "chunk")
@@ -59,7 +59,7 @@ REFERENCE_ARGUMENTS = ("order", "window", "width", "repeats")
 
 @pytest.mark.parametrize("order", [2, 3, 4, 5])
 @pytest.mark.parametrize("window", WINDOWS)
-@settings(max_examples=20)
+@tries(20)
 @given(lists=sentences(), width=st.integers(1, 4), repeats=st.booleans(), min_count=st.integers(1, 3), data=st.data())
 def test_counts_equal_their_twin(window, order, lists, width, repeats, min_count, data):
     """Tuples, counts, events and marginals are those of the definition, however the work is cut into parts."""
@@ -99,7 +99,7 @@ def test_counting_a_corpus(window):
 
 
 @given(lists=sentences(most=4), window=st.sampled_from(WINDOWS), order=st.integers(2, 4))
-@settings(max_examples=20)
+@tries(20)
 def test_sentences_are_apart(lists, window, order):
     """No tuple crosses a sentence: the counts of a text are the sum of those of its sentences."""
 

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
 from polyadic import data
 from polyadic.data import Entries
 from polyadic.errors import InputError
-from strategies import plain_entries, symmetric_entries
+from strategies import plain_entries, symmetric_entries, tries
 
 any_entries = symmetric_entries(orders=(1, 2, 3, 4)) | plain_entries()
 
@@ -82,7 +82,7 @@ def test_blocks_cover_entries(entries, length):
         same(entries, replace(entries))
 
 
-@settings(max_examples=20)
+@tries(20)
 @given(
     entries=any_entries,
     indices=st.sampled_from(np.typecodes["AllInteger"]),

@@ -27,7 +27,10 @@ def source(path, name):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_is_that_of_the_files(page):
     """A block that names a file and something in it is the text that stands there."""
-    for indent, path, name, block in INCLUDED.findall(page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    blocks = INCLUDED.findall(text)
+    assert len(blocks) == text.count("include=")
+    for indent, path, name, block in blocks:
         told = textwrap.dedent(block.replace(f"\n{indent}", "\n")).strip()
         assert told == source(path, name).strip(), f"{path}:{name}"
 

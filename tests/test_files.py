@@ -8,7 +8,7 @@ from pathlib import Path
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import resources
@@ -16,6 +16,7 @@ from polyadic.arrays import ArrayWriter, open_array
 from polyadic.errors import InputError, MissingExtraError, check_choice, check_int, check_number
 from polyadic.files import plain, read_meta, whole_file, whole_folder, write_meta
 from polyadic.progress import bar
+from strategies import tries
 
 FAILURES = [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device"), InputError("no"), SystemExit()]
 
@@ -188,7 +189,7 @@ def test_meta_of_no_folder(tmp_path):
         read_meta(tmp_path / "nothing", "poems")
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(
     pieces=st.lists(hnp.arrays(np.uint16, st.integers(0, 5)), max_size=5),
     kind=st.sampled_from([np.uint16, np.int64, np.float32]),

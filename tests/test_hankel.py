@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic.errors import InputError
@@ -16,6 +16,7 @@ from polyadic.models.sequences.substrings import count_substrings
 from polyadic.models.sequences.symbols import Coded, coded
 from polyadic.suites.spectral.automata import SLIDE, slide_table
 from reference import exact_hankel
+from strategies import tries
 
 STRINGS = st.lists(st.lists(st.integers(0, 2), max_size=6), min_size=1, max_size=8)
 KINDS = ("string", "prefix", "factor")
@@ -54,7 +55,7 @@ def test_the_table_of_the_tutorial():
 
 
 @given(STRINGS, st.integers(0, 5))
-@settings(max_examples=40, deadline=None)
+@tries(40)
 def test_substrings_are_those_that_occur(strings, longest):
     """Every substring up to the length is there with its counts, in order, and nothing else."""
     tree = count_substrings(of(strings), 3, longest=longest)
@@ -76,7 +77,7 @@ def test_prefixes_alone_are_counted():
 
 
 @given(STRINGS, st.sampled_from(KINDS))
-@settings(max_examples=40, deadline=None)
+@tries(40)
 def test_cells_are_frequencies(strings, kind):
     """Each cell of each block, and each sum, is what the definition says."""
     table = hankel(of(strings), 3, statistic=kind, longest=2)

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic.embedding import Embedding
@@ -17,6 +17,7 @@ from polyadic.metrics.phrases import phrases as measure_phrases
 from polyadic.suites import held_out
 from polyadic.suites.held_out import gaps, names, phrases, split
 from polyadic.text.corpus import Corpus
+from strategies import tries
 
 
 def sentences(corpus):
@@ -297,7 +298,7 @@ def test_articles_need_titles(articles, tmp_path):
         phrases(lone, lone)
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(
     st.lists(st.lists(st.lists(st.sampled_from("abcd"), max_size=8), min_size=1, max_size=4), min_size=1, max_size=4),
     st.integers(2, 4),
@@ -374,7 +375,7 @@ def test_names_refuse(tmp_path):
 
 
 @given(total=st.integers(2, 40), share=st.floats(0, 1), seed=st.integers(0, 3))
-@settings(max_examples=30)
+@tries(30)
 def test_split_loses_and_shares_nothing(total, share, seed):
     """Every document is in one part, the numbers rise, and the part held out is of the size asked for."""
     corpus = documents(total)

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError
@@ -15,6 +15,7 @@ from polyadic.models.sequences.observable_operators import ObservableOperators
 from polyadic.models.sequences.symbols import Coded, coded, known_symbols
 from polyadic.solvers.run import NotConvergedWarning
 from polyadic.suites.spectral.hidden import chain_errors, drawn, planted_chain, recovery, starts, true_log_probability
+from strategies import tries
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter")
 SEEDS = st.integers(0, 999)
@@ -54,7 +55,7 @@ def model_of(chain):
     return model
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(SEEDS, st.integers(1, 3), st.lists(st.lists(st.integers(0, 2), max_size=4), min_size=1, max_size=4))
 def test_sums_over_paths(seed, states, sequences):
     """What ``hidden_counts`` and ``hidden_states`` add up is what all paths, listed one by one, add up to."""
@@ -186,7 +187,7 @@ def test_the_likeliest_path_of_a_long_sequence():
     assert whole[-1800:].tolist() == end[-1800:].tolist()
 
 
-@settings(max_examples=20)
+@tries(20)
 @given(SEEDS, st.integers(1, 3), st.sampled_from([0.0, 0.1]))
 def test_baum_welch_never_falls(seed, states, smoothing):
     """What is reported is minus the log-probability of the mean symbol, with that of the parameters, and falls."""
@@ -242,6 +243,7 @@ def test_drawn_sequences_are_those_of_the_chain():
     sequences = model.sample(50, length=9, stop="e", seed=1)
     assert all("e" not in s[:-1] and (s[-1] == "e" or len(s) == 9) for s in sequences)
     assert sequences == model.sample(50, length=9, stop="e", seed=1)
+    assert sequences != model.sample(50, length=9, stop="e", seed=2)
     assert [len(s) for s in model.sample(2, length=3)] == [3, 3]
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts, Pairs, score_tensor_arcs
@@ -119,7 +119,6 @@ def test_parts_by_hand():
     assert Counter(kind for kind, *_ in found) == {SIBLING: 11, GRAND: 2, GRAND_SIBLING: 8, THREE: 3}
 
 
-@settings(deadline=None)
 @given(st.integers(1, 7), SEEDS, st.sampled_from([1, 2, 3]))
 def test_scores_are_sums_of_features(n, seed, order):
     """With all weights one the score is that of the arcs and gamma for each feature of each part, listed slowly."""
@@ -152,7 +151,6 @@ def test_each_feature_has_its_cell(order):
         assert a - b == pytest.approx(0.7 * float(parts.weights[cells] @ counts), abs=1e-4)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 9), SEEDS, st.sampled_from([1, 2, 3]), st.booleans(), st.booleans())
 def test_a_climb_ends_at_a_tree_that_no_head_makes_better(n, seed, order, projective, single_root):
     """Scores kept step by step are those of whole trees, no less than at the start, and at a local optimum."""

@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError, kernels
@@ -23,6 +23,7 @@ from polyadic.models.relations.knowledge import (
 )
 from polyadic.solvers.relations.triples import Plan, descend_triples, questions_of
 from polyadic.text.relations.facts import Facts, facts_of, read_facts, shared
+from strategies import tries
 
 
 def asked(seed, rows=6, columns=9):
@@ -144,7 +145,7 @@ def random_form(name, seed, n=5, K=3, rank=4):
 
 @pytest.mark.parametrize("name", FORMS)
 @given(st.integers(0, 999))
-@settings(max_examples=10)
+@tries(10)
 def test_forms_are_bilinear(name, seed):
     """Queries are a product with M_r, either way, and gradients those of finite differences."""
     form, A, B, R = random_form(name, seed)

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError, load
@@ -137,7 +137,6 @@ def test_parts_are_weighed(n, seed, gamma):
     np.testing.assert_allclose(mixed, (1 - gamma) * pure[0] + gamma * pure[1], rtol=1e-4, atol=1e-2)
 
 
-@settings(deadline=None)
 @given(st.integers(2, 8), SEEDS, st.sampled_from([0.0, 0.3, 1.0]), st.booleans())
 def test_a_step_is_along_the_gradient(n, seed, gamma, with_values):
     """What a step adds is alpha times the derivative of the difference of scores, by central differences."""
@@ -198,7 +197,6 @@ def test_a_small_loss_is_taken_away_by_all_at_once(n, seed):
         np.testing.assert_allclose(total, 2.0 * (part - old), atol=1e-5)
 
 
-@settings(deadline=None)
 @given(st.integers(2, 8), SEEDS, st.integers(0, 2))
 def test_factors_may_move_in_turn(n, seed, turn):
     """Only the factor whose turn it is moves, as far as the loss asks for with the others fixed: then exactly."""

@@ -21,6 +21,7 @@ from polyadic import (
     FactorizationMachineRanker,
     FieldEncoder,
     InputError,
+    load,
 )
 from polyadic.kernels.predictors.machines import FeatureTable, Moves, anova_scores, anova_sweep
 from polyadic.losses import Huber, Logistic, Squared
@@ -312,7 +313,7 @@ def test_counts_and_wild_values():
     assert rmse(found["huber"], X[:, 0]) < 0.1 < rmse(found["squared"], X[:, 0])
 
 
-def test_partial_fits_go_on():
+def test_partial_fits_go_on(tmp_path):
     """Two passes in parts are those of one model."""
     rng = np.random.default_rng(8)
     X = features(rng, rows=200)
@@ -320,9 +321,13 @@ def test_partial_fits_go_on():
     for solver in ("sgd", "adagrad"):
         model = FactorizationMachine(2, solver=solver, seed=0)
         model.partial_fit(X[:100], y[:100])
-        model.partial_fit(X[100:], y[100:])
-        for _ in range(30):
-            model.partial_fit(X, y)
+        model.save(tmp_path / solver)
+        loaded = load(tmp_path / solver)  # with what adapts the steps
+        for one in (model, loaded):
+            one.partial_fit(X[100:], y[100:])
+            for _ in range(30):
+                one.partial_fit(X, y)
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
         assert rmse(model.predict(X), y) < 0.5 * y.std()
     assert not hasattr(FactorizationMachine(), "partial_fit")
 

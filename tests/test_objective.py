@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
@@ -16,7 +16,7 @@ from polyadic.losses import Huber, Logistic, Poisson, Squared
 from polyadic.models.words.orders import symmetric_terms
 from polyadic.objective import Objective, Term, fit
 from polyadic.penalties import L1, L2, NonNegative
-from strategies import plain_entries, symmetric_entries
+from strategies import plain_entries, symmetric_entries, tries
 
 EXACT = 1e-6
 seeds = st.integers(0, 999)
@@ -49,7 +49,7 @@ def check_gradient(f, factors, tolerance=1e-5):
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=25)
+@tries(60)
 @given(entries=symmetric_entries(orders=(1, 2, 3, 4)), zero_weight=zero_weights, seed=seeds, weight=st.floats(0, 2))
 def test_exact_zeros_of_symmetric_entries(compiled, entries, zero_weight, seed, weight):
     """The objective is the sum over every cell of the whole array, permutations, diagonals and zeros included."""
@@ -61,7 +61,7 @@ def test_exact_zeros_of_symmetric_entries(compiled, entries, zero_weight, seed, 
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=10)
+@tries(10)
 @given(entries=symmetric_entries(orders=(5,), max_size=3), zero_weight=zero_weights, seed=seeds)
 def test_exact_zeros_of_order_5(compiled, entries, zero_weight, seed):
     """The same in order 5."""
@@ -83,7 +83,7 @@ def test_exact_zeros_of_separate_factors(entries, zero_weight, seed):
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("loss", [Squared(), Poisson(), Logistic(), Huber(0.5)], ids=repr)
-@settings(max_examples=10)
+@tries(10)
 @given(entries=symmetric_entries(orders=(2, 3), max_size=4), zero_weight=zero_weights, seed=seeds)
 def test_any_loss(compiled, loss, entries, zero_weight, seed):
     """Every loss is summed over the listed cells, and over the others where that has a formula."""
@@ -98,7 +98,7 @@ def test_any_loss(compiled, loss, entries, zero_weight, seed):
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("slots", [(0, 1), (0, 1, 2), (0, 0, 1), (1, 0, 1)])
-@settings(max_examples=10)
+@tries(10)
 @given(data=st.data(), zero_weight=zero_weights, seed=seeds)
 def test_symmetric_entries_with_several_factors(compiled, slots, data, zero_weight, seed):
     """A symmetric list stands for all its permutations, whatever factors explain its modes."""
@@ -112,7 +112,7 @@ def test_symmetric_entries_with_several_factors(compiled, slots, data, zero_weig
 
 
 @pytest.mark.parametrize("slots", [(0, 1, 0), (0, 0, 1), (1, 0, 0), (0, 0, 0), (0, 1, 2), (2, 1, 0)])
-@settings(max_examples=10)
+@tries(10)
 @given(entries=plain_entries(orders=(3,), square=True), zero_weight=zero_weights, seed=seeds)
 def test_slots_share_factors(slots, entries, zero_weight, seed):
     """Modes that name the same factor share it, in any pattern."""
@@ -126,11 +126,11 @@ def test_slots_share_factors(slots, entries, zero_weight, seed):
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("slots", [(0,), (0, 0), (0, 1), (0, 0, 0), (0, 0, 1), (1, 0, 2), (0, 0, 0, 0)])
-@settings(max_examples=8)
+@tries(15)
 @given(data=st.data(), zero_weight=zero_weights, seed=seeds)
 def test_zeros_count_by_the_importance_of_their_indices(compiled, slots, data, zero_weight, seed):
     """A cell that is not listed counts by the product of the importances of its indices; some slots may have none."""
-    entries = data.draw(symmetric_entries(orders=(len(slots),), max_size=3))
+    entries = data.draw(symmetric_entries(orders=(len(slots),), max_size=4))
     n, size = len(set(slots)), entries.shape[0]
     factors = factors_for(seed, *[size] * n)
     q = dict(enumerate(np.random.default_rng(seed).exponential(size=(data.draw(st.integers(1, n)), size))))
@@ -145,7 +145,7 @@ def test_zeros_count_by_the_importance_of_their_indices(compiled, slots, data, z
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("slots", [((0, 1), (0, 1)), ((0, 1), (1, 0)), ((0, 1), (0, 1), 2), (2, 2, 2)], ids=str)
-@settings(max_examples=10)
+@tries(10)
 @given(data=st.data(), zero_weight=zero_weights, seed=seeds)
 def test_factors_side_by_side_explain_a_mode_together(compiled, slots, data, zero_weight, seed):
     """A slot that names several factors is a factor of all their columns; each gets its part of the gradient."""
@@ -172,7 +172,7 @@ def test_factors_side_by_side_explain_a_mode_together(compiled, slots, data, zer
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@settings(max_examples=15)
+@tries(15)
 @given(entries=plain_entries(orders=(2, 3), max_size=4), seed=seeds)
 def test_importance_with_poisson_loss_and_separate_factors(compiled, entries, seed):
     """The same for the loss whose zeros are sums, and where each mode has its own factor."""
@@ -201,7 +201,7 @@ def test_importance_follows_degrees(data, power):
     assert symmetric_terms([entries], Squared(), zero_weight=0.1, zero_power=0.0)[0].importance == {}
 
 
-@settings(max_examples=20)
+@tries(20)
 @given(data=st.data(), seed=seeds, zero_weight=zero_weights)
 def test_terms_and_penalties_add(data, seed, zero_weight):
     """An objective of several tables over shared factors is the sum of theirs and of the penalties."""
@@ -228,7 +228,7 @@ def test_terms_and_penalties_add(data, seed, zero_weight):
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-@settings(max_examples=25)
+@tries(25)
 @given(entries=symmetric_entries(), zero_weight=zero_weights, seed=seeds)
 def test_symmetric_entries_stand_for_their_expansion(kind, entries, zero_weight, seed):
     """Fused path, general path, and the list of all permutations agree to rounding."""
@@ -374,7 +374,7 @@ def test_objective_refusals():
 
 
 @pytest.mark.parametrize("slots", [(0, 0, 0), (0, 1, 2)])
-@settings(max_examples=15)
+@tries(15)
 @given(entries=symmetric_entries(orders=(3,), max_size=4), seed=seeds)
 def test_fit_is_what_norms_say(slots, entries, seed):
     """Fit is one less the relative error, over the listed cells and over all of them."""

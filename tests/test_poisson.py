@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
@@ -19,7 +19,7 @@ from polyadic.models.words.poisson import PoissonCP
 from polyadic.objective import Objective, Term
 from polyadic.penalties import L2, NonNegative
 from polyadic.solvers import apr, run
-from strategies import plain_entries, symmetric_entries
+from strategies import plain_entries, symmetric_entries, tries
 
 FLOOR = Poisson().floor
 
@@ -78,7 +78,7 @@ def explained(entries, factors, mode, *, threads=1, measured=True):
     )
 
 
-@settings(max_examples=60)
+@tries(60)
 @given(entries=symmetric_entries() | plain_entries(), seed=st.integers(0, 99), zeros=st.booleans())
 def test_factor_and_log_likelihood(entries, seed, zeros):
     """``cp_poisson`` (kernel ``poisson_fibres``) gives what a look at every cell gives, in every mode."""
@@ -128,7 +128,7 @@ def test_door_refuses(change, message):
         kernels.cp_poisson(**{**fits, "floor": FLOOR, "threads": 1, **change})
 
 
-@settings(max_examples=30)
+@tries(30)
 @given(
     entries=symmetric_entries(orders=(2, 3)) | plain_entries(),
     seed=st.integers(0, 99),
@@ -198,7 +198,7 @@ def test_a_matrix_is_that_of_scikit_learn():
 
 
 @given(entries=symmetric_entries(orders=(2, 3), max_size=4))
-@settings(max_examples=15)
+@tries(15)
 def test_symmetric_list_stands_for_all_its_orders(entries):
     """A symmetric list and the list of all its permutations lead to the same factors."""
     entries = counted(entries)

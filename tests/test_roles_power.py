@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError
 from polyadic.linalg.low_rank_tensors import greedy_power, rank_one_power
+from strategies import tries
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -29,7 +30,7 @@ def planted(shape, rank, rng):
     return sigma, factors
 
 
-@settings(deadline=None, max_examples=12)
+@tries(12)
 @given(SEEDS, st.sampled_from([(6, 5), (6, 5, 7), (5, 6, 4, 4), (4, 4, 5, 4, 4)]), st.integers(1, 3))
 def test_a_planted_tensor_is_found(seed, shape, rank):
     """Of orthogonal components all are found, whatever the order of the tensor, and nothing is left."""
@@ -47,7 +48,7 @@ def test_a_planted_tensor_is_found(seed, shape, rank):
         assert (np.isclose(lengths, 1) | (lengths == 0)).all()
 
 
-@settings(deadline=None, max_examples=12)
+@tries(12)
 @given(SEEDS, st.sampled_from([(4, 5, 3), (3, 4, 3, 2)]))
 def test_what_is_left_grows_smaller(seed, shape):
     """Each component takes its squared length away from the tensor: at the optimum the rest is orthogonal to it."""
@@ -64,7 +65,7 @@ def test_what_is_left_grows_smaller(seed, shape):
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=12)
+@tries(12)
 def test_a_stationary_point_is_reached(seed):
     """Where the search has ended no vector of a mode by itself does better than the one found."""
     rng = np.random.default_rng(seed)
@@ -80,7 +81,7 @@ def test_a_stationary_point_is_reached(seed):
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=12)
+@tries(12)
 def test_what_is_found_does_not_hang_on_the_unit(seed):
     """A tensor a million times as small, or as large, has the same vectors, after the same rounds."""
     rng = np.random.default_rng(seed)

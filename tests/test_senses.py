@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import normalized_mutual_info_score, v_measure_score
 
@@ -15,6 +15,7 @@ from polyadic.datasets import Instance, read_instances, read_sense_key, read_sen
 from polyadic.metrics import senses as measures
 from polyadic.metrics.figures import difference
 from polyadic.metrics.senses import fuzzy_bcubed, fuzzy_nmi, jaccard, paired_f, remap, senses, tau, wndcg
+from strategies import tries
 
 BY_INSTANCE = ("jaccard", "tau", "wndcg", "wndcg_published")
 CLUSTERING = ("fuzzy_nmi", "fuzzy_bcubed", "v_measure", "paired_f")
@@ -161,7 +162,7 @@ def test_perfect_labels():
 
 
 @given(seeds)
-@settings(max_examples=30)
+@tries(30)
 def test_labels_agree_best_with_themselves(seed):
     """Graded labels have a fuzzy NMI and B-cubed of 1 with themselves, and no more with others."""
     rng = np.random.default_rng(seed)
@@ -176,7 +177,7 @@ def test_labels_agree_best_with_themselves(seed):
 
 
 @given(seeds, st.sampled_from([hard, graded]), st.sampled_from([hard, graded]))
-@settings(max_examples=30)
+@tries(30)
 def test_names_mean_nothing(seed, gold_kind, induced_kind):
     """Other names of induced senses change nothing; other names of gold ones nothing of the clustering."""
     rng = np.random.default_rng(seed)
@@ -192,7 +193,7 @@ def test_names_mean_nothing(seed, gold_kind, induced_kind):
 
 
 @given(seeds, st.sampled_from([hard, graded]))
-@settings(max_examples=20)
+@tries(20)
 def test_order_and_scale_mean_nothing(seed, kind):
     """Instances and senses in another order, and weights of another scale, give the same numbers."""
     rng = np.random.default_rng(seed)
@@ -205,7 +206,7 @@ def test_order_and_scale_mean_nothing(seed, kind):
 
 
 @given(seeds)
-@settings(max_examples=30)
+@tries(30)
 def test_hard_labels_agree_with_ordinary_measures(seed):
     """Of two senses on either side, fuzzy NMI is NMI; B-cubed counts the other members of clusters."""
     rng = np.random.default_rng(seed)
@@ -222,7 +223,7 @@ def test_hard_labels_agree_with_ordinary_measures(seed):
 
 
 @given(seeds)
-@settings(max_examples=10)
+@tries(10)
 def test_blocks_mean_nothing(seed):
     """Whole arrays and the smallest pieces give the same."""
     rng = np.random.default_rng(seed)

@@ -6,7 +6,7 @@ from collections import Counter
 import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -20,6 +20,7 @@ from polyadic.models.sentences import base
 from polyadic.models.sentences.base import EmptySentencesWarning, pooled, width
 from polyadic.models.sentences.words import blocks, vectors_of, words_of
 from polyadic.solvers.sentences.sparse_codes import sparse_codes
+from strategies import tries
 
 POOLINGS = ("mean", "moments", "largest", "extremes", "all")
 KNOWN = [f"w{k}" for k in range(20)]
@@ -157,7 +158,7 @@ def test_what_is_no_sentence(sentence):
         list(words_of(["a film", sentence]))
 
 
-@settings(max_examples=25)
+@tries(25)
 @given(st.lists(st.lists(st.sampled_from([*KNOWN[:4], "x", "y"]), max_size=5), min_size=1), st.integers(1, 4))
 def test_blocks_are_the_sentences_without_unknown_words(sentences, size):
     """Block after block, of lists as of a corpus, there are the rows of known words and the edges between sentences."""

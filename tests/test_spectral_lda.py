@@ -4,7 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
@@ -12,6 +12,7 @@ from polyadic import InputError
 from polyadic.models.topics.anchors import AnchorTopics
 from polyadic.models.topics.spectral import SpectralLDA, WordMoments
 from polyadic.suites.spectral.topics import planted_documents, recovery, topic_error
+from strategies import tries
 
 
 def listed(counts, alpha0):
@@ -33,7 +34,7 @@ def listed(counts, alpha0):
     return one, two - a / (a + 1) * np.outer(one, one), third
 
 
-@settings(max_examples=15)
+@tries(15)
 @given(st.integers(0, 999), st.floats(0.01, 20))
 def test_moments_are_those_of_all_pairs_and_triples(seed, alpha0):
     """Of documents of any length, between any coordinates, words divided by the roots of their shares."""

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
@@ -25,6 +25,7 @@ from polyadic.penalties import L1, L2, NonNegative
 from polyadic.solvers import Adagrad, Adam, quasi_newton, run, stochastic
 from polyadic.solvers.stochastic import Batches, Zeros, cells_of
 from polyadic.tns import write_tns
+from strategies import tries
 
 module = import_module("polyadic.solvers.stochastic")  # the function of this name hides it
 
@@ -157,7 +158,7 @@ def test_smooth_penalties_of_others_are_known_by_their_gradient():
     np.testing.assert_allclose(rule.gradient, objective.value_and_gradient(start)[1][0], rtol=1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@tries(30)
 @given(sizes=st.lists(st.integers(0, 300), min_size=1, max_size=3), batch=st.integers(1, 400), seed=st.integers(0, 99))
 def test_an_epoch_sees_every_entry_once(sizes, batch, seed):
     """Batches hold each entry of each part once, a share of every part, and are about as large as asked."""
@@ -214,7 +215,7 @@ def test_rows_that_nothing_concerns_stay(rule):
         assert (found[:9] != start[0][:9]).any()
 
 
-@settings(max_examples=20, deadline=None)
+@tries(20)
 @given(seed=st.integers(0, 99), rule=st.sampled_from([*RULES, Adam(5.0), Adagrad(50.0)]))
 def test_the_objective_never_rises(seed, rule):
     """An epoch that fails, even by overflow, is undone; factors and objective agree."""
@@ -244,7 +245,7 @@ def test_it_ends_where_quasi_newton_ends(penalty):
         assert result.factors[0][0].any()
 
 
-@settings(max_examples=25, deadline=None)
+@tries(25)
 @given(seed=st.integers(0, 999), order=st.integers(2, 4), symmetric=st.booleans())
 def test_zeros_are_absent_and_distinct(seed, order, symmetric):
     """Cells drawn are not listed; for symmetric entries they are tuples of different words, falling."""
@@ -331,7 +332,7 @@ def test_other_losses_learn_from_drawn_zeros():
 
 
 @given(seed=st.integers(0, 999))
-@settings(max_examples=20, deadline=None)
+@tries(20)
 def test_adam_rows_are_adam(seed):
     """Each touched row follows the published rule by its own clock; the others keep their bits."""
     rng = np.random.default_rng(seed)
@@ -358,7 +359,7 @@ def test_adam_rows_are_adam(seed):
 
 
 @given(seed=st.integers(0, 999), whole_rows=st.booleans())
-@settings(max_examples=20, deadline=None)
+@tries(20)
 def test_adagrad_rows_are_adagrad(seed, whole_rows):
     """Touched rows follow the published rule, ``adagrad_rows``, or with one sum per row ``adagrad_whole_rows``."""
     rng = np.random.default_rng(seed)
@@ -390,7 +391,7 @@ def shrunk(u, by, bounded):
 
 
 @given(seed=st.integers(0, 999))
-@settings(max_examples=20, deadline=None)
+@tries(20)
 def test_gradients_are_added_to_what_is_there(seed):
     """The doors that add give what those that return give; rows are listed once a step; shares scale the pull."""
     rng = np.random.default_rng(seed)
@@ -419,7 +420,7 @@ def test_gradients_are_added_to_what_is_there(seed):
 
 
 @given(seed=st.integers(0, 999), order=st.integers(2, 4))
-@settings(max_examples=20, deadline=None)
+@tries(20)
 def test_absent_cells_are_those_not_listed(seed, order):
     """Membership is that of a set of tuples."""
     rng = np.random.default_rng(seed)

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError, SequenceTagger
@@ -12,6 +12,7 @@ from polyadic.kernels.loops.sequences.tagging import tag_gradient, tag_sums
 from polyadic.kernels.sequences.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
 from polyadic.models.sequences.sequence_tagger import coded, learned_features, spans_only
 from polyadic.solvers.sequences.tagging import TagLearner, TagSteps, of_rank, tag_sweeps
+from strategies import tries
 
 SEEDS = st.integers(0, 2**32 - 1)
 LOSSES = ["likelihood", "hinge", "perceptron"]
@@ -69,7 +70,7 @@ def scores_of(sentences, parts):
 
 
 @given(SEEDS, st.integers(1, 4), st.integers(1, 3), st.sampled_from([None, 1, 2]), st.booleans())
-@settings(max_examples=60)
+@tries(60)
 def test_paths_are_the_best_of_all(seed, n, size, rank, bound):
     """No path of the same length has a higher score, whatever cannot be."""
     sentences, _, parts, _ = case(seed, rank=rank, size=size, lengths=(n, 0, 1))
@@ -83,7 +84,7 @@ def test_paths_are_the_best_of_all(seed, n, size, rank, bound):
 
 
 @given(SEEDS, st.integers(1, 4), st.integers(1, 3), st.sampled_from([1.0, 30.0, 2000.0, 1e5]), st.booleans())
-@settings(max_examples=80)
+@tries(80)
 def test_sums_over_all_paths(seed, n, size, scale, bound):
     """The partition, marginals and expected moves are sums over all paths, also where scores are thousands apart."""
     scores, T, _ = chain(n, size, seed, scale=scale, forbidden=0.4 if bound else 0.0)
@@ -114,7 +115,7 @@ def test_marginals_by_the_door():
 
 
 @given(SEEDS, st.integers(1, 4), st.integers(1, 3))
-@settings(max_examples=30)
+@tries(30)
 def test_gradient_of_the_likelihood(seed, n, size):
     """Differences of the loss at nearby scores and moves."""
     scores, T, rng = chain(n, size, seed)
@@ -137,7 +138,7 @@ def test_gradient_of_the_likelihood(seed, n, size):
 
 
 @given(SEEDS, st.integers(1, 4), st.integers(1, 3), st.sampled_from([0.0, 1.0]))
-@settings(max_examples=60)
+@tries(60)
 def test_structured_losses_are_maxima_over_all_paths(seed, n, size, cost):
     """The loss is the best score with a cost for each wrong tag, minus that of the right one; D and G tell it."""
     scores, T, rng = chain(n, size, seed)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -22,6 +22,7 @@ from polyadic.text.syntax.plain import plain_sentences, plain_trees, read_paragr
 from polyadic.text.syntax.tag_features import need_tags, shape
 from polyadic.text.syntax.tagging import Lemmas
 from polyadic.text.syntax.trees import Tree, read_trees
+from strategies import tries
 
 
 def cut(text, **how):
@@ -67,7 +68,7 @@ def test_sentences_end():
 
 
 @given(st.text(max_size=40))
-@settings(max_examples=100)
+@tries(100)
 def test_no_letter_is_lost_or_moved(text):
     """Words and the spaces between them are the text, and lines of CoNLL-U stay lines."""
     found = list(plain_sentences(text))

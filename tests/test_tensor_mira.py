@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
@@ -39,6 +39,7 @@ from polyadic.solvers.predictors.passive_aggressive import (
 )
 from polyadic.solvers.run import run
 from polyadic.suites.cao2014.compared import PUBLISHED
+from strategies import tries
 
 
 def made(seed=0, *, lists=40, candidates=6, features=24, density=0.3, noise=0.1):
@@ -223,7 +224,7 @@ def test_the_closed_form_solves_the_problem_of_one_mode(C, d):
 
 
 @given(st.integers(0, 10**6), st.sampled_from([1e-3, 1e-2, 0.1, 1.0]), st.sampled_from([2, 3]))
-@settings(max_examples=40)
+@tries(40)
 def test_no_subproblem_raises_its_objective(seed, C, D):
     """Each vector's half squared step times B, with C times the loss after it, costs at most C times that before."""
     groups = made(seed, lists=1, candidates=4, noise=0.5)

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError
 from polyadic.linalg.whitening import symmetrized, third_moments, whitening
 from polyadic.solvers.tensor_power import Components, tensor_power
+from strategies import tries
 
 SEEDS = st.integers(0, 999)
 
@@ -19,7 +20,7 @@ def planted(k, rank, seed):
     return Components(np.sort(rng.permutation(np.arange(1, rank + 1)) + rng.random(rank))[::-1], vectors)
 
 
-@settings(max_examples=25)
+@tries(25)
 @given(SEEDS, st.integers(1, 8), st.data())
 def test_orthogonal_components_are_found(seed, k, data):
     """They come in the order of their weights, with their signs, to the last digits."""
@@ -93,7 +94,7 @@ def test_the_same_seed_gives_the_same_bits():
     assert all((a == b).all() for a, b in zip(one, other, strict=True))
 
 
-@settings(max_examples=20)
+@tries(20)
 @given(SEEDS, st.integers(2, 5), st.integers(0, 4))
 def test_whitened_moments_give_vectors_that_are_not_orthogonal(seed, rank, more):
     """From second and third moments come the vectors and their shares."""

@@ -132,8 +132,9 @@ def test_lambdas_work_in_workers(monkeypatch):
     """A tokenizer need not have a name to be used by several processes; one that cannot be sent is refused."""
     monkeypatch.setattr(encoder, "CHUNK", 10_000)
     texts = english(2000)
-    corpus = Corpus.build(iter(texts), tokenizer=lambda text: text.split(), min_count=1, jobs=2)
-    assert corpus.document(0) == [texts[0].split()]
+    corpus = Corpus.build(iter(texts), tokenizer=lambda text: [*text.split(), f"#{os.getpid()}"], min_count=1, jobs=2)
+    assert corpus.document(0)[0][:-1] == texts[0].split()
+    assert {word for word in corpus.vocabulary.words if word[0] == "#"} - {f"#{os.getpid()}"}
     assert corpus.settings["tokenizer"].endswith("<lambda>")
     lock = threading.Lock()
     with pytest.raises(InputError, match="ask for jobs=1"):
@@ -356,8 +357,8 @@ def test_full_disk_leaves_nothing(tmp_path):
         assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_interrupt_leaves_nothing(tmp_path, jobs):
+@pytest.mark.parametrize(("jobs", "processes"), [(1, 1), (2, 3)])
+def test_interrupt_leaves_nothing(jobs, processes, tmp_path):
     """Ctrl-C ends the parent and its workers, quietly, and removes the unfinished folder."""
     code = f"""
 import contextlib
@@ -382,7 +383,10 @@ except KeyboardInterrupt:
     ) as build:
         try:
             assert build.stdout.readline() == "running\n"
-            time.sleep(0.2)
+            end = time.monotonic() + 60
+            while len(in_session(build.pid)) < processes and time.monotonic() < end:
+                time.sleep(0.02)
+            assert len(in_session(build.pid)) >= processes
             os.killpg(build.pid, signal.SIGINT)
             assert build.communicate(timeout=300) == ("interrupted\n", "")
         finally:

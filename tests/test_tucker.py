@@ -5,7 +5,7 @@ import string
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
@@ -16,6 +16,7 @@ from polyadic.errors import InputError
 from polyadic.models.words.tucker import Tucker
 from polyadic.resources import free_memory
 from polyadic.solvers import NotConvergedWarning, hooi, hosvd, run
+from strategies import tries
 
 
 def dense_core(X, factors):
@@ -69,7 +70,7 @@ def some_entries(seed=0, *, size=20, n=200, order=3):
     return Entries.collect(rng.integers(0, size, (n, order)), rng.random(n) + 0.1, size)
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(entries=strategies.plain_entries(orders=(2, 3, 4)), seed=st.integers(0, 99), threads=st.integers(1, 3))
 def test_kernels_agree_with_dense_arrays(entries, seed, threads):
     """Core, predictions and gradients are those of whole arrays; widths differ, cells come in any order."""
@@ -163,7 +164,7 @@ def test_other_refusals():
         kernels.unfolding_gram(rows, np.ones(2), np.ones((2, 2)), threads=1)
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(entries=strategies.symmetric_entries() | strategies.plain_entries(orders=(2, 3)), seed=st.integers(0, 99))
 def test_objective_is_the_error_and_never_rises(entries, seed):
     """Each sweep tells half the squared error over all cells; factors are orthonormal, a symmetric core symmetric."""

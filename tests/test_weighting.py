@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import Corpus
 from polyadic.errors import InputError
 from polyadic.text.counts import count
 from polyadic.text.weighting import ppmi
-from strategies import Text, sentences
+from strategies import Text, sentences, tries
 
 
 def association(entries, words=None):
@@ -76,7 +76,7 @@ def test_chunks_by_hand():
     assert ppmi_of_text(text, order=2, window="chunk", normaliser="tokens") == pytest.approx(published)
 
 
-@settings(max_examples=40)
+@tries(40)
 @given(lists=sentences(), repeats=st.booleans())
 def test_order_2_is_the_textbook(lists, repeats):
     """For pairs it is log p(x, y) / p(x) p(y) of the joint distribution and its own marginals, where positive."""

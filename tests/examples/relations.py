@@ -64,9 +64,9 @@ def asked_of_triples(model):
     return [model.objects([0, 1], [0, 0]), model.subjects([2], [0]), model.predict([0, 1], [0, 0], [2, 3])]
 
 
-EXAMPLES = [
-    Example(
-        make=lambda: KnowledgeTensor(3, form="TuckER", relation_rank=2, max_iter=4, seed=0, threads=1),
+def of_triples(make, variant=""):
+    return Example(
+        make=make,
         fit=lambda model: model.fit(FACTS, validation=HELD_OUT),
         ask=lambda model: [
             *asked_of_triples(model),
@@ -76,7 +76,30 @@ EXAMPLES = [
             model.number_of("relation", "near"),
             model.facts_,
         ],
-    ),
+        variant=variant,
+    )
+
+
+def of_schema(make, variant="", similar="works for"):
+    return Example(
+        make=make,
+        fit=lambda model: model.fit(SCHEMA),
+        ask=lambda model: [
+            model.predict(PAIRS, PREDICATES),
+            model.log_odds([[0, 0], [2, 1]]),
+            model.column_log_odds([0, 2]),
+            model.likeliest("works for"),
+            similar and model.most_similar(similar),
+            model.evaluate([("person 0", "firm 0", "works for")]),
+            model.predict_unseen(NEW),
+        ],
+        variant=variant,
+    )
+
+
+EXAMPLES = [
+    of_triples(lambda: KnowledgeTensor(3, form="TuckER", relation_rank=2, max_iter=4, seed=0, threads=1)),
+    of_triples(lambda: KnowledgeTensor(2, reciprocal=False, loss="logistic", max_iter=4, seed=0, threads=1), "complex"),
     Example(
         make=lambda: RESCAL(2, ridge_A=0.1, ridge_R=0.1, max_iter=5, tol=0.0, seed=0),
         fit=lambda model: model.fit([LIKES]),
@@ -87,18 +110,8 @@ EXAMPLES = [
         fit=lambda model: model.fit([LIKES], types=list("aabb"), attributes=csr_array(np.eye(4))),
         ask=lambda model: [*asked_of_triples(model), model.attribute_factors_],
     ),
-    Example(
-        make=lambda: UniversalSchema(3, features="NFE", biases="both", max_iter=3, seed=0),
-        fit=lambda model: model.fit(SCHEMA),
-        ask=lambda model: [
-            model.predict(PAIRS, PREDICATES),
-            model.log_odds([[0, 0], [2, 1]]),
-            model.column_log_odds([0, 2]),
-            model.likeliest("works for"),
-            model.most_similar("works for"),
-            model.predict_unseen(NEW),
-        ],
-    ),
+    of_schema(lambda: UniversalSchema(3, features="NFE", biases="both", max_iter=3, seed=0)),
+    of_schema(lambda: UniversalSchema(3, features="N", loss="bpr", max_iter=3, seed=0), "neighbours", similar=None),
     Example(
         make=lambda: InjectedLogic([RULE], regime="post", model=UniversalSchema(3, features="F", max_iter=3, seed=0)),
         fit=lambda model: model.fit(SCHEMA),

@@ -21,19 +21,18 @@ def treebank():
         yield Tree(*columns, ("Definite=Def", "Number=Plur", "_"), heads, none, none, none)
 
 
-EXAMPLES = [
-    Example(
-        make=lambda: SequenceTagger(1, max_iter=3, seed=0),
-        fit=lambda model: model.fit(X, TAGS),
-        ask=lambda model: [model.predict(X), model.predict_proba(X), model.score(X, TAGS), model.features_],
-    ),
-    Example(
-        make=lambda: TextTagger(max_iter=2, least=1, seed=0),
-        fit=lambda model: model.fit(treebank()),
-        ask=lambda model: [[tree.conllu() for tree in model.trees(["The pigs bark."])], model.tag(["cats"]).lemmas],
-    ),
-    Example(
-        make=lambda: HiddenMarkov(2, max_iter=5, unknown="missing", seed=0, threads=1),
+def of_tags(make, variant="", tags=TAGS):
+    return Example(
+        make=make,
+        fit=lambda model: model.fit(X, tags),
+        ask=lambda model: [model.predict(X), model.predict_proba(X), model.score(X, tags), model.features_],
+        variant=variant,
+    )
+
+
+def of_strings(make, variant=""):
+    return Example(
+        make=make,
         fit=lambda model: model.fit(STRINGS),
         ask=lambda model: [
             model.score(["abc", ""]),
@@ -44,7 +43,24 @@ EXAMPLES = [
             model.next_symbols("ab"),
             model.sample(2, length=3, seed=0),
         ],
+        variant=variant,
+    )
+
+
+EXAMPLES = [
+    of_tags(lambda: SequenceTagger(1, max_iter=3, seed=0)),
+    of_tags(
+        lambda: SequenceTagger(None, bio=True, max_iter=3, seed=0),
+        "bio",
+        tags=[["O", "B-dog", "I-dog"], ["B-dog", "O"], []],
     ),
+    Example(
+        make=lambda: TextTagger(max_iter=2, least=1, seed=0),
+        fit=lambda model: model.fit(treebank()),
+        ask=lambda model: [[tree.conllu() for tree in model.trees(["The pigs bark."])], model.tag(["cats"]).lemmas],
+    ),
+    of_strings(lambda: HiddenMarkov(2, max_iter=5, unknown="missing", seed=0, threads=1)),
+    of_strings(lambda: HiddenMarkov(2, init="random", max_iter=5, unknown="missing", seed=0, threads=1), "random"),
     Example(
         make=lambda: ObservableOperators(2),
         fit=lambda model: model.fit(STRINGS),
