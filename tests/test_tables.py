@@ -205,7 +205,7 @@ def test_tempered_counts_are_the_analysis_of_their_roots():
 def test_large_sparse_tables(method):
     """A planted structure of a table too large to be decomposed exactly is found, whatever the method."""
     rng = np.random.default_rng(0)
-    m, n, topics = 500, 300, 5
+    m, n, topics = 900, 700, 5
     rates = np.repeat(np.eye(topics), m // topics, axis=0) @ np.repeat(np.eye(topics), n // topics, axis=1)
     N = csr_array(rng.poisson(0.02 + 0.3 * rates))
     model = CorrespondenceAnalysis(topics - 1, method=method, tol=1e-6, seed=0).fit(N)
