@@ -17,7 +17,8 @@ from typer.testing import CliRunner
 
 from polyadic import Embedding, SymmetricCP
 from polyadic.cli import EXAMPLES, app, faults, show, train
-from polyadic.cli.options import entry_weights, in_bytes, per_order
+from polyadic.cli.options import in_bytes
+from polyadic.cli.train import entry_weights, per_order
 from polyadic.datasets import similarity_sets
 from polyadic.recipes.methods import METHODS
 from polyadic.solvers import Adam

@@ -1,13 +1,32 @@
 """``polyadic corpus``: text to an encoded corpus."""
 
 from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
 
+Texts = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE...",
+        help="Files, folders or globs of text (also .gz .bz2 .xz .zst), or - for standard input.",
+    ),
+]
+Jobs = Annotated[int | None, typer.Option(min=1, help="Processes to use.", show_default="all cores")]
+Digits = Annotated[
+    Literal["keep", "drop", "zero"],
+    typer.Option(help="Keep numbers, drop them, or write each digit as 0.", rich_help_panel=o.CORPUS),
+]
+Punctuation = Annotated[
+    Literal["keep", "drop"], typer.Option(help="Whether punctuation marks are words.", rich_help_panel=o.CORPUS)
+]
+
 
 def corpus(
-    sources: o.Texts,
+    sources: Texts,
     *,
     out: o.Out,
     min_count: o.MinCount = 10,
@@ -17,10 +36,10 @@ def corpus(
     field: o.Field = None,
     encoding: o.Encoding = "utf-8",
     errors: o.Errors = "strict",
-    digits: o.Digits = "keep",
-    punctuation: o.Punctuation = "drop",
+    digits: Digits = "keep",
+    punctuation: Punctuation = "drop",
     tokenised: o.Tokenised = False,
-    jobs: o.Jobs = None,
+    jobs: Jobs = None,
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:

@@ -10,18 +10,25 @@ from polyadic.cli import show
 from polyadic.errors import InputError
 from polyadic.files import check_replaceable
 
+CorpusFolder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder made by `polyadic corpus`.")]
+Order = Annotated[int, typer.Option(min=2, max=5, help=o.ORDER_HELP, rich_help_panel=o.COUNTS)]
+Width = Annotated[int, typer.Option(min=1, max=1000, help="Width of the window.", rich_help_panel=o.COUNTS)]
+TupleMinCount = Annotated[
+    int, typer.Option(min=1, max=o.LARGEST, help="Drop tuples that are rarer.", rich_help_panel=o.COUNTS)
+]
+Repeats = Annotated[bool, typer.Option("--repeats", help="Keep tuples that repeat a word.", rich_help_panel=o.COUNTS)]
 Tns = Annotated[Path | None, typer.Option(metavar="FILE", help="Also write the counts as FROSTT text.")]
 
 
 def count(
-    corpus: o.CorpusFolder,
+    corpus: CorpusFolder,
     *,
     out: o.Out,
-    order: o.Order = 3,
+    order: Order = 3,
     window: o.Window = "span",
-    width: o.Width = 10,
-    min_count: o.TupleMinCount = 2,
-    repeats: o.Repeats = False,
+    width: Width = 10,
+    min_count: TupleMinCount = 2,
+    repeats: Repeats = False,
     memory: o.Memory = None,
     threads: o.Threads = None,
     tns: Tns = None,

@@ -1,9 +1,9 @@
 """``polyadic train``: the whole path from text to word vectors."""
 
-from __future__ import annotations
-
+import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -11,8 +11,163 @@ from polyadic.cli import faults, show
 from polyadic.cli import options as o
 from polyadic.errors import InputError
 from polyadic.files import check_replaceable
-from polyadic.recipes.methods import Training
+from polyadic.recipes.methods import METHODS, Training
 
+
+def entry_weights(text: str) -> str | tuple[float, float]:
+    """Read a name of entry weights, or the two numbers of GloVe's."""
+    if text in {"log", "count", "uniform"}:
+        return text
+    try:
+        largest, power = map(float, text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"give log, count, uniform or two numbers such as 100,0.75; got {text!r}") from None
+    if not (0 < largest < math.inf and 0 <= power < math.inf):
+        raise typer.BadParameter(f"X must be above 0 and A at least 0; got {text!r}")
+    return largest, power
+
+
+def per_order(read: Callable[[str], Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """Make a reader of values for each order: ``1/15`` is 1 for pairs and 15 for triples, ``1`` is for all."""
+
+    def values(text: Any) -> tuple[Any, ...]:
+        try:
+            return tuple(read(part) for part in str(text).split("/"))
+        except ValueError:
+            raise typer.BadParameter(f"give a number, or one for each order such as 1/15; got {text!r}") from None
+
+    return values
+
+
+def _model(*flags: str, **how: Any) -> Any:
+    """Make an option of the model; unless given, it is left to the model."""
+    return typer.Option(*flags, rich_help_panel=o.MODEL, **how)
+
+
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="SOURCE",
+        help="Text (a file, folder or glob, - for standard input), a corpus folder or a counts folder.",
+    ),
+]
+ContextSide = Annotated[
+    Literal["both", "left", "right"],
+    typer.Option("--contexts", help="Where context words stand; of ca and its kin.", rich_help_panel=o.COUNTS),
+]
+Positional = Annotated[
+    bool,
+    typer.Option("--positional", help="A word at another distance is another context.", rich_help_panel=o.COUNTS),
+]
+Shift = Annotated[
+    Any,
+    typer.Option(
+        parser=per_order(float),
+        metavar="K[/K...]",
+        help="Entries are max(PMI - log K, 0); a K for each order where there are several.",
+        rich_help_panel=o.WEIGHTS,
+    ),
+]
+Weights = Annotated[
+    Any,
+    typer.Option(
+        parser=per_order(entry_weights),
+        metavar="log|count|uniform|X,A[/...]",
+        help="Weight of an entry of count n: log(1 + n), n, 1, or min(n / X, 1)^A; one for each order, or for all.",
+        rich_help_panel=o.WEIGHTS,
+    ),
+]
+Method = Annotated[
+    Literal[*METHODS] | None,  # type: ignore[valid-type] # the names of a table
+    typer.Option(
+        help="jcp: pairs by all columns, larger tuples by non-negative themes. cp-sn, cp-s: symmetric CP of the PPMI"
+        " tensor, non-negative with exact zeros, or free. jcp-sn, jcp-s: of all orders from 2 on, by the same columns."
+        " cp: a factor for each mode, by alternating least squares. tucker: with a core."
+        " cp-apr: of the counts, Poisson. ppmi-svd, nnse, glove: of pairs. ca: correspondence analysis; root-ca: of"
+        " roots of counts; g-test, kca: with other residuals and kernels. cbow, sgns: gensim's word2vec. random:"
+        " chance level.",
+        show_default="jcp; cp-sn of a counts folder",
+        rich_help_panel=o.MODEL,
+    ),
+]
+ModelRank = Annotated[int | None, _model(min=1, help="Length of a vector.", show_default="300; tucker 50, cp-apr 100")]
+ZeroWeight = Annotated[
+    float | None,
+    _model(
+        min=0,
+        max=o.LARGEST,
+        help="Mean weight of tuples that do not occur.",
+        show_default="together 6 times what pairs weigh, 50 times what larger tuples do",
+    ),
+]
+ZeroPower = Annotated[
+    float | None,
+    _model(min=0, max=o.LARGEST, help="Power of the degrees of words that such tuples weigh by.", show_default="0.75"),
+]
+Themes = Annotated[
+    int | None,
+    _model(min=1, help="Non-negative columns, which explain larger tuples.", show_default="half of the rank"),
+]
+Coupling = Annotated[
+    float | None, _model(min=0, max=1, help="Scale of themes in the explanation of pairs.", show_default="0.5")
+]
+OrderWeights = Annotated[
+    Any | None,
+    _model(
+        parser=per_order(float), metavar="A/B...", help="How much each order counts, from 2 on.", show_default="1/1"
+    ),
+]
+L1 = Annotated[float | None, _model("--l1", min=0, max=o.LARGEST, help="Weight of the sum of vectors; nnse: of codes.")]
+L2 = Annotated[float | None, _model("--l2", min=0, max=o.LARGEST, help="Weight of the squared vectors.")]
+Power = Annotated[float | None, _model(min=0, max=o.LARGEST, help="Power of the singular values.", show_default="0.5")]
+Side = Annotated[
+    Literal["rows", "columns"] | None,
+    _model(help="Vectors of words, or of contexts.", show_default="rows"),
+]
+Temper = Annotated[
+    float | None, _model(min=0.01, max=1, help="Power that counts are taken to first.", show_default="1")
+]
+Case = Annotated[
+    Literal["ca", "gini", "g-test", "sgns", "glove"] | None,
+    _model(help="What is left of a table besides its margins.", show_default="ca"),
+]
+StopWeight = Annotated[
+    float | None,
+    _model(metavar="A", help="Weigh stop words by 1 + A; keep them in the text: --stop-words none.", show_default="0"),
+]
+Scores = Annotated[Path | None, _model(metavar="FILE", help="Pairs of words with a similarity to learn from.")]
+ScoreWeight = Annotated[float | None, _model(min=0, max=o.LARGEST, help="How much they count.", show_default="1")]
+Orthogonal = Annotated[int | None, _model(min=0, help="First sweeps with orthogonal factors.", show_default="0")]
+MaxIter = Annotated[int | None, _model(min=1, help="Sweeps at most.", show_default="100; cp, tucker, nnse 50")]
+Tol = Annotated[
+    float | None,
+    _model(min=0, help="Stop when three sweeps each gain less than this part of all.", show_default="0.001"),
+]
+Validation = Annotated[float | None, _model(min=0, max=0.99, help="Share of entries held out to stop by.")]
+Start = Annotated[
+    str | None,
+    _model(
+        metavar="VECTORS",
+        help="Go on from these vectors, of the same words and at most as long.",
+        show_default="random",
+    ),
+]
+Solver = Annotated[
+    Literal["quasi-newton", "online"] | None,
+    _model(help="Full gradients, or batches with Adam.", show_default="quasi-newton"),
+]
+Step = Annotated[float | None, _model(min=0, max=o.LARGEST, help="Length of a step of the online solver.")]
+Batch = Annotated[
+    int | None, _model(min=1, help="Entries per step of the online solver.", show_default="a 256th of all")
+]
+SampledZeros = Annotated[
+    float | None, _model(min=0, max=o.LARGEST, help="Zeros drawn per entry, online, for the zero weight.")
+]
+Epochs = Annotated[int | None, _model(min=1, help="Passes over the data.")]
+Context = Annotated[int | None, _model(min=1, max=1000, help="Words to each side, of word2vec.", show_default="5")]
+Negative = Annotated[int | None, _model(min=1, max=1000, help="Noise words per word, of word2vec.", show_default="5")]
+ModelSeed = Annotated[int, _model(min=0, help="The same seed gives the same vectors.")]
+ModelThreads = Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="all cores; word2vec 1")]
 Keep = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Keep the corpus and the counts here, and use them again if they are there."),
@@ -24,7 +179,7 @@ Order = Annotated[
 TupleMinCount = Annotated[
     Any,
     typer.Option(
-        parser=o.per_order(o.positive),
+        parser=per_order(o.positive),
         metavar="N[/N...]",
         help="Drop tuples that are rarer; an N for each order where there are several.",
         show_default="2; 1 for pairs",
@@ -34,7 +189,7 @@ TupleMinCount = Annotated[
 Widths = Annotated[
     Any,
     typer.Option(
-        parser=o.per_order(o.positive),
+        parser=per_order(o.positive),
         metavar="W[/W...]",
         help="Width of the window; a W for each order where there are several.",
         show_default="10; 5/10 for jcp, 5 for ca, 2 for root-ca",
@@ -44,7 +199,7 @@ Widths = Annotated[
 Smoothings = Annotated[
     Any,
     typer.Option(
-        parser=o.per_order(float),
+        parser=per_order(float),
         metavar="A[/A...]",
         help="Power of the words' probabilities; an A for each order where there are several.",
         show_default="1; 0.75/1 for jcp",
@@ -56,12 +211,12 @@ Smoothings = Annotated[
 @o.with_defaults_of(Training)
 def train(
     ctx: typer.Context,
-    source: o.Source,
+    source: Source,
     *,
     out: o.Out,
     keep: Keep = None,
     force: o.Force = False,
-    threads: o.ModelThreads,
+    threads: ModelThreads,
     as_json: o.AsJson = False,
     min_count: o.MinCount,
     max_size: o.MaxSize,
@@ -75,41 +230,41 @@ def train(
     window: o.Window,
     width: Widths,
     tuple_min_count: TupleMinCount,
-    contexts: o.ContextSide,
-    positional: o.Positional,
+    contexts: ContextSide,
+    positional: Positional,
     memory: o.Memory,
-    shift: o.Shift,
+    shift: Shift,
     smoothing: Smoothings,
-    weights: o.Weights,
-    method: o.Method,
-    rank: o.ModelRank = None,
-    themes: o.Themes = None,
-    coupling: o.Coupling = None,
-    zero_weight: o.ZeroWeight = None,
-    zero_power: o.ZeroPower = None,
-    order_weights: o.OrderWeights = None,
-    l1: o.L1 = None,
-    l2: o.L2 = None,
-    power: o.Power = None,
-    side: o.Side = None,
-    temper: o.Temper = None,
-    case: o.Case = None,
-    stop_weight: o.StopWeight = None,
-    scores: o.Scores = None,
-    score_weight: o.ScoreWeight = None,
-    orthogonal: o.Orthogonal = None,
-    max_iter: o.MaxIter = None,
-    tol: o.Tol = None,
-    validation: o.Validation = None,
-    start: o.Start = None,
-    solver: o.Solver = None,
-    step: o.Step = None,
-    batch: o.Batch = None,
-    sampled_zeros: o.SampledZeros = None,
-    epochs: o.Epochs = None,
-    context: o.Context = None,
-    negative: o.Negative = None,
-    seed: o.ModelSeed,
+    weights: Weights,
+    method: Method,
+    rank: ModelRank = None,
+    themes: Themes = None,
+    coupling: Coupling = None,
+    zero_weight: ZeroWeight = None,
+    zero_power: ZeroPower = None,
+    order_weights: OrderWeights = None,
+    l1: L1 = None,
+    l2: L2 = None,
+    power: Power = None,
+    side: Side = None,
+    temper: Temper = None,
+    case: Case = None,
+    stop_weight: StopWeight = None,
+    scores: Scores = None,
+    score_weight: ScoreWeight = None,
+    orthogonal: Orthogonal = None,
+    max_iter: MaxIter = None,
+    tol: Tol = None,
+    validation: Validation = None,
+    start: Start = None,
+    solver: Solver = None,
+    step: Step = None,
+    batch: Batch = None,
+    sampled_zeros: SampledZeros = None,
+    epochs: Epochs = None,
+    context: Context = None,
+    negative: Negative = None,
+    seed: ModelSeed,
 ) -> None:
     """Make word vectors of text: read it, count tuples of words, weight them, and factorize."""
     from polyadic.recipes import words
