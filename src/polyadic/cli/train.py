@@ -267,9 +267,9 @@ def train(
     seed: ModelSeed,
 ) -> None:
     """Make word vectors of text: read it, count tuples of words, weight them, and factorize."""
+    check_replaceable(out, "embedding", overwrite=force)
     from polyadic.recipes import words
 
-    check_replaceable(out, "embedding", overwrite=force)
     if keep is not None and (keep.resolve() == out.resolve() or out.resolve() in keep.resolve().parents):
         raise InputError(f"--keep {keep} lies in --out {out}, which is written as a whole; name another folder")
     steps = show.Steps(silent=as_json)

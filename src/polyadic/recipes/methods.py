@@ -71,6 +71,12 @@ class Method:
         usual: Options = {"tuple_min_count": 1 if order == 2 else 2, "width": 10, "smoothing": 1.0}
         return (self.pairs if order == 2 else {}).get(name, usual[name])
 
+    def penalty(self, strength: float = 0.0) -> Any:
+        """Give the penalty of a method that has one."""
+        from polyadic.penalties import L2, NonNegative
+
+        return {"l1": NonNegative, "l2": L2}[self.strength](strength)
+
     def make(self, options: Mapping[str, Any]) -> Any:
         """Make the model."""
         options = {RENAMED_BACK.get(self.model, {}).get(name, name): value for name, value in options.items()}
@@ -108,7 +114,6 @@ RENAMED_BACK = {model: {new: old for old, new in names.items()} for model, names
 
 def _symmetric(method: Method, options: Options) -> Options:
     """Give SymmetricCP its penalty by strength, and a solver by name."""
-    from polyadic.penalties import L2, NonNegative
     from polyadic.solvers import Adam, quasi_newton, stochastic
 
     online = {name: options.pop(name) for name in ("step", "batch", "sampled_zeros") if name in options}
@@ -117,7 +122,7 @@ def _symmetric(method: Method, options: Options) -> Options:
         raise InputError(f"{min(online)} is an option of solver online")
     if "sampled_zeros" in online:
         options.setdefault("zero_weight", 0.0)  # drawn zeros stand in the place of exact ones
-    options["penalty"] = {"l1": NonNegative, "l2": L2}[method.strength](options.pop(method.strength, 0.0))
+    options["penalty"] = method.penalty(options.pop(method.strength, 0.0))
     if solver == "online":
         rule = Adam(step=online["step"]) if "step" in online else None
         how: Options = {"rule": rule, "batch": online.get("batch"), "zeros": online.get("sampled_zeros")}

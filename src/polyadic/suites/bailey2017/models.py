@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import polyadic
 from polyadic.errors import InputError
-from polyadic.penalties import L2, NonNegative
 from polyadic.recipes.methods import METHODS
 from polyadic.settings import Count, Within
 from polyadic.suites.suite import Option, Seed, Source, SuiteSettings, Threads
@@ -72,7 +71,7 @@ def row(name: str, *, pairwise: bool = False) -> Model:
     method = METHODS[name]
     settings = dict(method.fixed)
     if method.strength:
-        settings["penalty"] = {"l1": NonNegative, "l2": L2}[method.strength](0.0)
+        settings["penalty"] = method.penalty()
     if method.fitted_to == "corpus":
         return Model(getattr(polyadic, method.model), "text", settings=settings, pairwise=pairwise)
     counts, weights = [], {}
