@@ -135,6 +135,9 @@ Tokenised = Annotated[
     bool, typer.Option("--tokenised", help="A line is a sentence, words lie between blanks.", rich_help_panel=CORPUS)
 ]
 
+PlainText = Annotated[bool, typer.Option("--text", help="INPUT is plain English text; an empty line ends a paragraph.")]
+ByLine = Annotated[bool, typer.Option("--by-line", help="Of text, each line ends a sentence.")]
+
 # Counts
 ORDER_HELP = "Words in a tuple."
 LARGEST = 2**31 - 1

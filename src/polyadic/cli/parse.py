@@ -22,8 +22,6 @@ Tagger = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="A folder made by `polyadic tag train`.", show_default="what the sentences say"),
 ]
-Text = Annotated[bool, typer.Option("--text", help="INPUT is plain English text; an empty line ends a paragraph.")]
-ByLine = Annotated[bool, typer.Option("--by-line", help="Of text, each line ends a sentence.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `polyadic parse train`.")]
 Rank = Annotated[int, typer.Option(min=1, help="Of the tensor.")]
 Gamma = Annotated[float, typer.Option(min=0, max=1, help="Share of pairs of features; 1 is no tensor.")]
@@ -95,8 +93,8 @@ def apply(
     trees: Input,
     *,
     tagger: Tagger = None,
-    text: Text = False,
-    by_line: ByLine = False,
+    text: o.PlainText = False,
+    by_line: o.ByLine = False,
     out: o.File = None,
 ) -> None:
     """Write sentences with the heads and relations of their best trees; those that they have are not looked at.

@@ -38,8 +38,6 @@ Penalty = Annotated[
 ]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the sentences.", show_default="10; CoNLL-U 5")]
 Least = Annotated[int | None, typer.Option(min=1, help="Drop features that are rarer.", show_default="1; CoNLL-U 2")]
-Text = Annotated[bool, typer.Option("--text", help="INPUT is plain English text; an empty line ends a paragraph.")]
-ByLine = Annotated[bool, typer.Option("--by-line", help="Of text, each line ends a sentence.")]
 Tables = Annotated[bool, typer.Option("--tables", help="Of spans, also by kind.")]
 
 
@@ -83,7 +81,9 @@ def train(
     show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic tag apply {out} SENTENCES")
 
 
-def apply(model: Model, sentences: Input, *, text: Text = False, by_line: ByLine = False, out: o.File = None) -> None:
+def apply(
+    model: Model, sentences: Input, *, text: o.PlainText = False, by_line: o.ByLine = False, out: o.File = None
+) -> None:
     """Write sentences with their tags: CoNLL-U of CoNLL-U or text, or columns with one more.
 
     In CoNLL-U the columns lemma, upos, xpos and features are told anew, all others stay.
