@@ -143,7 +143,7 @@ def test_each_feature_has_its_cell(order):
         ]
         lists[0].subtract(lists[1])
         delta = np.zeros(1 << 22, np.float32)
-        cells, counts, squares = difference_of_trees(table, parts, heads=heads, found=found, delta=delta)
+        cells, counts, squares = difference_of_trees(table, parts, heads=heads, predicted=found, delta=delta)
         assert sorted(counts[counts != 0].tolist()) == sorted(count for count in lists[0].values() if count)
         assert squares == sum(count * count for count in lists[0].values())
         assert not delta.any()
@@ -362,8 +362,10 @@ def test_doors_check_what_they_are_given():
         with pytest.raises(ValueError, match=r"order|templates|weights"):
             score_trees(table, S, tree, parts._replace(**wrong))
     with pytest.raises(ValueError, match="delta"):
-        difference_of_trees(table, parts, heads=tree[0], found=tree[0], delta=np.zeros(2, np.float32))
-    difference = difference_of_trees(table, parts, heads=tree[0], found=tree[0], delta=np.zeros(1 << 14, np.float32))
+        difference_of_trees(table, parts, heads=tree[0], predicted=tree[0], delta=np.zeros(2, np.float32))
+    difference = difference_of_trees(
+        table, parts, heads=tree[0], predicted=tree[0], delta=np.zeros(1 << 14, np.float32)
+    )
     with pytest.raises(ValueError, match="sum"):
         move_weights(parts, difference, step=1.0, clock=1, sums=np.zeros(2))
     long = np.zeros((MOST_WORDS + 2, 2), np.int32)

@@ -527,7 +527,7 @@ def test_all_regimes_are_measured():
 @pytest.mark.realdata
 def test_freebase_hides_what_is_asked(realdata):
     """No fact of a relation asked about is told of that half; premises are told; both orders are in one half."""
-    problem = freebase(told=0.3, seed=0, root=realdata)
+    problem = freebase(share=0.3, seed=0, root=realdata)
     schema = problem.schema
     columns = [schema.column(name) for name in problem.relations]
     assert not schema.cells[problem.rows][:, columns].nnz

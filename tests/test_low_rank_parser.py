@@ -143,7 +143,7 @@ def test_a_step_is_along_the_gradient(n, seed, gamma, with_values):
     table, parts, pairs, rng = case(n, seed, features=8, bits=10, values=2 * with_values)
     dense = rng.normal(size=(n + 1, 2)).astype(np.float32) if with_values else None
     heads, found = two_trees(n, rng)
-    how = {"heads": heads, "found": found, "loss": 1.0, "gamma": gamma, "C": 1e-3, "clock": 1}
+    how = {"heads": heads, "predicted": found, "loss": 1.0, "gamma": gamma, "C": 1e-3, "clock": 1}
     alpha, new, _ = step(table, parts, pairs, dense=dense, **how)
     assert 0 < alpha <= 1e-3
 
@@ -169,7 +169,7 @@ def test_a_step_takes_the_loss_away(n, seed, loss):
     if n == 1:
         return
     heads, found = two_trees(n, rng)
-    how = {"heads": heads, "found": found, "loss": loss, "gamma": 1.0, "clock": 3}
+    how = {"heads": heads, "predicted": found, "loss": loss, "gamma": 1.0, "clock": 3}
     alpha, new, sums = step(table, parts, pairs, C=1e9, **how)
     gains = []
     for each in (parts, new):
@@ -187,7 +187,7 @@ def test_a_small_loss_is_taken_away_by_all_at_once(n, seed):
     """To first order the tensor too gains what was lost: of a small loss nearly all, by theta, U, V and W together."""
     table, parts, pairs, rng = case(n, seed)
     heads, found = two_trees(n, rng)
-    how = {"heads": heads, "found": found, "gamma": 0.3, "C": 1e9, "clock": 2}
+    how = {"heads": heads, "predicted": found, "gamma": 0.3, "C": 1e9, "clock": 2}
     alpha, new, sums = step(table, parts, pairs, loss=0.05, **how)
     exact = [ArcParts(*(part.astype(float) for part in each)) for each in (parts, new)]
     difference = sum(float((a - b).ravel() @ (a - b).ravel()) for a, b in zip(*exact, strict=True))
@@ -204,7 +204,7 @@ def test_factors_may_move_in_turn(n, seed, turn):
     dense = rng.normal(size=(n + 1, 2)).astype(np.float32)
     heads, found = two_trees(n, rng)
     moves = Moves(*(k == turn for k in range(3)))
-    how = {"heads": heads, "found": found, "loss": 0.5, "gamma": 0.3, "clock": 1}
+    how = {"heads": heads, "predicted": found, "loss": 0.5, "gamma": 0.3, "clock": 1}
     alpha, new, _ = step(table, parts, pairs, dense=dense, moves=moves, C=1e9, **how)
     assert [bool((a != b).any()) for a, b in zip(new[1:], parts[1:], strict=True)] == list(moves)
     gains = []
@@ -388,7 +388,9 @@ def test_doors_refuse_what_does_not_fit():
         with pytest.raises(ValueError, match=fault):
             score_tensor_arcs(*wrong, gamma=0.5)
     with pytest.raises(ValueError, match="each word needs a head"):
-        step(table, parts, pairs, heads=np.array([0, 1]), found=np.array([0, 1]), loss=1.0, gamma=0.5, C=1.0, clock=1)
+        step(
+            table, parts, pairs, heads=np.array([0, 1]), predicted=np.array([0, 1]), loss=1.0, gamma=0.5, C=1.0, clock=1
+        )
     with pytest.raises(ValueError, match="each word needs a head"):
         tensor_cells(table, parts.theta, pairs, heads=np.array([0, 1, 4]))
     with pytest.raises(ValueError, match="power of two"):

@@ -60,7 +60,7 @@ def test_types_and_roles(small):
 @pytest.mark.slow
 def test_regimes_without_facts():
     """A relation with no facts but rules reaches its premises, which factorization alone does not."""
-    problem = logic.planted(told=0.0, seed=0)
+    problem = logic.planted(share=0.0, seed=0)
     found = {
         one["name"]: one["map"]
         for one in logic.regimes(problem, UniversalSchema(20, features="F", max_iter=30, seed=0))
@@ -97,7 +97,7 @@ def test_report_of_finished_stages(small, tmp_path):
 def test_fits_that_were_interrupted_are_not_judged():
     """Ctrl-C in a fit ends the run; the stage is not kept with half a model."""
     model = UniversalSchema(2, max_iter=9, watch=_stop)
-    model.fit(logic.planted(told=1.0, seed=0).schema)
+    model.fit(logic.planted(share=1.0, seed=0).schema)
     assert model.interrupted_
     with pytest.raises(KeyboardInterrupt):
         whole(model)

@@ -84,7 +84,7 @@ def test_cells_are_spread(seed):
 
 def gradient_and_loss(frame, parts, roles, found, gamma):
     scored = score_roles(frame, parts, gamma=gamma)
-    return role_gradient(frame, parts, scored, roles=roles, found=found, gamma=gamma)
+    return role_gradient(frame, parts, scored, roles=roles, predicted=found, gamma=gamma)
 
 
 @given(st.integers(1, 5), SEEDS, st.sampled_from([0.0, 0.4, 1.0]))

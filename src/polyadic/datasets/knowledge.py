@@ -104,8 +104,8 @@ def knowledge(name: str, *, root: Root = None) -> Knowledge:
         parts = [[fact for _, fact in named_facts(where / f"{part}.txt")] for part in PARTS]
     entities = sorted({end for part in parts for subject, _, object_ in part for end in (subject, object_)})
     relations = sorted({relation for part in parts for _, relation, _ in part})
-    found = Size(len(entities), len(relations), *map(len, parts))
-    for count, published, what in zip(found, KNOWLEDGE[name], Size._fields, strict=True):
+    size = Size(len(entities), len(relations), *map(len, parts))
+    for count, published, what in zip(size, KNOWLEDGE[name], Size._fields, strict=True):
         check_count(where, count, published, what if what in {"entities", "relations"} else f"{what} triples")
     ends, kinds = ({named: at for at, named in enumerate(names)} for names in (entities, relations))
     numbered = [[(ends[s], kinds[r], ends[o]) for s, r, o in part] for part in parts]

@@ -65,16 +65,16 @@ def multilabel(name: str, root: str | os.PathLike[str] | None = None) -> tuple[L
     check_choice("name", name, MULTILABEL)
     where = folder(root) / "multilabel" / name
     names = read_label_names(where / f"{name}.xml")
-    found = []
+    parts = []
     for part, items in zip(("train", "test"), MULTILABEL[name][:2], strict=True):
         path = where / f"{name}-{part}.arff"
-        found.append(read_labelling(path, names))
-        check_count(path, len(found[-1].labels), items, "items")
-        check_count(path, len(found[-1].feature_names), MULTILABEL[name][2], "features")
+        parts.append(read_labelling(path, names))
+        check_count(path, len(parts[-1].labels), items, "items")
+        check_count(path, len(parts[-1].feature_names), MULTILABEL[name][2], "features")
         check_count(path, len(names), MULTILABEL[name][3], "labels")
-    if found[0].feature_names != found[1].feature_names:
+    if parts[0].feature_names != parts[1].feature_names:
         raise InputError(f"{where}: the training and the test part do not have the same features")
-    return found[0], found[1]
+    return parts[0], parts[1]
 
 
 def read_label_names(path: Path) -> list[str]:
@@ -146,10 +146,10 @@ def _cells(path: Path) -> tuple[list[str], list[int], list[int], list[float], in
             if line.lower().startswith("@attribute"):
                 names.append(_attribute(line, f"{path}, line {number}"))
             continue
-        found = _row(line, len(names), f"{path}, line {number}")
-        rows += [items] * len(found)
-        columns += [column for column, _ in found]
-        values += [value for _, value in found]
+        cells = _row(line, len(names), f"{path}, line {number}")
+        rows += [items] * len(cells)
+        columns += [column for column, _ in cells]
+        values += [value for _, value in cells]
         items += 1
     if not names or not items:
         raise InputError(f"{path} has {len(names)} attributes and {items} items; an ARFF file has both")
@@ -157,10 +157,10 @@ def _cells(path: Path) -> tuple[list[str], list[int], list[int], list[float], in
 
 
 def _attribute(line: str, where: str) -> str:
-    found = ATTRIBUTE.match(line)
-    if found is None:
+    match = ATTRIBUTE.match(line)
+    if match is None:
         raise InputError(f"{where}: an attribute has a name and a type; got {line[:60]!r}")
-    name, kind = found.groups()
+    name, kind = match.groups()
     if not re.fullmatch(r"\{\s*0\s*,\s*1\s*\}|numeric|real|integer", kind.strip(), re.IGNORECASE):
         raise InputError(f"{where}: attributes are numbers or {{0,1}}; got {kind[:60]!r}")
     return re.sub(r"\\(.)", r"\1", name[1:-1]) if name[0] in "'\"" else name
@@ -169,7 +169,7 @@ def _attribute(line: str, where: str) -> str:
 def _row(line: str, size: int, where: str) -> list[tuple[int, float]]:
     if not (line.startswith("{") and line.endswith("}")):
         raise InputError(f"{where}: a sparse row is written {{attribute value, ...}}; got {line[:60]!r}")
-    found = []
+    cells = []
     for item in filter(None, map(str.strip, line[1:-1].split(","))):
         pair = PAIR.fullmatch(item)
         try:
@@ -178,5 +178,5 @@ def _row(line: str, size: int, where: str) -> list[tuple[int, float]]:
             raise InputError(f"{where}: {item[:60]!r} is no attribute with its number") from None
         if column >= size or not np.isfinite(value):
             raise InputError(f"{where}: {item[:60]!r} has no attribute among {size:,}, or is not finite")
-        found.append((column, value))
-    return found
+        cells.append((column, value))
+    return cells

@@ -96,7 +96,7 @@ def pautomac_model(path: Path, size: int) -> WeightedAutomaton:
     InputError
         If a line is of another form, a symbol is not below ``size``, or probabilities do not add to 1.
     """
-    found: dict[str, dict[tuple[int, ...], float]] = {part: {} for part in PARTS}
+    tables: dict[str, dict[tuple[int, ...], float]] = {part: {} for part in PARTS}
     part = ""
     for number, line in enumerate(text(path).split("\n"), 1):
         where = f"{path}, line {number}"
@@ -105,18 +105,18 @@ def pautomac_model(path: Path, size: int) -> WeightedAutomaton:
             part = head.strip()
         elif line.strip():
             key, value = _cell(line, where, part)
-            found[part][key] = value
-    states = 1 + max((n for p in "IF" for key in found[p] for n in key), default=-1)
-    states = max([states, *(1 + max(key[0], key[-1]) for key in found["T"])])
-    if any(key[1] >= size for part in "ST" for key in found[part]):
+            tables[part][key] = value
+    states = 1 + max((n for p in "IF" for key in tables[p] for n in key), default=-1)
+    states = max([states, *(1 + max(key[0], key[-1]) for key in tables["T"])])
+    if any(key[1] >= size for part in "ST" for key in tables[part]):
         raise InputError(f"{path}: a symbol is not below {size}, the size of the alphabet")
     start, stop, A = np.zeros(states), np.zeros(states), np.zeros((size, states, states))
-    for (i,), value in found["I"].items():
+    for (i,), value in tables["I"].items():
         start[i] = value
-    for (i,), value in found["F"].items():
+    for (i,), value in tables["F"].items():
         stop[i] = value
-    for (i, a, j), value in found["T"].items():
-        A[a, i, j] = (1 - stop[i]) * found["S"].get((i, a), 0.0) * value
+    for (i, a, j), value in tables["T"].items():
+        A[a, i, j] = (1 - stop[i]) * tables["S"].get((i, a), 0.0) * value
     sums = A.sum(axis=(0, 2)) + stop
     if abs(start.sum() - 1) > 1e-6 or np.abs(sums[sums > 0] - 1).max(initial=0) > 1e-6:
         raise InputError(f"{path}: probabilities of starts, and of what each state does, must add to 1")

@@ -44,7 +44,7 @@ def text(path: Path, encoding: str = "utf-8-sig") -> str:
         raise InputError(f"{path} cannot be read: {error}") from None
 
 
-def check_count(where: Path, found: int, published: int, what: str) -> None:
+def check_count(where: Path, count: int, published: int, what: str) -> None:
     """Refuse a set that does not have its published size."""
-    if found != published:
-        raise InputError(f"{where} holds {found:,} {what}; the published set has {published:,}")
+    if count != published:
+        raise InputError(f"{where} holds {count:,} {what}; the published set has {published:,}")

@@ -217,12 +217,12 @@ def lastfm(*, root: Root = None) -> LastFM:
     artists = np.concatenate([named, np.setdiff1d(given[:, 1], named)])
     size = len(users), len(artists), len(tags)
     numbers = users, artists, np.array([*tags])
-    found = np.column_stack([_places(column, among) for column, among in zip(given.T, numbers, strict=True)])
+    assignments = np.column_stack([_places(column, among) for column, among in zip(given.T, numbers, strict=True)])
     heard = np.column_stack([_places(column, among) for column, among in zip(listens.T[:2], numbers[:2], strict=True)])
     return LastFM(
         _entries(heard, listens[:, 2], size[:2]),
         _symmetric(_places(friends, users), size[0]),
-        _entries(found, np.ones(len(found)), size),
+        _entries(assignments, np.ones(len(assignments)), size),
         [str(n) for n in users.tolist()],
         [names.get(n, str(n)) for n in artists.tolist()],
         [*tags.values()],
@@ -264,9 +264,9 @@ def citeulike(*, root: Root = None) -> CiteULike:
 
 
 def _ratings(path: Path, size: int) -> Entries:
-    found = _numbers(path, 4)
-    check_count(path, len(found), size, "ratings")
-    return _entries(found[:, :2] - 1, found[:, 2], (USERS, FILMS), unlisted="missing")
+    rows = _numbers(path, 4)
+    check_count(path, len(rows), size, "ratings")
+    return _entries(rows[:, :2] - 1, rows[:, 2], (USERS, FILMS), unlisted="missing")
 
 
 def _entries(
@@ -295,8 +295,8 @@ def _places(numbers: NDArray[np.int64], among: NDArray[np.int64]) -> NDArray[np.
 
 def _names(path: Path, width: int, *, encoding: str = "utf-8-sig") -> dict[int, str]:
     """Read names by number, in the order of numbers, below a line of headings."""
-    found = {_whole(path, at, n): name for at, (n, name, *_) in _fields(path, width, skip=1, encoding=encoding)}
-    return dict(sorted(found.items()))
+    names = {_whole(path, at, n): name for at, (n, name, *_) in _fields(path, width, skip=1, encoding=encoding)}
+    return dict(sorted(names.items()))
 
 
 def _numbers(path: Path, width: int, *, skip: int = 0) -> NDArray[np.int64]:
@@ -309,23 +309,23 @@ def _lists(path: Path, size: int, below: int) -> NDArray[np.int64]:
     """Read how many numbers follow and these numbers, a line each, as pairs of a line and a number."""
     lines = _lines(path)
     check_count(path, len(lines), size, "lines")
-    found = [[_whole(path, at, field) for field in line.split()] for at, line in enumerate(lines, 1)]
-    for at, (number, *rest) in enumerate(found, 1):
+    lists = [[_whole(path, at, field) for field in line.split()] for at, line in enumerate(lines, 1)]
+    for at, (number, *rest) in enumerate(lists, 1):
         if number != len(rest) or not all(0 <= n < below for n in rest):
             raise InputError(f"{path}, line {at}: expected a count and so many numbers below {below:,}")
-    heads = np.repeat(np.arange(size), [len(numbers) - 1 for numbers in found])
-    return np.column_stack([heads, np.fromiter(chain.from_iterable(numbers[1:] for numbers in found), np.int64)])
+    heads = np.repeat(np.arange(size), [len(numbers) - 1 for numbers in lists])
+    return np.column_stack([heads, np.fromiter(chain.from_iterable(numbers[1:] for numbers in lists), np.int64)])
 
 
 def _fields(
     path: Path, width: int, *, mark: str = "\t", skip: int = 0, encoding: str = "utf-8-sig"
 ) -> list[tuple[int, list[str]]]:
     """Split lines; give each its number."""
-    found = [(at, line.split(mark)) for at, line in enumerate(_lines(path, encoding)[skip:], skip + 1)]
-    for at, fields in found:
+    rows = [(at, line.split(mark)) for at, line in enumerate(_lines(path, encoding)[skip:], skip + 1)]
+    for at, fields in rows:
         if len(fields) != width:
             raise InputError(f"{path}, line {at}: expected {width} fields; got {mark.join(fields)!r:.80}")
-    return found
+    return rows
 
 
 def _whole(path: Path, line: int, field: str) -> int:
@@ -336,8 +336,8 @@ def _whole(path: Path, line: int, field: str) -> int:
 
 
 def _year(title: str) -> int | None:
-    found = YEAR.findall(title)
-    return int(found[-1]) if found else None
+    years = YEAR.findall(title)
+    return int(years[-1]) if years else None
 
 
 def _lines(path: Path, encoding: str = "utf-8-sig") -> list[str]:

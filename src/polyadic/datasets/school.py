@@ -58,8 +58,8 @@ def school(*, root: str | os.PathLike[str] | None = None) -> School:
 
     path = folder(root) / "multilabel" / "school.mat"
     try:
-        found = loadmat(path)
-        X, Y = ([np.asarray(part, float) for part in found[name].ravel()] for name in ("X", "Y"))
+        arrays = loadmat(path)
+        X, Y = ([np.asarray(part, float) for part in arrays[name].ravel()] for name in ("X", "Y"))
         sizes = [len(part) for part in X]
         features, scores = np.vstack(X), np.concatenate([part.ravel() for part in Y])
     except (OSError, ValueError, LookupError, TypeError, NotImplementedError, MatReadError, zlib.error) as error:

@@ -118,10 +118,10 @@ def read_instances(path: str | os.PathLike[str]) -> list[Instance]:
     [Instance(id='add.v.1', lemma='add.v', left='He', word='adds', right='salt.')]
     """
     file = Path(path)
-    found = [_context(file, element) for element in _xml(file).iter("instance")]
-    if not found:
+    instances = [_context(file, element) for element in _xml(file).iter("instance")]
+    if not instances:
         raise InputError(f"{file} holds no instances")
-    return found
+    return instances
 
 
 def read_sense_key(path: str | os.PathLike[str]) -> dict[str, dict[str, float]]:

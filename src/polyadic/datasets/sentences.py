@@ -76,13 +76,13 @@ def labelled_sentences(name: str, *, root: Root = None) -> list[Labelled]:
     """
     check_choice("name", name, LABELLED)
     files, size = LABELLED[name]
-    found = []
+    sentences = []
     for label, file in enumerate(files):
         path = folder(root) / "sentences" / file
         lines = _lines(path)
         check_count(path, len(lines), size, "sentences")
-        found += [Labelled(line.split(), label) for line in lines]
-    return found
+        sentences += [Labelled(line.split(), label) for line in lines]
+    return sentences
 
 
 def paraphrases(part: str, *, root: Root = None) -> list[Compared]:
@@ -105,14 +105,14 @@ def paraphrases(part: str, *, root: Root = None) -> list[Compared]:
     """
     check_choice("part", part, PARAPHRASES)
     path = folder(root) / "sentences" / "msrp" / f"msr_paraphrase_{part}.txt"
-    found = []
+    pairs = []
     for number, line in enumerate(_lines(path)[1:], 2):
         fields = line.split("\t")
         if len(fields) != 5 or fields[0] not in ("0", "1"):
             raise InputError(f"{path}, line {number}: expected 0 or 1, two numbers and two sentences; got {line!r:.80}")
-        found.append(Compared(fields[3], fields[4], float(fields[0])))
-    check_count(path, len(found), PARAPHRASES[part], "pairs")
-    return found
+        pairs.append(Compared(fields[3], fields[4], float(fields[0])))
+    check_count(path, len(pairs), PARAPHRASES[part], "pairs")
+    return pairs
 
 
 def sts2012(part: str, *, root: Root = None) -> dict[str, list[Compared]]:
@@ -141,16 +141,16 @@ def sts2012(part: str, *, root: Root = None) -> dict[str, list[Compared]]:
 
 def _scored(where: Path, name: str, size: int) -> list[Compared]:
     pairs, scores = where / f"STS.input.{name}.txt", where / f"STS.gs.{name}.txt"
-    found = []
+    examples = []
     for number, (line, mark) in enumerate(zip(_lines(pairs), _lines(scores), strict=False), 1):
         fields, score = line.split("\t"), _score(mark)
         if len(fields) != 2:
             raise InputError(f"{pairs}, line {number}: expected two sentences with a tab between; got {line!r:.80}")
         if score is None:
             raise InputError(f"{scores}, line {number}: expected a score from 0 to 5; got {mark!r}")
-        found.append(Compared(fields[0], fields[1], score))
-    check_count(pairs, len(found), size, "pairs with a score")
-    return found
+        examples.append(Compared(fields[0], fields[1], score))
+    check_count(pairs, len(examples), size, "pairs with a score")
+    return examples
 
 
 def _score(mark: str) -> float | None:

@@ -213,9 +213,9 @@ def top_pair(operator: Any, *, near: Array | None = None, tol: float = 1e-3, see
         pair, bound = Spectral(U[:, :1], values[:1], Vt[:1].T), float(values[0])
     else:
         start = np.zeros((n, 0)) if near is None else near
-        found = _leading(Gram(operator), None, start, tol=tol, seed=seed, roots=True)
-        assert found is not None  # one direction always fits
-        v = found[1]
+        leading = _leading(Gram(operator), None, start, tol=tol, seed=seed, roots=True)
+        assert leading is not None  # one direction always fits
+        v = leading[1]
         u = np.asarray(operator @ v)
         s = float(np.linalg.norm(u))
         u = u / s if s else np.eye(len(u), 1)

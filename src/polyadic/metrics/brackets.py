@@ -132,12 +132,12 @@ def counted(spans: Iterable[Span], tags: Sequence[str]) -> Counter[Span]:
     )
 
 
-def match_brackets(gold: Bracketing, found: Bracketing) -> Matched:
+def match_brackets(gold: Bracketing, predicted: Bracketing) -> Matched:
     """Compare a tree with that of the treebank.
 
     Parameters
     ----------
-    gold, found : Bracketing
+    gold, predicted : Bracketing
 
     Raises
     ------
@@ -151,21 +151,21 @@ def match_brackets(gold: Bracketing, found: Bracketing) -> Matched:
     >>> match_brackets(gold, Bracketing(words, ["NN", "VBZ", "."], [("S", 0, 2), ("VP", 1, 3), ("NP", 1, 2)]))
     Matched(matched=2, gold=3, found=3, tags=1, words=2)
     """
-    if len(gold.words) != len(found.words):
-        raise InputError(f"trees of one sentence are compared; got {len(gold.words)} and {len(found.words)} words")
-    for place, (word, other) in enumerate(zip(gold.words, found.words, strict=True), 1):
+    if len(gold.words) != len(predicted.words):
+        raise InputError(f"trees of one sentence are compared; got {len(gold.words)} and {len(predicted.words)} words")
+    for place, (word, other) in enumerate(zip(gold.words, predicted.words, strict=True), 1):
         if word != other:
             raise InputError(f"trees of one sentence are compared; word {place} is {word!r} and {other!r}")
-    for label, start, end in (*gold.spans, *found.spans):
+    for label, start, end in (*gold.spans, *predicted.spans):
         if not 0 <= start < end <= len(gold.words):
             raise InputError(f"a bracket must span words of the sentence; got {label} from {start} to {end}")
-    return match_counted(counted(gold.spans, gold.tags), gold.tags, found)
+    return match_counted(counted(gold.spans, gold.tags), gold.tags, predicted)
 
 
-def match_counted(gold: Counter[Span], tags: Sequence[str], found: Bracketing) -> Matched:
+def match_counted(gold: Counter[Span], tags: Sequence[str], predicted: Bracketing) -> Matched:
     """Compare a tree with the counted brackets and the tags of that of the treebank, without looking at words."""
-    other = counted(found.spans, tags)
-    kept = [(tag, guess) for tag, guess in zip(tags, found.tags, strict=True) if tag not in PUNCTUATION]
+    other = counted(predicted.spans, tags)
+    kept = [(tag, guess) for tag, guess in zip(tags, predicted.tags, strict=True) if tag not in PUNCTUATION]
     right = sum(tag == guess for tag, guess in kept)
     matched = sum(min(count, gold[span]) for span, count in other.items() if span in gold)
     return Matched(matched, gold.total(), other.total(), right, len(kept))
@@ -191,12 +191,12 @@ def bracket_score(sentences: Iterable[Matched] | NDArray[np.int64]) -> BracketSc
     rows = np.array(list(sentences), np.int64).reshape(-1, len(Matched._fields))
     if not len(rows):
         raise InputError("there are no sentences to score")
-    matched, gold, found, right, words = rows.sum(axis=0).tolist()
+    matched, gold, predicted, right, words = rows.sum(axis=0).tolist()
     complete = (rows[:, 0] == rows[:, 1]) & (rows[:, 0] == rows[:, 2])
     return BracketScore(
-        matched / found if found else 0.0,
+        matched / predicted if predicted else 0.0,
         matched / gold if gold else 0.0,
-        2 * matched / (gold + found) if gold + found else 1.0,
+        2 * matched / (gold + predicted) if gold + predicted else 1.0,
         float(complete.mean()),
         right / words if words else 0.0,
         len(rows),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.metrics.dependencies import Row
+    from polyadic.metrics.rows import Row
 
     Tags = Sequence[str]
 
@@ -85,12 +85,12 @@ def spans(tags: Tags) -> list[Span]:
     return closed
 
 
-def span_figures(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Figure]:
+def span_figures(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Figure]:
     """Give F1, precision and recall of spans as figures whose units are sentences; NaN where there are no spans.
 
     Parameters
     ----------
-    gold, found : sequences of sequences of str
+    gold, predicted : sequences of sequences of str
         Tags of each sentence.
 
     Raises
@@ -104,7 +104,7 @@ def span_figures(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Figure]:
     [0.5, 0.5, 0.5]
     """
     rows = []
-    for tags, guesses in _paired(gold, found):
+    for tags, guesses in _paired(gold, predicted):
         a, b = set(spans(tags)), set(spans(guesses))
         rows.append((len(a & b), len(b), len(a)))
     m, f, g = np.array(rows, float).reshape(-1, 3).T
@@ -112,7 +112,7 @@ def span_figures(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Figure]:
     return [_figure(name, *pair, used=int(g.sum())) for name, pair in ratios.items()]
 
 
-def by_kind(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Row]:
+def by_kind(gold: Sequence[Tags], predicted: Sequence[Tags]) -> list[Row]:
     """Give a row for each kind of span, the most frequent first.
 
     Raises
@@ -125,11 +125,11 @@ def by_kind(gold: Sequence[Tags], found: Sequence[Tags]) -> list[Row]:
     >>> by_kind([["B-NP", "O"]], [["B-NP", "B-VP"]])[0]
     Row(name='NP', gold=1, found=1, matched=1)
     """
-    pairs = ((set(spans(tags)), set(spans(guesses))) for tags, guesses in _paired(gold, found))
+    pairs = ((set(spans(tags)), set(spans(guesses))) for tags, guesses in _paired(gold, predicted))
     return rows_by_kind(pairs, lambda span: span.kind)
 
 
-def tag_accuracy(gold: Sequence[Tags], found: Sequence[Tags], *, name: str = "accuracy") -> Figure:
+def tag_accuracy(gold: Sequence[Tags], predicted: Sequence[Tags], *, name: str = "accuracy") -> Figure:
     """Give the share of tokens whose tag is right, as a figure whose units are sentences.
 
     Raises
@@ -142,7 +142,7 @@ def tag_accuracy(gold: Sequence[Tags], found: Sequence[Tags], *, name: str = "ac
     >>> tag_accuracy([["D", "N"], ["V"]], [["D", "V"], ["V"]]).value
     0.6666666666666666
     """
-    pairs = [(sum(map(str.__eq__, tags, guesses)), len(tags)) for tags, guesses in _paired(gold, found)]
+    pairs = [(sum(map(str.__eq__, tags, guesses)), len(tags)) for tags, guesses in _paired(gold, predicted)]
     right, tokens = np.array(pairs, float).reshape(-1, 2).T
     return _figure(name, right, tokens, used=int(tokens.sum()))
 
@@ -151,10 +151,10 @@ def _figure(name: str, part: NDArray[np.float64], whole: NDArray[np.float64], *,
     return Figure(name, np.stack([part, whole], axis=1), used=used, total=used)
 
 
-def _paired(gold: Sequence[Tags], found: Sequence[Tags]) -> Iterator[tuple[Tags, Tags]]:
-    if len(gold) != len(found):
-        raise InputError(f"each sentence needs two rows of tags; got {len(gold)} and {len(found)} sentences")
-    for at, (tags, guesses) in enumerate(zip(gold, found, strict=True), 1):
+def _paired(gold: Sequence[Tags], predicted: Sequence[Tags]) -> Iterator[tuple[Tags, Tags]]:
+    if len(gold) != len(predicted):
+        raise InputError(f"each sentence needs two rows of tags; got {len(gold)} and {len(predicted)} sentences")
+    for at, (tags, guesses) in enumerate(zip(gold, predicted, strict=True), 1):
         if len(tags) != len(guesses):
             raise InputError(f"sentence {at}: each of its {len(tags)} tokens needs a tag; got {len(guesses)}")
         yield tags, guesses

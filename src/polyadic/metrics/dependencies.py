@@ -24,6 +24,7 @@ import numpy as np
 
 from polyadic.errors import InputError
 from polyadic.metrics.figures import Figure
+from polyadic.metrics.rows import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -116,44 +117,13 @@ class DependencyScore(NamedTuple):
         return {name: None if math.isnan(value) else value for name, value in self._asdict().items()}
 
 
-class Row(NamedTuple):
-    """Arcs of one kind.
-
-    Attributes
-    ----------
-    name : str
-    gold, found, matched : int
-        Arcs of this kind in the treebank, in the parses, and those of the parses that the treebank has.
-    """
-
-    name: str
-    gold: int
-    found: int
-    matched: int
-
-    @property
-    def precision(self) -> float:
-        """Share of the parser's arcs that are right; 0 if there are none."""
-        return self.matched / self.found if self.found else 0.0
-
-    @property
-    def recall(self) -> float:
-        """Share of the treebank's arcs that were found; 0 if there are none."""
-        return self.matched / self.gold if self.gold else 0.0
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of both."""
-        return 2 * self.matched / (self.gold + self.found) if self.gold + self.found else 0.0
-
-
-def match_trees(gold: Annotated, found: Parsed, *, subtypes: bool = True) -> Attached:
+def match_trees(gold: Annotated, predicted: Parsed, *, subtypes: bool = True) -> Attached:
     """Compare a sentence with the treebank.
 
     Parameters
     ----------
     gold : sentence with ``heads``, ``relations`` and ``upos``, such as a :class:`~polyadic.text.syntax.trees.Tree`
-    found : sentence with ``heads`` and ``relations``
+    predicted : sentence with ``heads`` and ``relations``
     subtypes : bool
         Whether relations must be equal beyond the colon.
 
@@ -167,15 +137,15 @@ def match_trees(gold: Annotated, found: Parsed, *, subtypes: bool = True) -> Att
     >>> from types import SimpleNamespace as Sentence
     >>> heads, upos = np.array([2, 0, 2]), ("NOUN", "VERB", "PUNCT")
     >>> gold = Sentence(heads=heads, relations=("nsubj:pass", "root", "punct"), upos=upos)
-    >>> found = Sentence(heads=np.array([2, 0, 1]), relations=("nsubj", "root", "punct"))
-    >>> match_trees(gold, found)
+    >>> predicted = Sentence(heads=np.array([2, 0, 1]), relations=("nsubj", "root", "punct"))
+    >>> match_trees(gold, predicted)
     Attached(words=3, heads=2, both=1, plain_words=2, plain_heads=2, plain_both=1)
-    >>> match_trees(gold, found, subtypes=False).both
+    >>> match_trees(gold, predicted, subtypes=False).both
     2
     """
-    _check_lengths(gold, found)
-    heads = np.asarray(gold.heads) == np.asarray(found.heads)
-    pairs = zip(gold.relations, found.relations, strict=True)
+    _check_lengths(gold, predicted)
+    heads = np.asarray(gold.heads) == np.asarray(predicted.heads)
+    pairs = zip(gold.relations, predicted.relations, strict=True)
     both = heads & np.fromiter(
         (_named(a, subtypes=subtypes) == _named(b, subtypes=subtypes) for a, b in pairs), bool, len(heads)
     )
@@ -185,13 +155,13 @@ def match_trees(gold: Annotated, found: Parsed, *, subtypes: bool = True) -> Att
 
 
 def match_files(
-    gold: Sequence[Written], found: Sequence[Written], *, subtypes: bool = True, name: str = "parses"
+    gold: Sequence[Written], predicted: Sequence[Written], *, subtypes: bool = True, name: str = "parses"
 ) -> list[Attached]:
     """Compare the sentences of two files, which must have the same words.
 
     Parameters
     ----------
-    gold, found : sequences of sentences
+    gold, predicted : sequences of sentences
         As :func:`match_trees` takes them, with ``forms``, such as a :class:`~polyadic.text.syntax.trees.Tree` is.
     subtypes : bool
     name : str
@@ -202,12 +172,12 @@ def match_files(
     InputError
         If they are not as many, or not of the same words.
     """
-    if len(gold) != len(found):
-        raise InputError(f"{name} has {len(found):,} sentences, the treebank {len(gold):,}")
-    for at, (sentence, parse) in enumerate(zip(gold, found, strict=True), 1):
+    if len(gold) != len(predicted):
+        raise InputError(f"{name} has {len(predicted):,} sentences, the treebank {len(gold):,}")
+    for at, (sentence, parse) in enumerate(zip(gold, predicted, strict=True), 1):
         if tuple(sentence.forms) != tuple(parse.forms):
             raise InputError(f"{name}: sentence {at} has other words than the treebank's")
-    return [match_trees(sentence, parse, subtypes=subtypes) for sentence, parse in zip(gold, found, strict=True)]
+    return [match_trees(sentence, parse, subtypes=subtypes) for sentence, parse in zip(gold, predicted, strict=True)]
 
 
 def dependency_score(sentences: Iterable[Attached]) -> DependencyScore:
@@ -262,12 +232,12 @@ def dependency_figures(sentences: Iterable[Attached]) -> list[Figure]:
     ]
 
 
-def by_relation(gold: Sequence[Annotated], found: Sequence[Parsed], *, subtypes: bool = True) -> list[Row]:
+def by_relation(gold: Sequence[Annotated], predicted: Sequence[Parsed], *, subtypes: bool = True) -> list[Row]:
     """Give a row for each relation, the most frequent first; an arc matches if head and relation are right.
 
     Parameters
     ----------
-    gold, found : sequences of sentences
+    gold, predicted : sequences of sentences
         As :func:`match_trees` takes them.
     subtypes : bool
 
@@ -280,19 +250,19 @@ def by_relation(gold: Sequence[Annotated], found: Sequence[Parsed], *, subtypes:
     --------
     >>> from types import SimpleNamespace as Sentence
     >>> gold = Sentence(heads=np.array([2, 0]), relations=("nsubj", "root"), upos=("NOUN", "VERB"))
-    >>> found = Sentence(heads=np.array([2, 0]), relations=("obj", "root"))
-    >>> by_relation([gold], [found])[0]
+    >>> predicted = Sentence(heads=np.array([2, 0]), relations=("obj", "root"))
+    >>> by_relation([gold], [predicted])[0]
     Row(name='nsubj', gold=1, found=0, matched=0)
     """
-    return _table(gold, found, lambda _, __, relation: _named(relation, subtypes=subtypes), labelled=True)
+    return _table(gold, predicted, lambda _, __, relation: _named(relation, subtypes=subtypes), labelled=True)
 
 
-def by_distance(gold: Sequence[Annotated], found: Sequence[Parsed]) -> list[Row]:
+def by_distance(gold: Sequence[Annotated], predicted: Sequence[Parsed]) -> list[Row]:
     """Give a row for each group of lengths of arcs, short ones first; an arc matches if its head is right.
 
     Parameters
     ----------
-    gold, found : sequences of sentences
+    gold, predicted : sequences of sentences
 
     Raises
     ------
@@ -303,12 +273,12 @@ def by_distance(gold: Sequence[Annotated], found: Sequence[Parsed]) -> list[Row]
     --------
     >>> from types import SimpleNamespace as Sentence
     >>> gold = Sentence(heads=np.array([2, 0, 2]), relations=("_",) * 3, upos=("_",) * 3)
-    >>> found = Sentence(heads=np.array([3, 0, 2]), relations=("_",) * 3)
-    >>> [(row.name, row.gold, row.found, row.matched) for row in by_distance([gold], [found])]
+    >>> predicted = Sentence(heads=np.array([3, 0, 2]), relations=("_",) * 3)
+    >>> [(row.name, row.gold, row.found, row.matched) for row in by_distance([gold], [predicted])]
     [('root', 1, 1, 1), ('1', 2, 1, 1), ('2', 0, 1, 0)]
     """
     order = ["root", *map(_bin_name, BINS), _LONGER]
-    rows = _table(gold, found, lambda word, head, _: _length(word, head), labelled=False)
+    rows = _table(gold, predicted, lambda word, head, _: _length(word, head), labelled=False)
     return sorted(rows, key=lambda row: order.index(row.name))
 
 
@@ -338,16 +308,16 @@ def _arcs(sentence: Parsed) -> Iterator[tuple[int, int, str]]:
 
 def _table(
     gold: Sequence[Annotated],
-    found: Sequence[Parsed],
+    predicted: Sequence[Parsed],
     kind: Callable[[int, int, str], str],
     *,
     labelled: bool,
 ) -> list[Row]:
     """Count arcs by kind; two match if they have the same head and, if labelled, the same kind."""
-    if len(gold) != len(found):
-        raise InputError(f"each sentence needs a parse; got {len(gold)} sentences and {len(found)} parses")
+    if len(gold) != len(predicted):
+        raise InputError(f"each sentence needs a parse; got {len(gold)} sentences and {len(predicted)} parses")
     counts: tuple[Counter[Hashable], ...] = (Counter(), Counter(), Counter())
-    for sentence, parse in zip(gold, found, strict=True):
+    for sentence, parse in zip(gold, predicted, strict=True):
         _check_lengths(sentence, parse)
         for arc, guess in zip(_arcs(sentence), _arcs(parse), strict=True):
             a, b = kind(*arc), kind(*guess)
@@ -358,9 +328,9 @@ def _table(
     return [Row(str(name), *(count[name] for count in counts)) for name in every]
 
 
-def _check_lengths(gold: Parsed, found: Parsed) -> None:
-    if len(gold.heads) != len(found.heads):
-        raise InputError(f"parses of one sentence are compared; got {len(gold.heads)} and {len(found.heads)} words")
+def _check_lengths(gold: Parsed, predicted: Parsed) -> None:
+    if len(gold.heads) != len(predicted.heads):
+        raise InputError(f"parses of one sentence are compared; got {len(gold.heads)} and {len(predicted.heads)} words")
 
 
 def _rows(sentences: Iterable[Attached]) -> NDArray[np.int64]:

@@ -130,11 +130,13 @@ def judged(
     if not counted:
         raise InputError("no pair of the pool is judged to be true")
     relations = sorted(counted, key=lambda relation: -sum(counted[relation].values()))
-    true, known = (np.array(sizes) for sizes in zip(*(_sizes(counted[one]) for one in relations), strict=True))
+    true, known = (
+        np.array(sizes) for sizes in zip(*(_sizes(counted[relation]) for relation in relations), strict=True)
+    )
     measured = {}
     for name, rankings in systems.items():
-        found = [_measured(rankings.get(one, ())[:depth], counted[one], unjudged) for one in relations]
-        precisions, points = (np.array(part) for part in zip(*found, strict=True))
+        rows = [_measured(rankings.get(relation, ())[:depth], counted[relation], unjudged) for relation in relations]
+        precisions, points = (np.array(part) for part in zip(*rows, strict=True))
         measured[name] = Judged(relations, precisions, true, known, points)
     return measured
 
@@ -186,17 +188,17 @@ def ranked_cells(
     columns, counts = np.unique(at[:, 1], return_counts=True)
     columns = columns[counts >= check_int("at_least", at_least, low=1)]
     rows = np.arange(seen.shape[0]) if among is None else np.unique(among)
-    by_column, found = seen.tocsc(), []
+    by_column, rankings = seen.tocsc(), []
     for column in columns.tolist():
         candidates = np.setdiff1d(rows, by_column.indices[slice(*by_column.indptr[column : column + 2])])
         order = np.argsort(-np.asarray(scores(column))[candidates], kind="stable")
         right = np.isin(candidates[order], at[at[:, 1] == column, 0])
         if number := int(right.sum()):
-            found.append((names[column], number, len(candidates), *average_precision(right, number)))
-    if not found:
+            rankings.append((names[column], number, len(candidates), *average_precision(right, number)))
+    if not rankings:
         raise InputError(f"no predicate has {at_least} cells that were not seen")
-    found.sort(key=lambda ranking: -ranking[1])
-    relations, true, ranked, precisions, points = zip(*found, strict=True)
+    rankings.sort(key=lambda ranking: -ranking[1])
+    relations, true, ranked, precisions, points = zip(*rankings, strict=True)
     return Judged([*relations], np.array(precisions), np.array(true), np.array(ranked), np.array(points))
 
 

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from polyadic.errors import InputError
-from polyadic.metrics.dependencies import Row
 from polyadic.metrics.figures import Figure
-from polyadic.metrics.rows import rows_by_kind
+from polyadic.metrics.rows import Row, rows_by_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -125,12 +124,12 @@ class RoleScore(NamedTuple):
         return dict(self._asdict())
 
 
-def match_roles(gold: Labelled, found: Labelled) -> Matched:
+def match_roles(gold: Labelled, predicted: Labelled) -> Matched:
     """Compare a sentence with its annotation.
 
     Parameters
     ----------
-    gold, found : sentences with ``propositions``
+    gold, predicted : sentences with ``propositions``
         Such as a :class:`~polyadic.text.syntax.propositions.Sentence`.
 
     Raises
@@ -145,14 +144,14 @@ def match_roles(gold: Labelled, found: Labelled) -> Matched:
     >>> none = ("_",) * 3
     >>> tree = Tree(("I", "saw", "it"), none, none, none, none, np.array([2, 0, 2]), none, none, none)
     >>> gold = Proposition(2, "see.01", (Argument(1, "ARG0"), Argument(3, "ARG1")), (2,))
-    >>> found = Proposition(2, "see.01", (Argument(1, "ARG0"), Argument(3, "ARG2")), (2,))
-    >>> match_roles(Sentence(tree, (gold,)), Sentence(tree, (found,)))[:4]
+    >>> predicted = Proposition(2, "see.01", (Argument(1, "ARG0"), Argument(3, "ARG2")), (2,))
+    >>> match_roles(Sentence(tree, (gold,)), Sentence(tree, (predicted,)))[:4]
     (2, 2, 1, 2)
     """
-    if len(gold) != len(found):
-        raise InputError(f"roles of one sentence are compared; got {len(gold)} and {len(found)} words")
-    right, others = _triples(gold), _triples(found)
-    want, have = ({p.place for p in sentence.propositions} for sentence in (gold, found))
+    if len(gold) != len(predicted):
+        raise InputError(f"roles of one sentence are compared; got {len(gold)} and {len(predicted)} words")
+    right, others = _triples(gold), _triples(predicted)
+    want, have = ({p.place for p in sentence.propositions} for sentence in (gold, predicted))
     wrong = {place for place, *_ in right ^ others}
     places = {triple[:2] for triple in right} & {triple[:2] for triple in others}
     counts = (len(right), len(others), len(right & others), len(places), len(want), len(have), len(want & have))
@@ -177,9 +176,9 @@ def role_score(sentences: Iterable[Matched]) -> RoleScore:
     (0.75, 0.6, 0.6666666666666666)
     """
     rows = _rows(sentences)
-    gold, found, labelled, places, gold_p, found_p, predicates, complete = rows.sum(axis=0).tolist()
-    with_roles = Row("", gold, found, labelled)
-    plain, heads = with_roles._replace(matched=places), Row("", gold_p, found_p, predicates)
+    gold, predicted, labelled, places, gold_p, predicted_p, predicates, complete = rows.sum(axis=0).tolist()
+    with_roles = Row("", gold, predicted, labelled)
+    plain, heads = with_roles._replace(matched=places), Row("", gold_p, predicted_p, predicates)
     first, second, third = ((row.precision, row.recall, row.f1) for row in (with_roles, plain, heads))
     return RoleScore(*first, *second, *third, complete / gold_p, gold, gold_p, len(rows))
 
@@ -217,12 +216,12 @@ def role_figures(sentences: Iterable[Matched]) -> list[Figure]:
     return [Figure(name, np.stack(pair, axis=1).astype(float), used=n, total=n) for name, pair in fractions.items()]
 
 
-def by_role(gold: Sequence[Labelled], found: Sequence[Labelled]) -> list[Row]:
+def by_role(gold: Sequence[Labelled], predicted: Sequence[Labelled]) -> list[Row]:
     """Give a row for each role, the most frequent first; an argument matches if predicate, word and role are right.
 
     Parameters
     ----------
-    gold, found : sequences of sentences
+    gold, predicted : sequences of sentences
         As :func:`match_roles` takes them.
 
     Raises
@@ -230,9 +229,9 @@ def by_role(gold: Sequence[Labelled], found: Sequence[Labelled]) -> list[Row]:
     InputError
         If they are not as many.
     """
-    if len(gold) != len(found):
-        raise InputError(f"each sentence needs its roles; got {len(gold)} and {len(found)} sentences")
-    pairs = ((_triples(sentence), _triples(labelled)) for sentence, labelled in zip(gold, found, strict=True))
+    if len(gold) != len(predicted):
+        raise InputError(f"each sentence needs its roles; got {len(gold)} and {len(predicted)} sentences")
+    pairs = ((_triples(sentence), _triples(labelled)) for sentence, labelled in zip(gold, predicted, strict=True))
     return rows_by_kind(pairs, lambda triple: triple[2])
 
 

@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, TypeVar
-
-from polyadic.metrics.dependencies import Row
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     Thing = TypeVar("Thing")
+
+
+class Row(NamedTuple):
+    """Things of one kind: arcs, chunks, roles.
+
+    Attributes
+    ----------
+    name : str
+    gold, found, matched : int
+        How many there are, how many were predicted, and how many of those are right.
+    """
+
+    name: str
+    gold: int
+    found: int
+    matched: int
+
+    @property
+    def precision(self) -> float:
+        """Share of what was predicted that is right; 0 if there is nothing."""
+        return self.matched / self.found if self.found else 0.0
+
+    @property
+    def recall(self) -> float:
+        """Share of what there is that was predicted; 0 if there is nothing."""
+        return self.matched / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of both."""
+        return 2 * self.matched / (self.gold + self.found) if self.gold + self.found else 0.0
 
 
 def rows_by_kind(pairs: Iterable[tuple[set[Thing], set[Thing]]], kind: Callable[[Thing], str]) -> list[Row]:
@@ -29,8 +58,8 @@ def rows_by_kind(pairs: Iterable[tuple[set[Thing], set[Thing]]], kind: Callable[
     Row(name='a', gold=1, found=2, matched=1)
     """
     counts: tuple[Counter[str], ...] = (Counter(), Counter(), Counter())
-    for gold, found in pairs:
-        for count, things in zip(counts, (gold, found, gold & found), strict=True):
+    for gold, predicted in pairs:
+        for count, things in zip(counts, (gold, predicted, gold & predicted), strict=True):
             count.update(map(kind, things))
     names = sorted(counts[0].keys() | counts[1].keys(), key=lambda name: (-counts[0][name], name))
     return [Row(name, *(count[name] for count in counts)) for name in names]

@@ -385,8 +385,8 @@ def _entropy(shares: Weights) -> Weights:
 
 def _complements(ours: NDArray[np.bool_], theirs: NDArray[np.bool_]) -> NDArray[np.bool_]:
     a, b = (side.astype(np.float64) for side in (ours, theirs))
-    both, one, other, none = (x.T @ y / len(a) for x, y in ((a, b), (a, 1 - b), (1 - a, b), (1 - a, 1 - b)))
-    return np.asarray(_entropy(np.stack([both, none], -1)) < _entropy(np.stack([one, other], -1)))
+    both, a_only, b_only, none = (x.T @ y / len(a) for x, y in ((a, b), (a, 1 - b), (1 - a, b), (1 - a, 1 - b)))
+    return np.asarray(_entropy(np.stack([both, none], -1)) < _entropy(np.stack([a_only, b_only], -1)))
 
 
 def _agreement(weights: Weights, start: int, stop: int) -> Weights:

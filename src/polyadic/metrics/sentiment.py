@@ -222,9 +222,9 @@ def document_vectors(
     vectors = np.zeros((len(counts), embedding.rank))
     known = np.zeros(len(counts), np.int64)
     for at, words in enumerate(counts):
-        found = [(row, times) for word, times in words.items() if (row := embedding.find(word)) is not None]
-        if found:
-            rows, times = np.array(found).T
+        pairs = [(row, times) for word, times in words.items() if (row := embedding.find(word)) is not None]
+        if pairs:
+            rows, times = np.array(pairs).T
             vectors[at] = times @ embedding.unit[rows].astype(np.float64)
             known[at] = times.sum()
     return vectors, known, np.array([words.total() for words in counts], dtype=np.int64)

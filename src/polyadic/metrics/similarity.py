@@ -98,10 +98,10 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
     scored = [_scored(number, pair) for number, pair in enumerate(pairs, 1)]
     if not scored:
         raise InputError("pairs must hold at least one pair of words; got none")
-    found = [(embedding.find(u), embedding.find(v), score) for u, v, score in scored]
-    known = [(u, v, score) for u, v, score in found if u is not None and v is not None]
-    cosines = [0.0] * (len(found) - len(known)) if unknown == "zero" else []
-    truth = [score for u, v, score in found if u is None or v is None] if unknown == "zero" else []
+    indexed = [(embedding.find(u), embedding.find(v), score) for u, v, score in scored]
+    known = [(u, v, score) for u, v, score in indexed if u is not None and v is not None]
+    cosines = [0.0] * (len(indexed) - len(known)) if unknown == "zero" else []
+    truth = [score for u, v, score in indexed if u is None or v is None] if unknown == "zero" else []
     if known:
         left, right, scores = zip(*known, strict=True)
         rows = unit_rows(embedding.vectors[np.array([left, right])].reshape(2 * len(known), -1).astype(np.float64))
@@ -110,7 +110,7 @@ def similarity(embedding: Embedding, pairs: Iterable[tuple[str, str, float]], *,
     compared = np.stack([np.array(truth, float), np.array(cosines, np.float32)], axis=1)
     once = np.ones((1, len(compared)), np.int64)
     spearman = float(rank_correlation(compared, once)[0]) if len(compared) > 1 else math.nan
-    return Similarity(spearman, len(known), len(found), unknown, compared)
+    return Similarity(spearman, len(known), len(indexed), unknown, compared)
 
 
 def _scored(number: int, pair: tuple[str, str, float]) -> tuple[str, str, float]:

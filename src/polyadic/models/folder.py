@@ -105,7 +105,7 @@ def load(path: str | os.PathLike[str], kind: type[Any] | tuple[type[Any], ...] =
 
 def _check_kind(folder: Path, cls: type[Any], kind: type[Any] | tuple[type[Any], ...]) -> None:
     if not issubclass(cls, kind):
-        wanted = " or ".join(one.__name__ for one in (kind if isinstance(kind, tuple) else (kind,)))
+        wanted = " or ".join(base.__name__ for base in (kind if isinstance(kind, tuple) else (kind,)))
         raise InputError(f"{folder} holds {cls.__name__}; {wanted} is needed here")
 
 
@@ -114,8 +114,8 @@ def _model(folder: Path) -> Model:
 
     meta = read_meta(folder, KIND, VERSION)
     with damage_told(folder):
-        told = {name: meta[name] for name in ("model", "settings", "digests")}
-        if meta["digest"] != _digest(_text(told, sorted_=True)):
+        record = {name: meta[name] for name in ("model", "settings", "digests")}
+        if meta["digest"] != _digest(_text(record, sorted_=True)):
             raise ValueError("meta.json is not what was written")
         files = {name: (folder / name).read_bytes() for name in (STATE, ARRAYS)}
         for name, content in files.items():
@@ -230,12 +230,12 @@ class Writer:
     def _numbers(self, array: NDArray[Any]) -> Any:
         flipped = array.flags.f_contiguous and not array.flags.c_contiguous  # sums depend on how arrays lie
         array = np.asarray(array.T if flipped else array, order="C")
-        told = {"flipped": True} if flipped else {}
+        flags = {"flipped": True} if flipped else {}
         if array.size >= LARGE:
             rows = np.flatnonzero(array.reshape(len(array), -1).view(np.uint8).any(axis=1))
             if 2 * len(rows) < len(array):
-                return {"array": self._stored(array[rows]), "rows": self._stored(rows), "length": len(array), **told}
-        return {"array": self._stored(array), **told}
+                return {"array": self._stored(array[rows]), "rows": self._stored(rows), "length": len(array), **flags}
+        return {"array": self._stored(array), **flags}
 
     def _stored(self, array: NDArray[Any]) -> str:
         key = str(len(self.arrays))

@@ -95,8 +95,10 @@ def train(
         with sweeps(model, "factorizing"):
             model.fit(data)
         vectors = _made(model, vocabulary, facts)
-    told = source if isinstance(source, str) else str(source) if isinstance(source, Path) else type(source).__name__
-    vectors.meta = {"trained": {"source": told, **plan.told(), "interrupted": getattr(model, "interrupted_", False)}}
+    origin = source if isinstance(source, str) else str(source) if isinstance(source, Path) else type(source).__name__
+    vectors.meta = {
+        "trained": {"source": origin, **plan.described(), "interrupted": getattr(model, "interrupted_", False)}
+    }
     return vectors
 
 
@@ -144,7 +146,7 @@ class Plan:
         model.check()
         return model
 
-    def told(self) -> Options:
+    def described(self) -> Options:
         """Give all settings, in JSON's types."""
         settings = {**dataclasses.asdict(self.training), **self.options, **self.by_order}
         return plain({**settings, "method": self.method, "order": max(self.orders)})

@@ -71,13 +71,13 @@ def quasi_newton(objective: Function, start: Factors, *, memory: int = 10) -> It
         direction = _direction(objective, steepest, pairs)
         # a first step changes the factors by a tenth: the gradient alone says nothing about scale
         step = 1.0 if pairs else 0.1 * max(_norm(u), 1.0) / size
-        found = _search(objective, u, value, steepest, direction, step)
-        if found is None:
+        accepted = _search(objective, u, value, steepest, direction, step)
+        if accepted is None:
             if not pairs:
                 return
             pairs.clear()  # the curvature misled; try plain descent before giving up
             continue
-        moved, value, gradient = found
+        moved, value, gradient = accepted
         s = [a - b for a, b in zip(moved, u, strict=True)]
         y = [a - b for a, b in zip(gradient, g, strict=True)]
         curvature = _dot(s, y)

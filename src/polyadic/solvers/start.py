@@ -79,8 +79,8 @@ def best_scale(terms: Sequence[Term], u: NDArray[np.float32], *, threads: int | 
     grid = np.linspace(-12, 12, 97) if all(isinstance(t.loss, Squared) for t in terms) else np.linspace(-6, 6, 9)
     at = int(np.argmin([loss(log_t) for log_t in grid]))
     around = (grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)])
-    found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-4, "maxiter": 12})
-    return u * u.dtype.type(np.exp(found.x))
+    minimum = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-4, "maxiter": 12})
+    return u * u.dtype.type(np.exp(minimum.x))
 
 
 def _ray(term: Term, u: NDArray[np.float32], threads: int | None) -> Any:

@@ -276,8 +276,8 @@ def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candida
     first = np.flatnonzero(np.concatenate([[True], (runs[at][1:] != runs[at][:-1]).any(axis=1)]))
     often = np.diff(np.append(first, len(at))) >= min_count
     words = corpus.vocabulary.words
-    found = [tuple(words[w] for w in run) for run in runs[at[first[often]]].tolist()]
-    candidates = [Candidate(run, run in titled) for run in found]
+    frequent = [tuple(words[w] for w in run) for run in runs[at[first[often]]].tolist()]
+    candidates = [Candidate(run, run in titled) for run in frequent]
     if not any(c.name for c in candidates):
         raise InputError(f"no run of {order} words that occurs {min_count} times titles a document")
     return candidates
@@ -290,9 +290,9 @@ def _titles(
     if corpus.titles is None:
         raise InputError("the documents of this corpus have no titles; WikiExtractor's output and dumps have")
     tokenizer = Tokenizer()
-    found: dict[tuple[str, ...], int] = {}
+    titles: dict[tuple[str, ...], int] = {}
     for document, title in enumerate(corpus.titles):
         words = tuple(chain.from_iterable(tokenizer(title))) if bracketed or "(" not in title else ()
         if len(set(words)) == len(words) == length and all(word in known for word in words):
-            found.setdefault(words, document)
-    return {document: words for words, document in found.items()}
+            titles.setdefault(words, document)
+    return {document: words for words, document in titles.items()}

@@ -45,10 +45,12 @@ def induction(
     labels: dict[str, dict[str, float]] = {}
     for lemma, mine in contexts.items():
         word = re.split("[.-]", lemma)[0]  # "add.v" and "line-n"
-        size = len({sense for one in mine for sense in test.gold[one.id]}) if number is None else number
-        words = [list(chain.from_iterable(tokenizer(f"{one.left}\n{one.right}"))) for one in mine]
+        size = len({sense for context in mine for sense in test.gold[context.id]}) if number is None else number
+        words = [list(chain.from_iterable(tokenizer(f"{context.left}\n{context.right}"))) for context in mine]
         if rule == "product" and embedding.find(word) is None:
             continue  # its instances stay without an answer, which the measures count as such
-        found = induce(embedding, word, words, number=size, rule=rule, seed=seed)
-        labels |= {one.id: {str(sense): 1.0} for one, sense in zip(mine, found.tolist(), strict=True) if sense >= 0}
-    return senses(test.gold, labels, {one.id: one.lemma for one in test.instances}, seed=seed)
+        clusters = induce(embedding, word, words, number=size, rule=rule, seed=seed)
+        labels |= {
+            context.id: {str(sense): 1.0} for context, sense in zip(mine, clusters.tolist(), strict=True) if sense >= 0
+        }
+    return senses(test.gold, labels, {context.id: context.lemma for context in test.instances}, seed=seed)

@@ -108,7 +108,7 @@ class SuiteSettings:
         """Make settings of the options that were given on the command line."""
         return cls(**options)
 
-    def told(self) -> Facts:
+    def described(self) -> Facts:
         """Give what the report says of the settings: all but what the suite is run on."""
         hints = self.hints()
         return {name: v for name, v in asdict(self).items() if not isinstance(option_of(hints[name]), Argument)}
@@ -266,9 +266,9 @@ def run_suite(
         results = {part: done(store, part, stages(run)) for part, stages in suite.stages.items() if part in chosen}
     results = suite.summary(results)
     if "" in results:  # a suite without parts
-        about, results = settings.told(), results[""]
+        about, results = settings.described(), results[""]
     else:  # a part that had nothing to do is not told
-        about = {suite.parts: chosen, **settings.told()}
+        about = {suite.parts: chosen, **settings.described()}
         results = {part: facts for part, facts in results.items() if facts}
     facts: Facts = plain({"settings": about, **results})
     write_json(out / "report.json", facts)

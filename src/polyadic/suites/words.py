@@ -118,7 +118,7 @@ def own_tests(
         "outliers": _outliers,
         "analogies": _analogies,
     }
-    return {kind: partial(runners[kind], sets=found) for kind, found in sets.items() if found}
+    return {kind: partial(runners[kind], sets=named) for kind, named in sets.items() if named}
 
 
 def _named(files: Iterable[Path_]) -> Iterator[tuple[str, Path]]:
@@ -143,11 +143,11 @@ def made_tests(folder: Path_) -> dict[str, Test]:
         "names": lambda file: partial(_names, candidates=datasets.read_candidates(file)),
     }
     files = {kind: Path(folder) / name for kind, name in MADE.items()}
-    found = {kind: readers[kind](file) for kind, file in files.items() if file.exists()}
-    if not found:
+    tests = {kind: readers[kind](file) for kind, file in files.items() if file.exists()}
+    if not tests:
         what = "holds none of" if Path(folder).is_dir() else "is no folder; one is needed that holds some of"
         raise InputError(f"{folder} {what} {', '.join(MADE.values())}")
-    return found
+    return tests
 
 
 def evaluate(embedding: Embedding, tests: Mapping[str, Test]) -> tuple[list[Figure], dict[str, str]]:
@@ -211,10 +211,10 @@ def compare(models: Mapping[str, Embedding], tests: Mapping[str, Test]) -> tuple
     if not shared:
         raise InputError(f"{', '.join(models)} share no word")
     each = [evaluate(_only(model, shared), tests) for model in models.values()]
-    found = [{figure.name: figure for figure in figures} for figures, _ in each]
+    named = [{figure.name: figure for figure in figures} for figures, _ in each]
     left_out = {name: why for _, missing in reversed(each) for name, why in missing.items()}
-    names = [name for name in found[0] if all(name in one for one in found)]
-    return [_row([one[name] for one in found]) for name in names], left_out
+    names = [name for name in named[0] if all(name in figures for figures in named)]
+    return [_row([figures[name] for figures in named]) for name in names], left_out
 
 
 def _row(figures: Sequence[Figure]) -> Row:
@@ -287,8 +287,8 @@ def _sentiment(embedding: Embedding, reviews: list[Review]) -> Iterator[Part]:
 
 def _together(sets: Mapping[str, SenseSet]) -> SenseSet:
     """Make one set of several."""
-    labels = {name: label for one in sets.values() for name, label in one.gold.items()}
-    return SenseSet([instance for one in sets.values() for instance in one.instances], labels)
+    labels = {name: label for test in sets.values() for name, label in test.gold.items()}
+    return SenseSet([instance for test in sets.values() for instance in test.instances], labels)
 
 
 def _senses(embedding: Embedding, sets: Mapping[str, SenseSet]) -> Iterator[Part]:
@@ -298,8 +298,8 @@ def _senses(embedding: Embedding, sets: Mapping[str, SenseSet]) -> Iterator[Part
 
 def _induced(embedding: Embedding, test: SenseSet, name: str) -> list[Figure]:
     """Induce as many senses as the labels have where they are few and hard, and the same number everywhere else."""
-    found = induction(embedding, test, number=NUMBER if name == "semeval-2013" else None).figures()
-    return [replace(figure, name=f"{name} {figure.name}") for figure in found if figure.name in SENSES[name]]
+    figures = induction(embedding, test, number=NUMBER if name == "semeval-2013" else None).figures()
+    return [replace(figure, name=f"{name} {figure.name}") for figure in figures if figure.name in SENSES[name]]
 
 
 def _completion(embedding: Embedding, gaps: list[Gap]) -> Iterator[Part]:

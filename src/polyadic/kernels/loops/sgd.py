@@ -52,12 +52,12 @@ def absent_columns(starts, columns, rows, number, drawn):
 
     ``drawn`` are uniform numbers from 0 to 1, ``columns`` of a row rise. So draws are exact without rejection.
     """
-    found = np.empty(len(rows), np.int64)
+    absent = np.empty(len(rows), np.int64)
     for e in range(len(rows)):
         first, last = starts[rows[e]], starts[rows[e] + 1]
         free = number - (last - first)
         if free == 0:
-            found[e] = -1
+            absent[e] = -1
             continue
         k = min(int(drawn[e] * free), free - 1)
         # the k-th column that is not listed: k more than the listed columns before it
@@ -68,5 +68,5 @@ def absent_columns(starts, columns, rows, number, drawn):
                 low = middle + 1
             else:
                 high = middle
-        found[e] = k + (low - first)
-    return found
+        absent[e] = k + (low - first)
+    return absent

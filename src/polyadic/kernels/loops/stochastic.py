@@ -15,7 +15,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @njit(cache=True, nogil=True)
-def touch_rows(indices, offsets, stamp, now, rows, found):
+def touch_rows(indices, offsets, stamp, now, rows, count):
     """List in ``rows`` each row of the entries whose ``stamp`` is not ``now``, and stamp it. Returns how many."""
     for d in range(indices.shape[0]):
         column, offset = indices[d], offsets[d]
@@ -23,9 +23,9 @@ def touch_rows(indices, offsets, stamp, now, rows, found):
             i = offset + column[e]
             if stamp[i] != now:
                 stamp[i] = now
-                rows[found] = i
-                found += 1
-    return found
+                rows[count] = i
+                count += 1
+    return count
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

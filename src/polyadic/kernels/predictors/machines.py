@@ -96,7 +96,7 @@ class FeatureTable:
             steps.append([np.arange(a, b) for a, b in pairwise(bounds)])
             waiting = high
         steps.append([np.arange(waiting, self.shape[1])])
-        return [found for step in steps if (found := [part for part in step if len(part)])]
+        return [parts for step in steps if (parts := [part for part in step if len(part)])]
 
 
 def anova_scores(
@@ -194,9 +194,9 @@ class Moves:
 
     def gradient(self) -> Array:
         """Give what was collected, and forget it."""
-        found = self._G.copy()
+        G = self._G.copy()
         self._G[:], self._seen[:] = 0, 0
-        return found
+        return G
 
     def _work(self, V: Array, shares: Array, ridges: Array) -> tuple[NDArray[Any], ...]:
         if V.shape != self._G.shape or V.dtype != np.float64 or not V.flags.c_contiguous:

@@ -137,11 +137,11 @@ def perceptron_lists(
     ValueError
         If shapes do not fit.
     """
-    told = np.zeros(3)
+    sums = np.zeros(3)
     rows = _order(lists, order)
     _weights(lists, weights, summed)
-    loops.perceptron_lists(rows, *lists[:5], weights, summed, before, told, *lists.scratch)
-    return told
+    loops.perceptron_lists(rows, *lists[:5], weights, summed, before, sums, *lists.scratch)
+    return sums
 
 
 def mira_lists(
@@ -182,13 +182,13 @@ def mira_lists(
     ValueError
         If shapes do not fit.
     """
-    told = np.zeros(3)
+    sums = np.zeros(3)
     rows = _order(lists, order)
     _weights(lists, weights, summed)
     room = np.empty(best, np.int64), np.empty(best)
     arrays = (*lists[:5], weights, summed)
-    loops.mira_lists(rows, *arrays, before, float(C), float(augmented), told, *lists.scratch, *room)
-    return told
+    loops.mira_lists(rows, *arrays, before, float(C), float(augmented), sums, *lists.scratch, *room)
+    return sums
 
 
 def tensor_mira_lists(
@@ -243,15 +243,15 @@ def tensor_mira_lists(
     if turns.size and not 0 <= turns.min() <= turns.max() < H * D:
         raise ValueError(f"turns must be below {H * D}")
     _owned(factors, norms)
-    told = np.zeros(3)
+    sums = np.zeros(3)
     s, at, x = lists.scratch
     room = np.empty((D, len(at)), np.int64), np.empty_like(factors), np.zeros(len(factors), bool)
     rows = _order(lists, order)
     loops.tensor_mira_lists(
         rows, frozen(turns, np.int64), *lists[:5], factors, cells.at, norms, float(C), scaled, float(augmented),
-        told, s, at, x, *room,
+        sums, s, at, x, *room,
     )  # fmt: skip
-    return told
+    return sums
 
 
 def _order(lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.int64]:

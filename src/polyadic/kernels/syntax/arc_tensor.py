@@ -116,7 +116,7 @@ def step_tensor_arcs(
     *,
     scored: ArcScores,
     heads: NDArray[Any],
-    found: NDArray[Any],
+    predicted: NDArray[Any],
     loss: float,
     gamma: float,
     C: float,
@@ -141,7 +141,7 @@ def step_tensor_arcs(
         As in :func:`score_tensor_arcs`.
     scored : ArcScores
         With these parts.
-    heads, found : ndarray of int of shape (n,)
+    heads, predicted : ndarray of int of shape (n,)
         The tree wanted, and the other.
     loss : float
     gamma, C : float
@@ -154,11 +154,11 @@ def step_tensor_arcs(
         Added to what the loss is divided by: the squares of features that are moved elsewhere by the same step.
     """
     values = _check(table, parts, pairs, dense)
-    for tree in (heads, found):
+    for tree in (heads, predicted):
         _check_heads(table, tree)
-    if any(one.shape != other.shape for one, other in zip(parts, sums, strict=True)):
+    if any(part.shape != total.shape for part, total in zip(parts, sums, strict=True)):
         raise ValueError("each weight needs a sum")
-    trees = (frozen(heads, np.int64), frozen(found, np.int64))
+    trees = (frozen(heads, np.int64), frozen(predicted, np.int64))
     how = (float(gamma), float(C), float(clock), float(more))
     what = (table, values, pairs.columns, pairs.tag, trees, float(loss), how, tuple(map(bool, moves)))
     arrays = (tuple(parts), tuple(sums), (scored.P, scored.Q), tuple(scratch))

@@ -66,8 +66,8 @@ def score_trees(
         Heads, 0 for the root.
     parts : TreeParts
     """
-    model, found = _checked(table, scores, trees, parts)
-    return np.array([climbing.tree_score(model, parts.order, frozen(scores, np.float64), tree) for tree in found])
+    model, trees = _checked(table, scores, trees, parts)
+    return np.array([climbing.tree_score(model, parts.order, frozen(scores, np.float64), tree) for tree in trees])
 
 
 def climb_trees(
@@ -108,19 +108,24 @@ def climb_trees(
     ----------
     Zhang, Lei, Barzilay, Jaakkola (2014), Greed is good if randomized: new inference for dependency parsing, section 3
     """
-    model, found = _checked(table, scores, trees, parts)
+    model, trees = _checked(table, scores, trees, parts)
     if allowed.shape != scores.shape or allowed.dtype != np.bool_:
         raise ValueError(f"allowed must be bool, as many as scores; got {allowed.dtype} of shape {allowed.shape}")
-    if single_root and not ((found == 0).sum(axis=1) == 1).all():
+    if single_root and not ((trees == 0).sum(axis=1) == 1).all():
         raise ValueError("each tree must have one word below the root")
-    values = np.zeros(len(found))
+    values = np.zeros(len(trees))
     how = (parts.order, bool(projective), bool(single_root))
-    climbing.climb(model, how, frozen(scores, np.float64), frozen(allowed), found, values)
-    return found.astype(np.int32), values
+    climbing.climb(model, how, frozen(scores, np.float64), frozen(allowed), trees, values)
+    return trees.astype(np.int32), values
 
 
 def difference_of_trees(
-    table: NDArray[np.int32], parts: TreeParts, *, heads: NDArray[Any], found: NDArray[Any], delta: NDArray[np.float32]
+    table: NDArray[np.int32],
+    parts: TreeParts,
+    *,
+    heads: NDArray[Any],
+    predicted: NDArray[Any],
+    delta: NDArray[np.float32],
 ) -> Difference:
     """Give by how much the features of one tree exceed those of another.
 
@@ -128,19 +133,19 @@ def difference_of_trees(
     ----------
     table, parts
         As in :func:`score_trees`.
-    heads, found : ndarray of int of shape (n,)
+    heads, predicted : ndarray of int of shape (n,)
     delta : ndarray of float32
         Zeros, as many as weights; so they are afterwards.
     """
-    pair = np.stack([heads, found])
+    pair = np.stack([heads, predicted])
     _checked(table, np.zeros((len(table), len(table))), pair, parts)
     if len(delta) != len(parts.weights):
         raise ValueError(f"delta must be as long as the weights, {len(parts.weights)}; got {len(delta)}")
-    one, other = pair.astype(np.int64)
+    heads, predicted = pair.astype(np.int64)
     cells = np.empty(24 * len(table) * len(parts.templates), np.int64)
     counts = np.empty(len(cells), np.float32)
     templates = frozen(parts.templates, np.int64)
-    count, squares = climbing.tree_difference(table, templates, parts.order, one, other, delta, cells, counts)
+    count, squares = climbing.tree_difference(table, templates, parts.order, heads, predicted, delta, cells, counts)
     return Difference(cells[:count], counts[:count], float(squares))
 
 

@@ -110,10 +110,10 @@ def latent_sums(
     latent_chart.latent_outside(edges, *tensors, values, around)
     total = float(values[root] @ first)
     through = np.zeros(len(edges))
-    one = np.flatnonzero(edges[:, 0] >= len(binary))
-    _, parents, children, _ = edges[one].T
-    matrices = tensors[1][edges[one, 0] - len(binary)]
-    through[one] = np.einsum("ea,eab,eb->e", around[parents], matrices, values[children])
+    at = np.flatnonzero(edges[:, 0] >= len(binary))
+    _, parents, children, _ = edges[at].T
+    matrices = tensors[1][edges[at, 0] - len(binary)]
+    through[at] = np.einsum("ea,eab,eb->e", around[parents], matrices, values[children])
     return Sums(total, (values * around).sum(axis=1)), through
 
 

@@ -54,9 +54,9 @@ def hashed_cells(features: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], *, b
     >>> hashed_cells((np.array([1, 1, -1]), np.array([2, 2, 2]), np.array([0, 0, 0])), bits=4).tolist()
     [10, 10, -1]
     """
-    one, two, three = np.broadcast_arrays(*(np.asarray(part, np.int64) for part in features))
-    missing = (one < 0) | (two < 0) | (three < 0)
-    a, b, c = (part.astype(np.uint64) for part in (one, two, three))
+    first, second, third = np.broadcast_arrays(*(np.asarray(part, np.int64) for part in features))
+    missing = (first < 0) | (second < 0) | (third < 0)
+    a, b, c = (part.astype(np.uint64) for part in (first, second, third))
     key = _scrambled(_scrambled((a << np.uint64(32)) ^ b) ^ c)
     return np.where(missing, -1, (key >> np.uint64(64 - bits)).astype(np.int64)).astype(np.int32)
 

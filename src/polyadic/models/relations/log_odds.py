@@ -144,8 +144,8 @@ class PairForm:
         none = np.zeros(0, np.int64)
         owners, weights = [none], [none]
         if b > w and self.together is not None:
-            one, other = self.together(cells)
-            owners, weights = [one], [other]
+            owner, weight = self.together(cells)
+            owners, weights = [owner], [weight]
         for start, last, numbers in ((b, a, c), (a, end, r)):
             if last > start:
                 owners.append(np.arange(len(cells)))

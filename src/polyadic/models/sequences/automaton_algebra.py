@@ -141,22 +141,22 @@ def _span(start: Array, A: Array, tol: float) -> Array:
     return Q
 
 
-def difference(one: WeightedAutomaton, other: WeightedAutomaton) -> WeightedAutomaton:
+def difference(first: WeightedAutomaton, second: WeightedAutomaton) -> WeightedAutomaton:
     """Give the automaton of the difference of two functions of the same symbols."""
-    if one.size != other.size:
-        raise InputError(f"both automata must be of as many symbols; got {one.size} and {other.size}")
-    r, s = one.rank, other.rank
-    A = np.zeros((one.size, r + s, r + s))
-    A[:, :r, :r], A[:, r:, r:] = one.A, other.A
-    return WeightedAutomaton(np.append(one.alpha0, -other.alpha0), A, np.append(one.alpha_inf, other.alpha_inf))
+    if first.size != second.size:
+        raise InputError(f"both automata must be of as many symbols; got {first.size} and {second.size}")
+    r, s = first.rank, second.rank
+    A = np.zeros((first.size, r + s, r + s))
+    A[:, :r, :r], A[:, r:, r:] = first.A, second.A
+    return WeightedAutomaton(np.append(first.alpha0, -second.alpha0), A, np.append(first.alpha_inf, second.alpha_inf))
 
 
-def equivalent(one: WeightedAutomaton, other: WeightedAutomaton, *, tol: float = 1e-7) -> bool:
+def equivalent(first: WeightedAutomaton, second: WeightedAutomaton, *, tol: float = 1e-7) -> bool:
     """Tell whether two automata are the same function of strings.
 
     Parameters
     ----------
-    one, other : WeightedAutomaton
+    first, second : WeightedAutomaton
     tol : float
         Share of the largest direction below which one counts as not reached, and share of the lengths of both stops
         that may be left of their difference in those that are.
@@ -168,9 +168,9 @@ def equivalent(one: WeightedAutomaton, other: WeightedAutomaton, *, tol: float =
     >>> equivalent(half, twice)
     True
     """
-    if one.size != other.size:
+    if first.size != second.size:
         return False
-    both = _balanced(difference(one, other))
+    both = _balanced(difference(first, second))
     Q = _span(both.alpha0, both.A, tol)
     size = float(np.linalg.norm(both.alpha_inf))
     return bool(np.linalg.norm(Q.T @ both.alpha_inf) <= tol * size)

@@ -49,13 +49,13 @@ class SmoothedAutomaton:
 
     def next_probabilities(self, data: Coded) -> Array:
         """Give probabilities of each symbol and, last, of the end, before each place; shape (N + strings, k + 1)."""
-        one, other = self.parts(data)
-        return self.share * one + (1 - self.share) * other
+        p, q = self.parts(data)
+        return self.share * p + (1 - self.share) * q
 
     def parts(self, data: Coded) -> tuple[Array, Array]:
         """Give what the automaton says, repaired, and what n-grams say."""
-        one = self.automaton.next_probabilities(self.automaton.states(data))
-        return one, self.ngrams.along(data)
+        p = self.automaton.next_probabilities(self.automaton.states(data))
+        return p, self.ngrams.along(data)
 
     def after(self, data: Coded) -> Array:
         """Give probabilities of the next symbol after each string, and that it ends; shape (strings, k + 1)."""
@@ -75,10 +75,10 @@ class SmoothedAutomaton:
         for _, block in blocks(held_out, self.automaton.size):
             symbols, _ = next_symbols(block, self.automaton.size)
             said.append(np.stack([part[np.arange(len(symbols)), symbols] for part in self.parts(block)]))
-        one, other = np.concatenate(said, axis=1)
-        share = best_share(one, other)
+        p, q = np.concatenate(said, axis=1)
+        share = best_share(p, q)
         with np.errstate(divide="ignore"):
-            mean = float(np.log(share * one + (1 - share) * other).sum() / (len(held_out.edges) - 1))
+            mean = float(np.log(share * p + (1 - share) * q).sum() / (len(held_out.edges) - 1))
         return SmoothedAutomaton(self.automaton, self.ngrams, share), mean
 
     def sample(self, many: int, rng: np.random.Generator, *, longest: int = 1000) -> list[list[int]]:
@@ -112,12 +112,12 @@ class SmoothedAutomaton:
         return strings
 
 
-def best_share(one: Array, other: Array) -> float:
+def best_share(p: Array, q: Array) -> float:
     """Give the share of the first of two models that makes what came likeliest: where the slope is zero.
 
     Parameters
     ----------
-    one, other : ndarray of shape (n,)
+    p, q : ndarray of shape (n,)
         Probabilities of what came.
 
     Examples
@@ -128,7 +128,7 @@ def best_share(one: Array, other: Array) -> float:
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         share = (low + high) / 2
-        mixed = share * one + (1 - share) * other
-        slope = np.divide(one - other, mixed, out=np.zeros_like(mixed), where=mixed > 0).sum()
+        mixed = share * p + (1 - share) * q
+        slope = np.divide(p - q, mixed, out=np.zeros_like(mixed), where=mixed > 0).sum()
         low, high = (share, high) if slope > 0 else (low, share)
     return (low + high) / 2

@@ -151,8 +151,8 @@ class MarginalParser:
         for e in np.flatnonzero(forest.edges[:, 0] >= len(self.binary)).tolist():
             rule, parent, *_ = forest.edges[e].tolist()
             shares[cells[parent], list(self.chains[rule - len(self.binary)][:-1])] += through[e]
-        found: NDArray[np.float64] = shares / sums.total
-        return found
+        marginals: NDArray[np.float64] = shares / sums.total
+        return marginals
 
     def _gains(self, forest: Forest, shares: NDArray[np.float64]) -> NDArray[np.float64]:
         """Give for each edge the marginals of the phrases that it adds; partial ones and the root add nothing."""

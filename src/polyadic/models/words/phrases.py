@@ -131,13 +131,13 @@ def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:
 
     size = triples.shape[0]
     keys, place = np.unique(pairs.max(axis=1) * size + pairs.min(axis=1), return_inverse=True)
-    found: list[tuple[NDArray[Any], ...]] = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
+    chunks: list[tuple[NDArray[Any], ...]] = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
     for block in blocks(len(triples), BLOCK):
         columns = [column.astype(np.int64) for column in triples.indices[block].T]
         for a, b, third in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):  # indices fall along a row
             key = columns[a] * size + columns[b]
             at = np.minimum(np.searchsorted(keys, key), len(keys) - 1) if len(keys) else np.zeros(len(key), np.int64)
             here = np.flatnonzero(keys[at] == key) if len(keys) else at[:0]
-            found.append((at[here], columns[third][here], triples.values[block][here]))
-    rows, words, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            chunks.append((at[here], columns[third][here], triples.values[block][here]))
+    rows, words, values = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
     return csr_array((values.astype(float), (rows, words)), shape=(len(keys), size))[place]

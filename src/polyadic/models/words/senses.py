@@ -88,12 +88,12 @@ def senses(embedding: Embedding, word: str, *, number: int | None = None, top: i
     if len(near) < least:
         raise InputError(f"{word!r} shares a theme with {len(near)} words only; its senses cannot be told apart")
     labels = _clusters(phrases, number, seed)
-    found = []
+    clusters = []
     for label in range(labels.max() + 1):
         centre = unit_rows(phrases[labels == label].sum(axis=0)[None])[0]
-        found.append(Sense(tuple(embedding.words[row] for row in near[labels == label]), centre))
+        clusters.append(Sense(tuple(embedding.words[row] for row in near[labels == label]), centre))
     rank = {embedding.words[row]: at for at, row in enumerate(near)}
-    return sorted(found, key=lambda sense: (-len(sense.words), rank[sense.words[0]]))
+    return sorted(clusters, key=lambda sense: (-len(sense.words), rank[sense.words[0]]))
 
 
 def induce(

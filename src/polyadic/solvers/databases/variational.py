@@ -149,7 +149,7 @@ def variational(linked: Linked, start: Beliefs, *, prior: GammaPrior, threads: i
     while True:
         yield Sweep(q.arrays(), -_bound(linked, q, moments, prior))
         c, y = curves(linked, [m for m, _ in moments], [square for _, square in moments])
-        c, y = ([q.alphas[t] * one[t] for t in tables] for one in (c, y))
+        c, y = ([q.alphas[t] * values[t] for t in tables] for values in (c, y))
         for s in range(len(linked.sizes)):
             _improve_factor(linked, q, s, c, y, threads)
             q.relevance[s] = _relevance(linked, q, s, prior)

@@ -100,14 +100,14 @@ def passive_aggressive(
     reached = learner.reached()
     yield Sweep(reached, first.cost(first.choice(first.features @ reached[0][: first.features.shape[1]])))
     while True:
-        told, count = np.zeros(3), 0
+        sums, count = np.zeros(3), 0
         for block in blocks:
             lists = candidate_lists(block.features, block.costs, block.starts)
             order = np.arange(len(block)) if rng is None else rng.permutation(len(block))
-            told += learner.learn(lists, order)
+            sums += learner.learn(lists, order)
             count += len(block)
-        yield Sweep(learner.reached(), float(told[0]) / count)
-        if not told[2]:
+        yield Sweep(learner.reached(), float(sums[0]) / count)
+        if not sums[2]:
             return
 
 
@@ -136,12 +136,12 @@ class Linear:
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
         """Go through lists."""
         if self.C is None:
-            told = perceptron_lists(lists, order, weights=self.w, summed=self.u, before=self.before)
+            sums = perceptron_lists(lists, order, weights=self.w, summed=self.u, before=self.before)
         else:
             how: dict[str, Any] = {"C": self.C, "augmented": self.augmented, "best": self.best}
-            told = mira_lists(lists, order, weights=self.w, summed=self.u, before=self.before, **how)
+            sums = mira_lists(lists, order, weights=self.w, summed=self.u, before=self.before, **how)
         self.before += len(order)
-        return told
+        return sums
 
     def reached(self) -> Factors:
         """Give the mean of the weights after each list, or the last."""
@@ -195,12 +195,12 @@ class Multilinear:
 
     def learn(self, lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.float64]:
         """Go through lists, up to the next moment that is kept at a time."""
-        told, done = np.zeros(3), 0
+        sums, done = np.zeros(3), 0
         turns = self._turns(len(order))
         while done < len(order):
             pause = self.moment + spacing(self.moment) - self.before if self.averaged else AFRESH
             until = min(done + pause, done + AFRESH - self.before % AFRESH, len(order))
-            told += tensor_mira_lists(
+            sums += tensor_mira_lists(
                 lists,
                 order[done:until],
                 turns=turns[done:until],
@@ -214,7 +214,7 @@ class Multilinear:
             self.before += until - done
             done = until
             self._remember()
-        return told
+        return sums
 
     def reached(self) -> Factors:
         """Give the mean of the weights at the moments kept, or the last, and the last factors."""

@@ -147,9 +147,9 @@ class Listed:
 def _pairs(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
     """Judge cells of which the first half is to be likelier than the second, one by one."""
     better, worse = np.split(m, 2)
-    one = np.ones_like(better)
-    slopes = Logistic().grad(one, better - worse)
-    return float(np.sum(Logistic().value(one, better - worse), dtype=float)), np.concatenate([slopes, -slopes])
+    ones = np.ones_like(better)
+    slopes = Logistic().grad(ones, better - worse)
+    return float(np.sum(Logistic().value(ones, better - worse), dtype=float)), np.concatenate([slopes, -slopes])
 
 
 def descend_questions(

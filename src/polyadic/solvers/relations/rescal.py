@@ -195,7 +195,7 @@ def _step(slices: Sequence[Any], A: NDArray[Any], R: NDArray[Any], ridge_A: floa
     H = ridge_A * np.eye(A.shape[1])
     for X, Rk in zip(slices, R, strict=True):
         right += (X @ A) @ Rk.T + (X.T @ A) @ Rk
-        one = Rk @ gram @ Rk.T + Rk.T @ gram @ Rk
-        right -= A @ one
-        H += one
+        term = Rk @ gram @ Rk.T + Rk.T @ gram @ Rk
+        right -= A @ term
+        H += term
     return np.asarray(right @ np.linalg.pinv(H, hermitian=True), float)

@@ -198,13 +198,13 @@ def find_filters(
     if joint:
         best = _best(C, number, starts, sweeps, how)
         return Filters(*aligned(best.filters, best.weights * scale[..., 0]), best.error)
-    found, rest = [], C
+    fits, rest = [], C
     for _ in range(number):
-        one = _best(rest, 1, starts, sweeps, how)
-        found.append(one)
-        rest = rest - compose([one.filters] * 3, one.weights)
+        fit = _best(rest, 1, starts, sweeps, how)
+        fits.append(fit)
+        rest = rest - compose([fit.filters] * 3, fit.weights)
     error = (rest**2).sum(axis=(1, 2, 3)) / _size(C)
-    filters, weights = (np.concatenate([one[k] for one in found], axis=1) for k in range(2))
+    filters, weights = (np.concatenate([fit[k] for fit in fits], axis=1) for k in range(2))
     return Filters(*aligned(filters, weights * scale[..., 0]), error)
 
 

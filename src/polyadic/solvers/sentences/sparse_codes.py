@@ -63,8 +63,8 @@ def sparse_codes(
     signal = np.fft.rfft(y).reshape(-1, 1, n // 2 + 1)
     lipschitz = np.maximum((np.abs(spectrum) ** 2).sum(axis=1).max(axis=-1), 1e-300).reshape(-1, 1, 1)
     least = np.broadcast_to(penalty, lead).reshape(-1, 1, 1) / lipschitz
-    found = np.zeros((len(signal), L, n))
-    at, w, v, t = np.arange(len(signal)), found.copy(), found.copy(), np.ones((len(signal), 1, 1))
+    codes = np.zeros((len(signal), L, n))
+    at, w, v, t = np.arange(len(signal)), codes.copy(), codes.copy(), np.ones((len(signal), 1, 1))
     for _ in range(sweeps):
         left = (spectrum * np.fft.rfft(v)).sum(axis=1, keepdims=True) - signal
         z = v - np.fft.irfft(spectrum.conj() * left, n=n) / lipschitz
@@ -76,11 +76,11 @@ def sparse_codes(
         v = new + np.where(uphill, 0, (t - 1) / after) * step
         w, t = new, after
         moving = np.abs(step).max(axis=(1, 2)) > tol * np.abs(w).max(axis=(1, 2))
-        found[at] = w
+        codes[at] = w
         if not moving.any():
             break
         # go on with the signals that still move
         at, w, v, t, spectrum, signal, lipschitz, least = (
             array[moving] for array in (at, w, v, t, spectrum, signal, lipschitz, least)
         )
-    return found.reshape(*lead, L, n)
+    return codes.reshape(*lead, L, n)

@@ -74,29 +74,31 @@ class ArcLearner:
         words = np.arange(1, len(table))
         augmented = scored.scores + 1
         augmented[heads, words] -= 1
-        found = self._best(table, augmented, heads)
-        wrong = int((found != heads).sum())
+        predicted = self._best(table, augmented, heads)
+        wrong = int((predicted != heads).sum())
         self.clock += 1
         if not wrong:
-            return found, 0.0
-        loss = wrong + self._excess(table, scored.scores, heads, found)
+            return predicted, 0.0
+        loss = wrong + self._excess(table, scored.scores, heads, predicted)
         if loss > 0:
             how: dict[str, Any] = {"gamma": self.gamma, "C": self.C, "clock": self.clock}
             how |= {"sums": self._sums, "scratch": self._scratch, "dense": dense}
             how["moves"] = _TURNS[self._steps % 3] if self.updates == "cyclic" else Moves()
             self._steps += 1
-            how |= {"scored": scored, "heads": heads, "found": found, "loss": loss}
+            how |= {"scored": scored, "heads": heads, "predicted": predicted, "loss": loss}
             self._step(table, how)
-        return found, max(loss, 0.0)
+        return predicted, max(loss, 0.0)
 
     def _best(self, _: NDArray[np.int32], scores: NDArray[np.float64], __: NDArray[Any]) -> NDArray[np.int32]:
         """Give the best tree of a sentence for scores of arcs; some learners look at its words and its right tree."""
         return self.decode(scores)
 
-    def _excess(self, _: NDArray[np.int32], S: NDArray[np.float64], heads: NDArray[Any], found: NDArray[Any]) -> float:
+    def _excess(
+        self, _: NDArray[np.int32], S: NDArray[np.float64], heads: NDArray[Any], predicted: NDArray[Any]
+    ) -> float:
         """Give by how much the score of the tree found exceeds that of the right one."""
         words = np.arange(1, len(S))
-        return float(S[found, words].sum() - S[heads, words].sum())
+        return float(S[predicted, words].sum() - S[heads, words].sum())
 
     def _step(self, table: NDArray[np.int32], how: dict[str, Any]) -> float:
         """Move the parts; gives the step."""

@@ -143,19 +143,19 @@ class RoleLearner:
     def learn(self, frame: Frame, roles: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
         """Take one step for a predicate; gives the roles that were compared, and the loss."""
         scored = score_roles(frame, self.parts, gamma=self.gamma)
-        found, loss = self.worst(scored.scores, roles)
+        predicted, loss = self.worst(scored.scores, roles)
         self.clock += 1
-        if loss > 0 and (found != roles).any():
-            self._step(frame, scored, roles, found, loss)
-            return found, loss
-        return found, 0.0
+        if loss > 0 and (predicted != roles).any():
+            self._step(frame, scored, roles, predicted, loss)
+            return predicted, loss
+        return predicted, 0.0
 
     def worst(self, scores: NDArray[np.float64], roles: NDArray[np.int64]) -> tuple[NDArray[np.int64], float]:
         """Give the choice that scores and costs the most together, and how far it is above the right one."""
         cost, none = self._costs(roles)
-        found = self.decode(scores + cost, none)
-        paid = total_score(cost, found) + float(none[found < 0].sum())
-        return found, paid + total_score(scores, found) - total_score(scores, roles)
+        predicted = self.decode(scores + cost, none)
+        paid = total_score(cost, predicted) + float(none[predicted < 0].sum())
+        return predicted, paid + total_score(scores, predicted) - total_score(scores, roles)
 
     def loss_of_zero(self, choices: Sequence[NDArray[np.int64]]) -> float:
         """Give the mean loss of predicates with these roles where nothing has a weight."""
@@ -175,10 +175,10 @@ class RoleLearner:
         return cost, np.where(known, self.costs.missed, 0.0)
 
     def _step(
-        self, frame: Frame, scored: RoleScores, roles: NDArray[np.int64], found: NDArray[np.int64], loss: float
+        self, frame: Frame, scored: RoleScores, roles: NDArray[np.int64], predicted: NDArray[np.int64], loss: float
     ) -> None:
         """Move all parts at once."""
-        moves = role_gradient(frame, self.parts, scored, roles=roles, found=found, gamma=self.gamma)
+        moves = role_gradient(frame, self.parts, scored, roles=roles, predicted=predicted, gamma=self.gamma)
         norm = sum(float((change * change).sum()) for _, change in moves)
         if norm <= 0:
             return
@@ -194,7 +194,7 @@ def role_gradient(
     scored: RoleScores,
     *,
     roles: NDArray[np.int64],
-    found: NDArray[np.int64],
+    predicted: NDArray[np.int64],
     gamma: float,
 ) -> list[tuple[NDArray[np.int64], NDArray[Any]]]:
     """Give the gradient of the score of some roles minus that of others: for each part, rows and their gradients.
@@ -205,10 +205,13 @@ def role_gradient(
         As in :func:`score_roles`.
     scored : RoleScores
         With these parts.
-    roles, found : ndarray of int of shape (n,)
+    roles, predicted : ndarray of int of shape (n,)
         Minus one for none.
     """
-    sides = [(np.flatnonzero((side != other) & (side >= 0)), side) for side, other in ((roles, found), (found, roles))]
+    sides = [
+        (np.flatnonzero((side != other) & (side >= 0)), side)
+        for side, other in ((roles, predicted), (predicted, roles))
+    ]
     words = np.concatenate([at for at, _ in sides])
     which = np.concatenate([side[at] for at, side in sides]) + 1
     sign = np.repeat([1.0, -1.0], [len(at) for at, _ in sides]).astype(np.float32)

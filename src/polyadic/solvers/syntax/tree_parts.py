@@ -133,13 +133,13 @@ class TreeLearner(ArcLearner):
         return self.search(table, scores, parts=self.tree_parts, rng=self.rng, wanted=heads).trees[0]
 
     def _excess(
-        self, table: NDArray[np.int32], S: NDArray[np.float64], heads: NDArray[Any], found: NDArray[Any]
+        self, table: NDArray[np.int32], S: NDArray[np.float64], heads: NDArray[Any], predicted: NDArray[Any]
     ) -> float:
-        of_found, of_heads = score_trees(table, S, np.stack([found, heads]), self.tree_parts)
-        return float(of_found - of_heads)
+        of_predicted, of_heads = score_trees(table, S, np.stack([predicted, heads]), self.tree_parts)
+        return float(of_predicted - of_heads)
 
     def _step(self, table: NDArray[np.int32], how: dict[str, Any]) -> float:
-        trees = {"heads": how["heads"], "found": how["found"]}
+        trees = {"heads": how["heads"], "predicted": how["predicted"]}
         difference = difference_of_trees(table, self.tree_parts, delta=self._delta, **trees)
         alpha = super()._step(table, {**how, "more": self.gamma**2 * difference.squares})
         move_weights(self.tree_parts, difference, step=alpha * self.gamma, clock=self.clock, sums=self._tree_sums)

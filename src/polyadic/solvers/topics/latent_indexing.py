@@ -37,9 +37,9 @@ def singular_start(X: csr_array, rank: int, *, seed: int | None) -> Array:
     rng = np.random.default_rng(seed)
     H = rng.standard_normal((X.shape[1], rank)).astype(np.float32)
     H /= np.linalg.norm(H, axis=0)
-    found = min(rank, *(n - 1 for n in X.shape))
-    if found:
-        H[:, :found] = truncated_svd(X, found, method="randomized", seed=int(rng.integers(2**31)))[2]
+    count = min(rank, *(n - 1 for n in X.shape))
+    if count:
+        H[:, :count] = truncated_svd(X, count, method="randomized", seed=int(rng.integers(2**31)))[2]
     return H
 
 

@@ -167,10 +167,10 @@ class Settings(SuiteSettings):
         if not 0 < self.share < 1:
             raise InputError(f"share must lie between 0 and 1; got {self.share!r}")
 
-    def told(self) -> Facts:
+    def described(self) -> Facts:
         """Give what the report says; the text is said by its corpus, tests by their figures, threads change nothing."""
-        told = ("models", "rank", "seed", "share", "shifts", "shift_rank", "ranks", "quick")
-        return {name: getattr(self, name) for name in told}
+        names = ("models", "rank", "seed", "share", "shifts", "shift_rank", "ranks", "quick")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def report_facts(results: Results) -> Stages:
 def _made_of(results: Results) -> Facts:
     """Tell the state of a run: all that its tables depend on."""
     stages = {name: digest(repr([facts, results.scores.get(name)])) for name, facts in results.trained.items()}
-    state = {"stages": stages, "settings": results.settings.told(), "left_out": results.left_out}
+    state = {"stages": stages, "settings": results.settings.described(), "left_out": results.left_out}
     return {**state, "counts": results.counts, "polyadic": __version__}
 
 

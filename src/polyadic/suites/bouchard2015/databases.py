@@ -37,15 +37,15 @@ def listens(data: LastFM, *, rank: int, seed: int) -> list[Facts]:
     plays = Entries(_numbers(data.listens), np.log(np.asarray(data.listens.values, float)), data.listens.shape)
     train, test = parted(replace(plays, unlisted="missing"), 0.2, np.random.default_rng(seed))
     tables = lastfm_tables(data)
-    found = []
+    rows = []
     for name, beside in (("listens alone", ()), ("friends", ("friends",)), ("tags", ("tags",)), ("both", (*tables,))):
         start = time.perf_counter()
         chosen = {key: tables[key] for key in beside}
         model = BayesianFactorization(rank, seed=seed).fit({"listens": Relation(train, ("user", "artist")), **chosen})
         errors = (model.predict("listens", _numbers(test)) - test.values) ** 2
         seconds = time.perf_counter() - start
-        found.append({"name": name, "rmse": float(np.sqrt(errors.mean())), "seconds": seconds})
-    return found
+        rows.append({"name": name, "rmse": float(np.sqrt(errors.mean())), "seconds": seconds})
+    return rows
 
 
 def lastfm_tables(data: LastFM, *, weight: float = 1.0) -> dict[str, Relation]:
@@ -79,19 +79,21 @@ def recommended(known: Entries, tables: Mapping[str, Mapping[float, Relation]], 
     ones = Entries(_numbers(known), np.ones(len(known)), known.shape)
     train, test = parted(ones, 0.2, rng)
     fewer, held = parted(train, 0.1, rng)
-    found: list[Facts] = []
+    rows: list[Facts] = []
     base: tuple[float, float] | None = None
     for name, beside in {"alone": {0.0: None}, **tables}.items():
         start = time.perf_counter()
         settings = product(ZERO_WEIGHTS, RIDGES, beside) if base is None else ((*base, weight) for weight in beside)
-        tried = [(_named(fewer, held, one, beside[one[2]], rank, seed)[1].mean(), one) for one in settings]
+        tried = [
+            (_named(fewer, held, setting, beside[setting[2]], rank, seed)[1].mean(), setting) for setting in settings
+        ]
         best = max(tried)[1]
         base = best[:2] if base is None else base
         recall, ndcg = _named(train, test, best, beside[best[2]], rank, seed)
-        told = {"zero_weight": best[0], "ridge": best[1], "weight": best[2]}
+        chosen = {"zero_weight": best[0], "ridge": best[1], "weight": best[2]}
         seconds = time.perf_counter() - start
-        found.append({"name": name, "recall": recall.tolist(), "ndcg": ndcg.tolist(), "seconds": seconds, **told})
-    return found
+        rows.append({"name": name, "recall": recall.tolist(), "ndcg": ndcg.tolist(), "seconds": seconds, **chosen})
+    return rows
 
 
 def lastfm_choices(data: LastFM) -> dict[str, dict[float, Any]]:
@@ -136,9 +138,9 @@ def _named(
         first = np.argpartition(-scores, NAMED)[:NAMED]
         best[row] = first[np.argsort(-scores[first], kind="stable")]
     i, j = _numbers(test).T
-    found = recommendation(best, i, j)
-    some = ~np.isnan(found.recall)
-    return found.recall[some], found.ndcg[some]
+    measures = recommendation(best, i, j)
+    some = ~np.isnan(measures.recall)
+    return measures.recall[some], measures.ndcg[some]
 
 
 def parted(entries: Entries, share: float, rng: np.random.Generator) -> tuple[Entries, Entries]:

@@ -43,8 +43,8 @@ def descent(*, seed: int) -> Facts:
 
 def signs(*, seed: int) -> list[Facts]:
     """Count wrong signs of matrices of -1 and 1: ones on the diagonal, and ones above it."""
-    found = []
+    rows = []
     for name, x in (("diagonal", np.eye(30)), ("triangle", np.triu(np.ones((30, 30))))):
         for rank, svd, logistic in wrong_signs(2 * x - 1, (2, 3, 10, 29), seed=seed):
-            found.append({"matrix": name, "rank": rank, "svd": svd, "logistic": logistic})
-    return found
+            rows.append({"matrix": name, "rank": rank, "svd": svd, "logistic": logistic})
+    return rows

@@ -70,12 +70,12 @@ def evaluate(train: Labelling, test: Labelling, *, hidden: float, seed: int) -> 
     for name, odds, settings in methods:
         start = time.perf_counter()
         fewer = np.flatnonzero(~held)
-        told = [odds(fewer, setting)[:n][held] for setting in settings]
-        tried = [(*best_threshold(Y[:n][held], one)[::-1], number) for number, one in enumerate(told)]
+        held_odds = [odds(fewer, setting)[:n][held] for setting in settings]
+        tried = [(*best_threshold(Y[:n][held], values)[::-1], number) for number, values in enumerate(held_odds)]
         _, threshold, number = max(tried)
-        found = odds(np.arange(n), settings[number])[n:]
+        predicted = odds(np.arange(n), settings[number])[n:]
         seconds = time.perf_counter() - start
-        measures = label_measures(Y[n:], found, threshold)
+        measures = label_measures(Y[n:], predicted, threshold)
         kept = {"f1": measures["micro_f1"], "ap": measures["micro_ap"], "macro_ap": measures["macro_ap"]}
         made.append({"name": name, **kept, "seconds": seconds, "chosen": settings[number]})
     return made

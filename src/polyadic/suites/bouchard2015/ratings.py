@@ -77,8 +77,8 @@ def _completions(rank: int, seed: int) -> list[tuple[str, Callable[[Entries], tu
             for bias in BIAS_RIDGES
         ]
         best = choose(models, X, seed=seed).best
-        told = {"rank": best.rank, "ridge": best.ridge, "bias_ridge": best.bias_ridge}
-        return best.fit(X).predict, told
+        settings = {"rank": best.rank, "ridge": best.ridge, "bias_ridge": best.bias_ridge}
+        return best.fit(X).predict, settings
 
     def trace_norm(X: Entries) -> tuple[Any, Facts]:
         model = TraceNormCompletion(offsets="biases", bias_ridge=5.0, tol=1e-3)

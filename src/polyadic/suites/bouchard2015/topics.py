@@ -97,12 +97,12 @@ def _coherence(collection: Collection, topics: list[list[str]]) -> dict[str, flo
     if collection.texts is None:
         numbers = [[int(word) for word in topic] for topic in topics]
         seen = in_documents(collection.table, [word for topic in numbers for word in topic])
-        found = npmi_coherence(numbers, seen), c_v_coherence(numbers, seen)
+        scores = npmi_coherence(numbers, seen), c_v_coherence(numbers, seen)
     else:
         words = [word for topic in topics for word in topic]
         windows = [in_windows(collection.texts, words, window=WINDOWS[key]) for key in ("npmi", "c_v")]
-        found = npmi_coherence(topics, windows[0]), c_v_coherence(topics, windows[1])
-    return {"npmi": float(found[0].mean()), "c_v": float(found[1].mean())}
+        scores = npmi_coherence(topics, windows[0]), c_v_coherence(topics, windows[1])
+    return {"npmi": float(scores[0].mean()), "c_v": float(scores[1].mean())}
 
 
 def _agreement(W: Any, groups: list[str] | None) -> float | None:

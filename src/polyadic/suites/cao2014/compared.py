@@ -48,7 +48,7 @@ def methods(
 ) -> list[Method]:
     """Give perceptron, MIRA, and T-MIRA of each order, rank and mapping; and that of the paper, of order 2."""
     common: dict[str, Any] = {"max_iter": epochs, "seed": seed}
-    found = [
+    rerankers = [
         Method("perceptron", [RankingPerceptron(**common)]),
         Method("MIRA", [MIRA(C=C, **common) for C in STEPS]),
     ]
@@ -57,14 +57,14 @@ def methods(
             for rank in ranks:
                 how: dict[str, Any] = {"order": order, "mapping": mapping, **common}
                 models = [TensorMIRA(rank, C=C, **how) for C in STEPS]
-                found.append(Method(f"T-MIRA {order} {rank} {mapping}", models))
+                rerankers.append(Method(f"T-MIRA {order} {rank} {mapping}", models))
     plain: dict[str, Any] = {**common, "averaged": False}
-    found.append(Method("perceptron published", [RankingPerceptron(**plain)]))
-    found.append(Method("MIRA published", [MIRA(C=C, augmented=False, **plain) for C in STEPS]))
+    rerankers.append(Method("perceptron published", [RankingPerceptron(**plain)]))
+    rerankers.append(Method("MIRA published", [MIRA(C=C, augmented=False, **plain) for C in STEPS]))
     for rank in ranks:
         models = [TensorMIRA(rank, C=C, **PUBLISHED, **common) for C in STEPS]
-        found.append(Method(f"T-MIRA 2 {rank} published", models))
-    return found
+        rerankers.append(Method(f"T-MIRA 2 {rank} published", models))
+    return rerankers
 
 
 def measured(method: Method, lists: Lists) -> Facts:
@@ -114,19 +114,19 @@ def baselines(lists: Lists) -> Facts:
 
 def sums(ranked: Ranked, choice: Any) -> list[int]:
     """Add up the counts of chosen candidates."""
-    found: list[int] = ranked.counts[choice].sum(axis=0).tolist()
-    return found
+    totals: list[int] = ranked.counts[choice].sum(axis=0).tolist()
+    return totals
 
 
 def spectra(lists: Lists, *, mappings: Iterable[Mapping], seed: int) -> Facts:
     """Give the largest singular values of a perceptron's weights as a matrix, of unit norm, by mapping."""
     v = whole(RankingPerceptron(max_iter=1, averaged=False, seed=seed).fit(lists.train.groups)).weights_
     sizes = mode_sizes(len(v), 2)
-    found: Facts = {}
+    values: Facts = {}
     for mapping in mappings:
         s = mapped_spectrum(v, places(mapping, len(v), sizes, v=v, seed=seed), sizes)
-        found[mapping] = (s[:SPECTRUM] / np.sqrt((s**2).sum())).tolist()
-    return found
+        values[mapping] = (s[:SPECTRUM] / np.sqrt((s**2).sum())).tolist()
+    return values
 
 
 def figure(name: str, ranked: Ranked, choices: Sequence[Sequence[int]]) -> Figure:

@@ -123,7 +123,7 @@ def describe(parsed: Parsed) -> dict[str, dict[str, Any]]:
     return {
         name: {
             "sentences": len(lists),
-            "candidates": sum(len(one.parses) for one in lists),
+            "candidates": sum(len(candidates.parses) for candidates in lists),
             "one_best": bracket_score(chosen(lists)).as_dict(),
             "oracle": bracket_score(oracle(lists)).as_dict(),
         }
@@ -227,7 +227,7 @@ def load_lists(folder: str | os.PathLike[str]) -> Lists:
         If a part is missing or damaged, or the parts have different features.
     """
     (train, names), *others = [load_ranked(Path(folder) / name) for name in PARTS]
-    if any(found != names for _, found in others):
+    if any(features != names for _, features in others):
         raise InputError(f"the parts in {folder} have different features")
     (dev, _), (test, _) = others
     return Lists(train, dev, test, names)

@@ -100,7 +100,7 @@ def _measured(method: Method, part: Callable[[], Lists]) -> Facts:
 
 def _differences(lists: Lists, rows: list[Facts], settings: Settings) -> list[Facts]:
     """Compare what T-MIRA chose on the lists held out with others, over the same sentences and all seeds."""
-    found = []
+    comparisons = []
     for share in settings.shares:
         here = [row for row in rows if row["share"] == share]
         choices = {
@@ -127,12 +127,12 @@ def _differences(lists: Lists, rows: list[Facts], settings: Settings) -> list[Fa
         ]
         pairs += [(f"order {settings.orders[0]}", f"order {D}") for D in settings.orders[1:]]
         pairs += [(f"rank {settings.ranks[0]}", f"rank {H}") for H in settings.ranks[1:]]
-        for one, other in pairs:
-            if sides[one] and sides[other]:
-                a, b = (figure(name, lists.test, sides[name]) for name in (one, other))
+        for first, other in pairs:
+            if sides[first] and sides[other]:
+                a, b = (figure(name, lists.test, sides[name]) for name in (first, other))
                 gap = difference(a, b)
-                found.append({"share": share, "one": one, "other": other, **gap._asdict()})
-    return found
+                comparisons.append({"share": share, "one": first, "other": other, **gap._asdict()})
+    return comparisons
 
 
 def _like(place: int, wanted: object) -> Callable[[str], bool]:
@@ -146,12 +146,12 @@ def _like(place: int, wanted: object) -> Callable[[str], bool]:
 
 def _chosen(rows: list[Facts], fits: Callable[[str], bool]) -> list[list[int]]:
     """Give the choices, seed by seed, of the method among some that was best on the lists held out."""
-    found = []
+    choices = []
     for seed in sorted({row["seed"] for row in rows}):
         some = [row for row in rows if row["seed"] == seed and fits(row["name"])]
         if some:
-            found.append(max(some, key=lambda row: row["held_out_figure"])["choice"])
-    return found
+            choices.append(max(some, key=lambda row: row["held_out_figure"])["choice"])
+    return choices
 
 
 STAGES: Parts[Settings] = {name: partial(_task, name=name) for name in TASKS}

@@ -30,8 +30,8 @@ def report(facts: Facts) -> str:
 
 def _lists(facts: Facts, name: str) -> list[str]:
     rows = [
-        [one, share(facts["baselines"][one]["dev"]), share(facts["baselines"][one]["test"])]
-        for one in facts["baselines"]
+        [baseline, share(facts["baselines"][baseline]["dev"]), share(facts["baselines"][baseline]["test"])]
+        for baseline in facts["baselines"]
     ]
     return table(["lists", f"{name} held out", f"{name} of the test part"], rows)
 
@@ -58,12 +58,12 @@ def _figures(facts: Facts, settings: Facts) -> list[str]:
 def _differences(facts: Facts) -> list[str]:
     rows = [
         [
-            f"{one['share']:g}",
-            f"{one['one']} - {one['other']}",
-            share(one["value"]),
-            interval(one),
+            f"{row['share']:g}",
+            f"{row['one']} - {row['other']}",
+            share(row["value"]),
+            interval(row),
         ]
-        for one in facts["differences"]
+        for row in facts["differences"]
     ]
     return table(["share", "", "difference", "interval"], rows)
 

@@ -123,8 +123,8 @@ def choose(
     for settings, candidate in candidates:
         X = features(candidate)
         for C in rule.strengths:
-            found = [rule.score(y[b], rule.make(C).fit(X[a], y[a]).predict(X[b])) for a, b in splits]
-            score = float(np.mean(found))
+            fold_scores = [rule.score(y[b], rule.make(C).fit(X[a], y[a]).predict(X[b])) for a, b in splits]
+            score = float(np.mean(fold_scores))
             if best is None or score > best.score:
                 best = Choice({**settings, "C": C}, score, candidate)
     assert best is not None, "candidates are never none"

@@ -45,12 +45,12 @@ def evaluate(cases: Sequence[Labelled], split: Split, grid: Grid, seed: int) -> 
     texts, tested = ([case.words for case in part] for part in (train, test))
     y, z = (np.array([case.label for case in part]) for part in (train, test))
     inner = folds(y, 5, seed)[:1]  # one split: a tenth of a per cent of accuracy costs minutes
-    found, vectors = {}, {}
+    results, vectors = {}, {}
     for name, candidates in encoders(texts, grid, seed).items():
         choice = choose(candidates(), lambda encode: encode(texts), y, CLASSES, inner)
         encode = choice.candidate
         X, Z = encode(texts), encode(tested)
-        found[name] = _tested(CLASSES, choice.settings, X, y, Z, z)
+        results[name] = _tested(CLASSES, choice.settings, X, y, Z, z)
         vectors[name] = X, Z
     bayes = LogCountRatio().fit(texts, y)
     F, G = bayes.transform(texts), bayes.transform(tested)
@@ -59,7 +59,7 @@ def evaluate(cases: Sequence[Labelled], split: Split, grid: Grid, seed: int) -> 
     honest = LogCountRatio().fit([texts[at] for at in part], y[part]).transform(texts)
     for name, rule in (("NB features", BAYES), ("NB-SVM", BAYES_SVM)):
         choice = choose([({}, honest)], lambda X: X, y, rule, inner)
-        found[name] = _tested(rule, choice.settings, F, y, G, z)
+        results[name] = _tested(rule, choice.settings, F, y, G, z)
     for name in JOINED:
         X, Z = vectors[name]
         scaler = StandardScaler().fit(X)
@@ -67,10 +67,10 @@ def evaluate(cases: Sequence[Labelled], split: Split, grid: Grid, seed: int) -> 
         shares = [({"share": share}, _joined(honest, X, share)) for share in SHARES]
         choice = choose(shares, lambda X: X, y, BAYES, inner)
         share = choice.settings["share"]
-        found[f"NB features, {name}"] = _tested(
+        results[f"NB features, {name}"] = _tested(
             BAYES, choice.settings, _joined(F, X, share), y, _joined(G, Z, share), z
         )
-    return found
+    return results
 
 
 def _joined(features: csr_array, X: NDArray[Any], share: float) -> csr_array:

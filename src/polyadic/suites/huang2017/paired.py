@@ -52,23 +52,24 @@ def evaluate(
     texts = [text for pair in train for text in (pair.left, pair.right)]
     y = np.array([pair.score for pair in train])
     splits = list(KFold(5, shuffle=True, random_state=seed).split(y))[:rounds]
-    found = {}
+    results = {}
     for name, candidates in encoders(texts, grid, seed).items():
         choice = choose(candidates(), lambda encode: features(encode, train), y, rule, splits)
         make = partial(features, choice.candidate)
-        found[name] = _predicted(rule, choice.settings, make, train, tests)
-        found[name]["cosine"] = {key: _cosines(choice.candidate, pairs) for key, pairs in tests.items()}
+        results[name] = _predicted(rule, choice.settings, make, train, tests)
+        results[name]["cosine"] = {key: _cosines(choice.candidate, pairs) for key, pairs in tests.items()}
         if name in JOINED:
             scaler = StandardScaler().fit(_with_common(choice.candidate, train))
             shares = [
-                ({**choice.settings, "share": one}, partial(_joined, choice.candidate, scaler, one)) for one in SHARES
+                ({**choice.settings, "share": share}, partial(_joined, choice.candidate, scaler, share))
+                for share in SHARES
             ]
             plain = rule._replace(scaled=False, strengths=PLAIN)
             chosen = choose(shares, lambda make: make(train), y, plain, splits)
-            found[f"{COMMON}, {name}"] = _predicted(plain, chosen.settings, chosen.candidate, train, tests)
+            results[f"{COMMON}, {name}"] = _predicted(plain, chosen.settings, chosen.candidate, train, tests)
     choice = choose([({}, common)], lambda make: make(train), y, rule, splits)
-    found[COMMON] = _predicted(rule, choice.settings, common, train, tests)
-    return found
+    results[COMMON] = _predicted(rule, choice.settings, common, train, tests)
+    return results
 
 
 def features(encode: Encode, pairs: Sequence[Compared]) -> NDArray[Any]:

@@ -80,7 +80,7 @@ def planted(filters: int, length: int, seed: int) -> Planted:
     return Planted(f / np.linalg.norm(f, axis=1, keepdims=True), seed)
 
 
-def filter_error(found: Array, true: Array) -> float:
+def filter_error(filters: Array, true: Array) -> float:
     """Give the mean of 1 - cosine of filters with the true ones they are matched to, over all shifts and both signs.
 
     Examples
@@ -88,11 +88,11 @@ def filter_error(found: Array, true: Array) -> float:
     >>> filter_error(np.array([[0.0, -1.0, 0.0, 0.0]]), np.array([[1.0, 0.0, 0.0, 0.0]]))
     0.0
     """
-    return float(1 - _cosines(found, true).mean())
+    return float(1 - _cosines(filters, true).mean())
 
 
-def _cosines(found: Array, true: Array) -> Array:
-    cosines = np.abs(np.einsum("lsn,mn->lms", shifts(found), true)).max(axis=-1)
+def _cosines(filters: Array, true: Array) -> Array:
+    cosines = np.abs(np.einsum("lsn,mn->lms", shifts(filters), true)).max(axis=-1)
     rows, columns = linear_sum_assignment(-cosines)
     return np.asarray(cosines[rows, columns])
 
@@ -108,8 +108,8 @@ def recovery(case: Case, method: Method, *, starts: int, tries: int, seed: int) 
         f /= np.linalg.norm(f, axis=-1, keepdims=True)
         weights[..., :length] = 1
         how: dict[str, Any] = {"support": length if case.known else None, "starts": starts, "sweeps": 200}
-        found = find_filters(compose([f] * 3, weights), case.filters, **how, **METHODS[method], seed=trial)
-        good += bool(_cosines(found.filters[0], f[0]).min() > 0.99)
+        solution = find_filters(compose([f] * 3, weights), case.filters, **how, **METHODS[method], seed=trial)
+        good += bool(_cosines(solution.filters[0], f[0]).min() > 0.99)
     return good / tries
 
 
@@ -122,10 +122,10 @@ def by_cumulants(problem: Planted, number: int, *, starts: int) -> dict[str, flo
         moments.add(x[None])
         passed += time.perf_counter() - start
     start = time.perf_counter()
-    found = find_filters(moments.cumulant(), L, support=problem.length, starts=starts, seed=problem.seed)
+    solution = find_filters(moments.cumulant(), L, support=problem.length, starts=starts, seed=problem.seed)
     solved = time.perf_counter() - start
-    error = filter_error(found.filters[0], problem.filters)
-    return {"error": error, "unexplained": float(found.error[0]), "pass_seconds": passed, "solve_seconds": solved}
+    error = filter_error(solution.filters[0], problem.filters)
+    return {"error": error, "unexplained": float(solution.error[0]), "pass_seconds": passed, "solve_seconds": solved}
 
 
 def by_alternation(problem: Planted, number: int, *, sweeps: int) -> dict[str, Any]:

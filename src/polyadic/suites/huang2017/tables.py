@@ -18,17 +18,17 @@ BASELINE = "mean of words"
 """What differences are from."""
 
 
-def figures(part: str, found: Facts) -> Any:
+def figures(part: str, facts: Facts) -> Any:
     """Give the figures of a part of the run, for JSON."""
     if part == "synthetic":
-        return [_medians(stage) for stage in found.values()]
+        return [_medians(stage) for stage in facts.values()]
     if part == "recovery":
-        return list(found.values())
+        return list(facts.values())
     if part == "msrp":
-        return _paraphrases(found)
+        return _paraphrases(facts)
     if part == "sts2012":
-        return _similarity(found)
-    return _labelled(part, found)
+        return _similarity(facts)
+    return _labelled(part, facts)
 
 
 def _medians(stage: Facts) -> Facts:
@@ -54,22 +54,22 @@ def _labelled(part: str, folds: Facts) -> list[Facts]:
     return [{**_line(name, made), "chosen": chosen[name]} for name in methods]
 
 
-def _paraphrases(found: Facts) -> list[Facts]:
-    gold = np.array(found["gold"]["msrp"])
-    methods = {name: np.array(part["predicted"]["msrp"]) for name, part in _methods(found)}
+def _paraphrases(facts: Facts) -> list[Facts]:
+    gold = np.array(facts["gold"]["msrp"])
+    methods = {name: np.array(part["predicted"]["msrp"]) for name, part in _methods(facts)}
     methods["always yes"] = np.ones(len(gold))
     right, f1 = {}, {}
     for name, guess in methods.items():
         n = len(gold)
         right[name] = Figure(f"msrp {name}", np.stack([guess == gold, np.ones(n)], axis=1).astype(float), n, n)
         f1[name] = Figure(f"msrp F {name}", np.stack([2 * guess * gold, guess + gold], axis=1), n, n)
-    settings = {name: part["settings"] for name, part in _methods(found)}
+    settings = {name: part["settings"] for name, part in _methods(facts)}
     return [{**_line(name, right), "F": _line(name, f1)["value"], "chosen": settings.get(name, {})} for name in methods]
 
 
-def _similarity(found: Facts) -> list[Facts]:
+def _similarity(facts: Facts) -> list[Facts]:
     tests: dict[str, list[Facts]] = {}
-    for stage in found.values():
+    for stage in facts.values():
         for name in stage["gold"]:
             kind = f"{name}, ten folds" if len(stage["gold"][name]) < STS2012["test"][name] else name
             tests.setdefault(kind, []).append({**stage, "test": name})
@@ -89,8 +89,8 @@ def _similarity(found: Facts) -> list[Facts]:
     return lines
 
 
-def _methods(found: Facts) -> Iterable[tuple[str, Facts]]:
-    return ((name, part) for name, part in found["methods"].items() if name != "stage_seconds")
+def _methods(facts: Facts) -> Iterable[tuple[str, Facts]]:
+    return ((name, part) for name, part in facts["methods"].items() if name != "stage_seconds")
 
 
 def _line(name: str, made: dict[str, Figure]) -> Facts:

@@ -112,14 +112,14 @@ def compared(name: str, *, seed: int, root: str | os.PathLike[str] | None = None
     rows: list[Facts] = []
     for method in methods(Y.shape[1]):
         began = time.perf_counter()
-        tried = [method.scores(X[~held], Y[~held], X[held], one) for one in method.settings]
-        found = [label_measures(Y[held], scores)["micro_ap"] for scores in tried]
-        best = int(np.argmax(found))
+        tried = [method.scores(X[~held], Y[~held], X[held], setting) for setting in method.settings]
+        precisions = [label_measures(Y[held], scores)["micro_ap"] for scores in tried]
+        best = int(np.argmax(precisions))
         threshold = best_threshold(Y[held], tried[best])[0]
         fit = time.perf_counter()
         scores = method.scores(X, Y, Z, method.settings[best])
         rows.append(
-            {"name": method.name, **label_measures(T, scores, threshold), "validation": found[best]}
+            {"name": method.name, **label_measures(T, scores, threshold), "validation": precisions[best]}
             | {"chosen": dict(method.settings[best]), "fit_seconds": time.perf_counter() - fit}
             | {"seconds": time.perf_counter() - began}
         )

@@ -58,12 +58,12 @@ def ratings(fold: str, *, attributes: bool, root: Root = None) -> Ratings:
     attributes : bool
     root : path, optional
     """
-    everything, found = movielens(root=root), movielens_fold(fold, root=root)
+    everything, split = movielens(root=root), movielens_fold(fold, root=root)
     encoder = FieldEncoder().fit(columns(everything, everything.ratings, attributes=attributes))
     train, test = (
-        encoder.transform(columns(everything, part, attributes=attributes)) for part in (found.train, found.test)
+        encoder.transform(columns(everything, part, attributes=attributes)) for part in (split.train, split.test)
     )
-    return Ratings(train, found.train.values, test, found.test.values, encoder.groups_)
+    return Ratings(train, split.train.values, test, split.test.values, encoder.groups_)
 
 
 def columns(data: MovieLens, part: Entries, *, attributes: bool) -> dict[str, list[Any]]:
@@ -113,10 +113,10 @@ def drawn(
     model = BayesianFactorizationMachine(rank, draws=draws, burn_in=burn_in, clip=True, seed=seed)
     model.fit(data.train, data.train_ratings, groups=data.groups if grouped else None)
     seconds = time.perf_counter() - began
-    told: Facts = {"fold": fold, "name": "mcmc", "attributes": attributes, "rank": rank, "draws": draws}
-    told["rmse"] = rmse(model.predict(data.test), data.test_ratings)
+    row: Facts = {"fold": fold, "name": "mcmc", "attributes": attributes, "rank": rank, "draws": draws}
+    row["rmse"] = rmse(model.predict(data.test), data.test_ratings)
     model.draws_ = model.draws_[-1:]
-    return told | {"last_draw": rmse(model.predict(data.test), data.test_ratings), "fit_seconds": seconds}
+    return row | {"last_draw": rmse(model.predict(data.test), data.test_ratings), "fit_seconds": seconds}
 
 
 def descended(fold: str, solver: Solver, *, attributes: bool, rank: int = 8, seed: int = 0, root: Root = None) -> Facts:
@@ -146,10 +146,10 @@ def descended(fold: str, solver: Solver, *, attributes: bool, rank: int = 8, see
         tried.append((rmse(whole(model).predict(X[held]), y[held]), ridge, max(model.result_.best, 1)))
     error, ridge, sweeps = min(tried)
     model = FactorizationMachine(rank, solver=solver, ridge=ridge, max_iter=sweeps, tol=0, seed=seed).fit(X, y)
-    told: Facts = {"fold": fold, "name": solver, "attributes": attributes, "rank": rank}
-    told |= {"rmse": rmse(whole(model).predict(data.test).clip(y.min(), y.max()), data.test_ratings)}
-    told |= {"validation": error, "chosen": {"ridge": ridge, "sweeps": sweeps}}
-    return told | {"fit_seconds": model.result_.seconds[-1], "seconds": time.perf_counter() - began}
+    row: Facts = {"fold": fold, "name": solver, "attributes": attributes, "rank": rank}
+    row |= {"rmse": rmse(whole(model).predict(data.test).clip(y.min(), y.max()), data.test_ratings)}
+    row |= {"validation": error, "chosen": {"ridge": ridge, "sweeps": sweeps}}
+    return row | {"fit_seconds": model.result_.seconds[-1], "seconds": time.perf_counter() - began}
 
 
 def rmse(predicted: NDArray[np.float64], truth: NDArray[np.float64]) -> float:

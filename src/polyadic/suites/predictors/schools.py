@@ -91,8 +91,8 @@ def compared(*, splits: int, seed: int, root: str | os.PathLike[str] | None = No
         fitted = ~test & ~held
         for row, (fit, settings) in zip(rows, METHODS.values(), strict=True):
             errors = [
-                float(((fit(X[fitted], y[fitted], at[fitted], **one)(X[held], at[held]) - y[held]) ** 2).sum())
-                for one in settings
+                float(((fit(X[fitted], y[fitted], at[fitted], **setting)(X[held], at[held]) - y[held]) ** 2).sum())
+                for setting in settings
             ]
             best = settings[int(np.argmin(errors))]
             p = fit(X[~test], y[~test], at[~test], **best)(X[test], at[test])

@@ -59,8 +59,8 @@ def evaluated(lemmas: Path | None, *, seed: int, root: Path | None = None) -> Fa
     if lemmas is not None:
         known["with vectors"] = vectors(data, tagger, lemmas)
     for name, words in known.items():
-        found = tensor(data, tagger, words, model=TupleClassifier(seed=seed)).values()
-        figures += [replace(figure, name=f"{figure.name}, {name}") for figure in found]
+        accuracies = tensor(data, tagger, words, model=TupleClassifier(seed=seed)).values()
+        figures += [replace(figure, name=f"{figure.name}, {name}") for figure in accuracies]
     return {"figures": [figure.as_dict() for figure in figures]}
 
 
@@ -103,7 +103,7 @@ def features(
         Of lemmas such as ``"eat/v"`` and ``"pizza/n"``; scaled to length 1.
     """
     plain = [plain_words(x, tagger) for x in train]
-    found = []
+    tables = []
     for place, listed in enumerate(places):
         seen, forms = ({x[place] for x in known} for known in (train, plain))
         alike = [_plain(word, place, tagger) for word in listed]
@@ -113,8 +113,8 @@ def features(
             rows = [words.index.get(f"{form}/{MARKS[place]}") for form in alike]
             vectors = np.array([np.zeros(words.rank) if row is None else DENSE * words.unit[row] for row in rows])
             parts.append(csr_array(vectors))
-        found.append(csr_array(hstack(parts)))
-    return found
+        tables.append(csr_array(hstack(parts)))
+    return tables
 
 
 def tensor(
@@ -155,7 +155,7 @@ def back_off(data: Attachment, tagger: Tagger) -> dict[str, Figure]:
         for key in _parts(plain_words(words, tagger)):
             counts[key, verbal] += 1
 
-    def told(words: Words) -> bool:
+    def is_verbal(words: Words) -> bool:
         plain = plain_words(words, tagger)
         for size in (4, 3, 2, 1):
             keys = [key for key in _parts(plain) if len(key) == size]
@@ -165,7 +165,9 @@ def back_off(data: Attachment, tagger: Tagger) -> dict[str, Figure]:
         return False
 
     return {
-        name: accuracy(f"{name}, back-off", np.array([told(x) for x in getattr(data, name).words]), getattr(data, name))
+        name: accuracy(
+            f"{name}, back-off", np.array([is_verbal(x) for x in getattr(data, name).words]), getattr(data, name)
+        )
         for name in ("validation", "test")
     }
 
@@ -184,10 +186,10 @@ def simple(data: Attachment) -> dict[str, Figure]:
     }
 
 
-def accuracy(name: str, told: NDArray[np.bool_], part: Phrases) -> Figure:
+def accuracy(name: str, predicted: NDArray[np.bool_], part: Phrases) -> Figure:
     """Give the share of phrases that are told right."""
-    rows = np.stack([told == part.verbal, np.ones(len(told))], axis=1).astype(float)
-    return Figure(name, rows, len(told), len(told))
+    rows = np.stack([predicted == part.verbal, np.ones(len(predicted))], axis=1).astype(float)
+    return Figure(name, rows, len(predicted), len(predicted))
 
 
 def _parts(plain: Words) -> list[tuple[tuple[int, str], ...]]:

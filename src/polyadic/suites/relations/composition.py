@@ -93,8 +93,8 @@ def on_text(text: Sequence[str], corpus: Path, *, seed: int, root: Path | None =
             label = f"{name}, ellipsis resolved" if resolved else name
             figures += scores.figures(label)
             people[label] = by_participant(some, scores)
-    told = [figure.as_dict() for figure in figures]
-    return {"figures": told, "participants": people, "clauses": sum(clauses.values()), "kinds": len(clauses)}
+    rows = [figure.as_dict() for figure in figures]
+    return {"figures": rows, "participants": people, "clauses": sum(clauses.values()), "kinds": len(clauses)}
 
 
 def lemma_corpus(text: Sequence[str], folder_: Path, tagger: Tagger) -> tuple[Corpus, Counter[Clause]]:
@@ -169,9 +169,9 @@ class Meanings:
 
     def numbers(self, clauses: Sequence[Clause], tagger: Tagger) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
         """Give the numbers of known clauses, shape (m, 3), and which of all are known; plurals are lemmatized."""
-        found = [self._number(clause, tagger) for clause in clauses]
-        known = [numbers for numbers in found if numbers is not None]
-        return np.array(known, np.int64).reshape(-1, 3), np.array([numbers is not None for numbers in found])
+        triples = [self._number(clause, tagger) for clause in clauses]
+        known = [numbers for numbers in triples if numbers is not None]
+        return np.array(known, np.int64).reshape(-1, 3), np.array([numbers is not None for numbers in triples])
 
     def _number(self, clause: Clause, tagger: Tagger) -> tuple[int, int, int] | None:
         ends = [word.lower() for word in (clause.subject, clause.object)]
@@ -256,9 +256,9 @@ def alike(meanings: Meanings, pairs: Sequence[Elliptical], tagger: Tagger, *, wh
     both = np.asarray(known.reshape(-1, 2).all(axis=1))
     at = np.cumsum(known).reshape(-1, 2)[both] - 1
     others = [Clause(name, c.verb, c.object) for pair in pairs for name, c in zip(pair.others, pair[:2], strict=True)]
-    too, told = meanings.numbers(others, tagger)
+    too, resolvable = meanings.numbers(others, tagger)
     resolved = np.full((len(others), 3), -1)
-    resolved[told] = too
+    resolved[resolvable] = too
     resolved = resolved.reshape(-1, 2, 3)[both]
     scores = {}
     for rule, compose in _rules(meanings).items():
@@ -277,7 +277,7 @@ def by_participant(pairs: Sequence[Elliptical], scores: Scores) -> dict[str, flo
     """Give the mean over participants of the rank correlation of each one's ratings with those of each model."""
     kept = [pair for pair, known in zip(pairs, scores.known, strict=True) if known]
     people = sorted({person for pair in kept for person in pair.ratings})
-    found = {}
+    correlations = {}
     for model, given in scores.by_model.items():
         each = []
         for person in people:
@@ -285,8 +285,8 @@ def by_participant(pairs: Sequence[Elliptical], scores: Scores) -> dict[str, flo
                 [(pair.ratings[person], x) for pair, x in zip(kept, given, strict=True) if person in pair.ratings]
             )
             each.append(rank_correlation(rows, np.ones((1, len(rows)), np.int64))[0])
-        found[model] = float(np.nanmean(each))
-    return found
+        correlations[model] = float(np.nanmean(each))
+    return correlations
 
 
 def supervised(
@@ -309,8 +309,8 @@ def supervised(
     features = N.shape[1] ** 0.5 * np.hstack([N[s], W[v], N[o], *(N.shape[1] ** 0.5 * pair for pair in pairs)])
     truth = events[1][known]
     parts = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    told = cross_val_predict(LogisticRegression(C=PENALTY, max_iter=1000), features, truth, cv=parts)
-    rows = np.stack([told == truth, np.ones(len(truth))], axis=1).astype(float)
+    predicted = cross_val_predict(LogisticRegression(C=PENALTY, max_iter=1000), features, truth, cv=parts)
+    rows = np.stack([predicted == truth, np.ones(len(truth))], axis=1).astype(float)
     return Figure("accuracy, learned from events", rows, len(truth), len(known), chance=0.5)
 
 

@@ -69,10 +69,10 @@ def by_form(name: str, form: str, *, seed: int, root: Root = None) -> Facts:
             ).fit(data.train, validation=data.validation, known=data.test)
             score = whole(model).evaluate(data.validation, known=data.test).mean_reciprocal_rank
             tried.append((score, {"reciprocal": reciprocal, **choice}, model))
-    score, chosen, model = max(tried, key=lambda one: one[0])
-    told: Facts = {"name": form, "validation": score, **measured(model.evaluate(data.test, known=data.validation))}
-    told |= {"chosen": chosen | {"epochs": model.result_.best}}
-    return told | {"fit_seconds": model.result_.seconds[-1], "seconds": time.perf_counter() - began}
+    score, chosen, model = max(tried, key=lambda trial: trial[0])
+    row: Facts = {"name": form, "validation": score, **measured(model.evaluate(data.test, known=data.validation))}
+    row |= {"chosen": chosen | {"epochs": model.result_.best}}
+    return row | {"fit_seconds": model.result_.seconds[-1], "seconds": time.perf_counter() - began}
 
 
 def measured(ranks: Ranking) -> Facts:
@@ -89,8 +89,8 @@ def frequencies(name: str, *, root: Root = None) -> Facts:
     for count, end in zip(counts, (2, 0), strict=True):
         np.add.at(count, (data.train[:, 1], data.train[:, end]), 1)
     known = np.concatenate([data.train, data.validation, data.test])
-    found = ranking(data.test, known, entities=n, objects=lambda _, r: counts[0][r], subjects=lambda _, r: counts[1][r])
-    return {"name": "frequencies", **measured(found), "seconds": time.perf_counter() - began}
+    ranks = ranking(data.test, known, entities=n, objects=lambda _, r: counts[0][r], subjects=lambda _, r: counts[1][r])
+    return {"name": "frequencies", **measured(ranks), "seconds": time.perf_counter() - began}
 
 
 def squares(name: str, mode: int, *, seed: int, root: Root = None) -> Facts:
@@ -107,12 +107,12 @@ def squares(name: str, mode: int, *, seed: int, root: Root = None) -> Facts:
         model = Tucker(ranks, seed=seed).fit(entries(data))
         A, W, B = whole(model).factors_
         slices = np.einsum("kr,irj->kij", W, model.core_)
-        cells = np.stack([A @ one @ B.T for one in slices])
+        cells = np.stack([A @ core @ B.T for core in slices])
         ranks_of = [_by_cells(cells, facts, known) for facts in (data.validation, data.test)]
         tried.append((ranks_of[0].mean_reciprocal_rank, rank, ranks_of[1]))
-    score, rank, found = max(tried, key=lambda one: one[0])
-    told = {"name": f"Tucker {mode}, squares", "validation": score, **measured(found), "chosen": {"rank": rank}}
-    return told | {"seconds": time.perf_counter() - began}
+    score, rank, test_ranks = max(tried, key=lambda trial: trial[0])
+    row = {"name": f"Tucker {mode}, squares", "validation": score, **measured(test_ranks), "chosen": {"rank": rank}}
+    return row | {"seconds": time.perf_counter() - began}
 
 
 def _by_cells(cells: NDArray[Any], facts: NDArray[np.int64], known: NDArray[np.int64]) -> Ranking:
@@ -151,10 +151,10 @@ def large(name: str, options: Facts, *, epochs: int, seed: int, root: Root = Non
     model = KnowledgeTensor(**options, max_iter=epochs, seed=seed).fit(
         data.train, validation=data.validation, known=data.test
     )
-    told: Facts = {"name": options["form"], **measured(whole(model).evaluate(data.test, known=data.validation))}
-    curve = zip(model.result_.seconds, (-one for one in model.result_.measured), strict=True)
-    told |= {"chosen": options | {"epochs": model.result_.best}, "seconds": model.result_.seconds[-1]}
-    return told | {"curve": [[round(at, 1), round(score, 4)] for at, score in curve]}
+    row: Facts = {"name": options["form"], **measured(whole(model).evaluate(data.test, known=data.validation))}
+    curve = zip(model.result_.seconds, (-score for score in model.result_.measured), strict=True)
+    row |= {"chosen": options | {"epochs": model.result_.best}, "seconds": model.result_.seconds[-1]}
+    return row | {"curve": [[round(at, 1), round(score, 4)] for at, score in curve]}
 
 
 def published_rescal(*, seed: int, root: Root = None) -> Facts:
@@ -182,7 +182,7 @@ def published_rescal(*, seed: int, root: Root = None) -> Facts:
         scores = whole(model).objects(*every).reshape(n, K, n)
         scaled = scores / np.linalg.norm(scores, axis=1, keepdims=True)
         areas.append(
-            [precision_recall(truth.reshape(-1)[held], one.reshape(-1)[held]).trapezoid for one in (scores, scaled)]
+            [precision_recall(truth.reshape(-1)[held], array.reshape(-1)[held]).trapezoid for array in (scores, scaled)]
         )
     raw, normalised = np.mean(areas, axis=0).tolist()
     return {"name": "RESCAL", "raw": raw, "normalised": normalised, "fold_seconds": float(np.median(seconds))}

@@ -73,14 +73,14 @@ class Problem(NamedTuple):
     known: NDArray[np.bool_]
 
 
-def planted(*, told: float, seed: int, confidence: float = 0.9) -> Problem:
+def planted(*, share: float, seed: int, confidence: float = 0.9) -> Problem:
     """Make 4,000 pairs with 8 relations of 5 patterns each."""
-    made = planted_schema(told=told, confidence=confidence, seed=seed)
+    made = planted_schema(told=share, confidence=confidence, seed=seed)
     every = np.ones(made.truth.shape, bool)
     return Problem(made.schema.with_reversed(), made.rules, made.relations, made.held, made.truth, every)
 
 
-def freebase(*, told: float, seed: int, confidence: float = 0.7, root: Path | None = None) -> Problem:
+def freebase(*, share: float, seed: int, confidence: float = 0.7, root: Path | None = None) -> Problem:
     """Hide relations of FB15k-237 that others imply.
 
     A relation is asked about if a mined rule concludes it whose premise is not, and at least :data:`FEWEST` of its
@@ -88,7 +88,7 @@ def freebase(*, told: float, seed: int, confidence: float = 0.7, root: Path | No
 
     Parameters
     ----------
-    told : float
+    share : float
         Share of their facts that is told in the half on which rules were mined.
     seed : int
     confidence : float
@@ -102,10 +102,10 @@ def freebase(*, told: float, seed: int, confidence: float = 0.7, root: Path | No
     _, number = np.unique(unordered, return_inverse=True)
     asked = (rng.random(number.max() + 1) < 0.5)[number]  # a pair and its reverse fall into one half
     rows, columns = schema.indices.T
-    mined = [one.rule for one in mine_rules(schema.only(~asked[rows]), confidence=confidence)]
+    mined = [candidate.rule for candidate in mine_rules(schema.only(~asked[rows]), confidence=confidence)]
     relations, rules = _hidden(mined, np.bincount(columns[asked[rows]], minlength=len(schema.predicates)), schema)
     numbers = [schema.column(name) for name in relations]
-    hidden = np.isin(columns, numbers) & (asked[rows] | (rng.random(len(rows)) >= told))
+    hidden = np.isin(columns, numbers) & (asked[rows] | (rng.random(len(rows)) >= share))
     train = schema.only(~hidden)
     seen = np.diff(train.cells.indptr) > 0
     at = np.flatnonzero(asked & (seen | seen[schema.reversed_rows]))
@@ -132,9 +132,9 @@ def newswire(*, root: Path | None = None) -> Problem:
     concluded = list(dict.fromkeys(rule.atoms[1].predicate for rule in rules))
     schema = schema_of(text.triples(), predicates=[*text.predicates, *concluded])
     rows = {pair: row for row, pair in enumerate(schema.pairs)}
-    told = judgements(root=root)
-    judged = {name: {rows[p]: true for p, true in told.get(name, {}).items() if p in rows} for name in concluded}
-    relations = [name for name, found in judged.items() if sum(found.values()) >= TRUE]
+    labels = judgements(root=root)
+    judged = {name: {rows[p]: true for p, true in labels.get(name, {}).items() if p in rows} for name in concluded}
+    relations = [name for name, by_row in judged.items() if sum(by_row.values()) >= TRUE]
     at = np.array(sorted({row for name in relations for row in judged[name]}), np.int64)
     truth, known = np.zeros((2, len(at), len(relations)), bool)
     for column, name in enumerate(relations):
@@ -185,10 +185,10 @@ def regimes(problem: Problem, model: UniversalSchema) -> Iterator[Facts]:
         yield _measured(name, problem, whole(fitted).column_log_odds(_columns(problem))[problem.rows], began)
 
 
-def on_planted(*, told: float, seed: int) -> list[Facts]:
+def on_planted(*, share: float, seed: int) -> list[Facts]:
     """Measure regimes on a planted schema, by factors of rank 20, 50 epochs."""
     model = UniversalSchema(20, features="F", max_iter=50, seed=seed)
-    return list(regimes(planted(told=told, seed=seed), model))
+    return list(regimes(planted(share=share, seed=seed), model))
 
 
 def on_newswire(*, seed: int, root: Path | None = None) -> list[Facts]:
@@ -197,22 +197,22 @@ def on_newswire(*, seed: int, root: Path | None = None) -> list[Facts]:
     return list(regimes(newswire(root=root), model))
 
 
-def on_freebase(*, told: float, seed: int, root: Path | None = None) -> list[Facts]:
+def on_freebase(*, share: float, seed: int, root: Path | None = None) -> list[Facts]:
     """Measure regimes on FB15k-237 with mined rules, by factors of rank 50, 20 epochs."""
     model = UniversalSchema(50, features="F", max_iter=20, batch=4096, seed=seed)
-    return list(regimes(freebase(told=told, seed=seed, root=root), model))
+    return list(regimes(freebase(share=share, seed=seed, root=root), model))
 
 
 def premises(problem: Problem, fitted: InjectedLogic) -> NDArray[Any]:
     """Give how likely a factorization finds the likeliest premise of each relation, shape (rows, relations)."""
-    schema, found = problem.schema, np.zeros(problem.truth.shape)
+    schema, scores = problem.schema, np.zeros(problem.truth.shape)
     for rule in problem.rules:
         premise, conclusion = rule.atoms
         rows = schema.reversed_rows[problem.rows] if _swap(premise, conclusion) else problem.rows
         likely = expit(fitted.model_.column_log_odds([schema.column(premise.predicate)]))[rows, 0]
         at = [name == conclusion.predicate for name in problem.relations]
-        found[:, at] = np.maximum(found[:, at], likely[:, None])
-    return found
+        scores[:, at] = np.maximum(scores[:, at], likely[:, None])
+    return scores
 
 
 class AsPublished(Groundings):
@@ -239,14 +239,14 @@ def _measured(name: str, problem: Problem, scores: NDArray[Any], began: float) -
     from sklearn.metrics import average_precision_score
 
     columns = zip(problem.truth.T, scores.T, problem.known.T, strict=True)
-    each = [float(average_precision_score(truth[known], told[known])) for truth, told, known in columns]
+    each = [float(average_precision_score(truth[known], predicted[known])) for truth, predicted, known in columns]
     swapped = {atoms[1].predicate for atoms in (rule.atoms for rule in problem.rules) if _swap(*atoms)}
-    unswapped = [one for one, relation in zip(each, problem.relations, strict=True) if relation not in swapped]
+    unswapped = [ap for ap, relation in zip(each, problem.relations, strict=True) if relation not in swapped]
     seconds = time.perf_counter() - began
     mean = float(np.mean(unswapped)) if unswapped else None
     weighted = float(np.average(each, weights=problem.truth.sum(axis=0)))
-    found = {"map": float(np.mean(each)), "weighted": weighted, "unswapped": mean, "ap": each}
-    return {"name": name, **found, "seconds": seconds}
+    measures = {"map": float(np.mean(each)), "weighted": weighted, "unswapped": mean, "ap": each}
+    return {"name": name, **measures, "seconds": seconds}
 
 
 def _swap(premise: Atom, conclusion: Atom) -> bool:

@@ -108,14 +108,14 @@ def _rules(run: Run[Settings]) -> Stages:
     for share in logic.TOLD:
         facts["planted"][f"{share:g}"] = runs = []
         for seed in _seeds(run):
-            make = partial(logic.on_planted, told=share, seed=seed)
+            make = partial(logic.on_planted, share=share, seed=seed)
             runs.append((yield table_stage(f"planted {share:g} {seed}", {"seed": seed}, make))["rows"])
     for seed in _seeds(run):
         make = partial(logic.on_newswire, seed=seed, root=run.root)
         facts["newswire"][str(seed)] = (yield table_stage(f"newswire {seed}", {"seed": seed}, make))["rows"]
     seed = run.settings.seed
     for share in (0.0, 0.1, 1.0):
-        make = partial(logic.on_freebase, told=share, seed=seed, root=run.root)
+        make = partial(logic.on_freebase, share=share, seed=seed, root=run.root)
         facts["freebase"][f"{share:g}"] = (yield table_stage(f"FB15k-237 {share:g}", {"seed": seed}, make))["rows"]
     return facts
 

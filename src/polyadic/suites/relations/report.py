@@ -112,13 +112,14 @@ def _rules(facts: Facts) -> list[str]:
         row = [_over([rows[at] for rows in newswire], measure) for at in range(len(names))]
         lines += table(["", *names], [[measure, *row]]) if measure == "map" else [f"| {measure} | {' | '.join(row)} |"]
     lines += ["", "### FB15k-237, mined rules", ""]
-    return lines + _by_told({told: [rows] for told, rows in facts["freebase"].items()})
+    return lines + _by_told({fraction: [rows] for fraction, rows in facts["freebase"].items()})
 
 
 def _by_told(by_told: dict[str, list[list[Facts]]]) -> list[str]:
     names = [row["name"] for row in next(iter(by_told.values()))[0]]
     rows = [
-        [told, *(_over([run[at] for run in runs], "map") for at in range(len(names)))] for told, runs in by_told.items()
+        [fraction, *(_over([run[at] for run in runs], "map") for at in range(len(names)))]
+        for fraction, runs in by_told.items()
     ]
     return table(["told", *names], rows)
 

@@ -57,7 +57,7 @@ def facts(triples: NDArray[np.int64], entities: int, relations: int) -> Entries:
     return Entries(unique, np.ones(len(unique)), (entities, relations, entities))
 
 
-def told(data: Knowledge, model: RESCAL, *, fit: dict[str, Any] | None = None, negatives: int = 1_000_000) -> Told:
+def evaluate(data: Knowledge, model: RESCAL, *, fit: dict[str, Any] | None = None, negatives: int = 1_000_000) -> Told:
     """Fit to the training part, and tell the facts of the test part.
 
     Parameters
@@ -118,7 +118,7 @@ def compared(*, seed: int, root: Path | None = None) -> list[Facts]:
             "types, roles beside": (TypedRESCAL(rank, ridge_V=ridge, **how), beside),
         }
         for label, (model, fit) in models.items():
-            rows.append({"set": name, "name": label, **told(data, model, fit=fit)._asdict()})
+            rows.append({"set": name, "name": label, **evaluate(data, model, fit=fit)._asdict()})
     return rows
 
 

@@ -85,7 +85,7 @@ def freebase_split(*, seed: int, share: float = 0.1, root: Path | None = None) -
     return Split(train, cells[hidden[0]], cells[hidden[1]], (validation, test))
 
 
-def told(scores: Scores, split: Split, *, test: bool) -> Facts:
+def measures(scores: Scores, split: Split, *, test: bool) -> Facts:
     """Rank pairs for each predicate of hidden cells.
 
     Parameters
@@ -104,12 +104,12 @@ def told(scores: Scores, split: Split, *, test: bool) -> Facts:
     cells = split.test if test else split.validation
     among = None if split.among is None else split.among[test]
     seen = split.train
-    found = ranked_cells(scores, seen.cells, cells, names=seen.predicates, among=among, at_least=MEASURED)
+    report = ranked_cells(scores, seen.cells, cells, names=seen.predicates, among=among, at_least=MEASURED)
     return {
-        "map": found.mean,
-        "weighted_map": found.weighted_mean,
-        "curve": found.curve.tolist(),
-        "predicates": len(found.relations),
+        "map": report.mean,
+        "weighted_map": report.weighted_mean,
+        "curve": report.curve.tolist(),
+        "predicates": len(report.relations),
     }
 
 
@@ -129,10 +129,10 @@ def compared(
     Returns
     -------
     list of dict
-        What :func:`told` gives of the cells to report, with ``features``, ``loss``, what was chosen, the MAP by which
-        it was, and the seconds of the fit.
+        What :func:`measures` gives of the cells to report, with ``features``, ``loss``, what was chosen, the MAP by
+        which it was, and the seconds of the fit.
     """
-    found: list[Facts] = []
+    rows: list[Facts] = []
     for terms, loss in product(features, losses):
         vectors, weights = ("F" in terms or "E" in terms), "N" in terms
         tried: list[tuple[float, int, dict[str, Any], UniversalSchema]] = []
@@ -141,11 +141,11 @@ def compared(
             start = time.perf_counter()
             model = UniversalSchema(rank, max_iter=max_iter, seed=seed, **options).fit(split.train)
             seconds = time.perf_counter() - start
-            chosen_by = told(_scores_of(whole(model)), split, test=False)["map"]
+            chosen_by = measures(_scores_of(whole(model)), split, test=False)["map"]
             tried.append((chosen_by, len(tried), {**options, "seconds": seconds}, model))
         validation, _, options, model = max(tried)
-        found.append({**options, "validation": validation, **told(_scores_of(model), split, test=True)})
-    return found
+        rows.append({**options, "validation": validation, **measures(_scores_of(model), split, test=True)})
+    return rows
 
 
 def folded_in(split: Split, *, seed: int, rank: int = 100, max_iter: int = 100, features: str = "F") -> Facts:
@@ -154,7 +154,7 @@ def folded_in(split: Split, *, seed: int, rank: int = 100, max_iter: int = 100, 
     Returns
     -------
     dict
-        What :func:`told` gives of the pairs to report, and the seconds that folding them in took.
+        What :func:`measures` gives of the pairs to report, and the seconds that folding them in took.
     """
     if split.among is None:
         raise InputError("only pairs that are hidden as a whole can be folded in")
@@ -174,7 +174,7 @@ def folded_in(split: Split, *, seed: int, rank: int = 100, max_iter: int = 100, 
         every[at] = probabilities[:, column]
         return every
 
-    return {**told(scores, split, test=True), "features": features, "seconds": seconds}
+    return {**measures(scores, split, test=True), "features": features, "seconds": seconds}
 
 
 def published(*, root: Path | None = None) -> list[Facts]:
@@ -196,15 +196,15 @@ def published(*, root: Path | None = None) -> list[Facts]:
     return [
         {
             "system": system,
-            "map": found.mean,
-            "weighted_map": found.weighted_mean,
-            "curve": found.curve.tolist(),
+            "map": report.mean,
+            "weighted_map": report.weighted_mean,
+            "curve": report.curve.tolist(),
             "relations": {
                 name: (float(precision), int(true))
-                for name, precision, true in zip(found.relations, found.average_precision, found.true, strict=True)
+                for name, precision, true in zip(report.relations, report.average_precision, report.true, strict=True)
             },
         }
-        for system, found in judged(systems, truth, pool=None).items()
+        for system, report in judged(systems, truth, pool=None).items()
     ]
 
 

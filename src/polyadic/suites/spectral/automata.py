@@ -41,8 +41,10 @@ def slide_table() -> list[list[float]]:
     """
     data = coded(SLIDE.split(), {"a": 0, "b": 1})
     rows, columns = [(), (0,), (1,), (1, 0)], [(0,), (1,)]
-    found: list[list[float]] = hankel(data, 2, statistic="string", prefixes=rows, suffixes=columns).H.toarray().tolist()
-    return found
+    matrix: list[list[float]] = (
+        hankel(data, 2, statistic="string", prefixes=rows, suffixes=columns).H.toarray().tolist()
+    )
+    return matrix
 
 
 def pautomac_figures(
@@ -88,8 +90,8 @@ def _ngrams(data: Coded, size: int, held_out: float, seed: int) -> dict[str, NGr
     """Give trigrams, and n-grams of the best order, with discounts chosen by strings held out."""
     part, held = split(data, held_out, seed)
     tuned = {"trigrams": (3,), "n-grams": ORDERS}
-    found = {name: tuned_ngrams(part, held, size, orders=orders) for name, orders in tuned.items()}
-    return {name: NGrams(n.order, discount=n.discount).fit(data, size) for name, n in found.items()}
+    models = {name: tuned_ngrams(part, held, size, orders=orders) for name, orders in tuned.items()}
+    return {name: NGrams(n.order, discount=n.discount).fit(data, size) for name, n in models.items()}
 
 
 def planted_automaton(states: int, symbols: int, rng: np.random.Generator, *, stop: float = 0.3) -> WeightedAutomaton:
@@ -134,12 +136,12 @@ def completion_figures(
         tables[structure] = [completed_hankel(table, p * largest, **how) for p in penalties]
     strings = [string for n in range(7) for string in np.ndindex(*(symbols,) * n)]
     true = np.array([truth(string) for string in strings])
-    found = {}
+    errors = {}
     for name, tried in tables.items():
-        models = [one for each in tried for one in _leading(each, states + 2)]
-        best = max(models, key=lambda one: _fit(one, drawn[1], source.ngrams))
-        found[name] = float(np.abs(np.array([best(string) for string in strings]) - true).sum())
-    return found
+        models = [model for each in tried for model in _leading(each, states + 2)]
+        best = max(models, key=lambda model: _fit(model, drawn[1], source.ngrams))
+        errors[name] = float(np.abs(np.array([best(string) for string in strings]) - true).sum())
+    return errors
 
 
 def _leading(table: Hankel, rank: int) -> list[WeightedAutomaton]:
@@ -177,8 +179,8 @@ def next_tag_figures(
     model = SpectralAutomaton(list(rank), alphabet=tags, seed=seed).fit(train)
     models: dict[str, Any] = {"automaton": model.model_, **_ngrams(data, len(tags), 0.1, seed)}
     figures = {}
-    for name, one in models.items():
-        p = one.along(tests) if isinstance(one, NGrams) else one.next_probabilities(tests)
+    for name, predictor in models.items():
+        p = predictor.along(tests) if isinstance(predictor, NGrams) else predictor.next_probabilities(tests)
         came, _ = next_symbols(tests, len(tags))
         said = np.log(p[np.arange(len(p)), came])
         figures[name] = {

@@ -86,14 +86,14 @@ def listed(parser: PCFG, trees: Sequence[Phrase], k: int) -> Lists:
 
 def judged(models: Sequence[LatentPCFG], dev: Lists, test: Lists) -> Facts:
     """Choose a model and the weight of the parser's own score on one part, and judge it on the other."""
-    found = [
+    trials = [
         (bracket_score(matched(dev, chosen)).f1, weight, model)
         for model in models
         for weight, chosen in reranked(model, dev, (0.0, 0.5, 1.0, 2.0)).items()
     ]
-    f, weight, model = max(found, key=lambda row: row[0])
+    f, weight, model = max(trials, key=lambda row: row[0])
     first = matched(test, [0] * len(test))
-    best = [max((_match(tree, parse) for parse in parses), key=lambda one: one.f1) for tree, parses in test]
+    best = [max((_match(tree, parse) for parse in parses), key=lambda match: match.f1) for tree, parses in test]
     chosen = matched(test, reranked(model, test, (weight,))[weight])
     facts: Facts = {"states": model.states, "smoothing": model.smoothing, "weight": weight, "dev_f1": f}
     facts |= {"first": bracket_score(first).f1, "latent": bracket_score(chosen).f1, "best": bracket_score(best).f1}
@@ -106,10 +106,10 @@ def by_marginals(models: Sequence[LatentPCFG], dev: Lists, test: Lists) -> Facts
     parsers = [MarginalParser(model, cost=cost) for model in models for cost in COSTS]
     scores = [bracket_score(parsed(parser, dev)).f1 for parser in tracked(parsers, "parsing by marginals")]
     best = parsers[int(np.argmax(scores))]
-    found, first = parsed(best, test), matched(test, [0] * len(test))
-    gain = difference(bracket_figure("marginals", found), bracket_figure("first", first))
+    matches, first = parsed(best, test), matched(test, [0] * len(test))
+    gain = difference(bracket_figure("marginals", matches), bracket_figure("first", first))
     facts: Facts = {"states": best.model.states, "smoothing": best.model.smoothing, "cost": best.cost}
-    facts |= {"dev_f1": max(scores), "f1": bracket_score(found).f1, "gain": gain._asdict(), "sentences": len(test)}
+    facts |= {"dev_f1": max(scores), "f1": bracket_score(matches).f1, "gain": gain._asdict(), "sentences": len(test)}
     return facts | {"first": bracket_score(first).f1}
 
 

@@ -47,15 +47,15 @@ def drawn(chain: Chain, n: int, length: int, *, seed: int) -> Coded:
     return Coded(x.ravel(), np.arange(n + 1) * length)
 
 
-def chain_errors(found: Chain, true: Chain) -> tuple[float, float]:
+def chain_errors(estimate: Chain, true: Chain) -> tuple[float, float]:
     """Give how far emissions and moves of the mean state are from the true ones, with states matched by emissions.
 
     Distances are those of total variation, from 0 to 1.
     """
-    apart = np.abs(found.emit.T[:, None] - true.emit.T[None]).sum(axis=2) / 2
+    apart = np.abs(estimate.emit.T[:, None] - true.emit.T[None]).sum(axis=2) / 2
     rows, columns = linear_sum_assignment(apart)
     at = np.argsort(columns)
-    moves = np.abs(found.move[np.ix_(at, at)] - true.move).sum(axis=1) / 2
+    moves = np.abs(estimate.move[np.ix_(at, at)] - true.move).sum(axis=1) / 2
     return float(apart[rows, columns].mean()), float(moves.mean())
 
 
@@ -83,8 +83,8 @@ def recovery(
     for seed in seeds:
         chain = planted_chain(states, symbols, seed=seed)
         for row, n in enumerate(sizes):
-            found = spectral_chain(drawn(chain, n, length, seed=seed), states, symbols=symbols)
-            errors[row] += np.array(chain_errors(found, chain)) / len(seeds)
+            estimate = spectral_chain(drawn(chain, n, length, seed=seed), states, symbols=symbols)
+            errors[row] += np.array(chain_errors(estimate, chain)) / len(seeds)
     slopes = np.polyfit(np.log(sizes), np.log(errors), 1)[0]
     rows = [{"sequences": int(n), "emissions": e, "moves": m} for n, (e, m) in zip(sizes, errors.tolist(), strict=True)]
     return {"errors": rows, "slopes": {"emissions": float(slopes[0]), "moves": float(slopes[1])}}
@@ -108,15 +108,15 @@ def starts(sequences: Sequence[Sequence[Any]], states: int, *, seeds: int = 20, 
         Log-probability of the mean symbol and steps, of the spectral start and of each random one.
     """
 
-    def one(**how: Any) -> dict[str, float]:
+    def baum_welch(**how: Any) -> dict[str, float]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotConvergedWarning)
             warnings.simplefilter("ignore", FewMomentsWarning)
             model = HiddenMarkov(states, max_iter=max_iter, tol=1e-5, **how).fit(sequences)
         return {"log_probability": -model.history_[-1], "steps": model.n_iter_}
 
-    spectral = one(init="spectral")
-    random = [one(init="random", seed=seed) for seed in tracked(range(seeds), "random starts")]
+    spectral = baum_welch(init="spectral")
+    random = [baum_welch(init="random", seed=seed) for seed in tracked(range(seeds), "random starts")]
     better = sum(row["log_probability"] > spectral["log_probability"] + 1e-4 for row in random)
     return {"spectral": spectral, "random": random, "random_better": better}
 
@@ -168,8 +168,8 @@ def next_tags(
             for seed in range(seeds)
         ]
     for name, tried in models.items():
-        found = [(_logs(model, ended["dev"])[0].mean(), chosen, model) for chosen, model in tried]
-        dev, chosen, model = max(found, key=lambda row: row[0])
+        trials = [(_logs(model, ended["dev"])[0].mean(), chosen, model) for chosen, model in tried]
+        dev, chosen, model = max(trials, key=lambda row: row[0])
         logs, right = _logs(model, ended["test"])
         rows.append(_row(name, chosen, float(dev), logs, right))
     return {"column": column, "symbols": len(symbols), "tokens": sum(map(len, ended["test"])), "rows": rows}
@@ -201,13 +201,13 @@ def _of_ngrams(ended: dict[str, Tags], symbols: list[str]) -> Facts:
     number = {symbol: at for at, symbol in enumerate(symbols)}
     data = {part: coded([tags[:-1] for tags in sequences], number) for part, sequences in ended.items()}
     model = tuned_ngrams(data["train"], data["dev"], len(symbols), orders=(2, 3, 4, 5, 6))
-    found = {}
+    results = {}
     for part in ("dev", "test"):
         answers, _ = next_symbols(data[part], len(symbols))
         rows = model.next_probabilities(contexts(data[part], max(model.order - 1, 1)))
-        found[part] = np.log(rows[np.arange(len(rows)), answers]), rows.argmax(axis=1) == answers
+        results[part] = np.log(rows[np.arange(len(rows)), answers]), rows.argmax(axis=1) == answers
     chosen = f"order {model.order}, discount {model.discount}"
-    return _row("ngrams", chosen, float(found["dev"][0].mean()), *found["test"])
+    return _row("ngrams", chosen, float(results["dev"][0].mean()), *results["test"])
 
 
 def _row(name: str, chosen: str, dev: float, logs: NDArray[np.float64], right: NDArray[np.bool_]) -> Facts:

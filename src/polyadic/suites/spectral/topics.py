@@ -39,9 +39,9 @@ def planted_documents(
     return csr_array(np.array([rng.multinomial(length, row) for row in mixtures @ topics], np.float32))
 
 
-def topic_error(found: NDArray[Any], true: NDArray[Any]) -> float:
+def topic_error(estimate: NDArray[Any], true: NDArray[Any]) -> float:
     """Give how far the mean topic is from the true one, in total variation, with topics matched one to one."""
-    apart = np.abs(found[:, None] - true[None]).sum(axis=2) / 2
+    apart = np.abs(estimate[:, None] - true[None]).sum(axis=2) / 2
     return float(apart[linear_sum_assignment(apart)].mean())
 
 
@@ -99,21 +99,23 @@ def news(ranks: Sequence[int] = (10, 20, 40), *, seed: int = 0, root: Root = Non
         A row for each method and number: coherence (NPMI in windows of ten words) and diversity of the ten top words,
         perplexity of held-out documents, seconds of processor time.
     """
-    found = bbc(root)  # type: ignore[arg-type]
-    order = np.random.default_rng(seed).permutation(found.table.shape[0])
+    collection = bbc(root)  # type: ignore[arg-type]
+    order = np.random.default_rng(seed).permutation(collection.table.shape[0])
     held, rest = np.split(order, [round(HELD * len(order))])
     rows: list[Facts] = []
     for rank in ranks:
         for method in ("spectral", "anchors"):
             start = time.process_time()
-            model = TextTopics(method, rank=rank, seed=seed, threads=1).fit_table(found.table[rest], found.words)
+            model = TextTopics(method, rank=rank, seed=seed, threads=1).fit_table(
+                collection.table[rest], collection.words
+            )
             seconds = time.process_time() - start
             tops = model.top_words(TOP)
-            windows = in_windows(found.texts or [], {word for topic in tops for word in topic}, window=10)
+            windows = in_windows(collection.texts or [], {word for topic in tops for word in topic}, window=10)
             row: Facts = {"method": method, "rank": rank, "npmi": float(npmi_coherence(tops, windows).mean())}
             row |= {
                 "diversity": diversity(tops),
-                "perplexity": held_out_perplexity(model, found.table[held], seed=seed),
+                "perplexity": held_out_perplexity(model, collection.table[held], seed=seed),
             }
             rows.append(row | {"seconds": seconds, "topics": [" ".join(topic) for topic in tops]})
     return {"documents": len(rest), "held_out": len(held), "rows": rows}

@@ -78,11 +78,11 @@ def higher_orders(
             start = time.process_time()
             whole(parser.fit(train[at] for at in drawn))
             row: Facts = {"order": order, "gamma": gamma, "seconds": time.process_time() - start}
-            found, told = parses(parser, judged)
-            row |= told
-            first = first or found
-            gains = zip(dependency_figures(found), dependency_figures(first), strict=True)
-            row["gain"] = {one.name: difference(one, other)._asdict() for one, other in gains}
+            matched, figures = parses(parser, judged)
+            row |= figures
+            first = first or matched
+            gains = zip(dependency_figures(matched), dependency_figures(first), strict=True)
+            row["gain"] = {figure.name: difference(figure, other)._asdict() for figure, other in gains}
             if isinstance(parser, HigherOrderParser):
                 row["restarts"] = restart_curve(parser, judged, restarts)
             rows.append(row)
@@ -98,15 +98,15 @@ def parses(parser: LowRankParser, trees: Sequence[Tree]) -> tuple[list[Attached]
     trees : sequence of Tree
     """
     start = time.process_time()
-    found = list(parser.annotate(trees))
+    predicted = list(parser.annotate(trees))
     seconds = time.process_time() - start
-    matched = [match_trees(gold, one) for gold, one in zip(trees, found, strict=True)]
-    told: Facts = {**dependency_score(matched).as_dict(), "sentences_a_second": len(trees) / seconds}
+    matched = [match_trees(gold, tree) for gold, tree in zip(trees, predicted, strict=True)]
+    figures: Facts = {**dependency_score(matched).as_dict(), "sentences_a_second": len(trees) / seconds}
     if isinstance(parser, HigherOrderParser):
-        pairs = [(parser.score(gold), parser.score(one)) for gold, one in zip(trees, found, strict=True)]
-        told["search_errors"] = sum(gold > one + 1e-4 for gold, one in pairs)
-        told["mean_score"] = sum(one for _, one in pairs) / len(pairs)
-    return matched, told
+        pairs = [(parser.score(gold), parser.score(tree)) for gold, tree in zip(trees, predicted, strict=True)]
+        figures["search_errors"] = sum(gold > score + 1e-4 for gold, score in pairs)
+        figures["mean_score"] = sum(score for _, score in pairs) / len(pairs)
+    return matched, figures
 
 
 def restart_curve(parser: HigherOrderParser, trees: Sequence[Tree], restarts: Sequence[int]) -> list[Facts]:

@@ -65,7 +65,7 @@ def compared(train: list[Tree], *, dev: list[Tree], test: list[Tree], seed: int)
     with_tensor = _learned(train, seed=seed)
     without = max(
         (_learned(train, seed=seed, gamma=1.0, max_iter=passes) for passes in PASSES),
-        key=lambda found: dependency_score(_matched(found[0], dev)).las,
+        key=lambda trained: dependency_score(_matched(trained[0], dev)).las,
     )
     row: Facts = {"sentences": len(train), "seed": seed}
     judged = {}
@@ -82,7 +82,7 @@ def compared(train: list[Tree], *, dev: list[Tree], test: list[Tree], seed: int)
             "sentences_a_second": rate,
         }
     figures = zip(*(dependency_figures(judged[name]) for name in ("with", "without")), strict=True)
-    row["worth"] = {one.name: difference(one, other)._asdict() for one, other in figures}
+    row["worth"] = {figure.name: difference(figure, other)._asdict() for figure, other in figures}
     return row
 
 
@@ -103,14 +103,14 @@ def tagged(*, seed: int, root: Root = None) -> Facts:
     """
     train, test = (web_treebank(part, root=root) for part in ("train", "test"))
     cut = [train[fold::FOLDS] for fold in range(FOLDS)]
-    found = list(whole(TextTagger(seed=seed).fit(train)).annotate(test))
+    predicted = list(whole(TextTagger(seed=seed).fit(train)).annotate(test))
     folds = [
         tree
         for fold, part in enumerate(cut)
         for tree in whole(TextTagger(seed=seed).fit(chain(*cut[:fold], *cut[fold + 1 :]))).annotate(part)
     ]
     own, learned = (_learned(trees, seed=seed)[0] for trees in (train, folds))
-    sides = {"gold": (own, test), "found": (own, found), "folds": (learned, found)}
+    sides = {"gold": (own, test), "found": (own, predicted), "folds": (learned, predicted)}
     return {"seed": seed} | {
         name: [figure.as_dict() for figure in dependency_figures(_matched(parser, trees, gold=test))]
         for name, (parser, trees) in sides.items()

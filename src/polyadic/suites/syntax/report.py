@@ -43,11 +43,11 @@ def _parsing(stages: Facts) -> list[str]:
     cells = []
     for row in rows:
         for side, name in SIDES.items():
-            found = row[side]
-            figures = [certain(figure) for figure in found["test"]]
-            dev = f"{share(found['dev']['uas'])} / {share(found['dev']['las'])}"
-            speed = [f"{found['seconds']:.1f}", f"{found['sentences_a_second']:,.0f}"]
-            cells.append([f"{row['sentences']:,}", row["seed"], name, found["passes"], dev, *figures, *speed])
+            run = row[side]
+            figures = [certain(figure) for figure in run["test"]]
+            dev = f"{share(run['dev']['uas'])} / {share(run['dev']['las'])}"
+            speed = [f"{run['seconds']:.1f}", f"{run['sentences_a_second']:,.0f}"]
+            cells.append([f"{row['sentences']:,}", row["seed"], name, run["passes"], dev, *figures, *speed])
     headings = ["sentences", "seed", "", "passes", "development UAS / LAS", *names, "seconds", "sentences a second"]
     worth = [[f"{row['sentences']:,}", row["seed"], *(certain(row["worth"][name]) for name in names)] for row in rows]
     losses = [[f"{row['sentences']:,}", row["seed"], " ".join(_rounded(row["with"]["losses"]))] for row in rows]
@@ -94,10 +94,10 @@ def _tagging(stages: Facts) -> list[str]:
     return lines
 
 
-def _chunked(found: Facts) -> list[str]:
-    above = {"value": found["minus_first"], "low": found["minus_low"], "high": found["minus_high"]}
-    figures = [certain({**found, "value": found["F1"]}), share(found["accuracy"]), certain(above)]
-    return [found["name"], f"{found['sentences']:,}", *figures, f"{found['seconds']:.1f}"]
+def _chunked(row: Facts) -> list[str]:
+    above = {"value": row["minus_first"], "low": row["minus_low"], "high": row["minus_high"]}
+    figures = [certain({**row, "value": row["F1"]}), share(row["accuracy"]), certain(above)]
+    return [row["name"], f"{row['sentences']:,}", *figures, f"{row['seconds']:.1f}"]
 
 
 def _roles(stages: Facts) -> list[str]:

@@ -72,14 +72,14 @@ def curve(shares: Sequence[float], *, seeds: Sequence[int], judge: str = "test",
         A row of :func:`compared` for each share and seed.
     """
     train, held, test = parts(root)
-    found = []
+    rows = []
     for seed in seeds:
         order = np.random.default_rng(seed).permutation(len(train))
         for share in shares:
             chosen = [train[at] for at in np.sort(order[: round(share * len(train))])]
             row = compared(chosen, test if judge == "test" else held, seed=seed)
-            found.append({"share": share, **row})
-    return found
+            rows.append({"share": share, **row})
+    return rows
 
 
 def compared(train: Sequence[Sentence], test: Sequence[Sentence], *, seed: int) -> Facts:
@@ -98,9 +98,9 @@ def compared(train: Sequence[Sentence], test: Sequence[Sentence], *, seed: int) 
         above those of each of the others, with the interval of the paired difference.
     """
     gold = [sentence for sentence in test if sentence.told]
-    predicates = [one for sentence in train for one in sentence.propositions]
+    predicates = [proposition for sentence in train for proposition in sentence.propositions]
     row: Facts = {"seed": seed, "sentences": len(train), "predicates": len(predicates)}
-    row["arguments"] = sum(len(one.arguments) for one in predicates)
+    row["arguments"] = sum(len(proposition.arguments) for proposition in predicates)
     judged: dict[str, list[Matched]] = {}
     for name, learn in models(seed).items():
         start = time.process_time()
@@ -118,8 +118,8 @@ def compared(train: Sequence[Sentence], test: Sequence[Sentence], *, seed: int) 
     return row
 
 
-def _matched(gold: Sequence[Sentence], found: Any) -> list[Matched]:
-    return [match_roles(*pair) for pair in zip(gold, found, strict=True)]
+def _matched(gold: Sequence[Sentence], predicted: Any) -> list[Matched]:
+    return [match_roles(*pair) for pair in zip(gold, predicted, strict=True)]
 
 
 def _told(counts: list[Matched]) -> Facts:

@@ -83,23 +83,24 @@ def chunk_rows(
         F1 with its interval, accuracy, seconds; and F1 minus that of the first, with its interval.
     """
     train, judged = chunk_parts(test=test, root=root)
-    X, gold = [tag_features(one.forms, one.tags) for one in judged], [one.chunks for one in judged]
+    X = [tag_features(sentence.forms, sentence.tags) for sentence in judged]
+    gold = [sentence.chunks for sentence in judged]
     order, rows = np.random.default_rng(seed).permutation(len(train)), []
     for share in shares:
         part = [train[at] for at in np.sort(order[: round(share * len(train))])]
-        told = [tag_features(one.forms, one.tags) for one in part]
+        features = [tag_features(sentence.forms, sentence.tags) for sentence in part]
         first: Figure | None = None
         for name, how in models.items():
             start = time.perf_counter()
             model = SequenceTagger(bio=True, least=2, seed=seed, **how)
-            whole(model.fit(told, [one.chunks for one in part]))
-            seconds, found = time.perf_counter() - start, model.predict(X)
-            f1 = span_figures(gold, found)[0]
+            whole(model.fit(features, [sentence.chunks for sentence in part]))
+            seconds, predicted = time.perf_counter() - start, model.predict(X)
+            f1 = span_figures(gold, predicted)[0]
             first = first or f1
             minus = difference(f1, first)
             low, high = f1.interval()
             row: Facts = {"name": name, "sentences": len(part), "F1": f1.value, "low": low, "high": high}
-            row |= {"accuracy": tag_accuracy(gold, found).value, "seconds": seconds}
+            row |= {"accuracy": tag_accuracy(gold, predicted).value, "seconds": seconds}
             rows.append({**row, "minus_first": minus.value, "minus_low": minus.low, "minus_high": minus.high})
     return rows
 
@@ -124,11 +125,11 @@ def text_rows(*, test: bool = False, seed: int = 0, max_iter: int = 5, root: Pat
     start = time.perf_counter()
     whole(model.fit(train))
     fitted = time.perf_counter()
-    found = list(model.annotate(judged))
+    predicted = list(model.annotate(judged))
     rate = sum(map(len, judged)) / (time.perf_counter() - fitted)
     rows = []
     for column in COLUMNS:
-        figure = tag_accuracy(*([getattr(tree, column) for tree in side] for side in (judged, found)), name=column)
+        figure = tag_accuracy(*([getattr(tree, column) for tree in side] for side in (judged, predicted)), name=column)
         rows.append({**figure.as_dict(), "seconds": fitted - start, "words_a_second": rate})
     counted = Tagger().fit(train)
     start = time.perf_counter()
@@ -145,9 +146,9 @@ def cut_rows(trees: Iterable[Tree]) -> list[Facts]:
         text = " ".join(
             comment[len(TEXT) :] for tree in paragraph for comment in tree.comments if comment.startswith(TEXT)
         )
-        gold, found = [tree.forms for tree in paragraph], [one.forms for one in plain_sentences(text)]
+        gold, predicted = [tree.forms for tree in paragraph], [sentence.forms for sentence in plain_sentences(text)]
         for at, cut in enumerate((_words, _sentences)):
-            a, b = cut(gold), cut(found)
+            a, b = cut(gold), cut(predicted)
             matched[at] += len(a & b)
             sizes[at] += len(a) + len(b)
     return [
@@ -167,12 +168,12 @@ def tagging(*, test: bool = True, seed: int = 0, root: Path | None = None) -> di
 
 
 def _paragraphs(trees: Iterable[Tree]) -> list[list[Tree]]:
-    found: list[list[Tree]] = []
+    paragraphs: list[list[Tree]] = []
     for tree in trees:
-        if not found or any(comment.startswith(("# newpar", "# newdoc")) for comment in tree.comments):
-            found.append([])
-        found[-1].append(tree)
-    return found
+        if not paragraphs or any(comment.startswith(("# newpar", "# newdoc")) for comment in tree.comments):
+            paragraphs.append([])
+        paragraphs[-1].append(tree)
+    return paragraphs
 
 
 def _words(sentences: Iterable[Sequence[str]]) -> set[tuple[int, int]]:

@@ -95,8 +95,8 @@ def read_pautomac(path: Path) -> NumberStrings:
             continue
         length, *string = _numbers(where, line) or [-1]
         if length != len(string):
-            told = f"length {length}" if length >= 0 else "nothing"
-            raise InputError(f"{where}: the line says {told} and has {len(string)} symbols")
+            claim = f"length {length}" if length >= 0 else "nothing"
+            raise InputError(f"{where}: the line says {claim} and has {len(string)} symbols")
         if string and max(string) >= size:
             raise InputError(f"{where}: the first line says symbols are below {size}; got {max(string)}")
         strings.append(tuple(string))

@@ -55,7 +55,7 @@ def word_features(tree: Tree) -> list[list[str]]:
         voice = "passive" if _passive(tree, at, below) else "active"
         case = " ".join(lemmas[child] for child in below if tree.relations[child].partition(":")[0] in FUNCTION)
         order = sorted([*below, at])
-        frame = [_plain(tree.relations[one]) if one != at else "V" for one in order]
+        frame = [_plain(tree.relations[i]) if i != at else "V" for i in order]
         head = heads[at] - 1
         row[TOKEN_FIXED:TOKEN_FIXED] = [
             f"d={tree.relations[at]}",

@@ -53,15 +53,15 @@ def anova_pull(starts, columns, values, rows, slopes, first, V, G, seen, touched
     order, K = len(first) - 2, V.shape[1]
     A = np.empty((order + 1, K))
     B = np.empty(K)
-    found = 0
+    count = 0
     for k in range(len(rows)):
         i, g = rows[k], slopes[k]
         _symmetric(columns, values, starts[i], starts[i + 1], first, V, A)
         for p in range(starts[i], starts[i + 1]):
             j, x = columns[p], values[p]
             if seen[j] == 0:
-                touched[found] = j
-                found += 1
+                touched[count] = j
+                count += 1
             seen[j] += 1
             B[:] = 1
             for t in range(1, order):
@@ -69,7 +69,7 @@ def anova_pull(starts, columns, values, rows, slopes, first, V, G, seen, touched
                     B[f] = A[t, f] - V[j, f] * x * B[f]
             for f in range(K):
                 G[j, f] += g * x * B[f]
-    return found
+    return count
 
 
 @njit(cache=True, nogil=True, fastmath=FAST)

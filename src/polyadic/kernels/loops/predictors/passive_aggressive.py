@@ -78,19 +78,19 @@ def difference(indptr, indices, values, a, b, at, x):
 
 
 @njit(cache=True, nogil=True)
-def perceptron_lists(order, starts, indptr, indices, values, costs, w, u, before, told, s, at, x):
+def perceptron_lists(order, starts, indptr, indices, values, costs, w, u, before, sums, s, at, x):
     """Add the cheapest candidate and take away the chosen one; ``u`` adds up steps times the lists before them."""
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
         list_scores(w, indptr, indices, values, first, last, s)
         best, _, right = contenders(s, costs, first, last - first, 0.0)
-        told[0] += costs[first + best]
+        sums[0] += costs[first + best]
         cost = costs[first + best] - costs[first + right]
         if cost == 0.0:
             continue
-        told[1] += cost + s[best] - s[right]
+        sums[1] += cost + s[best] - s[right]
         m = difference(indptr, indices, values, first + right, first + best, at, x)
-        told[2] += m > 0
+        sums[2] += m > 0
         for k in range(m):
             w[at[k]] += x[k]
             u[at[k]] += (before + t) * x[k]
@@ -115,7 +115,7 @@ def highest(s, costs, first, n, augmented, top):
 
 
 @njit(cache=True, nogil=True)
-def mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, augmented, told, s, at, x, top, alpha):
+def mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, augmented, sums, s, at, x, top, alpha):
     """Step to the nearest weights that leave no loss against the best candidates, or pay ``C`` times what they leave.
 
     By coordinates of the dual, one after another: of one candidate this is the closed form.
@@ -124,9 +124,9 @@ def mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, a
         first, last = starts[order[t]], starts[order[t] + 1]
         list_scores(w, indptr, indices, values, first, last, s)
         best, wrong, right = contenders(s, costs, first, last - first, augmented)
-        told[0] += costs[first + best]
+        sums[0] += costs[first + best]
         if costs[first + wrong] > costs[first + right]:
-            told[1] += max(0.0, costs[first + wrong] - costs[first + right] - (s[right] - s[wrong]))
+            sums[1] += max(0.0, costs[first + wrong] - costs[first + right] - (s[right] - s[wrong]))
         count = highest(s, costs, first, last - first, augmented, top)
         alpha[:] = 0.0
         moved, worst = 0, 0.0
@@ -158,7 +158,7 @@ def mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, a
             worst = max(worst, largest)
             if largest <= SETTLED * worst:
                 break
-        told[2] += moved
+        sums[2] += moved
 
 
 @njit(cache=True, nogil=True)
@@ -258,7 +258,7 @@ def tensor_mira_lists(
     C,
     scaled,
     augmented,
-    told,
+    sums,
     s,
     at,
     x,
@@ -272,16 +272,16 @@ def tensor_mira_lists(
         first, last = starts[order[t]], starts[order[t] + 1]
         multilinear_scores(F, cells, indptr, indices, values, first, last, s)
         best, wrong, right = contenders(s, costs, first, last - first, augmented)
-        told[0] += costs[first + best]
+        sums[0] += costs[first + best]
         cost = costs[first + wrong] - costs[first + right]
         loss = cost - (s[right] - s[wrong])
         if cost == 0.0 or loss <= 0.0:
             continue
-        told[1] += loss
+        sums[1] += loss
         m = difference(indptr, indices, values, first + right, first + wrong, at, x)
         touched(cells, at, m, marked, rows, counts)
         if turns.shape[1]:
             moved = step_in_turn(turns[t], F, cells, norms, loss, C, scaled, at, x, m, rows, counts, delta)
         else:
             moved = step_at_once(F, cells, norms, loss, C, at, x, m, rows, counts, delta)
-        told[2] += moved
+        sums[2] += moved

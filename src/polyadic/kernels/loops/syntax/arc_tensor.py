@@ -129,15 +129,15 @@ def tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
 
 
 @njit(cache=True, nogil=True)
-def _sparse_difference(table, pairs, tag, heads, found, delta, cells, values):
+def _sparse_difference(table, pairs, tag, heads, predicted, delta, cells, values):
     """Write cells of arcs of one tree only, and by how much the trees differ there; gives how many, and squares.
 
     ``delta`` is zero before and after.
     """
     count, squares, mask = 0, 0.0, np.uint64(len(delta) - 1)
     for m in range(1, len(table)):
-        if heads[m - 1] != found[m - 1]:
-            for h, sign in ((heads[m - 1], 1), (found[m - 1], -1)):
+        if heads[m - 1] != predicted[m - 1]:
+            for h, sign in ((heads[m - 1], 1), (predicted[m - 1], -1)):
                 more = _arc_cells(table, pairs, tag, h, m, mask, cells[count:])
                 for k in range(count, count + more):
                     delta[cells[k]] += sign
@@ -150,11 +150,11 @@ def _sparse_difference(table, pairs, tag, heads, found, delta, cells, values):
 
 
 @njit(cache=True, nogil=True)
-def _factor_difference(heads, found, P, Q, W, dP, dQ, dW):
+def _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW):
     """Write the gradient of the score of the tree minus that of the other by the sums of rows, and by W."""
     for m in range(1, len(P)):
-        if heads[m - 1] != found[m - 1]:
-            for h, sign in ((heads[m - 1], 1), (found[m - 1], -1)):
+        if heads[m - 1] != predicted[m - 1]:
+            for h, sign in ((heads[m - 1], 1), (predicted[m - 1], -1)):
                 d = _bin(h, m)
                 for r in range(P.shape[1]):
                     w = W[0, r] + W[d, r]
@@ -235,7 +235,7 @@ def tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, su
     ``moves`` says whether U, V and W move, ``parts`` and ``sums`` are theta, U, V, W, ``products`` are P and Q, and
     ``scratch`` is ``delta`` and ``place``.
     """
-    heads, found = trees
+    heads, predicted = trees
     gamma, C, clock, more = how
     theta, U, V, W = parts
     P, Q = products
@@ -245,7 +245,7 @@ def tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, su
     values = np.empty(len(cells), np.float32)
     norm, cell_count = more, 0
     if gamma > 0:
-        cell_count, squares = _sparse_difference(table, pairs, tag, heads, found, delta, cells, values)
+        cell_count, squares = _sparse_difference(table, pairs, tag, heads, predicted, delta, cells, values)
         norm += gamma**2 * squares
     u_count, v_count = 0, 0
     room = table.size + dense.shape[1] if gamma < 1 else 0
@@ -254,7 +254,7 @@ def tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, su
     dW = np.zeros((BINS, rank), np.float32)
     if gamma < 1:
         dP, dQ = np.zeros((size, rank), np.float32), np.zeros((size, rank), np.float32)
-        _factor_difference(heads, found, P, Q, W, dP, dQ, dW)
+        _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW)
         if moves[0]:
             u_count, squares = _gradient_of_factor(table, dense, dP, place, u_features, u_rows)
             norm += (1 - gamma) ** 2 * squares

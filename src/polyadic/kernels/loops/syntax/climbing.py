@@ -333,14 +333,14 @@ def climb(model, how, scores, allowed, trees, values):
 
 
 @njit(cache=True, nogil=True)
-def tree_difference(table, templates, order, heads, found, delta, cells, counts):
+def tree_difference(table, templates, order, heads, predicted, delta, cells, counts):
     """Write the cells of two trees and by how much they differ there; gives how many there are, and the squares.
 
     ``delta`` is zero before and after. A cell that is written twice has nothing the second time.
     """
     count, squares, mask = 0, 0.0, np.uint64(len(delta) - 1)
     parts = np.empty((4 * 3 * len(table), 5), np.int64)
-    for heads_of, sign in ((heads, 1), (found, -1)):
+    for heads_of, sign in ((heads, 1), (predicted, -1)):
         for k in range(tree_parts(heads_of, order, parts)):
             kind, x, h, s, m = parts[k]
             more = _cells(table, templates, mask, kind, x, h, s, m, cells[count:])
