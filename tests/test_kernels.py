@@ -187,6 +187,28 @@ print(sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 
 
+SAME_BITS = """
+import hashlib
+import numpy as np
+from polyadic import kernels
+rng = np.random.default_rng(0)
+starts = np.arange(0, 1001, 10)
+entries = kernels.RowEntries(starts, rng.integers(0, 50, 1000), rng.random(1000) + 0.1, rng.standard_normal(1000))
+rows = kernels.posterior_rows(entries, rng.standard_normal((50, 11)), precision=np.eye(11), threads=1)
+print(hashlib.sha256(rows.tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_second_process_gives_the_same_bits(tmp_path):
+    """A process that compiles and one that reads the cache sum in the same order."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", SAME_BITS]
+    assert (
+        len({subprocess.run(command, env=environment, check=True, capture_output=True).stdout for _ in range(2)}) == 1
+    )
+
+
 def test_second_process_does_not_compile(tmp_path):
     """The first process compiles a loop and keeps it; the second finds it and writes nothing."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}

@@ -246,6 +246,26 @@ def test_kernels_are_cached():
     ] == []
 
 
+def test_kernels_whose_sums_may_be_reordered_are_inlined():
+    """A kernel with ``fastmath`` that another calls is part of it: ``inline="always"`` or ``forceinline=True``.
+
+    Compiled alone it may sum in another order than within the other. A process that compiles uses the one, a process that
+    reads the cache the other: the first run on a machine had other last bits than the second.
+    """
+    assert [
+        f"{where(path, function)}: {function.name}"
+        for path in kernel_paths()
+        for function, decorator in compiled(path)
+        if "fastmath" in ast.unparse(decorator)
+        and not {"inline", "forceinline"} & {keyword.arg for keyword in decorator.keywords}
+        and any(
+            isinstance(node, ast.Name) and node.id == function.name
+            for caller, _ in compiled(path)
+            for node in ast.walk(caller)
+        )
+    ] == []
+
+
 def test_kernels_call_kernels_of_their_own_file():
     """A kernel module imports numba, numpy and math only: the cache does not notice changes of other files."""
     assert [

@@ -15,7 +15,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True)
 def _fibre_end(indices, start, last):
     """Give the first entry after ``start`` that differs from it in more than the leaf."""
     e = start + 1

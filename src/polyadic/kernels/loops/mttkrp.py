@@ -16,7 +16,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True)
 def _fibre_end(indices, start, last):
     """Give the first entry after ``start`` that differs from it in more than the leaf."""
     e = start + 1
@@ -28,7 +28,7 @@ def _fibre_end(indices, start, last):
     return e
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _prefix_product(indices, offsets, T, e, mode, w):
     """Multiply the rows of all indices of entry ``e`` but the leaf and that of ``mode``."""
     w[:] = 1
@@ -75,7 +75,7 @@ def prefix_mode(indices, offsets, values, T, mode, first, last, M):
         start = end
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _assignments(indices, T, e, skip, table):
     """Sum over all ways to give the words of a prefix but one to different factors.
 

@@ -14,7 +14,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True)
 def _fibre_end(indices, start, last):
     """Give the first entry after ``start`` that differs from it in more than the leaf."""
     e = start + 1
@@ -26,7 +26,7 @@ def _fibre_end(indices, start, last):
     return e
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _log_likelihood(x, m, floor):
     """Give ``x log m``, continued below ``floor`` as its tangent."""
     if m < floor:

@@ -9,7 +9,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 """As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_entries(starts, columns, c, y, V, i, block, A, b):
     """Add ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``, four entries at a time.
 
@@ -40,7 +40,7 @@ def _add_entries(starts, columns, c, y, V, i, block, A, b):
             b[r] += y[e0] * v0[r] + y[e1] * v1[r] + y[e2] * v2[r] + y[e3] * v3[r]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _factorize(A):
     """Replace the upper half of ``A`` by ``R`` with ``A = R' R``, four rows at a time; say whether it is positive."""
     rank = len(A)
@@ -68,7 +68,7 @@ def _factorize(A):
     return True
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _solve(R, b, z, first):
     """Replace ``b``, which begins with ``first`` zeros, by ``(R' R)^-1 b + R^-1 z``; ``z`` may be empty."""
     rank = len(R)
@@ -108,7 +108,7 @@ def posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, la
     return -1
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_moments(starts, columns, c, y, V, S, i, A, b):
     """Do as ``_add_entries`` for random ``v``: ``v v'`` is expected to be the product of ``v v' + S`` of rows."""
     rank = V.shape[1]
@@ -136,7 +136,7 @@ def _add_moments(starts, columns, c, y, V, S, i, A, b):
                 row[s] += product
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _invert(R, X):
     """Set ``X`` to ``(R' R)^-1``."""
     nothing = X[0, :0]

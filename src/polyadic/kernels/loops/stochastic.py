@@ -42,7 +42,7 @@ def pull_rows(rows, shares, ridge, pull, T):
                 T[i, 1, r] += share * pull[i, r]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _shrink_row(u, steps, lasso, bounded):
     """Take the proximal step of ``lasso |u|``, of ``u >= 0`` if ``bounded``, each element with its own step."""
     zero = u.dtype.type(0)

@@ -55,7 +55,7 @@ def logarithm_1p(x):
     return p * x
 
 
-@njit(cache=True, nogil=True, fastmath=ORDERED)
+@njit(cache=True, nogil=True, fastmath=ORDERED, forceinline=True)
 def largest(row):
     """Give the largest number of a row."""
     top = row[0]

@@ -20,7 +20,7 @@ BATCH = 128
 """Fibres of a root multiplied at once: enough for a dense product to be fast, few enough for the cache."""
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _middle(indices, at, ranks, U, e, k):
     """Write the Kronecker product of the middle rows of entry ``e``; of no rows it is one."""
     k[0] = 1
@@ -34,7 +34,7 @@ def _middle(indices, at, ranks, U, e, k):
         filled *= ranks[d]
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _add_to_middle(indices, at, ranks, U, e, dk, dU):
     """Take the gradient of the Kronecker product back to the middle rows of entry ``e``."""
     last_mode = indices.shape[0] - 1

@@ -16,7 +16,7 @@ FAST = {"reassoc", "contract", "nsz", "arcp"}
 """Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
 def _symmetric(columns, values, low, high, first, V, A):
     """Fill ``A[t, f]`` with ``e_t`` of a row, for the columns whose order is at least t."""
     order, K = len(first) - 2, V.shape[1]

@@ -79,7 +79,7 @@ def feature_sums(table, U, total):
                     total[i, r] += U[f, r]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, forceinline=True)
 def _low_rank_scores(P, Q, W, share, scores):
     """Add the share of the tensor to each arc."""
     size, rank = P.shape
