@@ -249,8 +249,8 @@ def test_kernels_are_cached():
 def test_kernels_whose_sums_may_be_reordered_are_inlined():
     """A kernel with ``fastmath`` that another calls is part of it: ``inline="always"`` or ``forceinline=True``.
 
-    Compiled alone it may sum in another order than within the other. A process that compiles uses the one, a process that
-    reads the cache the other: the first run on a machine had other last bits than the second.
+    Compiled alone it may sum in another order than within the other. A process that compiles uses the one, a process
+    that reads the cache the other: the first run on a machine had other last bits than the second.
     """
     assert [
         f"{where(path, function)}: {function.name}"
