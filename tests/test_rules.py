@@ -233,6 +233,22 @@ def test_compiled_functions_are_kernels():
     ] == []
 
 
+def test_names_of_a_module_are_bound_once():
+    """No constant, function or class takes the name of another of its file, which whoever uses that one would meet."""
+    twice = []
+    for path in paths():
+        bound: set[str] = set()
+        for node in tree(path).body:
+            if isinstance(node, ast.AugAssign | ast.For):
+                continue
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+            parts = [part for target in targets for part in getattr(target, "elts", [target])]
+            names = {getattr(part, "id", getattr(part, "name", None)) for part in parts} - {None}
+            twice += [f"{where(path, node)}: {name}" for name in sorted(names & bound)]
+            bound |= names
+    assert twice == []
+
+
 def test_kernels_are_cached():
     """Every compiled function is written ``@njit(cache=True)``: the second process does not compile again."""
     assert [

@@ -145,7 +145,7 @@ def check_loss(loss: Convex, x: NDArray[np.float64]) -> None:
         raise InputError("logistic loss is of values from 0 to 1; scale them, or take another loss")
 
 
-ROUNDS, SETTLED = 500, 1e-9
+ROUNDS, EXACT = 500, 1e-9
 """Rounds of folding in at most, and the change, relative to the largest factor, that is the last."""
 
 
@@ -364,6 +364,6 @@ def rows_given_columns(
         entries = RowEntries(cells.starts, cells.columns, c, y)
         reached = posterior_rows(entries, V, precision=ridge * np.eye(V.shape[1]), threads=threads)
         moved, U = np.abs(reached - U).max(), reached
-        if moved <= SETTLED * np.abs(U).max():
+        if moved <= EXACT * np.abs(U).max():
             break
     return U

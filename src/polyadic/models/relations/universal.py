@@ -51,7 +51,7 @@ COMPARED = 16
 """Rows of each kind that a cell is compared with."""
 SOLVED_AT_ONCE = 256
 """New rows solved for together."""
-SETTLED, STEPS = 1e-5, 500
+SETTLED, NEWTON_STEPS = 1e-5, 500
 """Largest element of the gradient that is left, and quasi-Newton steps at most."""
 
 
@@ -179,7 +179,7 @@ def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: Expect
         value, slopes = cost(offsets + u @ V.T, listed)
         return value + float(np.sum(ridges * u * u)), (slopes @ V + 2 * ridges * u).ravel()
 
-    options = {"maxiter": STEPS, "gtol": SETTLED, "ftol": 0.0, "maxcor": 20}
+    options = {"maxiter": NEWTON_STEPS, "gtol": SETTLED, "ftol": 0.0, "maxcor": 20}
     settled = minimize(objective, np.zeros(ridges.size), jac=True, method="L-BFGS-B", options=options)
     if np.abs(objective(settled.x)[1]).max() > 100 * SETTLED * max(1.0, float(ridges.max())):
         raise InputError(f"the vectors of {len(listed)} pairs did not settle: {settled.message}")
