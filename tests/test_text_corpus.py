@@ -192,7 +192,9 @@ def test_options_are_checked_before_reading():
         ({"jobs": 0}, "jobs must be"),
         ({"tokenizer": "spacy"}, "tokenizer must be"),
         ({"stop_words": "klingon"}, "stop_words must be"),
-        ({"format": "pdf"}, "format must be"),
+        ({"format": "word"}, "format must be"),
+        ({"language": "klingon"}, "language must be"),
+        ({"errors": "hide"}, "errors must be"),
     ):
         with pytest.raises(InputError, match=fault):
             Corpus.build(untouched(), **options)
@@ -292,7 +294,7 @@ def cut(name, size):
     ("damage", "fault"),
     [
         (change_meta("kind", "counts"), "of kind 'counts'; one of kind 'corpus' is needed"),
-        (change_meta("version", 2), "version 2"),
+        (change_meta("version", 3), "version 3"),
         (change_meta("digest", None), "lacks 'digest'"),
         (change_meta("settings", 1), "lacks 'settings'"),
         (lambda folder: (folder / "meta.json").unlink(), "has no meta.json"),
@@ -452,12 +454,13 @@ def test_titles_are_kept_with_their_documents(tmp_path):
 
 
 def test_titles_of_another_number_are_refused(tmp_path):
-    """A titles file that lost a line is damaged."""
+    """A file of titles and other fields that lost a line, or holds none, is damaged."""
     (tmp_path / "wiki.txt").write_text(WIKI)
     corpus = Corpus.build(tmp_path / "wiki.txt", tmp_path / "corpus", min_count=1)
-    (tmp_path / "corpus" / "titles.txt").write_text("Pearl Harbor\n")
-    with pytest.raises(InputError, match=r"titles.txt is damaged: 1 titles for 3 documents"):
-        _ = corpus.titles
+    for content, fault in (('{"title": "Pearl Harbor"}\n', "1 lines for 3 documents"), ("{\n" * 3, "Expecting")):
+        (tmp_path / "corpus" / "documents.jsonl").write_text(content)
+        with pytest.raises(InputError, match=f"documents.jsonl is damaged: {fault}"):
+            _ = corpus.titles
 
 
 @given(

@@ -29,6 +29,10 @@ class MissingExtraError(ImportError):
         return MissingExtraError, self._arguments
 
 
+class SkippedFilesWarning(UserWarning):
+    """Files that cannot be read were left out."""
+
+
 class SeenFactsWarning(UserWarning):
     """Facts to predict are among those that were learned."""
 

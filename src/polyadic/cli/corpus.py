@@ -1,20 +1,12 @@
 """``polyadic corpus``: text to an encoded corpus."""
 
-from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
 
-Texts = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="SOURCE...",
-        help="Files, folders or globs of text (also .gz .bz2 .xz .zst), or - for standard input.",
-    ),
-]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Processes to use.", show_default="all cores")]
 Digits = Annotated[
     Literal["keep", "drop", "zero"],
@@ -26,16 +18,18 @@ Punctuation = Annotated[
 
 
 def corpus(
-    sources: Texts,
+    sources: o.Texts,
     *,
     out: o.Out,
     min_count: o.MinCount = 10,
     max_size: o.MaxSize = None,
-    stop_words: o.StopWords = "english",
+    language: o.Language = "auto",
+    stop_words: o.StopWords = "language",
     format_: o.Format = "auto",
     field: o.Field = None,
+    wrapped: o.Wrapped = None,
     encoding: o.Encoding = "utf-8",
-    errors: o.Errors = "strict",
+    errors: o.Errors = "skip",
     digits: Digits = "keep",
     punctuation: Punctuation = "drop",
     tokenised: o.Tokenised = False,
@@ -44,24 +38,32 @@ def corpus(
     as_json: o.AsJson = False,
 ) -> None:
     """Read text once and write it as numbers, with its vocabulary: the folder that the other verbs read fast."""
-    from polyadic.text.corpus import Corpus
+    from polyadic.files import check_replaceable
+    from polyadic.text.corpus import KIND, Corpus
+    from polyadic.text.pieces import Reading
+    from polyadic.text.readers import survey
     from polyadic.text.tokens import Tokenizer, whitespace
 
+    source = o.source(sources)
+    reading: dict[str, Any] = {"format": format_, "field": field, "wrapped": wrapped, "encoding": encoding, "errors": errors}
+    check_replaceable(out, KIND, overwrite=force)
     steps = show.Steps(silent=as_json)
+    if tokenised:
+        reading["wrapped"] = False
+    with steps("text") as facts:
+        facts.update(survey(source, Reading(**reading)))
     with steps("corpus") as facts:
         built = Corpus.build(
-            sources[0] if len(sources) == 1 else [Path(source) for source in sources],
+            source,
             out,
             min_count=min_count,
             max_size=max_size,
-            stop_words=None if stop_words == "none" else stop_words,
+            language=language,
+            stop_words=stop_words,
             tokenizer=whitespace if tokenised else Tokenizer(digits=digits, punctuation=punctuation),
-            format=format_,
-            field=field,
-            encoding=encoding,
-            errors=errors,
             jobs=jobs,
             overwrite=force,
+            **reading,
         )
         facts.update(built.sizes)
     show.wrote(out, {"steps": steps.done}, as_json=as_json, hint=f"polyadic count {out} --out counts")

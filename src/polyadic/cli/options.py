@@ -84,10 +84,23 @@ def given(words: list[str]) -> list[str]:
     return [word for each in words for word in (sys.stdin.read().split() if each == "-" else [each])]
 
 
+def source(sources: list[str]) -> Any:
+    """Give one source as it is, and several as paths."""
+    return sources[0] if len(sources) == 1 else [Path(each) for each in sources]
+
+
 # Arguments
 Vectors = Annotated[
     Path,
     typer.Argument(metavar="VECTORS", help="A folder made by `polyadic train`, or a word2vec, GloVe or fastText file."),
+]
+Texts = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SOURCE...",
+        help="Files, folders or globs of text, tables, pages, books, mail (also .gz .bz2 .xz .zst), or - for standard"
+        " input.",
+    ),
 ]
 Words = Annotated[list[str], typer.Argument(metavar="WORD...", help="Words; - reads them from standard input.")]
 
@@ -116,20 +129,46 @@ MaxSize = Annotated[int | None, typer.Option(min=1, help="Keep only the most fre
 StopWords = Annotated[
     str,
     typer.Option(
-        metavar="none|english|FILE", help="Words to leave out; a file has one a line.", rich_help_panel=CORPUS
+        metavar="language|auto|none|LANGUAGE|FILE",
+        help="Words to leave out: the list of the language, words all over the text, none, the list of another language"
+        " such as german, or a file with one a line.",
+        rich_help_panel=CORPUS,
     ),
 ]
 Format = Annotated[
-    Literal["auto", "text", "lines", "wiki", "mediawiki", "jsonl"],
-    typer.Option("--format", help="What the text is; auto looks.", rich_help_panel=CORPUS),
+    str,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="What the files are: auto looks; text, lines (a document each), wiki, mediawiki, jsonl, csv, xlsx, parquet,"
+        " html, xml, epub, docx, pdf, mail, mbox.",
+        rich_help_panel=CORPUS,
+    ),
 ]
 Field = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The field of JSON lines that holds text.", rich_help_panel=CORPUS)
+    str | None,
+    typer.Option(metavar="NAME", help="The column of a table, or field of JSON, that holds text.", rich_help_panel=CORPUS),
+]
+Wrapped = Annotated[
+    bool | None,
+    typer.Option(
+        "--wrapped/--not-wrapped",
+        help="Whether lines were broken to fit a page, and an empty line ends a paragraph.",
+        show_default="by the lengths of lines",
+        rich_help_panel=CORPUS,
+    ),
+]
+Language = Annotated[
+    str, typer.Option(metavar="auto|CODE", help="The language, such as de; auto guesses.", rich_help_panel=CORPUS)
 ]
 Encoding = Annotated[str, typer.Option(metavar="NAME", help="Encoding of the text.", rich_help_panel=CORPUS)]
 Errors = Annotated[
-    Literal["strict", "replace", "ignore"],
-    typer.Option(help="What to do with bytes in another encoding.", rich_help_panel=CORPUS),
+    Literal["skip", "strict", "replace", "ignore"],
+    typer.Option(
+        help="Of files that cannot be read, or are in another encoding: skip and name them, stop, or replace or ignore"
+        " bytes.",
+        rich_help_panel=CORPUS,
+    ),
 ]
 Tokenised = Annotated[
     bool, typer.Option("--tokenised", help="A line is a sentence, words lie between blanks.", rich_help_panel=CORPUS)

@@ -1,5 +1,6 @@
 """``polyadic topics``: what documents are about."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, help="Topics of documents: words that be
 
 Docs = Annotated[
     str,
-    typer.Argument(metavar="DOCS", help="A folder or a glob with a file for each document, or a file with one a line."),
+    typer.Argument(metavar="DOCS", help="A folder or a glob with a file for each document, a file with one a line, or a table of them."),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `polyadic topics train`.")]
 Method = Annotated[
@@ -44,9 +45,13 @@ def train(
     rank: Rank = 20,
     min_count: o.MinCount = 5,
     max_size: o.MaxSize = None,
-    stop_words: o.StopWords = "english",
+    language: o.Language = "auto",
+    stop_words: o.StopWords = "language",
+    format_: o.Format = "auto",
+    field: o.Field = None,
+    wrapped: o.Wrapped = None,
     encoding: o.Encoding = "utf-8",
-    errors: o.Errors = "strict",
+    errors: o.Errors = "skip",
     top: o.TopWords = 10,
     seed: o.Seed = 0,
     threads: o.Threads = None,
@@ -61,10 +66,9 @@ def train(
 
     check_replaceable(out, KIND, overwrite=force)
     _check_picture(picture)
-    stop = None if stop_words == "none" else stop_words
-    how: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "stop_words": stop}
-    model = TextTopics(method, rank=rank, seed=seed, threads=threads, **how)
-    corpus = model.corpus(docs, file_format=_format(docs), encoding=encoding, errors=errors)
+    words_: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "language": language}
+    model = TextTopics(method, rank=rank, seed=seed, threads=threads, stop_words=stop_words, **words_)
+    corpus = model.corpus(docs, **_reading(docs, format_, field, wrapped, encoding, errors))
     model.fit(corpus).save(out, overwrite=force)
     if getattr(model.model_, "interrupted_", False):
         raise interrupted(kept=[f"the topics found so far in {out}"])
@@ -101,8 +105,11 @@ def assign(
     docs: Docs,
     *,
     out: Table = None,
+    format_: o.Format = "auto",
+    field: o.Field = None,
+    wrapped: o.Wrapped = None,
     encoding: o.Encoding = "utf-8",
-    errors: o.Errors = "strict",
+    errors: o.Errors = "skip",
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:
@@ -110,16 +117,21 @@ def assign(
     import numpy as np
 
     from polyadic.files import whole_file
-    from polyadic.models.topics.text import TOKENIZER
-    from polyadic.text.documents import table_of_texts
-    from polyadic.text.readers import read
+    from polyadic.text.readers import documents, name_of_document
 
     if out is not None and (out.suffix != ".npy" or (out.exists() and not force)):
         fault = "exists already; choose another name or --force" if out.suffix == ".npy" else "must end in .npy"
         raise InputError(f"{out} {fault}")
     opened = _open(model)
-    texts = read(docs, format=_format(docs), encoding=encoding, errors=errors)
-    table = table_of_texts(texts, {word: column for column, word in enumerate(opened.words_)}, TOKENIZER)
+    names: list[str] = []
+
+    def texts() -> Iterator[str]:
+        read = documents(docs, **_reading(docs, format_, field, wrapped, encoding, errors))
+        for number, document in enumerate(read, 1):
+            names.append(name_of_document(document.fields, number))
+            yield document.text
+
+    table = opened.table(texts())
     weights = opened.transform_table(table)
     positive = np.where(table.sum(axis=1)[:, None] > 0, np.maximum(weights, 0), 0)  # mixtures of no words are uniform
     shares = positive / np.maximum(positive.sum(axis=1, keepdims=True), np.finfo(float).tiny)
@@ -128,8 +140,8 @@ def assign(
             np.save(draft, weights)
     best = opened.top_words(3)
     rows = [
-        (number, int(k) if row[k] else None, round(float(row[k]), 4), " ".join(best[k]) if row[k] else "")
-        for number, (row, k) in enumerate(zip(shares, shares.argmax(axis=1), strict=True), 1)
+        (name, int(k) if row[k] else None, round(float(row[k]), 4), " ".join(best[k]) if row[k] else "")
+        for name, row, k in zip(names, shares, shares.argmax(axis=1), strict=True)
     ]
     headings = ["document", "topic", "share", "words"]
     if as_json:
@@ -145,9 +157,13 @@ def choose(
     method: Method = "nmf",
     folds: Folds = 3,
     min_count: o.MinCount = 5,
-    stop_words: o.StopWords = "english",
+    language: o.Language = "auto",
+    stop_words: o.StopWords = "language",
+    format_: o.Format = "auto",
+    field: o.Field = None,
+    wrapped: o.Wrapped = None,
     encoding: o.Encoding = "utf-8",
-    errors: o.Errors = "strict",
+    errors: o.Errors = "skip",
     seed: o.Seed = 0,
     threads: o.Threads = None,
     as_json: o.AsJson = False,
@@ -161,9 +177,8 @@ def choose(
         numbers = [o.positive(part) for part in ranks.split(",")]
     except ValueError:
         raise InputError(f"--ranks are whole numbers between commas, such as 5,10,20; got {ranks}") from None
-    stop = None if stop_words == "none" else stop_words
-    model = TextTopics(method, min_count=min_count, stop_words=stop, threads=threads)
-    corpus = model.corpus(docs, file_format=_format(docs), encoding=encoding, errors=errors)
+    model = TextTopics(method, min_count=min_count, language=language, stop_words=stop_words, threads=threads)
+    corpus = model.corpus(docs, **_reading(docs, format_, field, wrapped, encoding, errors))
     table, known = document_table(corpus), corpus.vocabulary.words
     choices = choose_rank(model, table, known, ranks=numbers, folds=folds, seed=seed)
     chosen = {f"by_{measure}": best(choices, measure).rank for measure in ("perplexity", "stability")}
@@ -209,12 +224,18 @@ def _check_picture(file: Path | None) -> None:
         raise InputError(f"cannot write {file}: the folder {file.parent} does not exist")
 
 
-def _format(docs: str) -> Literal["auto", "lines"]:
-    """Take the lines of a file for documents; of a folder or a glob each file is one."""
+def _reading(
+    docs: str, format_: str, field: str | None, wrapped: bool | None, encoding: str, errors: str
+) -> dict[str, Any]:
+    """Say how documents are read: of a file of plain text each line is one, of a folder or a glob each file."""
+    from polyadic.text.readers import OTHERS, SUFFIXES
+
     path = Path(docs)
-    if {".jsonl", ".ndjson"} & set(path.suffixes) and path.is_file():
-        raise InputError(f"{docs} seems to hold JSON lines; name a file with the text of a document on each line")
-    return "lines" if docs == "-" or (path.exists() and not path.is_dir()) else "auto"
+    suffixes = {suffix.lower() for suffix in path.suffixes}
+    by_line = docs == "-" or (path.exists() and not path.is_dir() and not suffixes & {*SUFFIXES, *OTHERS})
+    if format_ == "auto" and field is None and by_line:
+        format_ = "lines"
+    return {"format": format_, "field": field, "wrapped": wrapped, "encoding": encoding, "errors": errors}
 
 
 def _open(path: Path) -> Any:

@@ -44,11 +44,11 @@ def _model(*flags: str, **how: Any) -> Any:
     return typer.Option(*flags, rich_help_panel=o.MODEL, **how)
 
 
-Source = Annotated[
-    str,
+Sources = Annotated[
+    list[str],
     typer.Argument(
-        metavar="SOURCE",
-        help="Text (a file, folder or glob, - for standard input), a corpus folder or a counts folder.",
+        metavar="SOURCE...",
+        help="Text (files, folders, globs, - for standard input), a corpus folder or a counts folder.",
     ),
 ]
 ContextSide = Annotated[
@@ -211,7 +211,7 @@ Smoothings = Annotated[
 @o.with_defaults_of(Training)
 def train(
     ctx: typer.Context,
-    source: Source,
+    sources: Sources,
     *,
     out: o.Out,
     keep: Keep = None,
@@ -220,10 +220,12 @@ def train(
     as_json: o.AsJson = False,
     min_count: o.MinCount,
     max_size: o.MaxSize,
+    language: o.Language,
     stop_words: o.StopWords,
     tokenised: o.Tokenised,
     format_: o.Format,
     field: o.Field,
+    wrapped: o.Wrapped,
     encoding: o.Encoding,
     errors: o.Errors,
     order: Order,
@@ -274,8 +276,8 @@ def train(
         raise InputError(f"--keep {keep} lies in --out {out}, which is written as a whole; name another folder")
     steps = show.Steps(silent=as_json)
     with faults.keeping(lambda: [str(path) for path in sorted(keep.glob("*/"))] if keep else []):
-        settings = o.chosen(ctx, but=("source", "out", "keep", "force", "as_json"))
-        vectors = words.train(source, keep=keep, overwrite=force, steps=steps, **settings)
+        settings = o.chosen(ctx, but=("sources", "out", "keep", "force", "as_json"))
+        vectors = words.train(o.source(sources), keep=keep, overwrite=force, steps=steps, **settings)
         vectors.save(out, overwrite=force)
     interrupted = vectors.meta["trained"]["interrupted"]
     sizes = {"words": len(vectors), "rank": vectors.rank, "interrupted": interrupted}

@@ -147,7 +147,8 @@ ADAPTED: dict[str, Callable[[Method, Options], Options]] = {
     "SymmetricCP": _symmetric,
     "CorrespondenceVectors": _correspondence,
 }
-TEXT = ("min_count", "max_size", "stop_words", "tokenised", "format", "field", "encoding", "errors")
+READING = ("format", "field", "wrapped", "encoding", "errors")
+TEXT = ("min_count", "max_size", "language", "stop_words", "tokenised", *READING)
 COUNTED = ("order", "window", "width", "tuple_min_count", "contexts", "positional", "memory")
 WEIGHED = ("shift", "smoothing", "weights")
 """Settings of the steps before the model."""
@@ -165,8 +166,10 @@ class Training:
     ----------
     method : str, optional
         Of :data:`METHODS`; by default "jcp", and "cp-sn" of counts.
-    min_count, max_size, stop_words, format, field, encoding, errors
+    min_count, max_size, language, stop_words
         See :meth:`~polyadic.text.corpus.Corpus.build`.
+    format, field, wrapped, encoding, errors
+        See :class:`~polyadic.text.pieces.Reading`.
     tokenised : bool
         Whether a line is a sentence and words lie between blanks.
     order : int, optional
@@ -186,12 +189,14 @@ class Training:
     method: str | None = None
     min_count: Count = 10
     max_size: Count | None = 20_000
-    stop_words: Any = "english"
+    language: str = "auto"
+    stop_words: Any = "language"
     tokenised: bool = False
     format: str = "auto"
     field: str | None = None
+    wrapped: bool | None = None
     encoding: str = "utf-8"
-    errors: str = "strict"
+    errors: str = "skip"
     order: Literal[2, 3, 4, 5] | None = None
     window: Literal["span", "centred", "chunk"] = "span"
     width: Count | Sequence[Count] | None = None

@@ -19,16 +19,17 @@ from polyadic.errors import InputError
 from polyadic.files import made_folder, plain
 from polyadic.models.folder import load
 from polyadic.progress import sweeps, untold
-from polyadic.recipes.methods import BY_ORDER, COUNTED, METHODS, TEXT, WEIGHED, Training
+from polyadic.recipes.methods import BY_ORDER, COUNTED, METHODS, READING, TEXT, WEIGHED, Training
 from polyadic.settings import check_settings
 from polyadic.store import Store
 from polyadic.text.contexts import contexts
 from polyadic.text.corpus import Corpus
 from polyadic.text.counts import Counts, count
 from polyadic.text.counts import plan as estimate
-from polyadic.text.readers import stamp
+from polyadic.text.pieces import Reading
+from polyadic.text.readers import find_files, stamp, survey
 from polyadic.text.stopwords import stop_words
-from polyadic.text.tokens import Tokenizer, whitespace
+from polyadic.text.tokens import whitespace
 from polyadic.text.weighting import ppmi
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def train(
         with sweeps(model, "factorizing"):
             model.fit(data)
         vectors = _made(model, vocabulary, facts)
-    origin = source if isinstance(source, str) else str(source) if isinstance(source, Path) else type(source).__name__
+    several = isinstance(source, list) and find_files(source) is not None
+    origin = " ".join(map(str, source if several else [source] if isinstance(source, str | Path) else [type(source).__name__]))
     vectors.meta = {
         "trained": {"source": origin, **plan.described(), "interrupted": getattr(model, "interrupted_", False)}
     }
@@ -212,12 +214,18 @@ def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary]:
 
 def _corpus(source: Any, training: Training, making: Making) -> Corpus:
     options = {name: getattr(training, name) for name in TEXT if name != "tokenised"}
-    options["stop_words"] = None if training.stop_words == "none" else training.stop_words
-    files = isinstance(source, str | Path) and str(source) != "-"
-    read = stamp(str(source)) if files and making.store else f"read at {datetime.now().isoformat()}"  # noqa: DTZ005
-    made_of = {"text": read, **options}
-    made_of |= {"tokenised": training.tokenised, "stop_words": sorted(stop_words(options["stop_words"]))}
-    options |= {"tokenizer": whitespace if training.tokenised else Tokenizer(), "jobs": training.threads}
+    files = find_files(source)
+    again = files is not None and "-" not in files
+    made_of = {"text": stamp(source) if again else f"read at {datetime.now().isoformat()}", **options}  # noqa: DTZ005
+    made_of["tokenised"] = training.tokenised
+    if training.stop_words not in ("auto", "language"):
+        made_of["stop_words"] = sorted(stop_words(training.stop_words))
+    if training.tokenised:
+        options |= {"tokenizer": whitespace, "wrapped": False}
+    options["jobs"] = training.threads
+    if again:
+        with making.steps("text") as facts:
+            facts.update(survey(source, Reading(**{name: options[name] for name in READING})))
     made: Corpus = making("corpus", made_of, lambda **to: Corpus.build(source, **options, **to), Corpus)
     return made
 

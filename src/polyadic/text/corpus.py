@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import hashlib
 import itertools
+import json
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,13 @@ from polyadic.arrays import open_array
 from polyadic.errors import InputError, check_int
 from polyadic.files import folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.progress import bar
-from polyadic.text.encoder import TITLES, Draft, Tokenize, chunks, encode_all
-from polyadic.text.readers import Reading, Source, find_files, pieces
+from polyadic.text import languages
+from polyadic.text.encoder import FIELDS, Draft, Tokenize, chunks, encode_all
+from polyadic.text.pieces import Piece, Reading
+from polyadic.text.readers import Account, Source, as_text, find_files, name_of_document, pieces
+from polyadic.text.stopwords import BLOCK, most_spread
 from polyadic.text.stopwords import stop_words as read_stop_words
-from polyadic.text.tokens import Tokenizer
+from polyadic.text.tokens import Tokenizer, whitespace
 from polyadic.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -29,8 +33,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-KIND, VERSION = "corpus", 1
+KIND, VERSION = "corpus", 2
 _ARRAYS = ("ids.npy", "sentences.npy", "documents.npy")
+SAMPLES = 16
+"""Pieces whose beginnings tell the language."""
 _BLOCK = 1 << 22  # tokens looked at together when a corpus is checked
 
 
@@ -51,13 +57,16 @@ class Corpus:
     vocabulary : Vocabulary
         The word of each number; counts are those in ``ids``.
     settings : dict
-        How the corpus was built.
+        How the corpus was built, of which files, and in which language.
     digest : str
         SHA-256 of the content, the same for the same text and settings on any machine.
     path : Path
         The folder.
+    fields : tuple of dict, optional
+        What is known of each document besides its words, all strings: ``file`` where there are several, ``title``, the
+        other columns of a table; None if nothing is known of any. Read when first asked for.
     titles : tuple of str, optional
-        What each document is called; empty where it has no title, None if none has one. Read when first asked for.
+        What each document is called; empty where it has no title, None if none has one.
 
     Examples
     --------
@@ -95,28 +104,30 @@ class Corpus:
         *,
         min_count: int = 5,
         max_size: int | None = None,
+        language: str = "auto",
         stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
         tokenizer: Tokenize | None = None,
-        format: str = "auto",  # noqa: A002  the word that pandas and numpy use
-        field: str | None = None,
-        encoding: str = "utf-8",
-        errors: str = "strict",
         jobs: int | None = None,
         overwrite: bool = False,
+        **reading: Any,
     ) -> Corpus:
         """Encode text; the result depends neither on ``jobs`` nor on the machine.
 
         Parameters
         ----------
         source : path, folder, glob, "-" or iterable
-            What to read: see :func:`polyadic.text.readers.read`, also for ``format``, ``field``, ``encoding`` and
-            ``errors``. An iterable is read once, so iterators and generators will do.
+            What to read: see :func:`polyadic.text.readers.read`. An iterable is read once, so iterators and generators
+            will do.
         path : path, optional
             The folder to make; without it a temporary one that lives as long as the corpus object.
         min_count, max_size : int
             Words that occur less often are left out, as are all but the ``max_size`` most frequent.
-        stop_words : "english", path or iterable of str, optional
-            Words to leave out, compared exactly, after tokenization.
+        language : str
+            The code of the language, such as "de"; ``"auto"`` guesses it from the first text.
+        stop_words : str, path or iterable of str, optional
+            Words to leave out, after tokenization: ``"language"`` for the list of the language, ``"auto"`` for words
+            that occur all over the text (:func:`~polyadic.text.stopwords.most_spread`), and what
+            :func:`~polyadic.text.stopwords.stop_words` takes.
         tokenizer : callable, optional
             From the text of a document (or of a part of a long one, cut at line ends) to a list of sentences, each a
             list of strings; a flat list of strings is one sentence. Default: ``Tokenizer()``; for text that is
@@ -125,6 +136,8 @@ class Corpus:
             Number of processes; all cores by default. Small inputs are done in this one.
         overwrite : bool
             Whether a corpus of that name is replaced.
+        **reading
+            How files are read: see :class:`~polyadic.text.pieces.Reading`. Text for ``whitespace`` is not wrapped.
 
         Raises
         ------
@@ -137,21 +150,27 @@ class Corpus:
         jobs = None if jobs is None else check_int("jobs", jobs, low=1)
         min_count = check_int("min_count", min_count, low=1)
         max_size = None if max_size is None else check_int("max_size", max_size, low=1)
-        stop = sorted(read_stop_words(stop_words))
-        settings = {"min_count": min_count, "max_size": max_size, "stop_words": stop, "tokenizer": _name(tokenizer)}
-        reading = Reading(format, field, encoding, errors)
+        language = language if language == "auto" else languages.check(language)
+        stop = [] if stop_words in ("auto", "language") else sorted(read_stop_words(stop_words))
+        how = Reading(**({"wrapped": False} if tokenizer is whitespace else {}) | reading)
         with folder_or_temporary(path) as (target, release):
             with whole_folder(target, kind=KIND, overwrite=overwrite) as folder:
                 with _drafted(folder) as draft:
-                    _fill(draft, source, reading, tokenizer, jobs)
+                    account = Account()
+                    language, tokenizer = _fill(draft, source, how, account, language, tokenizer, jobs)
+                    if stop_words == "auto":
+                        stop = most_spread(draft.spread(BLOCK))
+                    elif stop_words == "language":
+                        stop = sorted(read_stop_words("language", language))
                     vocabulary = Vocabulary.choose(
                         draft.counts(), min_count=min_count, max_size=max_size, stop_words=stop
                     )
                     draft.write(vocabulary)
                 vocabulary.save(folder / "vocabulary.txt")
-                write_meta(
-                    folder, KIND, VERSION, settings=settings | dataclasses.asdict(reading), digest=_digest(folder)
-                )
+                settings = {"min_count": min_count, "max_size": max_size, "language": language, "stop_words": stop}
+                settings |= {"tokenizer": _name(tokenizer), **dataclasses.asdict(how)}
+                settings |= {"formats": dict(account.formats), "skipped": account.skipped}
+                write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
             corpus = cls.open(target)
             weakref.finalize(corpus, release)
         return corpus
@@ -188,15 +207,30 @@ class Corpus:
         )
 
     @functools.cached_property
-    def titles(self) -> tuple[str, ...] | None:
-        """What each document is called, or None."""
-        file = self.path / TITLES
+    def fields(self) -> tuple[dict[str, str], ...] | None:
+        """What is known of each document, or None."""
+        file = self.path / FIELDS
         if not file.exists():
             return None
-        titles = tuple(file.read_text(encoding="utf-8").split("\n")[:-1])
-        if len(titles) != len(self.documents) - 1:
-            raise InputError(f"{file} is damaged: {len(titles)} titles for {len(self.documents) - 1} documents")
-        return titles
+        try:
+            fields = tuple(json.loads(line) for line in file.read_text(encoding="utf-8").split("\n")[:-1])
+        except ValueError as error:
+            raise InputError(f"{file} is damaged: {error}") from None
+        if len(fields) != len(self.documents) - 1 or not all(isinstance(each, dict) for each in fields):
+            raise InputError(f"{file} is damaged: {len(fields)} lines for {len(self.documents) - 1} documents")
+        return fields
+
+    @property
+    def titles(self) -> tuple[str, ...] | None:
+        """What each document is called, or None."""
+        titles = tuple(" ".join(str(each.get("title", "")).split()) for each in self.fields or ())
+        return titles if any(titles) else None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The title of each document, or its file, or its number, from 1."""
+        known = self.fields or ({},) * (len(self.documents) - 1)
+        return tuple(name_of_document(fields, number) for number, fields in enumerate(known, 1))
 
     def select(
         self,
@@ -253,8 +287,9 @@ class Corpus:
                 np.save(folder / "ids.npy", ids[ids >= 0].astype(kind))
                 np.save(folder / "sentences.npy", kept[ends])
                 np.save(folder / "documents.npy", np.cumsum(sizes))
-                if self.titles is not None:
-                    (folder / TITLES).write_text("".join(f"{self.titles[d]}\n" for d in chosen), encoding="utf-8")
+                if self.fields is not None:
+                    kept_fields = (json.dumps(self.fields[d], ensure_ascii=False) for d in chosen)
+                    (folder / FIELDS).write_text("".join(f"{line}\n" for line in kept_fields), encoding="utf-8")
                 vocabulary.save(folder / "vocabulary.txt")
                 settings = self.settings | {"part": {"documents": len(chosen), "of": self.digest}}
                 write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
@@ -275,27 +310,44 @@ class Corpus:
         return len(self.ids)
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """How many tokens, words, sentences and documents there are."""
+    def sizes(self) -> dict[str, Any]:
+        """How many tokens, words, sentences and documents there are, and in which language."""
         sentences, documents = len(self.sentences) - 1, len(self.documents) - 1
-        return {"tokens": len(self), "words": len(self.vocabulary), "sentences": sentences, "documents": documents}
+        numbers = {"tokens": len(self), "words": len(self.vocabulary), "sentences": sentences, "documents": documents}
+        return {**numbers, "language": self.settings["language"]}
 
     def __repr__(self) -> str:
-        return f"Corpus({', '.join(f'{number:,} {what}' for what, number in self.sizes.items())})"
+        *numbers, _ = self.sizes.items()
+        return f"Corpus({', '.join(f'{number:,} {what}' for what, number in numbers)})"
 
 
-def _fill(draft: Draft, source: Source, reading: Reading, tokenizer: Tokenize, jobs: int | None) -> None:
+def _fill(
+    draft: Draft, source: Source, how: Reading, account: Account, language: str, tokenizer: Tokenize, jobs: int | None
+) -> tuple[str, Tokenize]:
+    """Read and encode the text; say in which language it is, and how it was cut into words."""
     files = find_files(source)
     total = sum(Path(file).stat().st_size for file in files if file != "-") if files else 0
     with bar("reading text", total=total or None, unit="documents" if files is None else "B") as advance:
-        read = pieces(source, reading, advance)
-        with contextlib.closing(encode_all(chunks(read), tokenizer, jobs)) as encoded:
+        groups = chunks(pieces(source, how, advance=advance, account=account))
+        first = next(groups, [])
+        language = _guessed(first) if language == "auto" else language
+        if isinstance(tokenizer, Tokenizer) and tokenizer.language is None:
+            tokenizer = dataclasses.replace(tokenizer, language=language)
+            languages.warn_of_unspaced(language)
+        with contextlib.closing(encode_all(itertools.chain([first] if first else [], groups), tokenizer, jobs)) as encoded:
             for chunk in encoded:
                 draft.add(chunk)
     if not draft.documents:
         raise InputError("the corpus is empty: the source holds no documents")
     if not draft.tokens:
         raise InputError(f"the corpus is empty: its {draft.documents:,} documents hold no words")
+    return language, tokenizer
+
+
+def _guessed(first: list[Piece]) -> str:
+    """Guess the language of pieces of text from samples all over them."""
+    sampled = first[:: -(-len(first) // SAMPLES)] if first else []
+    return languages.guess("\n".join(as_text(piece)[: languages.SAMPLED // SAMPLES] for piece in sampled))
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from polyadic.errors import InputError
-from polyadic.text.readers import nested
+from polyadic.text.pieces import nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

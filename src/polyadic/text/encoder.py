@@ -7,6 +7,7 @@ pass over the spill, not over the text, writes the final numbers. Only the word 
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain, count, islice
@@ -17,7 +18,8 @@ import numpy as np
 from polyadic.arrays import ArrayWriter
 from polyadic.errors import InputError
 from polyadic.resources import interrupts_held
-from polyadic.text.readers import Piece, clean_markup, nested
+from polyadic.text.formats.markup import clean_markup
+from polyadic.text.pieces import Piece, nested
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 Tokenize = Callable[[str], list[list[str]]]
 CHUNK = 1 << 21  # characters that one task of a worker takes
-TITLES = "titles.txt"
+FIELDS = "documents.jsonl"
 SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
 _TOKEN = 6  # characters that a token counts for
 
@@ -41,7 +43,7 @@ class Chunk(NamedTuple):
     lengths: NDArray[np.uint32]  # of each sentence
     sentences: NDArray[np.uint32]  # in each piece
     starts: NDArray[np.uint32]  # whether a document starts with the piece
-    titles: list[str]  # of the documents that start
+    fields: list[dict[str, str]]  # of the documents that start
 
 
 def encode(pieces: list[Piece], tokenize: Tokenize) -> Chunk:
@@ -66,8 +68,8 @@ def encode(pieces: list[Piece], tokenize: Tokenize) -> Chunk:
     if odd is not None:
         raise InputError(f"a token must be a string; got {odd!r}")
     starts = np.array([piece.starts for piece in pieces], dtype=np.uint32)
-    titles = [" ".join(piece.title.split()) for piece in pieces if piece.starts]
-    return Chunk(types, ids, lengths, np.array([len(s) for s in split], dtype=np.uint32), starts, titles)
+    fields = [dict(piece.fields) for piece in pieces if piece.starts]
+    return Chunk(types, ids, lengths, np.array([len(s) for s in split], dtype=np.uint32), starts, fields)
 
 
 def chunks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
@@ -130,8 +132,8 @@ class Draft:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._spill = (folder / "spill").open("w+b")
-        self._titles = (folder / TITLES).open("w", encoding="utf-8", newline="\n")
-        self._titled = False
+        self._fields = (folder / FIELDS).open("w", encoding="utf-8", newline="\n")
+        self._known = False
         self._shapes: list[tuple[int, int, int]] = []
         self._documents = 0
         self._index: dict[str, int] = {}
@@ -146,8 +148,8 @@ class Draft:
         self._counts[numbers] += np.bincount(chunk.ids, minlength=len(numbers))
         for array in (numbers[chunk.ids], chunk.lengths, chunk.sentences, chunk.starts):
             self._spill.write(np.ascontiguousarray(array).data)
-        self._titles.writelines(f"{title}\n" for title in chunk.titles)
-        self._titled |= any(chunk.titles)
+        self._fields.writelines(f"{json.dumps(fields, ensure_ascii=False)}\n" for fields in chunk.fields)
+        self._known |= any(chunk.fields)
         self._documents += int(chunk.starts.sum())
         self._shapes.append((len(chunk.ids), len(chunk.lengths), len(chunk.starts)))
 
@@ -164,6 +166,14 @@ class Draft:
     def counts(self) -> dict[str, int]:
         """Return how often each type occurs."""
         return dict(zip(self._index, self._counts.tolist(), strict=False))
+
+    def spread(self, block: int) -> dict[str, int]:
+        """Return in how many blocks of so many tokens each type occurs."""
+        parts = np.zeros(len(self._index), dtype=np.int64)
+        for numbers, *_ in self._chunks():
+            for start in range(0, len(numbers), block):
+                parts[np.unique(numbers[start : start + block])] += 1
+        return dict(zip(self._index, parts.tolist(), strict=True))
 
     def write(self, vocabulary: Vocabulary) -> None:
         """Write ``ids.npy``, ``sentences.npy`` and ``documents.npy`` with the numbers of ``vocabulary``."""
@@ -192,12 +202,12 @@ class Draft:
             documents.append([sentence])
 
     def close(self) -> None:
-        """Delete the provisional numbers, and the titles if no document has one."""
+        """Delete the provisional numbers, and the fields if no document has any."""
         self._spill.close()
-        self._titles.close()
+        self._fields.close()
         (self._folder / "spill").unlink(missing_ok=True)
-        if not self._titled:
-            (self._folder / TITLES).unlink(missing_ok=True)
+        if not self._known:
+            (self._folder / FIELDS).unlink(missing_ok=True)
 
     def _chunks(self) -> Iterator[list[NDArray[np.uint32]]]:
         self._spill.seek(0)

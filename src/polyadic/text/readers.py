@@ -2,76 +2,73 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import hashlib
-import html
-import json
 import os
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polyadic.errors import InputError, MissingExtraError, check_choice
-from polyadic.text.streams import COMPRESSIONS, blocks, lines, name_of, open_bytes
+from polyadic.errors import InputError, SkippedFilesWarning
+from polyadic.text.formats import markup, office, plain, records
+from polyadic.text.pieces import File, Piece, Reading, checked, nested
+from polyadic.text.streams import COMPRESSIONS, name_of, open_bytes
 
 if TYPE_CHECKING:
-    import io
     from collections.abc import Callable
 
-FORMATS = ("auto", "text", "lines", "wiki", "mediawiki", "jsonl")
-PIECE = 1 << 20  # characters of a long document that are handed on at once
-_TITLE = re.compile(r'\btitle="([^"]*)"')
+READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
+    "text": plain.read_text,
+    "lines": plain.read_lines,
+    "wiki": plain.read_wiki,
+    "mediawiki": markup.read_mediawiki,
+    "jsonl": records.read_jsonl,
+    "csv": records.read_csv,
+    "xlsx": records.read_xlsx,
+    "parquet": records.read_parquet,
+    "html": markup.read_html,
+    "xml": markup.read_xml,
+    "epub": markup.read_epub,
+    "docx": office.read_docx,
+    "pdf": office.read_pdf,
+    "mail": office.read_mail,
+    "mbox": office.read_mbox,
+}
+SUFFIXES = {
+    **{f".{name}": name for name in ("jsonl", "csv", "xlsx", "parquet", "html", "xml", "epub", "docx", "pdf", "mbox")},
+    **{".ndjson": "jsonl", ".tsv": "csv", ".tab": "csv", ".htm": "html", ".xhtml": "html", ".tei": "xml"},
+    **{".eml": "mail", ".xlsm": "xlsx"},
+}
+"""Suffixes that say what a file holds."""
+OTHERS = {
+    **dict.fromkeys((".doc", ".odt", ".rtf", ".pages"), "save it as .docx or as text"),
+    **dict.fromkeys((".xls", ".ods", ".numbers"), "save it as .xlsx or as .csv"),
+    **dict.fromkeys((".ppt", ".pptx", ".odp"), "export its text"),
+    **dict.fromkeys((".zip", ".tar", ".tgz", ".rar", ".7z"), "unpack it into a folder and name that"),
+    ".json": "write an object a line and call it .jsonl",
+    **dict.fromkeys((".mobi", ".azw", ".azw3"), "convert it to .epub"),
+}
+"""Suffixes of what cannot be read, and what helps."""
+HELD = 1 << 26
+"""Characters of a file that are held back until it has been read to its end; what is longer cannot be skipped."""
+NAMED = 5
+"""Skipped files that a warning names."""
 
-Content = str | list[str] | list[list[str]]
 Source = str | os.PathLike[str] | Iterable[Any]
 
 
-class Piece(NamedTuple):
-    """A document, or part of a long one.
+@dataclass
+class Account:
+    """What was read: files by format, and why others were left out."""
 
-    ``starts`` says whether a new document begins, ``markup`` whether ``content`` is MediaWiki markup still, ``title``
-    what the document is called, where the format says so.
-    """
-
-    content: Content
-    starts: bool = True
-    markup: bool = False
-    title: str = ""
+    formats: Counter[str] = field(default_factory=Counter)
+    skipped: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How files are read; the options of :func:`read`, checked."""
-
-    format: str = "auto"
-    field: str | None = None
-    encoding: str = "utf-8"
-    errors: str = "strict"
-
-    def __post_init__(self) -> None:
-        check_choice("format", self.format, FORMATS)
-        check_choice("errors", self.errors, ("strict", "replace", "ignore"))
-        if self.format == "jsonl" and not self.field:
-            raise InputError("format 'jsonl' needs field, the name of the field that holds the text")
-        try:
-            "".encode(self.encoding)
-        except (LookupError, UnicodeError):  # unknown, or no encoding of text
-            raise InputError(
-                f"encoding must be one that Python knows, such as 'utf-8' or 'latin-1'; got {self.encoding!r}"
-            ) from None
-
-
-def read(
-    source: Source,
-    *,
-    format: str = "auto",  # noqa: A002  the word that pandas and numpy use
-    field: str | None = None,
-    encoding: str = "utf-8",
-    errors: str = "strict",
-) -> Iterator[str]:
+def read(source: Source, **reading: Any) -> Iterator[str]:
     r"""Yield the documents of ``source``, one string each.
 
     Parameters
@@ -81,40 +78,61 @@ def read(
         (hidden ones aside), a pattern such as ``"texts/**/*.txt"``, ``"-"`` for standard input, an iterable of paths
         (:class:`pathlib.Path`), or an iterable of documents, which is read exactly once. A document is a string, a
         list of tokens (one tokenised sentence) or a list of lists of tokens.
-    format : {"auto", "text", "lines", "wiki", "mediawiki", "jsonl"}
-        What the files hold. ``"text"``: a file is a document, a line a paragraph. ``"lines"``: a line is a document,
-        also an empty one. ``"wiki"``: the output of WikiExtractor; the title that it repeats as first line is
-        left out. ``"mediawiki"``: an XML dump, of which the articles (namespace 0, no redirects) are read and freed of
-        markup. ``"jsonl"``: one JSON object a line, with the document in ``field``. ``"auto"`` looks at ``field``, the
-        suffix and the beginning of each file and knows all but ``"lines"``.
-    field : str, optional
-        Name of the field of JSON lines that holds the document: a string, or tokens as above.
-    encoding, errors : str
-        The encoding of the files and what to do about bytes that are not in it: ``"strict"`` refuses the file,
-        ``"replace"`` puts U+FFFD, ``"ignore"`` leaves them out.
+    **reading
+        How files are read: see :class:`~polyadic.text.pieces.Reading`.
 
     Raises
     ------
     InputError
-        If a file is absent, unreadable, broken, binary, in another encoding or not in the format.
+        If there are no files, or one is absent, unreadable, broken, binary, in another encoding or not in the format,
+        and is not to be skipped.
     MissingExtraError
-        For ``.zst`` without zstandard and for MediaWiki dumps without gensim.
+        If a format needs a package that is not installed.
 
     Examples
     --------
     >>> list(read(["A rose.", ["is", "a", "rose"]]))
     ['A rose.', 'is a rose']
     """
-    document: list[str] = []
-    started = False
-    for piece in pieces(source, Reading(format, field, encoding, errors)):
-        if piece.starts and started:
-            yield "".join(document)
-            document = []
-        document.append(plain(piece))
-        started = True
-    if started:
-        yield "".join(document)
+    return (document.text for document in documents(source, **reading))
+
+
+class Document(NamedTuple):
+    """The text of a document, and what else is known of it."""
+
+    text: str
+    fields: Mapping[str, str]
+
+
+def documents(source: Source, **reading: Any) -> Iterator[Document]:
+    """Yield what :func:`read` yields, with what else is known of each document.
+
+    Examples
+    --------
+    >>> next(documents(["A rose."]))
+    Document(text='A rose.', fields={})
+    """
+    parts: list[str] = []
+    fields: Mapping[str, str] | None = None
+    for piece in pieces(source, Reading(**reading)):
+        if piece.starts:
+            if fields is not None:
+                yield Document("".join(parts), fields)
+            parts, fields = [], piece.fields
+        parts.append(as_text(piece))
+    if fields is not None:
+        yield Document("".join(parts), fields)
+
+
+def name_of_document(fields: Mapping[str, str], number: int) -> str:
+    """Say what a document is called: its title, or the file where there are several, or its number, from 1.
+
+    Examples
+    --------
+    >>> name_of_document({"file": "a.txt"}, 3), name_of_document({}, 3)
+    ('a.txt', '3')
+    """
+    return " ".join((fields.get("title") or fields.get("file") or str(number)).split())
 
 
 def find_files(source: Source) -> list[str] | None:
@@ -148,183 +166,150 @@ def find_files(source: Source) -> list[str] | None:
     return files
 
 
-def pieces(source: Source, reading: Reading, advance: Callable[[float], None] | None = None) -> Iterator[Piece]:
-    """Yield what :func:`read` yields in pieces of bounded size.
+def pieces(
+    source: Source,
+    reading: Reading,
+    *,
+    advance: Callable[[float], None] | None = None,
+    account: Account | None = None,
+) -> Iterator[Piece]:
+    """Yield what :func:`read` yields in pieces of bounded size, and warn of files that were skipped.
 
-    ``advance`` is told of the bytes read, or of the documents where ``source`` is an iterable.
+    ``advance`` is told of the bytes read, or of the documents where ``source`` is an iterable; what was read goes into
+    ``account``.
     """
+    account = Account() if account is None else account
     files = find_files(source)
     if files is not None:
-        for path in files:
-            yield from _file_pieces(path, reading, advance)
+        yield from _of_files(files, reading, advance, account)
         return
     if not isinstance(source, Iterable):
         raise InputError(f"the source must be a path or an iterable of documents; got {type(source).__name__}")
     for number, item in enumerate(source):
         if isinstance(item, os.PathLike):
-            for path in find_files(item) or ():
-                yield from _file_pieces(path, reading, None)
+            yield from _of_files(find_files(item) or [], reading, None, account)
         else:
-            yield Piece(_content(item, f"document {number}"))
+            yield Piece(checked(item, f"document {number}"))
         if advance is not None:
             advance(1)
 
 
-def plain(piece: Piece) -> str:
+def survey(source: Source, reading: Reading) -> dict[str, Any]:
+    """Say what the files of a source are, from their beginnings; nothing of what cannot be looked at twice.
+
+    Returns
+    -------
+    dict
+        ``files``, their ``formats``, and how many of them have ``wrapped`` lines, if any has.
+    """
+    files = [path for path in find_files(source) or [] if path != "-" and Path(path).is_file()]
+    formats: Counter[str] = Counter()
+    wrapped = 0
+    for path in files:
+        try:
+            with open_bytes(path) as stream:
+                file = File(path, stream, reading)
+                kind = _format(file)
+                formats[kind] += 1
+                wrapped += kind == "text" and (
+                    plain.is_wrapped(file.head()) if reading.wrapped is None else reading.wrapped
+                )
+        except InputError:  # told, with what becomes of it, when the file is read
+            formats["unknown"] += 1
+    kinds = [f"{kind} ({n})" if len(formats) > 1 else kind for kind, n in formats.most_common()]
+    return {"files": len(files), "formats": kinds, **({"wrapped": wrapped} if wrapped else {})} if files else {}
+
+
+def as_text(piece: Piece) -> str:
     """Return the text of a piece: markup is removed, tokens are joined by spaces and sentences by line ends."""
     content = piece.content
     if isinstance(content, str):
-        return clean_markup(content) if piece.markup else content
+        return markup.clean_markup(content) if piece.markup else content
     return "\n".join(" ".join(sentence) for sentence in nested(content))
 
 
-def nested(content: list[str] | list[list[str]]) -> list[list[str]]:
-    """Return tokens as a list of sentences."""
-    if content and isinstance(content[0], str):
-        return [content]
-    return content  # type: ignore[return-value]
-
-
-def clean_markup(text: str) -> str:
-    """Turn MediaWiki markup into plain text, a paragraph a line, with gensim's rules."""
-    try:
-        from gensim.corpora.wikicorpus import filter_wiki
-    except ImportError:
-        raise MissingExtraError("gensim", "gensim", "reading MediaWiki dumps") from None
-    return re.sub(r"'{2,}|={2,}|^[*#:;]+", "", filter_wiki(text), flags=re.MULTILINE)
-
-
-def _content(item: Any, where: str) -> Content:
-    """Check one item of an iterable."""
-    wanted = "must be a string, a list of tokens or a list of lists of tokens"
-    if isinstance(item, str):
-        return item
-    if isinstance(item, (bytes, dict)) or not isinstance(item, Iterable):
-        raise InputError(f"{where} {wanted}; got {type(item).__name__}")
-    parts = list(item)
-    if all(isinstance(part, str) for part in parts):
-        return parts
-    if any(isinstance(part, (str, bytes, dict)) or not isinstance(part, Iterable) for part in parts):
-        kinds = ", ".join(sorted({type(part).__name__ for part in parts}))
-        raise InputError(f"{where} {wanted}; got a list of {kinds}")
-    sentences = [list(part) for part in parts]
-    odd = next((token for sentence in sentences for token in sentence if not isinstance(token, str)), None)
-    if odd is not None:
-        raise InputError(f"{where} {wanted}; got the token {odd!r}")
-    return sentences
-
-
-def _file_pieces(path: str, reading: Reading, advance: Callable[[float], None] | None) -> Iterator[Piece]:
-    with open_bytes(path, advance) as stream:
-        kind = reading.format
-        if kind == "auto":
-            kind = "jsonl" if reading.field else _guess(path, stream, reading.encoding)
-        if kind == "mediawiki":
-            yield from _mediawiki(stream, path)
-            return
-        texts = blocks(stream, path, encoding=reading.encoding, errors=reading.errors)
-        if kind == "text":
-            yield from _text(texts)
-        elif kind == "wiki":
-            yield from _wiki(lines(texts))
-        elif kind == "jsonl":
-            yield from _jsonl(lines(texts), path, reading.field)
-        else:
-            yield from (Piece(line) for line in lines(texts))
-
-
-def _guess(path: str, stream: io.BufferedReader, encoding: str) -> str:
-    """Tell the format from the suffix and the first bytes."""
-    head = ""
-    with contextlib.suppress(UnicodeError):  # told, with the place, where the text is read
-        head = stream.peek(1)[:4096].decode(encoding, "ignore").lstrip("\ufeff \t\r\n")
-    if head.startswith("<doc "):
-        return "wiki"
-    if head.startswith("<mediawiki") or (head.startswith("<?xml") and "<mediawiki" in head):
-        return "mediawiki"
-    name = Path(path)
-    inner = name.with_suffix("") if name.suffix.lower() in COMPRESSIONS else name
-    if inner.suffix.lower() in {".jsonl", ".ndjson"}:
-        raise InputError(f"{path} seems to hold JSON lines: give field, the name of the field that holds the text")
-    return "text"
-
-
-def _text(texts: Iterable[str]) -> Iterator[Piece]:
-    """Cut a file at line ends; where a line is endless, at white space."""
-    waiting, starts = "", True
-    for text in texts:
-        waiting += text
-        cut = waiting.rfind("\n") + 1
-        if not cut and len(waiting) > 4 * PIECE:
-            cut = waiting.rfind(" ") + 1 or len(waiting)
-        if cut:
-            yield Piece(waiting[:cut], starts)
-            waiting, starts = waiting[cut:], False
-    if waiting or starts:
-        yield Piece(waiting, starts)
-
-
-def _wiki(all_lines: Iterable[str]) -> Iterator[Piece]:
-    """Read ``<doc title="...">``, the title once more, paragraphs, ``</doc>``; what lies between two is left out."""
-    part: list[str] = []
-    size, inside, starts, title, name = 0, False, True, None, ""
-    for line in all_lines:
-        if line.startswith("<doc "):
-            if inside:
-                yield Piece("".join(part), starts, title=name)
-            match = _TITLE.search(line)
-            name = html.unescape(match[1]) if match else ""
-            part, size, inside, starts, title = [], 0, True, True, name or None
-        elif line.startswith("</doc>") and inside:
-            yield Piece("".join(part), starts, title=name)
-            inside = False
-        elif inside and not (title is not None and html.unescape(line.strip()) == title):
-            part.append(line + "\n")
-            size += len(line)
-            title = None if line.strip() else title
-            if size > PIECE:
-                yield Piece("".join(part), starts, title=name)
-                part, size, starts = [], 0, False
-        else:
-            title = None
-    if inside:
-        yield Piece("".join(part), starts, title=name)
-
-
-def _jsonl(all_lines: Iterable[str], path: str, field: str | None) -> Iterator[Piece]:
-    for number, line in enumerate(all_lines, start=1):
-        where = f"{name_of(path)}, line {number}"
-        if not line.strip():
-            continue
+def _of_files(
+    files: list[str], reading: Reading, advance: Callable[[float], None] | None, account: Account
+) -> Iterator[Piece]:
+    """Read files one after another; those that cannot be read are left out where they may be."""
+    may_skip = reading.errors == "skip" and len(files) > 1
+    folder = os.path.commonpath([Path(path).parent for path in files]) if len(files) > 1 else ""
+    for path in files:
+        named = {"file": os.path.relpath(path, folder or ".")} if len(files) > 1 else {}
+        passed_on = False
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"{where} is not JSON: {error}") from None
-        if not isinstance(record, dict):
-            raise InputError(f"{where} must be a JSON object; got {type(record).__name__}")
-        if field not in record:
-            raise InputError(f"{where} has no field {field!r}; its fields are {', '.join(map(repr, record)) or 'none'}")
-        yield Piece(_content(record[field], f"{where}: the field {field!r}"))
+            for piece in _held(_of_file(path, reading, advance, account)) if may_skip else _of_file(
+                path, reading, advance, account
+            ):
+                passed_on = True
+                yield piece._replace(fields={**named, **piece.fields}) if piece.starts else piece
+        except InputError as error:
+            if passed_on or not may_skip:
+                raise
+            account.skipped[path] = str(error)
+    if account.skipped:
+        if len(account.skipped) == len(files):
+            raise InputError(f"none of the {len(files):,} files can be read; of the first: {account.skipped[files[0]]}")
+        reasons = "; ".join([*account.skipped.values()][:NAMED])
+        more = len(account.skipped) - NAMED
+        warnings.warn(
+            f"skipped {len(account.skipped):,} of {len(files):,} files: {reasons}"
+            + (f"; and {more:,} more" if more > 0 else ""),
+            SkippedFilesWarning,
+            stacklevel=2,
+        )
 
 
-def _mediawiki(stream: io.BufferedReader, path: str) -> Iterator[Piece]:
-    from xml.etree.ElementTree import ParseError
-
-    try:
-        from gensim.corpora.wikicorpus import extract_pages
-    except ImportError:
-        raise MissingExtraError("gensim", "gensim", "reading MediaWiki dumps") from None
-    try:
-        for name, text, _ in extract_pages(stream, filter_namespaces=("0",)):
-            if text and not text.lstrip()[:9].lower().startswith("#redirect"):
-                yield Piece(text, markup=True, title=name or "")
-    except ParseError as error:
-        raise InputError(f"{name_of(path)} is not a whole MediaWiki dump: {error}") from None
-    except (AttributeError, ValueError):
-        raise InputError(f"{name_of(path)} is not a MediaWiki dump in a version that gensim knows") from None
+def _of_file(
+    path: str, reading: Reading, advance: Callable[[float], None] | None, account: Account
+) -> Iterator[Piece]:
+    with open_bytes(path, advance) as stream:
+        file = File(path, stream, reading)
+        kind = _format(file)
+        yield from READERS[kind](file)
+    account.formats[kind] += 1
 
 
-def stamp(source: str) -> str:
+def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
+    """Hold pieces back until their file has been read to its end, or is too long for that."""
+    held: list[Piece] = []
+    size = 0
+    for piece in parts:
+        held.append(piece)
+        size += len(piece.content)
+        if size > HELD:
+            break
+    yield from held
+    yield from parts
+
+
+def _format(file: File) -> str:
+    """Tell the format from what was asked for, the beginning, and the suffix."""
+    if file.reading.format != "auto":
+        return file.reading.format
+    head = file.head().lstrip()
+    start = head[:2000].lower()
+    if start.startswith("<doc "):
+        return "wiki"
+    if "<mediawiki" in start and start.startswith(("<mediawiki", "<?xml")):
+        return "mediawiki"
+    name = Path(file.path)
+    inner = name.with_suffix("") if name.suffix.lower() in COMPRESSIONS else name
+    suffix = inner.suffix.lower()
+    if suffix in OTHERS:
+        raise InputError(f"{name_of(file.path)} cannot be read as it is: {OTHERS[suffix]}")
+    if suffix in SUFFIXES:
+        return SUFFIXES[suffix]
+    if start.startswith(("<!doctype html", "<html")):
+        return "html"
+    if start.startswith("<?xml"):
+        return "xml"
+    if file.stream.peek(8)[:5] == b"%PDF-":
+        return "pdf"
+    return "jsonl" if file.reading.field and start.startswith("{") else "csv" if file.reading.field else "text"
+
+
+def stamp(source: Source) -> str:
     """Describe a text well enough to tell it from another or from a later state of itself.
 
     Raises
@@ -334,5 +319,6 @@ def stamp(source: str) -> str:
     """
     files = [Path(file) for file in find_files(source) or ()]
     stats = [file.stat() for file in files]
-    state = f"{Path(source).resolve()} {sum(s.st_size for s in stats)} {max(s.st_mtime_ns for s in stats)}"
+    places = "\n".join(str(file.resolve()) for file in files)
+    state = f"{places} {sum(s.st_size for s in stats)} {max(s.st_mtime_ns for s in stats)}"
     return hashlib.sha256(state.encode()).hexdigest()[:32]

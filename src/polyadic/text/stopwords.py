@@ -1,12 +1,15 @@
-"""Words that carry grammar rather than meaning: a built-in English list, a file, or any iterable."""
+"""Words that carry grammar rather than meaning: lists by language, from the text itself, a file, or any iterable."""
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from polyadic.errors import InputError
+from polyadic.text.tokens import Tokenizer
 
 ENGLISH = frozenset(
     """
@@ -30,16 +33,24 @@ ENGLISH = frozenset(
     """.split()  # noqa: SIM905  a list of 280 quoted words would be unreadable
 )
 """The built-in English list, in lower case, spelled as the default tokenizer spells words."""
+SPREAD = 100
+"""Words of a list that is made from a text."""
+BLOCK = 2_000
+"""Words of one of its parts."""
+_WANTED = "must be 'language', 'auto', 'none', a language such as 'english' or 'de', a file or an iterable of words"
 
 
-def stop_words(source: str | os.PathLike[str] | Iterable[str] | None) -> frozenset[str]:
-    """Return the set of words to leave out.
+def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: str = "en") -> frozenset[str]:
+    """Return the set of words to leave out, as the default tokenizer spells them.
 
     Parameters
     ----------
-    source : None, "english", path or iterable of str
-        The built-in English list, a UTF-8 file with one word a line, or the words themselves. Words are compared
-        exactly: a lower-case list does not remove "The" from text whose case was kept.
+    source : None, "none", "language", name or code of a language, path or iterable of str
+        No words; the list of ``language``, or of another, such as "german" or "de"; a UTF-8 file with one word a line;
+        or the words themselves. Words of files and iterables are taken as they are, and compared exactly: a lower-case
+        list does not remove "The" from text whose case was kept.
+    language : str
+        The code of the language of the text.
 
     Raises
     ------
@@ -48,29 +59,78 @@ def stop_words(source: str | os.PathLike[str] | Iterable[str] | None) -> frozens
 
     Examples
     --------
-    >>> "the" in stop_words("english"), sorted(stop_words(["und", "oder"])), stop_words(None)
-    (True, ['oder', 'und'], frozenset())
+    >>> "the" in stop_words("english"), "und" in stop_words("language", "de"), stop_words(None)
+    (True, True, frozenset())
+    >>> sorted(stop_words(["und", "oder"]))
+    ['oder', 'und']
     """
-    if source is None:
+    if source is None or source == "none":
         return frozenset()
-    if source == "english":
-        return ENGLISH
+    if source == "language":
+        if not stop_list(language):
+            warnings.warn(
+                f"there is no stop list for the language {language}: give stop_words a file, or auto, which makes"
+                " one from the text",
+                stacklevel=2,
+            )
+        return stop_list(language)
+    if isinstance(source, str) and not Path(source).exists() and stop_list(source):
+        return stop_list(source)
     if isinstance(source, (str, os.PathLike)):
         return frozenset(filter(None, (line.strip() for line in _lines(Path(source)))))
     if not isinstance(source, Iterable):
-        raise InputError(f"stop_words must be 'english', a file or an iterable of words; got {source!r}")
+        raise InputError(f"stop_words {_WANTED}; got {source!r}")
     words = list(source)
     for word in words:
         if not isinstance(word, str):
-            raise InputError(f"stop_words must be 'english', a file or an iterable of words; got the item {word!r}")
+            raise InputError(f"stop_words {_WANTED}; got the item {word!r}")
     return frozenset(words)
+
+
+def most_spread(parts: Mapping[str, int]) -> list[str]:
+    """Give the words that occur in most parts of a text, which are grammatical for the greater part.
+
+    Of the 100 words in most blocks of 2,000 words .82 are in the English list for Wikipedia and .84 for novels, and .90
+    in the German one for aphorisms; of the most frequent 100, .74, .87 and .80. Words without a letter are left out.
+
+    Examples
+    --------
+    >>> most_spread({"the": 2, "cat": 1, "3": 2})
+    ['the', 'cat']
+    """
+    ranked = sorted((-n, word) for word, n in parts.items() if any(map(str.isalpha, word)))
+    return [word for _, word in ranked[:SPREAD]]
+
+
+@functools.cache
+def stop_list(language: str) -> frozenset[str]:
+    """Give the list of a language, by its code or name, from the package stop-words; none if there is none.
+
+    Words are spelled as the default tokenizer spells them; what it takes for several is left out.
+
+    Examples
+    --------
+    >>> "und" in stop_list("de"), "dell" in stop_list("italian"), len(stop_list("xx"))
+    (True, True, 0)
+    """
+    import stop_words as package
+
+    codes = {**package.LANGUAGE_MAPPING, "no": "norwegian", "nn": "norwegian", "fa": "persian"}
+    name = codes.get(language, language)
+    if name == "english":
+        return ENGLISH
+    if name not in package.AVAILABLE_LANGUAGES:
+        return frozenset()
+    tokenize = Tokenizer(language=next((code for code, its in codes.items() if its == name and len(code) < 4), None))
+    spelled = (tokenize(word) for word in package.get_stop_words(name))
+    return frozenset(tokens[0][0] for tokens in spelled if [len(sentence) for sentence in tokens] == [1])
 
 
 def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8-sig").split("\n")
     except FileNotFoundError:
-        raise InputError(f"stop_words must be 'english', a file or an iterable of words; no file {path}") from None
+        raise InputError(f"stop_words {_WANTED}; no file {path}") from None
     except OSError as error:
         raise InputError(f"cannot read the stop words in {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""From a document to sentences of tokens: the default rules for any language that puts spaces between words."""
+"""From a document to sentences of tokens."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ import unicodedata
 from dataclasses import dataclass
 
 from polyadic.errors import check_choice
+from polyadic.text import languages
 
-_END = re.compile(
-    r"[.!?…](?<!\b[^\W\d_]\.)[.!?…]*[\"'”’»)\]]*\s+"  # Full stop and space, but not the one of an initial: J. Smith
-    r"|[。！？｡]+[\"'”’」』）)]*"  # these need no space after them
-    r"|\n"
-)
 _JOINERS = "\u200c\u200d"  # invisible, part of words in Persian and the scripts of India
 
 
@@ -24,17 +20,18 @@ class Tokenizer:
     The text is brought into Unicode's composed form (NFC), typographic apostrophes become ``'`` and soft hyphens
     vanish. Then
 
-    * a sentence ends at a line end, at ``. ! ? …`` (with closing quotes or brackets) before white space, and at
-      ``。 ！ ？``; the full stop of a single letter ("J. Smith", "the U.S. army") ends nothing, that of any other
-      abbreviation does;
-    * a word is a run of letters and digits with their combining marks, in any script; an apostrophe or underscore
-      between two letters belongs to it ("don't", "o'neil", "new_york"), as do a comma or full stop between two digits
-      ("3.14", "1,000") and a full stop between single letters ("U.S." is "u.s"); a hyphen does not ("well-known" is
-      two words);
+    * a sentence ends at a line end and where :func:`~polyadic.text.languages.sentences` says: not behind initials
+      ("J. Smith"), abbreviations of the language ("Mr.", "z. B.") and, where they are written so, ordinal numbers;
+    * a word is a run of letters and digits with their combining marks, in any script, as in Unicode's annex 29; an
+      apostrophe or underscore between two letters belongs to it ("don't", "o'neil", "new_york"), as do a comma or full
+      stop between two digits ("3.14", "1,000") and a full stop between single letters ("U.S." is "u.s"); a hyphen does
+      not ("well-known" is two words);
+    * in French, Italian, Turkish and their kin an apostrophe parts two words ("l'eau" is "l" and "eau");
     * a final "'s" is cut off ("dog's" becomes "dog"), as it would divide the counts of every noun by two.
 
-    Scripts that put no spaces between words (Chinese, Japanese, Thai) keep each run of letters as one token: segment
-    such text first and pass it with ``tokenizer=whitespace``, or pass a tokenizer of your own.
+    Chinese is cut into words by jieba and Japanese by SudachiPy, where they are installed (the extras ``chinese`` and
+    ``japanese``). Other text without spaces keeps each run of letters as one token: cut it into words first and pass it
+    with ``tokenizer=whitespace``, or pass a tokenizer of your own.
 
     Parameters
     ----------
@@ -45,6 +42,8 @@ class Tokenizer:
         into ``0``, so that all years are one word.
     punctuation : {"drop", "keep"}
         ``"keep"`` makes each punctuation mark or symbol, and "'s", a token of its own.
+    language : str, optional
+        The code of the language, such as "de". By default that of the corpus, where one is built, and English elsewhere.
 
     Examples
     --------
@@ -52,25 +51,37 @@ class Tokenizer:
     [["don't", 'panic'], ['it', 'the', 'u.s', 'army', '42nd', 'well', 'known', 'towel']]
     >>> Tokenizer(lowercase=False, digits="zero", punctuation="keep")("In 1984, Zoë's cat.")
     [['In', '0000', ',', 'Zoë', "'s", 'cat', '.']]
+    >>> Tokenizer(language="fr")("L'eau d'aujourd'hui.")
+    [['l', 'eau', 'd', "aujourd'hui"]]
     """
 
     lowercase: bool = True
     digits: str = "keep"
     punctuation: str = "drop"
+    language: str | None = None
 
     def __post_init__(self) -> None:
         check_choice("digits", self.digits, ("keep", "drop", "zero"))
         check_choice("punctuation", self.punctuation, ("drop", "keep"))
+        if self.language is not None:
+            languages.check(self.language)
 
     def __call__(self, text: str) -> list[list[str]]:
         """Return the sentences of ``text``, each a list of tokens; sentences without tokens are left out."""
-        if self.lowercase:
-            text = text.lower()
+        language = self.language or "en"
         text = unicodedata.normalize("NFC", text).replace("’", "'").replace("\u00ad", "")
-        if self.digits == "zero":
-            text = re.sub(r"\d", "0", text)
-        find = _pattern(self.punctuation).findall
-        sentences = [tokens for sentence in _split(text) if (tokens := find(sentence))]
+        find = _pattern(self.punctuation, parting=language in languages.PARTING).findall
+        cut = languages.segmenter(language)
+        sentences = []
+        for line in text.split("\n"):
+            for sentence in languages.sentences(line, language):
+                words = sentence if cut is None else " ".join(cut(sentence))
+                if self.lowercase:
+                    words = unicodedata.normalize("NFC", languages.lowered(words, language))
+                if self.digits == "zero":
+                    words = re.sub(r"\d", "0", words)
+                if tokens := find(words):
+                    sentences.append(tokens)
         if self.digits != "drop":
             return sentences
         kept = ([token for token in tokens if not token[0].isdecimal()] for tokens in sentences)
@@ -88,19 +99,12 @@ def whitespace(text: str) -> list[list[str]]:
     return [tokens for line in text.split("\n") if (tokens := line.split())]
 
 
-def _split(text: str) -> list[str]:
-    """Cut ``text`` behind each sentence end."""
-    ends = [end.end() for end in _END.finditer(text)]
-    return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
-
-
 @functools.cache
-def _pattern(punctuation: str) -> re.Pattern[str]:
+def _pattern(punctuation: str, *, parting: bool) -> re.Pattern[str]:
     """Compile what a token is; built on first use because the list of combining marks takes some milliseconds."""
     marks = _marks()
-    word = (
-        rf"[^\W_]+(?:[{marks}{_JOINERS}]+[^\W_]*|['_](?!s\b)[^\W_]+|(?<=\d)[.,]\d[^\W_]*|(?<=\b[^\W\d_])\.[^\W\d_]\b)*"
-    )
+    joint = r"(?:_|(?<=\baujourd)')[^\W_]+" if parting else r"['_](?!s\b)[^\W_]+"
+    word = rf"[^\W_]+(?:[{marks}{_JOINERS}]+[^\W_]*|{joint}|(?<=\d)[.,]\d[^\W_]*|(?<=\b[^\W\d_])\.[^\W\d_]\b)*"
     if punctuation == "drop":
         return re.compile(rf"({word})(?:'s\b)?")
     return re.compile(rf"{word}|'s\b|[^\w\s{marks}{_JOINERS}\u200b\u2060\ufeff\x00-\x1f\x7f-\x9f]|_")

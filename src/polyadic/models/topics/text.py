@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -53,7 +53,7 @@ class TextTopics(Model):
         :class:`~polyadic.models.topics.rlsi.RLSI`.
     rank : int
         Topics.
-    min_count, max_size, stop_words
+    min_count, max_size, language, stop_words
         Which words count: see :meth:`~polyadic.text.corpus.Corpus.build`. Words in lower case, without numbers.
     seed, threads : int, optional
         Of the random start; all cores by default.
@@ -62,6 +62,8 @@ class TextTopics(Model):
     ----------
     model_ : estimator
         The fitted model of the method.
+    language_ : str
+        The code of the language that the documents are in.
     words_ : tuple of str
         Of the columns of ``model_.components_``.
     idf_ : ndarray of shape (words,)
@@ -84,7 +86,8 @@ class TextTopics(Model):
     rank: Count = 20
     min_count: Count = 5
     max_size: Count | None = None
-    stop_words: str | os.PathLike[str] | Collection[str] | None = "english"
+    language: str = "auto"
+    stop_words: str | os.PathLike[str] | Collection[str] | None = "language"
     seed: Seed = None
     threads: Threads = None
 
@@ -105,18 +108,18 @@ class TextTopics(Model):
         self.check()
         corpus = documents if isinstance(documents, Corpus) else self.corpus(documents)
         with bar("finding topics", unit="sweeps") as advance:
+            self.language_ = str(corpus.settings["language"])
             return self._fitted(document_table(corpus), corpus.vocabulary.words, advance)
 
-    def corpus(
-        self, source: Any, *, file_format: str = "auto", encoding: str = "utf-8", errors: str = "strict"
-    ) -> Corpus:
-        """Read documents as :meth:`fit` does; see :meth:`~polyadic.text.corpus.Corpus.build` for ``source``."""
-        how: Any = {"min_count": self.min_count, "max_size": self.max_size, "stop_words": self.stop_words}
-        return Corpus.build(source, tokenizer=TOKENIZER, format=file_format, encoding=encoding, errors=errors, **how)
+    def corpus(self, source: Any, **reading: Any) -> Corpus:
+        """Read documents as :meth:`fit` does; see :meth:`~polyadic.text.corpus.Corpus.build`."""
+        names = ("min_count", "max_size", "language", "stop_words")
+        return Corpus.build(source, tokenizer=TOKENIZER, **{name: getattr(self, name) for name in names}, **reading)
 
     def fit_table(self, counts: csr_array, words: Sequence[str]) -> Self:
         """Find topics in counts of words, a row for each document; ``words`` name the columns."""
         self.check()
+        self.language_ = "en" if self.language == "auto" else self.language
         return self._fitted(counts, words, None)
 
     def _fitted(self, counts: csr_array, words: Sequence[str], advance: Advance | None) -> Self:
@@ -138,9 +141,13 @@ class TextTopics(Model):
 
     def transform(self, texts: Iterable[str]) -> NDArray[Any]:
         """Give the weights of topics in other documents; words that are not known are left out."""
+        return self.transform_table(self.table(texts))
+
+    def table(self, texts: Iterable[str]) -> csr_array:
+        """Count the words of other documents, a row for each; words that are not known are left out."""
         check_is_fitted(self)
         index = {word: column for column, word in enumerate(self.words_)}
-        return self.transform_table(table_of_texts(texts, index, TOKENIZER))
+        return table_of_texts(texts, index, replace(TOKENIZER, language=self.language_))
 
     def transform_table(self, counts: csr_array) -> NDArray[Any]:
         """Give the weights of topics in other documents, by counts of the same words."""

@@ -1,0 +1,144 @@
+"""Text with markup: HTML, EPUB, MediaWiki dumps, TEI and other XML."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from itertools import chain
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+from xml.etree import ElementTree as ET
+
+from polyadic.errors import InputError, MissingExtraError
+from polyadic.text.formats.plain import text_pieces
+from polyadic.text.pieces import Piece
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from polyadic.text.pieces import File
+
+NO_TEXT = ("script", "style", "noscript", "template", "svg", "math", "nav", "form", "button", "select", "iframe")
+"""Elements of HTML that hold no running text; they are left out."""
+BLOCKS = (
+    "address article aside blockquote br caption center dd details dialog div dl dt fieldset figcaption figure footer h1"
+    " h2 h3 h4 h5 h6 header hr legend li main ol p pre section summary table tbody td tfoot th thead title tr ul body"
+).split()  # fmt: skip
+"""Elements of HTML that begin and end a paragraph."""
+EDGES = dict.fromkeys(("w", "pc", "lb"), " ") | dict.fromkeys(("p", "l", "note"), "\n")
+"""What surrounds elements of TEI: words stand apart; paragraphs, verses and notes do also in the midst of text."""
+NOT_READ = {"", "teiHeader", "fw", "del", "facsimile", "standOff"}
+"""Elements of TEI without running text, and comments."""
+FIRST_FORMS = {"sic", "orig", "abbr"}
+"""Of a choice in TEI, what stands there corrected, regularised or written out too."""
+
+
+def read_html(file: File) -> Iterator[Piece]:
+    """Read a page as a document, without scripts, styles, menus and forms; its title is a field."""
+    text, fields = html_text(file.stream.read(), None if file.reading.encoding == "utf-8" else file.reading.encoding)
+    return text_pieces([text], wrapped=False, fields=fields)
+
+
+def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict[str, str]]:
+    """Give the text of a page, a line a paragraph, and its title."""
+    try:
+        from bs4 import BeautifulSoup
+    except ImportError:
+        raise MissingExtraError("beautifulsoup4", "files", "reading HTML") from None
+    soup = BeautifulSoup(page, "html.parser", **({"from_encoding": encoding} if isinstance(page, bytes) else {}))
+    title = " ".join(soup.title.get_text().split()) if soup.title else ""
+    for element in soup([*NO_TEXT, "title"]):
+        element.decompose()
+    for string in soup.find_all(string=True):
+        if not string.find_parent("pre"):
+            string.replace_with(re.sub(r"\s+", " ", string))
+    for element in soup(BLOCKS):
+        element.insert_before("\n")
+        element.insert_after("\n")
+    rows = (" ".join(row.split()) for row in soup.get_text().split("\n"))
+    return "".join(f"{row}\n" for row in rows if row), {"title": title} if title else {}
+
+
+def read_epub(file: File) -> Iterator[Piece]:
+    """Read a book as a document, its chapters in the order of its spine."""
+    try:
+        with zipfile.ZipFile(file.whole()) as book:
+            container = ET.fromstring(book.read("META-INF/container.xml"))  # noqa: S314 # expat bounds what entities grow to
+            place = next(root.attrib["full-path"] for root in container.iter() if _name(root) == "rootfile")
+            package = ET.fromstring(book.read(place))  # noqa: S314
+            items = {e.attrib["id"]: e.attrib["href"] for e in package.iter() if _name(e) == "item"}
+            spine = [items[e.attrib["idref"]] for e in package.iter() if _name(e) == "itemref"]
+            inside = posixpath.dirname(place)
+            chapters = [html_text(book.read(posixpath.join(inside, unquote(href))))[0] for href in spine]
+    except (zipfile.BadZipFile, KeyError, StopIteration, ET.ParseError, NotImplementedError, RuntimeError) as error:
+        raise InputError(f"{file.name} is no EPUB that can be read: {error}") from None
+    wanted = {"title": "title", "creator": "author", "date": "date", "language": "language"}
+    fields = {
+        wanted[_name(e)]: " ".join(e.text.split()) for e in reversed([*package.iter()]) if _name(e) in wanted and e.text
+    }
+    yield from text_pieces(chapters, wrapped=False, fields=fields)
+
+
+def read_xml(file: File) -> Iterator[Piece]:
+    """Read TEI, or any other XML, as a document; an element in the midst of text is part of it, others are paragraphs.
+
+    Of TEI the title, author and date are fields; of ``<choice>`` the corrected, regularised or full form is read.
+    """
+    try:
+        root = ET.parse(file.stream).getroot()  # noqa: S314 # expat bounds what entities grow to
+    except ET.ParseError as error:
+        raise InputError(f"{file.name} is no XML that can be read: {error}") from None
+    fields: dict[str, str] = {}
+    header = next((e for e in root.iter() if _name(e) == "teiHeader"), ())
+    for element in chain.from_iterable(e.iter() for e in header):
+        text = " ".join("".join(element.itertext()).split())
+        if _name(element) in ("title", "author", "date") and text:
+            fields.setdefault(_name(element), text)
+    rows = (" ".join(row.split()) for row in "".join(_xml_text(root)).split("\n"))
+    yield from text_pieces(["".join(f"{row}\n" for row in rows if row)], wrapped=False, fields=fields)
+
+
+def _xml_text(element: ET.Element) -> Iterator[str]:
+    """Give the text of an element, its line ends as spaces and paragraphs between line ends."""
+    beside = [element.text or "", *(child.tail or "" for child in element)]
+    edge = "" if any(text.strip() for text in beside) else "\n"
+    yield beside[0].replace("\n", " ")
+    for child, after in zip(element, beside[1:], strict=True):
+        name = _name(child)
+        if name not in NOT_READ and not (_name(element) == "choice" and name in FIRST_FORMS):
+            around = EDGES.get(name, edge)
+            yield around
+            yield from _xml_text(child)
+            yield around
+        yield after.replace("\n", " ")
+
+
+def _name(element: ET.Element) -> str:
+    """Give the name of an element without its namespace; comments have none."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def read_mediawiki(file: File) -> Iterator[Piece]:
+    """Read the articles of a dump: namespace 0, no redirects."""
+    try:
+        from gensim.corpora.wikicorpus import extract_pages
+    except ImportError:
+        raise MissingExtraError("gensim", "gensim", "reading MediaWiki dumps") from None
+    try:
+        for name, text, number in extract_pages(file.stream, filter_namespaces=("0",)):
+            if text and not text.lstrip()[:9].lower().startswith("#redirect"):
+                yield Piece(text, markup=True, fields={"id": str(number), "title": name or ""})
+    except ET.ParseError as error:
+        raise InputError(f"{file.name} is not a whole MediaWiki dump: {error}") from None
+    except (AttributeError, ValueError):
+        raise InputError(f"{file.name} is not a MediaWiki dump in a version that gensim knows") from None
+
+
+def clean_markup(text: str) -> str:
+    """Turn MediaWiki markup into plain text, a paragraph a line, with gensim's rules."""
+    try:
+        from gensim.corpora.wikicorpus import filter_wiki
+    except ImportError:
+        raise MissingExtraError("gensim", "gensim", "reading MediaWiki dumps") from None
+    return re.sub(r"'{2,}|={2,}|^[*#:;]+", "", filter_wiki(text), flags=re.MULTILINE)

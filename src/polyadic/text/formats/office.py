@@ -1,0 +1,103 @@
+"""Documents of offices: Word's, PDF, and mail."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import re
+from typing import TYPE_CHECKING, Any
+
+from polyadic.errors import InputError, MissingExtraError
+from polyadic.text.formats.markup import html_text
+from polyadic.text.formats.plain import text_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from email.message import EmailMessage
+
+    from polyadic.text.pieces import File, Piece
+
+
+def read_docx(file: File) -> Iterator[Piece]:
+    """Read a Word document: its paragraphs, and its tables a cell a paragraph; title and author are fields."""
+    try:
+        from docx import Document
+        from docx.table import Table
+    except ImportError:
+        raise MissingExtraError("python-docx", "files", "reading Word documents") from None
+
+    def paragraphs(part: Any) -> Iterator[str]:
+        for item in part.iter_inner_content():
+            if isinstance(item, Table):
+                cells = {cell._tc: cell for row in item.rows for cell in row.cells}  # noqa: SLF001 # merged ones come once for each place
+                for cell in cells.values():
+                    yield from paragraphs(cell)
+            else:
+                yield item.text.replace("\n", " ") + "\n"
+
+    try:
+        document = Document(file.whole())
+        known = document.core_properties
+        fields = {"title": known.title, "author": known.author, "date": str(known.created or "")}
+        texts = list(paragraphs(document))
+    except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
+        raise InputError(f"{file.name} is no Word document that can be read: {error}") from None
+    return text_pieces(texts, wrapped=False, fields={name: value for name, value in fields.items() if value})
+
+
+def read_pdf(file: File) -> Iterator[Piece]:
+    """Read a PDF with a layer of text; its lines are those of the page, so paragraphs are made of them again."""
+    try:
+        from pypdf import PdfReader
+        from pypdf.errors import DependencyError, PyPdfError
+    except ImportError:
+        raise MissingExtraError("pypdf", "files", "reading PDF") from None
+    try:
+        reader = PdfReader(file.whole())
+        text = "\n".join(page.extract_text() for page in reader.pages)
+        known = reader.metadata or {}
+        fields = {name: str(known.get(key) or "") for name, key in (("title", "/Title"), ("author", "/Author"))}
+    except DependencyError as error:
+        raise InputError(f"{file.name} is encrypted: {error}") from None
+    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(f"{file.name} is no PDF that can be read: {error}") from None
+    if not text.strip():
+        raise InputError(f"{file.name} holds no text, only pictures of pages; a program for OCR makes text of them")
+    known_fields = {name: value for name, value in fields.items() if value}
+    yield from text_pieces([text], wrapped=file.reading.wrapped, fields=known_fields)
+
+
+def read_mail(file: File) -> Iterator[Piece]:
+    """Read a message as a document, without what it quotes; subject (as title), sender, receiver, date are fields."""
+    return _message(email.message_from_binary_file(file.stream, policy=email.policy.default), file)
+
+
+def read_mbox(file: File) -> Iterator[Piece]:
+    """Read a mailbox, a message a document."""
+    message: list[bytes] = []
+    for line in file.stream:
+        if line.startswith(b"From ") and message:
+            yield from _of_lines(message, file)
+            message = []
+        if not line.startswith(b"From "):
+            message.append(line[1:] if re.match(rb">+From ", line) else line)
+    if message:
+        yield from _of_lines(message, file)
+
+
+def _of_lines(message: list[bytes], file: File) -> Iterator[Piece]:
+    return _message(email.message_from_bytes(b"".join(message), policy=email.policy.default), file)
+
+
+def _message(message: EmailMessage, file: File) -> Iterator[Piece]:
+    try:
+        body = message.get_body(("plain", "html"))
+        text = body.get_content() if body is not None else ""
+        names = {"title": "subject", "from": "from", "to": "to", "date": "date"}
+        fields = {field: str(message[header]) for field, header in names.items() if message[header]}
+    except (LookupError, UnicodeError, ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{file.name} holds a message that cannot be read: {error}") from None
+    if body is not None and body.get_content_subtype() == "html":
+        text = html_text(text)[0]
+    text = "\n".join(line for line in text.split("\n") if not line.startswith(">"))
+    return text_pieces([text], wrapped=file.reading.wrapped, fields=fields)

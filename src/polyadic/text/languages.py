@@ -1,0 +1,137 @@
+"""What depends on the language of a text: which it is, and where its sentences and words end.
+
+The language is guessed by py3langid (Lui and Baldwin 2012): of 100 letters of English, German, Italian, Spanish or Czech
+it knows .98 to 1, of 400 .98 to 1 (Czech with Slovak among it). Sentences are cut by sentencex, which knows the
+abbreviations of some 30 languages and falls back to related ones.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import warnings
+from typing import TYPE_CHECKING
+
+from polyadic.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+FEWEST_LETTERS = 100
+"""With fewer the language is not guessed, but taken to be English."""
+SAMPLED = 1 << 16
+"""Characters that are looked at."""
+PARTING = {"az", "ca", "co", "fr", "it", "oc", "tr", "wa"}
+"""In these languages an apostrophe parts two words: l'eau, dell'acqua, İstanbul'da."""
+ORDINAL = {"bs", "cs", "da", "de", "et", "eu", "fi", "fo", "hr", "hu", "is", "lb", "lv", "nb", "nn", "no", "pl", "se"}
+ORDINAL |= {"sk", "sl", "sr", "tr"}
+"""In these a full stop behind a number makes it ordinal: 3. Oktober."""
+DOTTED = {"az", "tr"}
+"""In these the small letter of I has no dot, and that of İ has one."""
+UNSPACED = {"ja": "japanese", "zh": "chinese", "km": "", "lo": "", "my": "", "th": ""}
+"""Languages that put no spaces between words, with the extra that cuts them."""
+
+
+def guess(text: str) -> str:
+    """Give the code of the language that a text is probably in, such as "en" or "de".
+
+    Examples
+    --------
+    >>> guess("Die Bank lag im Schatten der alten Linden, und wer dort saß, sah weit über das Tal bis zu den Bergen, "
+    ...       "hinter denen das Meer lag, im Winter so grau wie der Himmel.")
+    'de'
+    >>> guess("C'était le plus grand des hommes")
+    'en'
+    """
+    sample = text[:SAMPLED]
+    if sum(map(str.isalpha, sample[: 4 * FEWEST_LETTERS])) < FEWEST_LETTERS and not _UNSPACED_SCRIPT.search(sample):
+        return "en"
+    import py3langid
+
+    return str(py3langid.classify(sample)[0])
+
+
+_UNSPACED_SCRIPT = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{8}")
+
+
+def check(language: str) -> str:
+    """Return the code of a language in lower case, or say what a code is.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    if not re.fullmatch(r"[A-Za-z]{2,3}", language):
+        raise InputError(f"language must be auto or a code of two or three letters, such as 'en'; got {language!r}")
+    return language.lower()
+
+
+def sentences(text: str, language: str) -> Iterator[str]:
+    """Cut a line of text behind the ends of sentences, not behind initials, abbreviations and ordinal numbers.
+
+    Examples
+    --------
+    >>> list(sentences("Mr. Darcy met Dr. Watson. They left.", "en"))
+    ['Mr. Darcy met Dr. Watson. ', 'They left.']
+    >>> list(sentences("Am 3. Oktober kam M. Dupont. Er ging.", "de"))
+    ['Am 3. Oktober kam M. Dupont. ', 'Er ging.']
+    """
+    import sentencex
+
+    goes_on = _GOES_ON_ORDINAL if language in ORDINAL else _GOES_ON
+    waiting = ""
+    for part in sentencex.segment(language, text):
+        waiting += part
+        if not goes_on.search(waiting):
+            yield waiting
+            waiting = ""
+    if waiting:
+        yield waiting
+
+
+_GOES_ON = re.compile(r"(?<![^\s(\[„“\"'])[^\W\d_]\.\s+$")
+_GOES_ON_ORDINAL = re.compile(r"(?<![^\s(\[„“\"'])(?:[^\W\d_]|\d{1,2})\.\s+$")
+
+
+def lowered(text: str, language: str) -> str:
+    """Put text in lower case.
+
+    Examples
+    --------
+    >>> lowered("ILGIN İnsan", "tr")
+    'ılgın insan'
+    """
+    return (text.replace("I", "ı").replace("İ", "i") if language in DOTTED else text).lower()
+
+
+@functools.cache
+def segmenter(language: str) -> Callable[[str], list[str]] | None:
+    """Give what cuts text without spaces into words; None for other languages, and where it is not installed."""
+    try:
+        if language == "zh":
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of its age
+                import jieba
+            jieba.setLogLevel(60)  # or it tells how its dictionary is loaded
+            return jieba.lcut  # type: ignore[no-any-return]
+        if language == "ja":
+            import sudachipy
+
+            tokenizer = sudachipy.Dictionary().create()
+            return lambda text: [part.surface() for part in tokenizer.tokenize(text)]
+    except ImportError:
+        return None
+    return None
+
+
+def warn_of_unspaced(language: str) -> None:
+    """Warn if words of a language cannot be told apart here."""
+    if language in UNSPACED and segmenter(language) is None:
+        extra = UNSPACED[language]
+        instead = f'pip install "polyadic[{extra}]", or cut' if extra else "cut"
+        warnings.warn(
+            f"the text is in a language without spaces between words ({language}), and whole clauses become words:"
+            f" {instead} it into words and read it as tokenised",
+            stacklevel=3,
+        )
