@@ -14,7 +14,7 @@ PLACE = Path(__file__).parent.parent / "docs" / "tables"
 if __name__ == "__main__":
     model = CorrespondenceAnalysis(3).fit(FISHER)
     ax = plots.new_axes(width=7, height=3.6)
-    plots.biplot(model, EYES, HAIR, ax=ax)
+    plots.biplot(model, rows=EYES, columns=HAIR, ax=ax)
     ax.figure.savefig(PLACE / "fisher.png", dpi=110)
-    plots.biplot(model, EYES, HAIR, kind="rows").figure.savefig(PLACE / "fisher-rows.png", dpi=90)
+    plots.biplot(model, rows=EYES, columns=HAIR, kind="rows").figure.savefig(PLACE / "fisher-rows.png", dpi=90)
     plots.contributions(model, HAIR, side="columns").figure.savefig(PLACE / "fisher-contributions.png", dpi=90)

@@ -324,7 +324,7 @@ def test_train_from_text(method, text, tmp_path):
     found = in_json("train", text, "--out", tmp_path / "out", "--method", method, *options)
     assert (found["words"], found["rank"]) == (16, 4)
     counts = "counts-2" if method == "ppmi-svd" else "counts-3"
-    assert list(found["steps"]) == ["corpus", "plan", counts, "weights", "factors"]
+    assert list(found["steps"]) == ["text", "corpus", "plan", counts, "weights", "factors"]
     assert all(step["seconds"] >= 0 for step in found["steps"].values())
     assert len(in_json("neighbours", tmp_path / "out", "moon")["neighbours"]["moon"]) == 10
 
@@ -380,6 +380,49 @@ def test_the_order_of_counts_is_theirs(text, tmp_path):
     assert "glove takes order 2; got 3" in sentence(glove)
 
 
+@pytest.mark.parametrize("verb", ["neighbours", "phrase", "senses"])
+def test_what_is_unknown_takes_nothing_from_the_others(verb, vectors):
+    """The words that are known are answered; the others are named, and the exit code says so."""
+    words = ["apollo*moon", "apollo*rokket"] if verb == "phrase" else ["apollo", "rokket"]
+    done = polyadic(verb, vectors, *words, "--json")
+    assert done.exit_code == faults.BAD_INPUT
+    answer = json.loads(done.stdout)
+    (answers,) = (value for name, value in answer.items() if name != "refused")
+    assert list(answers) == words[:1]
+    assert list(answer["refused"]) == words[1:]
+    assert done.stderr.startswith("polyadic: 'rokket' is not in the vocabulary of 5 words; close spellings: 'rocket'")
+
+
+def test_phrases_of_standard_input(vectors):
+    """Each line is a phrase."""
+    found = in_json("phrase", vectors, "-", stdin="apollo moon\n\napollo*god\n")["phrases"]
+    assert list(found) == ["apollo*moon", "apollo*god"]
+
+
+def test_products_without_themes_are_warned_of(vectors, tmp_path):
+    """Where vectors have negative numbers their products mean little."""
+    assert "warning" not in polyadic("phrase", vectors, "apollo", "moon").stderr
+    Embedding(["a", "b", "c"], [[1.0, -1.0], [1.0, 0.5], [0.5, 0.5]]).save(tmp_path / "dense")
+    assert "have no themes" in polyadic("phrase", tmp_path / "dense", "a", "b").stderr
+
+
+@pytest.mark.filterwarnings("default")
+def test_themes_that_a_file_cannot_hold(tmp_path):
+    """Written for another tool, vectors lose which columns are themes; that is said."""
+    Embedding(["a", "b"], [[-1.0, 1.0], [1.0, 0.5]], themes=1).save(tmp_path / "a")
+    done = polyadic("convert", tmp_path / "a", tmp_path / "a.vec", "--to", "word2vec")
+    assert "only the last 1 of 2 columns are themes" in done.stderr
+    succeed("convert", tmp_path / "a", tmp_path / "b", "--to", "native")
+
+
+def test_several_files_are_trained_on_together(text, tmp_path):
+    """As `corpus` takes several sources, so does `train`; their files are read in this order."""
+    (tmp_path / "more.txt").write_bytes(text.read_bytes())
+    found = in_json("train", text, tmp_path / "more.txt", "--out", tmp_path / "out", *CP_SN)
+    assert found["steps"]["text"]["files"] == 2
+    assert found["steps"]["corpus"]["documents"] == 2
+
+
 def test_components_of_words(vectors):
     """Components are shown with their strongest words, all or those of a word."""
     found = in_json("components", vectors, "apollo", "--top", "2")["components"]
@@ -390,7 +433,7 @@ def test_components_of_words(vectors):
 def test_train_says_how_long_steps_took(text, tmp_path):
     """Each step has a line with its seconds, and the last line says what was written."""
     lines = succeed("train", text, "--out", tmp_path / "out", *CP_SN).splitlines()
-    assert [line.split()[0] for line in lines] == ["corpus", "plan", "counts-3", "weights", "factors", "wrote"]
+    assert [line.split()[0] for line in lines] == ["text", "corpus", "plan", "counts-3", "weights", "factors", "wrote"]
 
 
 def test_train_from_a_corpus_or_counts(text, tmp_path):

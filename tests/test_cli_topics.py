@@ -87,13 +87,18 @@ def test_documents_of_no_known_word_have_no_topic(docs, tmp_path, method):
     assert [row["share"] for row in rows if row["topic"] is None] == [0, 0]
 
 
+@pytest.mark.filterwarnings("default")
 def test_one_file_in_another_encoding(docs, model, tmp_path):
-    """It is named, with its first odd byte; on request its odd bytes alone are replaced, or left out."""
+    """It is left out and named, with its first odd byte; on request all stops, or its odd bytes alone are replaced."""
     shutil.copytree(docs / "files", tmp_path / "files")
     (tmp_path / "files" / "odd.txt").write_bytes("sun \xa35 moon".encode("latin-1"))
     (tmp_path / "files" / "pound.txt").write_text("sun \xa35 moon caf\xe9 caf\xe9", encoding="utf-8")
     how = ("train", tmp_path / "files", "--out", tmp_path / "model", *SMALL)
-    refused = run(*how)
+    skipped = run(*how, "--json")
+    assert json.loads(skipped.stdout)["documents"] == 91
+    assert "warning: skipped 1 of 92 files: " in skipped.stderr
+    assert "odd.txt is not utf-8: byte 4 (0xa3)" in skipped.stderr
+    refused = run(*how, "--force", "--errors", "strict")
     assert refused.exit_code == 1
     assert "odd.txt is not utf-8: byte 4 (0xa3)" in refused.output
     for errors in ("replace", "ignore"):
@@ -104,6 +109,20 @@ def test_one_file_in_another_encoding(docs, model, tmp_path):
         done = run("assign", model, tmp_path / "files", "--errors", errors, "--json")
         assert json.loads(done.stdout)["documents"][90]["words"]
     assert run("choose", tmp_path / "files", "--ranks", "2", "--min-count", "1", "--errors", "ignore").exit_code == 0
+
+
+def test_documents_are_called_by_their_names(docs, model, tmp_path):
+    """Files of a folder by their paths in it, rows of a table by their titles, lines by their numbers."""
+    (tmp_path / "a.csv").write_text("title,body\nOf stars,the sun and the moon\n,the moon\n", encoding="utf-8")
+    (tmp_path / "more").mkdir()
+    for name in ("b.txt", "more/c.txt"):
+        (tmp_path / name).write_text("the sun", encoding="utf-8")
+    for source, options, names in (
+        (tmp_path / "a.csv", ("--field", "body"), ["Of stars", 2]),
+        (f"{tmp_path}/**/*.txt", (), ["b.txt", "more/c.txt"]),
+    ):
+        rows = json.loads(run("assign", model, source, *options, "--json").stdout)["documents"]
+        assert [row["document"] for row in rows] == names
 
 
 def test_each_file_of_a_glob_is_a_document(docs, tmp_path):
@@ -167,7 +186,7 @@ def test_choose_finds_the_number_of_subjects(docs):
         (["train", "LINES", "--out", "x", "--method", "anchors", "--rank", "50"], "words can be anchors"),
         (["train", "LINES", "--out", "x", "--picture", "x.jpeg"], "pictures are"),
         (["train", "LINES", "--out", "x", "--picture", "absent/x.png"], "the folder absent does not exist"),
-        (["train", "JSON", "--out", "x"], "seems to hold JSON lines"),
+        (["train", "JSON", "--out", "x"], "--field must name the column of the table"),
         (["assign", "MODEL", "EMPTY"], "no documents"),
         (["show", "absent"], "is not a polyadic folder"),
         (["choose", "LINES", "--ranks", "5,x"], "--ranks are whole numbers"),
@@ -177,7 +196,7 @@ def test_faults_are_a_sentence(docs, model, tmp_path, monkeypatch, arguments, fa
     """What cannot be done is said in one line, and leaves nothing behind."""
     monkeypatch.chdir(tmp_path)
     places = {"LINES": docs / "lines.txt", "MODEL": model, "JSON": docs / "a.jsonl", "EMPTY": docs / "empty.txt"}
-    places["JSON"].write_text('{"text": "sun"}\n', encoding="utf-8")
+    places["JSON"].write_text('{"text": "sun", "n": 1}\n', encoding="utf-8")
     places["EMPTY"].touch()
     done = run(*(places.get(word, word) for word in arguments))
     assert done.exit_code == 1

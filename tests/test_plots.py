@@ -31,6 +31,16 @@ def test_pictures_go_where_they_are_told():
     assert plots.senses(VECTORS, "apollo", ["moon"], ax=ax) is ax
 
 
+def test_senses_of_themes():
+    """Of vectors with themes the picture shows what phrases select, which are made of these alone."""
+    noise = np.random.default_rng(0).normal(size=(len(VECTORS), 4))
+    themed = Embedding(VECTORS.words, np.hstack([noise, VECTORS.vectors]), themes=VECTORS.rank)
+    both = [plots.senses(each, "apollo", ["god", "moon"], top=2) for each in (themed, VECTORS)]
+    assert [label.get_text() for label in both[0].get_yticklabels()] == [
+        label.get_text() for label in both[1].get_yticklabels()
+    ]
+
+
 def test_senses_needs_a_context_and_known_words():
     """A missing context and an unknown word are refused in one sentence."""
     with pytest.raises(InputError, match="needs a context"):
@@ -51,11 +61,23 @@ def boxes(ax):
     return [Text.get_window_extent(text) for text in ax.texts if text.get_text()]  # without the line to the point
 
 
+def test_labels_of_a_data_frame():
+    """Rows and columns are called as in the DataFrame; of an array they are numbers."""
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame([[3, 1, 0], [1, 2, 2], [0, 1, 4]], index=["x", "y", "z"], columns=["a", "b", "c"])
+    for data, labels in ((table, {*"xyzabc"}), (table.to_numpy(), {*"123"})):
+        model = CorrespondenceAnalysis(rank=2).fit(data)
+        assert {text.get_text() for text in plots.biplot(model).texts} <= labels
+        assert {label.get_text() for label in plots.contributions(model).get_yticklabels()} <= labels
+        assert model.row_labels_ == (("x", "y", "z") if data is table else None)
+    assert all(tick == int(tick) for tick in plots.scree(model).get_xticks())
+
+
 @pytest.mark.parametrize("kind", ["symmetric", "rows", "columns"])
 def test_biplot(kind):
     """Points are principal coordinates, or standard ones on the other side of an asymmetric picture; all are named."""
     model = CorrespondenceAnalysis(3).fit(FISHER)
-    ax = plots.biplot(model, EYES, HAIR, kind=kind)
+    ax = plots.biplot(model, rows=EYES, columns=HAIR, kind=kind)
     rows, columns = (points.get_offsets() for points in ax.collections[:2])
     expected = model.row_standard_coordinates_ if kind == "columns" else model.row_coordinates_
     np.testing.assert_allclose(rows, expected[:, :2])
@@ -64,9 +86,9 @@ def test_biplot(kind):
     assert {text.get_text() for text in ax.texts} - {""} == {*EYES, *HAIR}
     assert "86.6 %" in ax.get_xlabel()
     with pytest.raises(InputError, match="4 rows and 5 labels"):
-        plots.biplot(model, HAIR, HAIR)
+        plots.biplot(model, rows=HAIR, columns=HAIR)
     with pytest.raises(InputError, match="axes must be"):
-        plots.biplot(model, EYES, HAIR, axes=(0, 3))
+        plots.biplot(model, rows=EYES, columns=HAIR, axes=(0, 3))
 
 
 def test_labels_do_not_cover_one_another():
@@ -74,11 +96,11 @@ def test_labels_do_not_cover_one_another():
     rng = np.random.default_rng(0)
     model = CorrespondenceAnalysis(2).fit(rng.poisson(2, (150, 60)))
     rows, columns = [f"row {k}" for k in range(150)], [f"column {k}" for k in range(60)]
-    found = boxes(plots.biplot(model, rows, columns))
+    found = boxes(plots.biplot(model, rows=rows, columns=columns))
     assert 20 < len(found) < 210
     for k, box in enumerate(found):
         assert box.count_overlaps(found[:k]) == 0
-    ax = plots.biplot(model, rows, columns, top=5)
+    ax = plots.biplot(model, rows=rows, columns=columns, top=5)
     assert len(boxes(ax)) == 10
 
 

@@ -149,7 +149,7 @@ def test_jsonl(tmp_path):
     records = [{"text": "a b"}, {"text": ["a", "b"], "n": 1}, {"text": [["a"], ["b"]]}, {"text": "\u2028"}]
     path.write_bytes(gzip.compress("\n\n".join(json.dumps(r, ensure_ascii=False) for r in records).encode()))
     assert list(read(path, field="text")) == ["a b", "a b", "a\nb", "\u2028"]
-    with pytest.raises(InputError, match="give field"):
+    with pytest.raises(InputError, match="field must name the column"):
         list(read(path))
 
 

@@ -7,6 +7,7 @@ import functools
 import json
 import math
 import os
+import secrets
 import shutil
 import tempfile
 from pathlib import Path
@@ -40,14 +41,14 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.is_dir():
         raise InputError(f"{target} is a folder; name a file")
     _need_parent(target)
-    handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
-    os.close(handle)
+    draft = _unused(target.parent, f".{target.name}", target.suffix)
     try:
-        yield Path(draft)
-        Path(draft).chmod(0o666 & ~_umask())
-        Path(draft).replace(target)
+        draft.touch(mode=0o600, exist_ok=False)
+        yield draft
+        draft.chmod(0o666 & ~_umask())
+        draft.replace(target)
     finally:
-        Path(draft).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -71,8 +72,9 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
     """
     target = Path(path)
     check_replaceable(target, kind, overwrite=overwrite)
-    draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    draft = _unused(target.parent, f".{target.name}")
     try:
+        draft.mkdir(mode=0o700)
         yield draft
         draft.chmod(0o777 & ~_umask())
         check_replaceable(target, kind, overwrite=overwrite)  # it may have come into being, or changed, meanwhile
@@ -143,13 +145,19 @@ def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[P
     if path is not None:
         yield Path(path), lambda: None
         return
-    temporary = tempfile.mkdtemp(prefix="polyadic-")
+    temporary = _unused(Path(tempfile.gettempdir()), "polyadic")
     release = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
     try:
-        yield Path(temporary) / "folder", release
+        temporary.mkdir(mode=0o700)
+        yield temporary / "folder", release
     except BaseException:
         release()
         raise
+
+
+def _unused(folder: Path, name: str, suffix: str = "") -> Path:
+    """Choose a path that nothing has, before it is made: then nothing stays if Ctrl-C comes in between."""
+    return folder / f"{name}.{secrets.token_hex(6)}{suffix}"
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind

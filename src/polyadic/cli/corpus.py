@@ -1,6 +1,6 @@
 """``polyadic corpus``: text to an encoded corpus."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -18,6 +18,7 @@ Punctuation = Annotated[
 
 
 def corpus(
+    ctx: typer.Context,
     sources: o.Texts,
     *,
     out: o.Out,
@@ -45,7 +46,7 @@ def corpus(
     from polyadic.text.tokens import Tokenizer, whitespace
 
     source = o.source(sources)
-    reading: dict[str, Any] = {"format": format_, "field": field, "wrapped": wrapped, "encoding": encoding, "errors": errors}
+    reading = o.reading(ctx)
     check_replaceable(out, KIND, overwrite=force)
     steps = show.Steps(silent=as_json)
     if tokenised:

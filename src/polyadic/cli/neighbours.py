@@ -9,8 +9,9 @@ def neighbours(vectors: o.Vectors, words: o.Words, *, top: o.TopWords = 10, as_j
     from polyadic.embedding import read_vectors
 
     embedding = read_vectors(vectors)
-    nearest = {word: embedding.neighbours(word, top=top) for word in o.given(words)}
+    nearest = show.Answers(o.given(words), lambda word: embedding.neighbours(word, top=top))
     if as_json:
-        show.in_json({"neighbours": show.pairs(nearest)})
+        show.in_json({"neighbours": show.pairs(nearest), **nearest.in_json})
     else:
         show.neighbours(nearest)
+    nearest.end()

@@ -84,6 +84,11 @@ def given(words: list[str]) -> list[str]:
     return [word for each in words for word in (sys.stdin.read().split() if each == "-" else [each])]
 
 
+def reading(ctx: typer.Context) -> dict[str, Any]:
+    """Give the options of how files are read, by the names of settings."""
+    return {name.rstrip("_"): ctx.params[name] for name in ("format_", "field", "wrapped", "encoding", "errors")}
+
+
 def source(sources: list[str]) -> Any:
     """Give one source as it is, and several as paths."""
     return sources[0] if len(sources) == 1 else [Path(each) for each in sources]
@@ -140,14 +145,16 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="FORMAT",
-        help="What the files are: auto looks; text, lines (a document each), wiki, mediawiki, jsonl, csv, xlsx, parquet,"
-        " html, xml, epub, docx, pdf, mail, mbox.",
+        help="What the files are: auto looks; text, lines (a document each), wiki, mediawiki, jsonl, csv, xlsx,"
+        " parquet, html, xml, epub, docx, pdf, mail, mbox.",
         rich_help_panel=CORPUS,
     ),
 ]
 Field = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="The column of a table, or field of JSON, that holds text.", rich_help_panel=CORPUS),
+    typer.Option(
+        metavar="NAME", help="The column of a table, or field of JSON, that holds text.", rich_help_panel=CORPUS
+    ),
 ]
 Wrapped = Annotated[
     bool | None,

@@ -1,5 +1,7 @@
 """``polyadic phrase``: the words nearest to the product of words, which is the sense they select together."""
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
 Phrase = Annotated[
     list[str],
     typer.Argument(
-        metavar="WORD WORD...", help="The words of one phrase; 'a*b' is a phrase of its own; - reads standard input."
+        metavar="WORD WORD...",
+        help="The words of one phrase; 'a*b' is a phrase of its own; - reads one from each line of standard input.",
     ),
 ]
 
@@ -42,24 +45,36 @@ def phrase(
     from polyadic.embedding import read_vectors
 
     embedding = read_vectors(vectors)
-    asked = phrases(o.given(words))
+    sign = "*" if counts is None else " "
+    asked = {sign.join(each): each for each in phrases(words)}
+
+    def multiplied(phrase: str) -> list[tuple[str, float]]:
+        nearest = embedding.neighbours(*asked[phrase], top=top)
+        if not embedding.phrase(*asked[phrase]).any():
+            shared = " and ".join(asked[phrase])
+            faults.say(f"warning: {shared} share no theme: their product is zero, and so is every cosine")
+        return nearest
+
     if counts is None:
-        nearest = {"*".join(each): embedding.neighbours(*each, top=top) for each in asked}
+        if not embedding.has_themes:
+            faults.say(
+                "warning: these vectors have no themes, that is, non-negative columns, and products of others mean"
+                " little; the methods jcp and cp-sn make such columns"
+            )
+        nearest = show.Answers(asked, multiplied)
     else:
-        nearest = _counted(embedding, asked, counts, top)
-    for each in asked if counts is None else ():
-        if not embedding.phrase(*each).any():
-            faults.say(f"warning: {' and '.join(each)} share no theme: their product is zero, and so is every cosine")
+        nearest = show.Answers(asked, _counted(embedding, asked, counts, top))
     if as_json:
-        show.in_json({"phrases": show.pairs(nearest)})
+        show.in_json({"phrases": show.pairs(nearest), **nearest.in_json})
     else:
         show.neighbours(nearest)
+    nearest.end()
 
 
 def _counted(
-    embedding: "Embedding", asked: list[list[str]], counts: Path, top: int
-) -> dict[str, list[tuple[str, float]]]:
-    """Give the neighbours of phrases whose vectors come from the triples they occur in."""
+    embedding: "Embedding", asked: dict[str, list[str]], counts: Path, top: int
+) -> Callable[[str], list[tuple[str, float]]]:
+    """Make what gives the neighbours of phrases whose vectors come from the triples they occur in."""
     from polyadic.models.words.phrases import phrase_vectors
     from polyadic.text.counts import Counts
     from polyadic.text.weighting import ppmi
@@ -67,20 +82,30 @@ def _counted(
     counted = Counts.open(counts)
     if counted.entries.order != 3:
         raise InputError(f"--counts must be of order 3; {counts} holds tuples of {counted.entries.order}")
-    made = phrase_vectors(embedding, ppmi(counted), asked, words=counted.vocabulary.words)
-    return {
-        " ".join(each): embedding.neighbours(vector, top=top, exclude=each)
-        for each, vector in zip(asked, made, strict=True)
-    }
+    triples, words = ppmi(counted), counted.vocabulary.words
+    sound = [each for each in asked if len({*asked[each]}) == len(asked[each]) == 2]
+    sound = [each for each in sound if all(w in counted.vocabulary and w in embedding for w in asked[each])]
+    made = phrase_vectors(embedding, triples, [asked[each] for each in sound], words=words)  # in one pass
+    vectors = dict(zip(sound, made, strict=True))
+
+    def nearest(phrase: str) -> list[tuple[str, float]]:
+        if phrase not in vectors:  # which is refused
+            vectors[phrase] = phrase_vectors(embedding, triples, [asked[phrase]], words=words)[0]
+        return embedding.neighbours(vectors[phrase], top=top, exclude=asked[phrase])
+
+    return nearest
 
 
 def phrases(words: list[str]) -> list[list[str]]:
-    """Tell phrases apart: the plain words are one, and each ``a*b`` is another.
+    """Tell phrases apart: the plain words are one, each ``a*b`` is another, and so is each line of standard input.
 
     Examples
     --------
     >>> phrases(["bank", "river", "bank*money"])
     [['bank', 'river'], ['bank', 'money']]
     """
+    lines = sys.stdin.read().split("\n") if "-" in words else []
+    words = [word for word in words if word != "-"]
     plain = [word for word in words if "*" not in word.strip("*")]
-    return [each for each in [plain, *(word.split("*") for word in words if word not in plain)] if each]
+    products = [word.split("*") for word in words if word not in plain]
+    return [each for each in [plain, *products, *(line.replace("*", " ").split() for line in lines)] if each]

@@ -18,17 +18,18 @@ def senses(
     from polyadic.models.words.senses import senses as senses_of
 
     embedding = read_vectors(vectors)
-    lists = {word: senses_of(embedding, word, number=number) for word in o.given(words)}
+    lists = show.Answers(o.given(words), lambda word: senses_of(embedding, word, number=number))
     if as_json:
         shown = {
             word: [{"words": list(sense.words[:top]), "size": len(sense.words)} for sense in some]
             for word, some in lists.items()
         }
-        show.in_json({"senses": shown})
-        return
-    rows = [
-        [word, number, len(sense.words), " ".join(sense.words[:top])]
-        for word, some in lists.items()
-        for number, sense in enumerate(some, 1)
-    ]
-    show.table(["word", "sense", "size", "words that select it"], rows)
+        show.in_json({"senses": shown, **lists.in_json})
+    else:
+        rows = [
+            [word, number, len(sense.words), " ".join(sense.words[:top])]
+            for word, some in lists.items()
+            for number, sense in enumerate(some, 1)
+        ]
+        show.table(["word", "sense", "size", "words that select it"], rows)
+    lists.end()

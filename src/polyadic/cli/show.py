@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
-from polyadic.cli.faults import Verb
+from polyadic.cli.faults import BAD_INPUT, Verb, say
+from polyadic.errors import InputError
 from polyadic.files import plain
 
 if TYPE_CHECKING:
@@ -126,6 +127,31 @@ def write_lines(lines: Iterable[str], out: Path | None) -> None:
             file = stack.enter_context(stack.enter_context(whole_file(out)).open("wb"))
         for line in lines:
             sent += file.write(line.encode())
+
+
+class Answers(dict[str, Any]):
+    """What was answered to each query; ``refused`` says why to others nothing was."""
+
+    def __init__(self, queries: Iterable[str], answer: Callable[[str], Any]) -> None:
+        super().__init__()
+        self.refused: dict[str, str] = {}
+        for query in queries:
+            try:
+                self[query] = answer(query)
+            except InputError as error:
+                self.refused[query] = str(error)
+
+    def end(self) -> None:
+        """Say what was refused, and exit as after bad input if anything was."""
+        for fault in self.refused.values():
+            say(fault)
+        if self.refused:
+            raise typer.Exit(BAD_INPUT)
+
+    @property
+    def in_json(self) -> dict[str, Any]:
+        """What JSON says of it besides the answers."""
+        return {"refused": self.refused} if self.refused else {}
 
 
 def pairs(lists: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[dict[str, Any]]]:

@@ -15,7 +15,10 @@ app = typer.Typer(no_args_is_help=True, help="Topics of documents: words that be
 
 Docs = Annotated[
     str,
-    typer.Argument(metavar="DOCS", help="A folder or a glob with a file for each document, a file with one a line, or a table of them."),
+    typer.Argument(
+        metavar="DOCS",
+        help="A folder or a glob with a file for each document, a file with one a line, or a table of them.",
+    ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `polyadic topics train`.")]
 Method = Annotated[
@@ -38,6 +41,7 @@ Table = Annotated[
 
 
 def train(
+    ctx: typer.Context,
     docs: Docs,
     *,
     out: o.Out,
@@ -68,7 +72,7 @@ def train(
     _check_picture(picture)
     words_: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "language": language}
     model = TextTopics(method, rank=rank, seed=seed, threads=threads, stop_words=stop_words, **words_)
-    corpus = model.corpus(docs, **_reading(docs, format_, field, wrapped, encoding, errors))
+    corpus = model.corpus(docs, **_reading(docs, ctx))
     model.fit(corpus).save(out, overwrite=force)
     if getattr(model.model_, "interrupted_", False):
         raise interrupted(kept=[f"the topics found so far in {out}"])
@@ -101,6 +105,7 @@ def words(model: Model, *, top: o.TopWords = 10, picture: Picture = None, as_jso
 
 
 def assign(
+    ctx: typer.Context,
     model: Model,
     docs: Docs,
     *,
@@ -123,12 +128,12 @@ def assign(
         fault = "exists already; choose another name or --force" if out.suffix == ".npy" else "must end in .npy"
         raise InputError(f"{out} {fault}")
     opened = _open(model)
-    names: list[str] = []
+    names: list[str | int] = []
 
     def texts() -> Iterator[str]:
-        read = documents(docs, **_reading(docs, format_, field, wrapped, encoding, errors))
+        read = documents(docs, **_reading(docs, ctx))
         for number, document in enumerate(read, 1):
-            names.append(name_of_document(document.fields, number))
+            names.append(name_of_document(document.fields) or number)
             yield document.text
 
     table = opened.table(texts())
@@ -151,6 +156,7 @@ def assign(
 
 
 def choose(
+    ctx: typer.Context,
     docs: Docs,
     *,
     ranks: Ranks = "5,10,20,50",
@@ -178,7 +184,7 @@ def choose(
     except ValueError:
         raise InputError(f"--ranks are whole numbers between commas, such as 5,10,20; got {ranks}") from None
     model = TextTopics(method, min_count=min_count, language=language, stop_words=stop_words, threads=threads)
-    corpus = model.corpus(docs, **_reading(docs, format_, field, wrapped, encoding, errors))
+    corpus = model.corpus(docs, **_reading(docs, ctx))
     table, known = document_table(corpus), corpus.vocabulary.words
     choices = choose_rank(model, table, known, ranks=numbers, folds=folds, seed=seed)
     chosen = {f"by_{measure}": best(choices, measure).rank for measure in ("perplexity", "stability")}
@@ -224,18 +230,16 @@ def _check_picture(file: Path | None) -> None:
         raise InputError(f"cannot write {file}: the folder {file.parent} does not exist")
 
 
-def _reading(
-    docs: str, format_: str, field: str | None, wrapped: bool | None, encoding: str, errors: str
-) -> dict[str, Any]:
+def _reading(docs: str, ctx: typer.Context) -> dict[str, Any]:
     """Say how documents are read: of a file of plain text each line is one, of a folder or a glob each file."""
     from polyadic.text.readers import OTHERS, SUFFIXES
 
-    path = Path(docs)
+    path, reading = Path(docs), o.reading(ctx)
     suffixes = {suffix.lower() for suffix in path.suffixes}
     by_line = docs == "-" or (path.exists() and not path.is_dir() and not suffixes & {*SUFFIXES, *OTHERS})
-    if format_ == "auto" and field is None and by_line:
-        format_ = "lines"
-    return {"format": format_, "field": field, "wrapped": wrapped, "encoding": encoding, "errors": errors}
+    if by_line and reading["format"] == "auto" and reading["field"] is None:
+        reading["format"] = "lines"
+    return reading
 
 
 def _open(path: Path) -> Any:

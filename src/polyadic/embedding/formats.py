@@ -137,6 +137,16 @@ def read_vectors(
     return rows.embedding()
 
 
+def warn_of_themes(embedding: Embedding) -> None:
+    """Warn that a file cannot say which columns are themes."""
+    if embedding.themes is not embedding:
+        warnings.warn(
+            f"only the last {embedding.themes.rank} of {embedding.rank} columns are themes, which the file cannot say:"
+            " read from it, phrases and senses would be made of all columns; keep the folder for them",
+            stacklevel=3,
+        )
+
+
 def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format: str) -> None:  # noqa: A002 see above
     """Write word vectors for other tools, as float32; a path that ends in ``.gz`` is gzipped.
 
@@ -155,6 +165,7 @@ def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format:
         If a word is empty or holds a blank, which none of the formats can hold, or a number is too large for float32.
     """
     check_choice("format", format, FORMATS)
+    warn_of_themes(embedding)
     for row, word in enumerate(embedding.words):
         if not word or any(blank in word for blank in BLANKS):
             raise InputError(

@@ -96,6 +96,11 @@ class Embedding:
             return self
         return Embedding(self.words, self.vectors[:, -self._themes :], counts=self.counts, unknown=self.unknown)
 
+    @property
+    def has_themes(self) -> bool:
+        """Whether products of vectors mean something: the themes are non-negative, and some of them zero or nearly."""
+        return bool(self.themes.vectors.min() >= 0)
+
     @cached_property
     def sparsity(self) -> float:
         """Share of elements that are exactly zero."""

@@ -21,9 +21,9 @@ COLORS = {"rows": "C0", "columns": "C3"}
 
 def biplot(
     model: CorrespondenceAnalysis,
-    rows: Sequence[str],
-    columns: Sequence[str],
     *,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
     kind: Literal["symmetric", "rows", "columns"] = "symmetric",
     axes: tuple[int, int] = (0, 1),
     top: int | None = None,
@@ -35,8 +35,8 @@ def biplot(
     ----------
     model : CorrespondenceAnalysis
         Fitted, with ``power=1``.
-    rows, columns : sequence of str
-        Labels.
+    rows, columns : sequence of str, optional
+        Labels; by default those of the DataFrame that the model was fitted to, or numbers from 1.
     kind : {"symmetric", "rows", "columns"}
         ``symmetric``: both in principal coordinates; distances among rows and among columns mean something, those
         between the two do not. ``rows``: columns in standard coordinates, as arrows; a row lies at the mean of the
@@ -65,14 +65,14 @@ def biplot(
     for side, labels in (("rows", rows), ("columns", columns)):
         principal = kind in ("symmetric", side)
         shown = _coordinates(model, side, principal=principal)[:, [first, second]]
-        _check_labels(labels, len(shown), side)
+        names = _labels(model, labels, len(shown), side)
         _draw(ax, shown, side, arrows=not principal)
         importance = model.row_masses_ if side == "rows" else model.column_masses_
         if top is not None:
             importance = importance * model.squared_cosines(side)[:, [first, second]].sum(axis=1)  # type: ignore[arg-type]
         best = np.argsort(-importance, kind="stable")[:top]
         points.append(shown[best])
-        texts += [labels[k] for k in best]
+        texts += [names[k] for k in best]
         colors += [COLORS[side]] * len(best)
         weights.append(importance[best])
     share = 100 * model.explained_inertia_ratio_
@@ -100,9 +100,14 @@ def _draw(ax: Any, points: NDArray[Any], side: str, *, arrows: bool) -> None:
     ax.plot([], [], color=color, label=f"{side}, standard")
 
 
-def _check_labels(labels: Sequence[str], size: int, side: str) -> None:
+def _labels(model: CorrespondenceAnalysis, labels: Sequence[str] | None, size: int, side: str) -> Sequence[str]:
+    """Give the labels of rows or columns: those given, those of the table, or numbers."""
+    if labels is None:
+        known = model.row_labels_ if side == "rows" else model.column_labels_
+        return [str(number) for number in range(1, size + 1)] if known is None else known
     if len(labels) != size:
         raise InputError(f"there are {size:,} {side} and {len(labels):,} labels of them")
+    return labels
 
 
 def scree(model: Any, *, ax: Any = None) -> Any:
@@ -125,6 +130,7 @@ def scree(model: Any, *, ax: Any = None) -> Any:
     ax.bar(number, share, color="C0", label="of the axis")
     ax.plot(number, np.cumsum(share), color="C3", marker="o", markersize=3, label="of all up to it")
     ax.set_xlabel("axis")
+    ax.xaxis.get_major_locator().set_params(integer=True)
     ax.set_ylabel("share of the inertia (%)")
     ax.legend(frameon=False)
     return ax
@@ -132,7 +138,7 @@ def scree(model: Any, *, ax: Any = None) -> Any:
 
 def contributions(
     model: CorrespondenceAnalysis,
-    labels: Sequence[str],
+    labels: Sequence[str] | None = None,
     *,
     side: Literal["rows", "columns"] = "rows",
     axis: int = 0,
@@ -145,8 +151,8 @@ def contributions(
     ----------
     model : CorrespondenceAnalysis
         Fitted.
-    labels : sequence of str
-        Of all rows, or columns.
+    labels : sequence of str, optional
+        Of all rows, or columns; by default as in :func:`biplot`.
     side : {"rows", "columns"}
     axis : int
         From 0.
@@ -168,7 +174,7 @@ def contributions(
     check_int("axis", axis, low=0, high=len(model.singular_values_) - 1)
     check_int("top", top, low=1)
     made = model.contributions(side)[:, axis]
-    _check_labels(labels, len(made), side)
+    labels = _labels(model, labels, len(made), side)
     best = np.argsort(-made, kind="stable")[:top]
     signs = np.sign(_coordinates(model, side, principal=False)[best, axis])
     ax = new_axes(height=1 + 0.22 * len(best)) if ax is None else ax

@@ -97,7 +97,9 @@ def train(
             model.fit(data)
         vectors = _made(model, vocabulary, facts)
     several = isinstance(source, list) and find_files(source) is not None
-    origin = " ".join(map(str, source if several else [source] if isinstance(source, str | Path) else [type(source).__name__]))
+    origin = " ".join(
+        map(str, source if several else [source] if isinstance(source, str | Path) else [type(source).__name__])
+    )
     vectors.meta = {
         "trained": {"source": origin, **plan.described(), "interrupted": getattr(model, "interrupted_", False)}
     }

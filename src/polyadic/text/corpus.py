@@ -167,8 +167,8 @@ class Corpus:
                     )
                     draft.write(vocabulary)
                 vocabulary.save(folder / "vocabulary.txt")
-                settings = {"min_count": min_count, "max_size": max_size, "language": language, "stop_words": stop}
-                settings |= {"tokenizer": _name(tokenizer), **dataclasses.asdict(how)}
+                settings: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "stop_words": stop}
+                settings |= {"language": language, "tokenizer": _name(tokenizer), **dataclasses.asdict(how)}
                 settings |= {"formats": dict(account.formats), "skipped": account.skipped}
                 write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
             corpus = cls.open(target)
@@ -230,7 +230,7 @@ class Corpus:
     def names(self) -> tuple[str, ...]:
         """The title of each document, or its file, or its number, from 1."""
         known = self.fields or ({},) * (len(self.documents) - 1)
-        return tuple(name_of_document(fields, number) for number, fields in enumerate(known, 1))
+        return tuple(name_of_document(fields) or str(number) for number, fields in enumerate(known, 1))
 
     def select(
         self,
@@ -334,7 +334,9 @@ def _fill(
         if isinstance(tokenizer, Tokenizer) and tokenizer.language is None:
             tokenizer = dataclasses.replace(tokenizer, language=language)
             languages.warn_of_unspaced(language)
-        with contextlib.closing(encode_all(itertools.chain([first] if first else [], groups), tokenizer, jobs)) as encoded:
+        with contextlib.closing(
+            encode_all(itertools.chain([first] if first else [], groups), tokenizer, jobs)
+        ) as encoded:
             for chunk in encoded:
                 draft.add(chunk)
     if not draft.documents:

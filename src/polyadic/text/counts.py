@@ -56,7 +56,7 @@ WIDEST = 1000
 """Largest window; the tuples in a wider one are more than can be counted."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Counts:
     """How often words occur together.
 
@@ -88,6 +88,9 @@ class Counts:
         """The order, and how many words, different tuples and tuples seen there are."""
         words, entries = len(self.vocabulary), len(self.entries)
         return {"order": self.entries.order, "words": words, "entries": entries, "events": int(self.events)}
+
+    def __repr__(self) -> str:
+        return f"Counts({', '.join(f'{name} {number:,}' for name, number in self.sizes.items())})"
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a folder of ``.npy`` files, ``vocabulary.txt`` and ``meta.json``; it is whole or absent."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from polyadic.errors import InputError, SkippedFilesWarning
 from polyadic.text.formats import markup, office, plain, records
 from polyadic.text.pieces import File, Piece, Reading, checked, nested
-from polyadic.text.streams import COMPRESSIONS, name_of, open_bytes
+from polyadic.text.streams import COMPRESSIONS, open_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,8 +39,14 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
 }
 SUFFIXES = {
     **{f".{name}": name for name in ("jsonl", "csv", "xlsx", "parquet", "html", "xml", "epub", "docx", "pdf", "mbox")},
-    **{".ndjson": "jsonl", ".tsv": "csv", ".tab": "csv", ".htm": "html", ".xhtml": "html", ".tei": "xml"},
-    **{".eml": "mail", ".xlsm": "xlsx"},
+    ".ndjson": "jsonl",
+    ".tsv": "csv",
+    ".tab": "csv",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".tei": "xml",
+    ".eml": "mail",
+    ".xlsm": "xlsx",
 }
 """Suffixes that say what a file holds."""
 OTHERS = {
@@ -124,15 +130,15 @@ def documents(source: Source, **reading: Any) -> Iterator[Document]:
         yield Document("".join(parts), fields)
 
 
-def name_of_document(fields: Mapping[str, str], number: int) -> str:
-    """Say what a document is called: its title, or the file where there are several, or its number, from 1.
+def name_of_document(fields: Mapping[str, str]) -> str:
+    """Say what a document is called: its title, or the file where there are several; or nothing.
 
     Examples
     --------
-    >>> name_of_document({"file": "a.txt"}, 3), name_of_document({}, 3)
-    ('a.txt', '3')
+    >>> name_of_document({"file": "a.txt", "year": "1999"})
+    'a.txt'
     """
-    return " ".join((fields.get("title") or fields.get("file") or str(number)).split())
+    return " ".join((fields.get("title") or fields.get("file") or "").split())
 
 
 def find_files(source: Source) -> list[str] | None:
@@ -238,8 +244,10 @@ def _of_files(
         named = {"file": os.path.relpath(path, folder or ".")} if len(files) > 1 else {}
         passed_on = False
         try:
-            for piece in _held(_of_file(path, reading, advance, account)) if may_skip else _of_file(
-                path, reading, advance, account
+            for piece in (
+                _held(_of_file(path, reading, advance, account))
+                if may_skip
+                else _of_file(path, reading, advance, account)
             ):
                 passed_on = True
                 yield piece._replace(fields={**named, **piece.fields}) if piece.starts else piece
@@ -260,9 +268,7 @@ def _of_files(
         )
 
 
-def _of_file(
-    path: str, reading: Reading, advance: Callable[[float], None] | None, account: Account
-) -> Iterator[Piece]:
+def _of_file(path: str, reading: Reading, advance: Callable[[float], None] | None, account: Account) -> Iterator[Piece]:
     with open_bytes(path, advance) as stream:
         file = File(path, stream, reading)
         kind = _format(file)
@@ -284,29 +290,27 @@ def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
 
 
 def _format(file: File) -> str:
-    """Tell the format from what was asked for, the beginning, and the suffix."""
+    """Tell the format from what was asked for, the beginning, or the suffix."""
     if file.reading.format != "auto":
         return file.reading.format
-    head = file.head().lstrip()
-    start = head[:2000].lower()
-    if start.startswith("<doc "):
-        return "wiki"
-    if "<mediawiki" in start and start.startswith(("<mediawiki", "<?xml")):
-        return "mediawiki"
     name = Path(file.path)
     inner = name.with_suffix("") if name.suffix.lower() in COMPRESSIONS else name
     suffix = inner.suffix.lower()
     if suffix in OTHERS:
-        raise InputError(f"{name_of(file.path)} cannot be read as it is: {OTHERS[suffix]}")
-    if suffix in SUFFIXES:
-        return SUFFIXES[suffix]
-    if start.startswith(("<!doctype html", "<html")):
-        return "html"
-    if start.startswith("<?xml"):
-        return "xml"
-    if file.stream.peek(8)[:5] == b"%PDF-":
-        return "pdf"
-    return "jsonl" if file.reading.field and start.startswith("{") else "csv" if file.reading.field else "text"
+        raise InputError(f"{file.name} cannot be read as it is: {OTHERS[suffix]}")
+    start = file.head().lstrip()[:2000].lower()
+    if start.startswith("<doc "):
+        return "wiki"
+    if "<mediawiki" in start and start.startswith(("<mediawiki", "<?xml")):
+        return "mediawiki"
+    return SUFFIXES.get(suffix) or _format_of(start, table=file.reading.field is not None)
+
+
+def _format_of(start: str, *, table: bool) -> str:
+    """Tell the format of what has a suffix that says nothing."""
+    beginnings = {"<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
+    beginnings |= {"{": "jsonl", "": "csv"} if table else {}
+    return next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), "text")
 
 
 def stamp(source: Source) -> str:

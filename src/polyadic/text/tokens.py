@@ -43,7 +43,7 @@ class Tokenizer:
     punctuation : {"drop", "keep"}
         ``"keep"`` makes each punctuation mark or symbol, and "'s", a token of its own.
     language : str, optional
-        The code of the language, such as "de". By default that of the corpus, where one is built, and English elsewhere.
+        The code of the language, such as "de". By default that of the corpus, where one is built; elsewhere English.
 
     Examples
     --------

@@ -51,6 +51,8 @@ class TableAnalysis(TableTransformer):
     """Coordinates of the rows and columns of a table of counts; see its subclasses."""
 
     column_coordinates_: NDArray[Any] = learned()
+    row_labels_: tuple[str, ...] | None = learned()
+    column_labels_: tuple[str, ...] | None = learned()
     singular_values_: NDArray[Any] = learned()
     rank: Count
     power: Amount
@@ -94,6 +96,9 @@ class TableAnalysis(TableTransformer):
     def _read(self, X: Any) -> tuple[csr_array, bool]:
         """Read a table: its counts to the power ``temper``, and whether it is known to be symmetric."""
         symmetric = False
+        named = hasattr(X, "index") and hasattr(X, "columns")  # a DataFrame
+        self.row_labels_ = tuple(map(str, X.index)) if named else None
+        self.column_labels_ = tuple(map(str, X.columns)) if named else None
         if isinstance(X, Entries):
             if X.order != 2:
                 raise InputError(f"a table has rows and columns; got entries of order {X.order}")

@@ -22,9 +22,26 @@ if TYPE_CHECKING:
 NO_TEXT = ("script", "style", "noscript", "template", "svg", "math", "nav", "form", "button", "select", "iframe")
 """Elements of HTML that hold no running text; they are left out."""
 BLOCKS = (
-    "address article aside blockquote br caption center dd details dialog div dl dt fieldset figcaption figure footer h1"
-    " h2 h3 h4 h5 h6 header hr legend li main ol p pre section summary table tbody td tfoot th thead title tr ul body"
-).split()  # fmt: skip
+    *("address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div"),
+    *(
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "footer",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "header",
+        "hr",
+        "li",
+    ),
+    *("main", "ol", "p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul"),
+)
 """Elements of HTML that begin and end a paragraph."""
 EDGES = dict.fromkeys(("w", "pc", "lb"), " ") | dict.fromkeys(("p", "l", "note"), "\n")
 """What surrounds elements of TEI: words stand apart; paragraphs, verses and notes do also in the midst of text."""
@@ -43,7 +60,7 @@ def read_html(file: File) -> Iterator[Piece]:
 def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict[str, str]]:
     """Give the text of a page, a line a paragraph, and its title."""
     try:
-        from bs4 import BeautifulSoup
+        from bs4 import BeautifulSoup, NavigableString
     except ImportError:
         raise MissingExtraError("beautifulsoup4", "files", "reading HTML") from None
     soup = BeautifulSoup(page, "html.parser", **({"from_encoding": encoding} if isinstance(page, bytes) else {}))
@@ -51,7 +68,7 @@ def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict
     for element in soup([*NO_TEXT, "title"]):
         element.decompose()
     for string in soup.find_all(string=True):
-        if not string.find_parent("pre"):
+        if type(string) is NavigableString and not string.find_parent("pre"):  # others are comments and declarations
             string.replace_with(re.sub(r"\s+", " ", string))
     for element in soup(BLOCKS):
         element.insert_before("\n")
@@ -99,18 +116,18 @@ def read_xml(file: File) -> Iterator[Piece]:
     yield from text_pieces(["".join(f"{row}\n" for row in rows if row)], wrapped=False, fields=fields)
 
 
-def _xml_text(element: ET.Element) -> Iterator[str]:
+def _xml_text(element: ET.Element, *, inline: bool = False) -> Iterator[str]:
     """Give the text of an element, its line ends as spaces and paragraphs between line ends."""
     beside = [element.text or "", *(child.tail or "" for child in element)]
-    edge = "" if any(text.strip() for text in beside) else "\n"
+    inline = inline or any(text.strip() for text in beside)
     yield beside[0].replace("\n", " ")
     for child, after in zip(element, beside[1:], strict=True):
         name = _name(child)
         if name not in NOT_READ and not (_name(element) == "choice" and name in FIRST_FORMS):
-            around = EDGES.get(name, edge)
-            yield around
-            yield from _xml_text(child)
-            yield around
+            edge = EDGES.get(name, "" if inline else "\n")
+            yield edge
+            yield from _xml_text(child, inline=inline and edge != "\n")
+            yield edge
         yield after.replace("\n", " ")
 
 

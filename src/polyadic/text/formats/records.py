@@ -120,8 +120,8 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
             sizes[name] += len(str(value or ""))
     longest = max(sizes, key=sizes.__getitem__, default="NAME")
     raise InputError(
-        f"{file.name} is a table: give field, the column that holds the text, such as {longest!r};"
-        f" the columns are {_named(names)}"
+        f"field must name the column of the table {file.name} that holds the text, such as {longest!r};"
+        f" its columns are {_named(names)}"
     )
 
 

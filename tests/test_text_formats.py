@@ -1,0 +1,348 @@
+"""Laws of the formats: the same text comes out of all of them, with what else is known of it; damage is told."""
+
+import csv
+import email.message
+import io
+import json
+import random
+import textwrap
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyadic.errors import InputError, SkippedFilesWarning
+from polyadic.text import pieces, readers
+from polyadic.text.formats.plain import is_wrapped, unwrapped
+from polyadic.text.readers import documents, read, survey
+
+PARAGRAPHS = ["Mr. Darcy bowed; Größe & <naïve> text.", "It was a second paragraph, of two sentences. This is one."]
+TEXT = "".join(f"{paragraph}\n" for paragraph in PARAGRAPHS)
+PROSE = (
+    "It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in want of a "
+    "wife. However little known the feelings or views of such a man may be on his first entering a neighbourhood, this "
+    "truth is so well fixed in the minds of the surrounding families, that he is considered the rightful property of "
+    "some one or other of their daughters."
+)
+VERSE = """Shall I compare thee to a summer's day?
+Thou art more lovely and more temperate:
+Rough winds do shake the darling buds of May,
+And summer's lease hath all too short a date;
+Sometime too hot the eye of heaven shines,
+And often is his gold complexion dimm'd;
+And every fair from fair sometime declines,
+By chance or nature's changing course untrimm'd"""
+
+
+def html():
+    body = "".join(f"<p>{p.replace('&', '&amp;').replace('<', '&lt;')}</p>" for p in PARAGRAPHS).replace(
+        "two", "<b>two</b>"
+    )
+    menu = "<nav><a href='/'>Home</a></nav><script>var x = 1;</script><style>p {}</style>"
+    return f"<!DOCTYPE html><html><head><title>A\n title</title></head><body>{menu}\n{body}</body></html>"
+
+
+def docx():
+    document = pytest.importorskip("docx").Document()
+    document.core_properties.title, document.core_properties.author = "A title", "An author"
+    document.add_paragraph(PARAGRAPHS[0])
+    document.add_table(1, 1).cell(0, 0).text = PARAGRAPHS[1]
+    file = io.BytesIO()
+    document.save(file)
+    return file.getvalue()
+
+
+def epub():
+    file = io.BytesIO()
+    container = '<container xmlns="c"><rootfiles><rootfile full-path="OPS/book.opf"/></rootfiles></container>'
+    package = (
+        '<package xmlns="p" xmlns:dc="d"><metadata><dc:title>A title</dc:title><dc:creator>An author</dc:creator>'
+        '</metadata><manifest><item id="b" href="b%20c.html"/><item id="a" href="a.html"/></manifest>'
+        '<spine><itemref idref="a"/><itemref idref="b"/></spine></package>'
+    )
+    with zipfile.ZipFile(file, "w") as book:
+        book.writestr("META-INF/container.xml", container)
+        book.writestr("OPS/book.opf", package)
+        for name, text in zip(("a.html", "b c.html"), PARAGRAPHS, strict=True):
+            book.writestr(
+                f"OPS/{name}", f"<html><body><p>{text.replace('&', '&amp;').replace('<', '&lt;')}</p></body></html>"
+            )
+    return file.getvalue()
+
+
+def tei():
+    first, second = (p.replace("&", "&amp;").replace("<", "&lt;") for p in PARAGRAPHS)
+    first = first.replace("bowed", "<choice><sic>bwoed</sic><corr>bowed</corr></choice><!-- a remark -->")
+    second = "".join(f"<w>{word}</w>\n" for word in second.split(" "))
+    return (
+        '<?xml version="1.0"?><TEI xmlns="http://www.tei-c.org/ns/1.0"><teiHeader><fileDesc><titleStmt><title>A title'
+        "</title><author>An author</author></titleStmt></fileDesc></teiHeader><text><body>\n"
+        f"<p>{first}</p><p>{second}</p></body></text></TEI>"
+    )
+
+
+def mail():
+    message = email.message.EmailMessage()
+    message["Subject"], message["From"], message["To"] = "A title", "An author <a@b.org>", "c@d.org"
+    message.set_content(TEXT + "> what was quoted\n")
+    return bytes(message)
+
+
+def table(delimiter):
+    file = io.StringIO(newline="")
+    rows = csv.writer(file, delimiter=delimiter)
+    rows.writerows([["title", "text", "year"], ["A title", TEXT, "1813"], ["", "Second", ""]])
+    return "\ufeff" + file.getvalue()
+
+
+def xlsx():
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in (["title", "text", "year"], ["A title", TEXT, 1813], [None, "Second", None]):
+        book.active.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def parquet():
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet as pq
+
+    file = io.BytesIO()
+    pq.write_table(arrow.table({"title": ["A title", None], "text": [TEXT, "Second"], "year": ["1813", None]}), file)
+    return file.getvalue()
+
+
+def jsonl():
+    return "".join(
+        json.dumps(row) + "\n" for row in ({"title": "A title", "text": TEXT, "year": 1813}, {"text": "Second"})
+    )
+
+
+FILES = {
+    "a.html": html, "a.docx": docx, "a.epub": epub, "a.tei": tei, "a.eml": mail, "a.csv": lambda: table(","),
+    "semicolons.csv": lambda: table(";"), "a.tsv": lambda: table("\t"), "a.xlsx": xlsx, "a.parquet": parquet,
+    "a.jsonl": jsonl,
+}  # fmt: skip
+TABLES = [name for name in FILES if name.endswith(("csv", "tsv", "xlsx", "parquet", "jsonl"))]
+DOCUMENTS = [name for name in FILES if name not in TABLES]
+ANY_CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\ufeff"), max_size=12)
+
+
+def written(folder, name):
+    content = FILES[name]()
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def lined(text):
+    return [" ".join(line.split()) for line in text.split("\n") if line.strip()]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_documents_give_their_paragraphs_and_their_title(name, tmp_path):
+    """Each format gives the same paragraphs, a line each, without what is no running text; the title is a field."""
+    if name.endswith(("html", "epub")):
+        pytest.importorskip("bs4")
+    (document,) = documents(written(tmp_path, name))
+    assert lined(document.text) == PARAGRAPHS
+    assert document.fields["title"] == "A title"
+    assert document.fields.get("author", "An author") == "An author"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_give_a_column_and_keep_the_others(name, tmp_path):
+    """A row is a document; its other cells, where they hold anything, stay with it."""
+    path = written(tmp_path, name)
+    assert [(d.text, dict(d.fields)) for d in documents(path, field="text")] == [
+        (TEXT, {"title": "A title", "year": "1813"}),
+        ("Second", {}),
+    ]
+    with pytest.raises(
+        InputError, match=r"field must name the column.*such as 'text'; its columns are 'title', 'text', 'year'"
+    ):
+        list(read(path))
+    with pytest.raises(
+        InputError, match=r"has no (column|field) 'body'; its (columns|fields) are 'title', 'text', 'year'"
+    ):
+        list(read(path, field="body"))
+
+
+@given(st.lists(st.lists(ANY_CELL, min_size=2, max_size=2), min_size=1, max_size=5), st.sampled_from(",;\t|"))
+def test_any_cell_comes_through_csv(tmp_path_factory, rows, delimiter):
+    """Quotes, separators and line ends inside a cell are part of it."""
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=delimiter).writerows([["name", "text"], *rows])
+    told = [(d.fields.get("name", ""), d.text) for d in documents(path, field="text")]
+    assert told == [tuple(row) for row in rows]
+
+
+def test_rows_that_do_not_fit(tmp_path):
+    """A row with more cells than there are names, a column named twice, and an open quote are told with their place."""
+    path = tmp_path / "a.csv"
+    for content, fault in (
+        ("text,year\na,1,2\n", "row 2, has 3 cells below 2 names"),
+        ("text,text\na,b\n", "'text' stands twice"),
+        ('text,year\n"a,1\n', "line 2, is no row of a table"),
+    ):
+        path.write_text(content)
+        with pytest.raises(InputError, match=fault):
+            list(read(path, field="text"))
+
+
+def test_one_column_is_the_text(tmp_path):
+    """A table of one column needs no field."""
+    (tmp_path / "a.csv").write_text("text\na b\nc\n")
+    assert list(read(tmp_path / "a.csv")) == ["a b", "c"]
+
+
+def test_pdf(tmp_path):
+    """The lines of a page are paragraphs again; one without text, and one that is none, are refused."""
+    pytest.importorskip("pypdf")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    with plt.rc_context({"pdf.fonttype": 42}):
+        for name, lines in (("a", textwrap.wrap(PROSE, 60)), ("empty", [])):
+            figure = plt.figure(figsize=(8, 8))
+            for number, line in enumerate(lines):
+                figure.text(0.05, 0.95 - number / 20, line, fontsize=10)
+            figure.savefig(tmp_path / f"{name}.pdf", metadata={"Title": "A title"})
+            plt.close(figure)
+    (document,) = documents(tmp_path / "a.pdf")
+    assert lined(document.text) == [PROSE]
+    assert document.fields["title"] == "A title"
+    with pytest.raises(InputError, match="holds no text, only pictures of pages"):
+        list(read(tmp_path / "empty.pdf"))
+
+
+def test_mailboxes(tmp_path):
+    """Each message of a mailbox is a document."""
+    mailbox = b"".join(b"From a@b.org Mon Nov 23\n" + mail() + b"\n>From the start\n\n" for _ in range(2))
+    (tmp_path / "a.mbox").write_bytes(mailbox)
+    told = list(documents(tmp_path / "a.mbox"))
+    assert [document.fields["title"] for document in told] == ["A title"] * 2
+    assert [lined(document.text) for document in told] == [[*PARAGRAPHS, "From the start"]] * 2
+
+
+@pytest.mark.parametrize("name", [n for n in FILES if not n.endswith(("html", "eml", "csv", "tsv", "jsonl"))])
+@pytest.mark.parametrize("damage", ["cut", "other", "empty"])
+@pytest.mark.filterwarnings("ignore")  # of the libraries, beside their errors
+def test_damage_is_told(name, damage, tmp_path):
+    """A file that is cut short, is something else or is empty is refused in one sentence that names it."""
+    path = written(tmp_path, name)
+    content = path.read_bytes()
+    path.write_bytes({"cut": content[: len(content) // 2], "other": b"no such thing at all", "empty": b""}[damage])
+    with pytest.raises(InputError, match=rf"{path} is no .* that can be read"):
+        list(read(path, field="text"))
+
+
+@pytest.mark.parametrize("name", ["a.doc", "b.json", "c.zip", "d.pptx", "e.xls", "f.mobi"])
+def test_formats_that_are_not_read(name, tmp_path):
+    """What cannot be read comes with what to do instead."""
+    (tmp_path / name).write_bytes(b"\xd0\xcf\x11\xe0")
+    with pytest.raises(InputError, match=r"cannot be read as it is: [a-z]+ "):
+        list(read(tmp_path / name))
+
+
+def test_bad_files_are_skipped_counted_and_named(tmp_path):
+    """Of several files those that cannot be read are left out whole, and a warning names them; strict stops."""
+    for number in range(9):
+        (tmp_path / f"{number}.txt").write_bytes(b"fine words\n" * 200_000 + (b"\xff" if number < 7 else b""))
+    with pytest.warns(
+        SkippedFilesWarning, match=r"skipped 7 of 9 files: .*0.txt is not utf-8: byte 2200000 .*; and 2 more"
+    ):
+        told = list(documents(tmp_path))
+    assert [document.fields["file"] for document in told] == ["7.txt", "8.txt"]
+    with pytest.raises(InputError, match=r"0.txt is not utf-8"):
+        list(read(tmp_path, errors="strict"))
+    for number in (7, 8):
+        (tmp_path / f"{number}.txt").write_bytes(b"\xff")
+    with pytest.raises(InputError, match="none of the 9 files can be read; of the first"):
+        list(read(tmp_path))
+
+
+def test_what_was_handed_on_is_not_skipped(tmp_path, monkeypatch):
+    """A file that is too long to be held back stops the work where it is bad."""
+    monkeypatch.setattr(readers, "HELD", 1 << 20)
+    (tmp_path / "a.txt").write_text("fine\n")
+    (tmp_path / "b.txt").write_bytes(b"fine words\n" * 400_000 + b"\xff")
+    with pytest.raises(InputError, match=r"b.txt is not utf-8"):
+        list(read(tmp_path))
+
+
+def test_survey(tmp_path):
+    """What files are is told from their beginnings, bad ones among them."""
+    written(tmp_path, "a.csv")
+    (tmp_path / "a.txt").write_text("\n".join(textwrap.wrap(PROSE, 60)))
+    (tmp_path / "b.txt").write_text(VERSE)
+    (tmp_path / "c.doc").write_text("x")
+    assert survey(tmp_path, pieces.Reading()) == {
+        "files": 4,
+        "formats": ["text (2)", "csv (1)", "unknown (1)"],
+        "wrapped": 1,
+    }
+    assert survey(["a text"], pieces.Reading()) == {}
+
+
+def test_every_format_has_a_reader():
+    """The formats that can be asked for are those that there are readers for."""
+    assert set(readers.READERS) == set(pieces.FORMATS)
+    assert set(readers.SUFFIXES.values()) <= set(pieces.FORMATS)
+
+
+@pytest.mark.parametrize("width", [40, 60, 72, 100])
+@pytest.mark.parametrize("between", ["\n\n", "\n"])
+def test_wrapped_prose_is_told_and_joined(width, between):
+    """Prose broken at any width is known by the lengths of its lines, and its paragraphs come back."""
+    text = between.join("\n".join(textwrap.wrap(PROSE, width, break_on_hyphens=False)) for _ in range(5))
+    assert is_wrapped(text)
+    assert unwrapped(text).split() == PROSE.split() * 5
+    assert between == "\n" or unwrapped(text) == between.join([PROSE] * 5)
+
+
+def test_verse_sentences_and_lists_are_not_wrapped():
+    """Verse, a sentence a line, short messages and lists of words keep their lines."""
+    draw = random.Random(0)
+    words = PROSE.replace(",", "").replace(".", "").split()
+    messages = "\n".join(" ".join(draw.choices(words, k=draw.randint(3, 25))) for _ in range(200))
+    for text in (VERSE, PROSE.replace(". ", ".\n").replace(", ", ",\n"), messages, "\n".join(words), ""):
+        assert not is_wrapped(text)
+
+
+@given(st.lists(st.text("ab -\n.", min_size=1), max_size=6))
+def test_joining_loses_no_word(texts):
+    """Joined lines hold the letters of the text, in order."""
+    text = "\n".join(texts)
+    assert [c for c in unwrapped(text) if c in "ab."] == [c for c in text if c in "ab."]
+
+
+def test_wrapped_can_be_said(tmp_path):
+    """Whether lines are wrapped is said where it is known."""
+    (tmp_path / "a.txt").write_text(VERSE)
+    assert list(read(tmp_path / "a.txt")) == [VERSE]
+    assert list(read(tmp_path / "a.txt", wrapped=True)) == [VERSE.replace("\n", " ")]
+    (tmp_path / "a.txt").write_text("\n".join(textwrap.wrap(PROSE, 60)))
+    assert list(read(tmp_path / "a.txt")) == [PROSE]
+    assert len(next(read(tmp_path / "a.txt", wrapped=False)).split("\n")) > 5
+
+
+def test_long_wrapped_texts_come_in_pieces_that_end_with_paragraphs(tmp_path):
+    """Pieces of a long wrapped text are cut between paragraphs, or between lines where there are none."""
+    paragraph = "\n".join(textwrap.wrap(PROSE, 70))
+    for between in ("\n\n", "\n"):
+        text = between.join([paragraph] * 20_000)
+        (tmp_path / "a.txt").write_text(text)
+        parts = list(readers.pieces(tmp_path / "a.txt", pieces.Reading()))
+        assert len(parts) > 1
+        assert max(len(part.content) for part in parts) <= 6 * pieces.PIECE
+        assert "".join(part.content for part in parts).split() == text.split()
+        if between == "\n\n":
+            assert all(part.content.rstrip("\n").endswith("daughters.") for part in parts)
+
+
+def test_misspelt_options_of_reading_are_refused():
+    """What no reader knows is refused."""
+    with pytest.raises(TypeError, match="encodng"):
+        list(read(["a"], encodng="utf-8"))

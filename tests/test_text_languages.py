@@ -1,0 +1,142 @@
+"""Laws of what depends on the language: sentences, words, stop lists, guesses."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyadic.errors import InputError
+from polyadic.text import languages
+from polyadic.text.corpus import Corpus
+from polyadic.text.stopwords import ENGLISH, SPREAD, most_spread, stop_list, stop_words
+from polyadic.text.tokens import Tokenizer
+
+TEXTS = {
+    "en": "The house stood at the end of a long road, and nobody in the village ever saw its doors open at night.",
+    "de": "Das Haus stand am Ende einer langen Straße, und niemand im Dorf hatte je gesehen, dass sie offen war.",
+    "fr": "La maison se trouvait au bout d'une longue route, et personne dans le village n'avait jamais vu ses portes.",
+    "tr": "Ev uzun bir yolun sonunda duruyordu ve köyde hiç kimse kapılarının gece vakti açık olduğunu hiç görmemişti.",
+    "zh": "那座房子坐落在一条长长的路的尽头，村里从来没有人见过它的门在夜里打开。大家都说那里住着一位老人。",
+    "ja": "その家は長い道の終わりに立っていて、村の誰も夜にその扉が開いているのを見たことがありませんでした。",
+}
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])), st.sampled_from(["en", "de", "fr", "tr", "zh", "xx"]))
+def test_sentences_are_the_line(line, language):
+    """Sentences put together are the line they were cut from."""
+    line = line.replace("\n", " ")
+    assert "".join(languages.sentences(line, language)) == line
+
+
+@pytest.mark.parametrize(
+    ("language", "sentences"),
+    [
+        (
+            "en",
+            ["Mr. Darcy met Dr. Watson in St. Louis.", "It was 5 p.m. in the U.S. Senate.", "See Fig. 3."],
+        ),
+        ("de", ["Am 3. Oktober kam z. B. Dr. Müller.", "Er blieb bis zum 24. 12. 1990.", "Dann ging er."]),
+        ("fr", ["M. Dupont est venu.", "Il est parti avec Mme Durand."]),
+        ("tr", ["Prof. Dr. Ahmet 3. Selim hakkında konuştu.", "Sonra gitti."]),
+        ("zh", ["我爱北京。", "你呢？"]),
+    ],
+)
+def test_abbreviations_end_no_sentence(language, sentences):
+    """Titles, initials, abbreviations and ordinal numbers go on; what ends a sentence ends it."""
+    text = ("" if language == "zh" else " ").join(sentences)
+    assert [sentence.strip() for sentence in languages.sentences(text, language)] == sentences
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "words"),
+    [
+        ("fr", "L'eau qu'elle boit aujourd'hui", "l eau qu elle boit aujourd'hui"),
+        ("it", "dell'acqua e un po' d’olio", "dell acqua e un po d olio"),
+        ("tr", "IŞIK İstanbul'da", "ışık istanbul da"),
+        ("en", "I don't see o'neil's", "i don't see o'neil"),
+    ],
+)
+def test_apostrophes_and_letters_of_languages(language, text, words):
+    """Elided words stand apart where a language elides; Turkish has two letters I."""
+    assert Tokenizer(language=language)(text) == [words.split()]
+
+
+def test_chinese_and_japanese_are_cut():
+    """Text without spaces is cut into words where that can be done, and is a warning where it cannot."""
+    pytest.importorskip("jieba")
+    assert Tokenizer(language="zh")("我爱北京天安门。") == [["我", "爱", "北京", "天安门"]]
+    corpus = Corpus.build([TEXTS["zh"]], min_count=1)
+    assert corpus.settings["language"] == "zh"
+    assert {"房子", "村里"} & set(corpus.vocabulary.words)
+
+
+@pytest.mark.parametrize(("language", "help_"), [("ja", r"polyadic\[japanese\]"), ("th", "cut it into words")])
+def test_clauses_as_words_are_warned_of(language, help_, monkeypatch):
+    """Where words cannot be told apart, that is said, with what helps."""
+    monkeypatch.setattr(languages, "segmenter", lambda _: None)
+    with pytest.warns(UserWarning, match=rf"without spaces between words \({language}\).*{help_}"):
+        Corpus.build(["その家は長い道の終わりに"], min_count=1, language=language)
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_languages_are_guessed(language):
+    """A hundred characters tell the language."""
+    assert languages.guess(TEXTS[language]) == language
+
+
+def test_too_little_text_is_english():
+    """A few words tell nothing, and are taken to be English."""
+    assert languages.guess("die Bank") == "en"
+    assert Corpus.build(["die Bank"], min_count=1).settings["language"] == "en"
+
+
+def test_language_of_a_corpus(tmp_path):
+    """Guessed once from the text, or as said; it decides how text is cut and which stop list is meant."""
+    corpus = Corpus.build([TEXTS["de"]], min_count=1, stop_words="language")
+    assert corpus.settings["language"] == "de"
+    assert "language='de'" in corpus.settings["tokenizer"]
+    assert {"haus", "straße"} <= set(corpus.vocabulary.words)
+    assert not {"das", "und", "im"} & set(corpus.vocabulary.words)
+    said = Corpus.build([TEXTS["de"]], min_count=1, stop_words="language", language="fr")
+    assert "und" in said.vocabulary.words
+    with pytest.raises(InputError, match="language must be auto or a code"):
+        Corpus.build(["a"], language="german")
+    with pytest.raises(InputError, match="language must be auto or a code"):
+        Tokenizer(language="d")
+
+
+LISTED = "ar bg ca cs da nl en fi fr de he hi hu id it nb pl pt ro ru sk es sv tr uk vi fa el zh ja ko"
+
+
+@pytest.mark.parametrize("language", LISTED.split())
+def test_stop_lists(language):
+    """Thirty languages and more have a list, of words that the tokenizer can make."""
+    words = stop_list(language)
+    assert len(words) > 20
+    if language in ("zh", "ja"):
+        return
+    tokenize = Tokenizer(language=language)
+    assert [word for word in words if tokenize(word) != [[word]]] == []
+
+
+def test_stop_words_by_name():
+    """A list has the name of its language, or its code; other names are files."""
+    assert stop_words("german") == stop_words("de") == stop_words("language", "de")
+    assert stop_words("english") == stop_words("language") == ENGLISH
+    assert stop_words("none") == stop_words(None) == frozenset()
+    with pytest.raises(InputError, match="no file klingon"):
+        stop_words("klingon")
+    with pytest.warns(UserWarning, match="no stop list for the language la"):
+        assert stop_words("language", "la") == frozenset()
+
+
+def test_stop_words_from_the_text():
+    """Words in most parts of a text are taken to be grammatical, whatever the language; numbers are not."""
+    assert most_spread({"a": 9, "b": 9, "7": 9, "c": 1}) == ["a", "b", "c"]
+    assert len(most_spread({f"w{i}": i for i in range(500)})) == SPREAD
+    topics = [f"topic{i}" for i in range(200)]
+    texts = [" ".join(f"xa xb {topics[i]} xc" for _ in range(700)) for i in range(200)]
+    corpus = Corpus.build(texts, min_count=1, stop_words="auto")
+    assert {"xa", "xb", "xc"} <= set(corpus.settings["stop_words"])
+    assert not any(re.match("x[abc]$", word) for word in corpus.vocabulary.words)
