@@ -17,6 +17,7 @@ from polyadic.cli.demo import demo
 from polyadic.cli.evaluate import compare, evaluate
 from polyadic.cli.faults import Verbs
 from polyadic.cli.hmm import app as hmm
+from polyadic.cli.lines import lines
 from polyadic.cli.machine import app as machine
 from polyadic.cli.neighbours import neighbours
 from polyadic.cli.parse import app as parse
@@ -48,6 +49,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     neighbours: "polyadic neighbours vectors apollo",
     phrase: "polyadic phrase vectors apollo god 'apollo*moon'",
     senses: "polyadic senses vectors apollo",
+    lines: "polyadic lines corpus bank river --sort right",
     components: "polyadic components vectors apollo",
     evaluate: "polyadic evaluate vectors --pairs simlex.txt",
     compare: "polyadic compare vectors others --kind similarity",

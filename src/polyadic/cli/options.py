@@ -180,6 +180,9 @@ Errors = Annotated[
 Tokenised = Annotated[
     bool, typer.Option("--tokenised", help="A line is a sentence, words lie between blanks.", rich_help_panel=CORPUS)
 ]
+KeepText = Annotated[
+    bool, typer.Option("--keep-text", help="Keep the sentences too, for `polyadic lines`.", rich_help_panel=CORPUS)
+]
 
 PlainText = Annotated[bool, typer.Option("--text", help="INPUT is plain English text; an empty line ends a paragraph.")]
 ByLine = Annotated[bool, typer.Option("--by-line", help="Of text, each line ends a sentence.")]

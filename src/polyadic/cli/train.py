@@ -223,6 +223,7 @@ def train(
     language: o.Language,
     stop_words: o.StopWords,
     tokenised: o.Tokenised,
+    keep_text: o.KeepText,
     format_: o.Format,
     field: o.Field,
     wrapped: o.Wrapped,

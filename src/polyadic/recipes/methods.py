@@ -148,7 +148,7 @@ ADAPTED: dict[str, Callable[[Method, Options], Options]] = {
     "CorrespondenceVectors": _correspondence,
 }
 READING = ("format", "field", "wrapped", "encoding", "errors")
-TEXT = ("min_count", "max_size", "language", "stop_words", "tokenised", *READING)
+TEXT = ("min_count", "max_size", "language", "stop_words", "tokenised", "keep_text", *READING)
 COUNTED = ("order", "window", "width", "tuple_min_count", "contexts", "positional", "memory")
 WEIGHED = ("shift", "smoothing", "weights")
 """Settings of the steps before the model."""
@@ -172,6 +172,8 @@ class Training:
         See :class:`~polyadic.text.pieces.Reading`.
     tokenised : bool
         Whether a line is a sentence and words lie between blanks.
+    keep_text : bool
+        Whether the sentences stay with the corpus that is kept.
     order : int, optional
         Words in a tuple; by default 3, or 2 of methods for pairs.
     window, width, tuple_min_count, memory
@@ -192,6 +194,7 @@ class Training:
     language: str = "auto"
     stop_words: Any = "language"
     tokenised: bool = False
+    keep_text: bool = False
     format: str = "auto"
     field: str | None = None
     wrapped: bool | None = None

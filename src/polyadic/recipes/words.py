@@ -14,12 +14,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polyadic import __version__
 from polyadic.embedding import Embedding, read_vectors
 from polyadic.errors import InputError
 from polyadic.files import made_folder, plain
 from polyadic.models.folder import load
 from polyadic.progress import sweeps, untold
-from polyadic.recipes.methods import BY_ORDER, COUNTED, METHODS, READING, TEXT, WEIGHED, Training
+from polyadic.recipes.methods import BY_ORDER, COUNTED, METHODS, READING, RENAMED, TEXT, WEIGHED, Training
 from polyadic.settings import check_settings
 from polyadic.store import Store
 from polyadic.text.contexts import contexts
@@ -87,7 +88,7 @@ def train(
     plan = Plan.of(opened, settings, keep=keep)
     model = plan.model()
     with _store(keep, overwrite=overwrite, steps=steps) as store:
-        data, vocabulary = _data(opened, plan, Making(store, steps))
+        data, vocabulary, digest = _data(opened, plan, Making(store, steps))
     if plan.start is not None:
         model.start = _rows(plan.start, vocabulary.words)
     if hasattr(model, "words"):
@@ -100,9 +101,9 @@ def train(
     origin = " ".join(
         map(str, source if several else [source] if isinstance(source, str | Path) else [type(source).__name__])
     )
-    vectors.meta = {
-        "trained": {"source": origin, **plan.described(), "interrupted": getattr(model, "interrupted_", False)}
-    }
+    about = {"polyadic": __version__, "source": origin, "corpus": digest}
+    about |= plan.described(model) | {"interrupted": getattr(model, "interrupted_", False)}
+    vectors.meta = {"trained": {name: value for name, value in about.items() if value is not None}}
     return vectors
 
 
@@ -150,9 +151,12 @@ class Plan:
         model.check()
         return model
 
-    def described(self) -> Options:
-        """Give all settings, in JSON's types."""
-        settings = {**dataclasses.asdict(self.training), **self.options, **self.by_order}
+    def described(self, model: Any) -> Options:
+        """Give all settings that were used, in JSON's types; those of the model as it was fitted."""
+        names = RENAMED.get(METHODS[self.method].model, {})
+        mine = {names.get(field.name, field.name): getattr(model, field.name) for field in dataclasses.fields(model)}
+        chosen = {name: value for name, value in mine.items() if name in METHODS[self.method].options - {"start"}}
+        settings = {**dataclasses.asdict(self.training), **chosen, **self.options, **self.by_order}
         return plain({**settings, "method": self.method, "order": max(self.orders)})
 
 
@@ -191,19 +195,19 @@ def _store(keep: str | Path | None, *, overwrite: bool, steps: Steps) -> Iterato
         yield Store(Path(keep), steps=steps, force=overwrite)
 
 
-def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary]:
-    """Make what a method is fitted to: a corpus, counts, or associations of one order or several."""
+def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary, str | None]:
+    """Make what a method is fitted to, a corpus, counts or associations of one order or more; say of which text."""
     needs, counted = METHODS[plan.method].fitted_to, [source]
     if not isinstance(source, Counts):
         corpus = source if isinstance(source, Corpus) else _corpus(source, plan.training, making)
         if needs == "corpus":
-            return corpus, corpus.vocabulary
+            return corpus, corpus.vocabulary, corpus.digest
         if _one_sided(plan.training):
-            return _contexts(corpus, plan, making), corpus.vocabulary
+            return _contexts(corpus, plan, making), corpus.vocabulary, corpus.digest
         counted = [_counts(corpus, plan, making, k) for k in range(len(plan.orders))]
-    vocabulary = counted[0].vocabulary
+    vocabulary, digest = counted[0].vocabulary, counted[0].settings.get("corpus")
     if needs != "associations":
-        return counted[0].entries, vocabulary
+        return counted[0].entries, vocabulary, digest
     with making.steps("weights") as facts:
         how = zip(*(plan.by_order[name] for name in WEIGHED), strict=True)
         lists = [
@@ -211,7 +215,7 @@ def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary]:
             for counts, (shift, smoothing, weights) in zip(counted, how, strict=True)
         ]
         facts["entries"] = sum(map(len, lists))
-    return lists if len(lists) > 1 else lists[0], vocabulary
+    return lists if len(lists) > 1 else lists[0], vocabulary, digest
 
 
 def _corpus(source: Any, training: Training, making: Making) -> Corpus:
@@ -352,7 +356,9 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
 
 
 def _refuse_idle_keep(source: Any, training: Training, keep: Any) -> None:
-    """Refuse to keep things where there is nothing to keep."""
+    """Refuse to keep things where there is nothing to keep, or no place."""
+    if training.keep_text and keep is None:
+        raise InputError("keep_text needs keep, the folder in which the corpus stays with its text")
     if keep is not None and isinstance(source, Counts):
         raise InputError("keep comes too late: the source is counts already")
     if keep is not None and isinstance(source, Corpus) and _one_sided(training):

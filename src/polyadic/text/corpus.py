@@ -20,6 +20,7 @@ from polyadic.files import folder_or_temporary, read_meta, whole_folder, write_m
 from polyadic.progress import bar
 from polyadic.text import languages
 from polyadic.text.encoder import FIELDS, Draft, Tokenize, chunks, encode_all
+from polyadic.text.lines import Lines
 from polyadic.text.pieces import Piece, Reading
 from polyadic.text.readers import Account, Source, as_text, find_files, name_of_document, pieces
 from polyadic.text.stopwords import BLOCK, most_spread
@@ -107,6 +108,7 @@ class Corpus:
         language: str = "auto",
         stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
         tokenizer: Tokenize | None = None,
+        keep_text: bool = False,
         jobs: int | None = None,
         overwrite: bool = False,
         **reading: Any,
@@ -132,6 +134,9 @@ class Corpus:
             From the text of a document (or of a part of a long one, cut at line ends) to a list of sentences, each a
             list of strings; a flat list of strings is one sentence. Default: ``Tokenizer()``; for text that is
             tokenised already: ``whitespace``.
+        keep_text : bool
+            Whether the sentences stay as they stand in the text, for :attr:`lines`; the folder takes as much room as
+            the text, and half as much again.
         jobs : int, optional
             Number of processes; all cores by default. Small inputs are done in this one.
         overwrite : bool
@@ -155,9 +160,11 @@ class Corpus:
         how = Reading(**({"wrapped": False} if tokenizer is whitespace else {}) | reading)
         with folder_or_temporary(path) as (target, release):
             with whole_folder(target, kind=KIND, overwrite=overwrite) as folder:
-                with _drafted(folder) as draft:
+                with _drafted(folder, keep_text=keep_text) as draft:
                     account = Account()
-                    language, tokenizer = _fill(draft, source, how, account, language, tokenizer, jobs)
+                    language, tokenizer = _fill(
+                        draft, source, how, account, language, tokenizer, jobs, keep_text=keep_text
+                    )
                     if stop_words == "auto":
                         stop = most_spread(draft.spread(BLOCK))
                     elif stop_words == "language":
@@ -225,6 +232,11 @@ class Corpus:
         """What each document is called, or None."""
         titles = tuple(" ".join(str(each.get("title", "")).split()) for each in self.fields or ())
         return titles if any(titles) else None
+
+    @functools.cached_property
+    def lines(self) -> Lines:
+        """The sentences of the text, where it was kept."""
+        return Lines(self.path)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -322,21 +334,28 @@ class Corpus:
 
 
 def _fill(
-    draft: Draft, source: Source, how: Reading, account: Account, language: str, tokenizer: Tokenize, jobs: int | None
+    draft: Draft,
+    source: Source,
+    how: Reading,
+    account: Account,
+    language: str,
+    tokenizer: Tokenize,
+    jobs: int | None,
+    *,
+    keep_text: bool,
 ) -> tuple[str, Tokenize]:
     """Read and encode the text; say in which language it is, and how it was cut into words."""
     files = find_files(source)
     total = sum(Path(file).stat().st_size for file in files if file != "-") if files else 0
     with bar("reading text", total=total or None, unit="documents" if files is None else "B") as advance:
-        groups = chunks(pieces(source, how, advance=advance, account=account))
+        groups: Iterator[list[Piece]] = chunks(pieces(source, how, advance=advance, account=account))
         first = next(groups, [])
         language = _guessed(first) if language == "auto" else language
         if isinstance(tokenizer, Tokenizer) and tokenizer.language is None:
             tokenizer = dataclasses.replace(tokenizer, language=language)
             languages.warn_of_unspaced(language)
-        with contextlib.closing(
-            encode_all(itertools.chain([first] if first else [], groups), tokenizer, jobs)
-        ) as encoded:
+        groups = itertools.chain([first] if first else [], groups)
+        with contextlib.closing(encode_all(groups, tokenizer, jobs, keep_text=keep_text)) as encoded:
             for chunk in encoded:
                 draft.add(chunk)
     if not draft.documents:
@@ -353,8 +372,8 @@ def _guessed(first: list[Piece]) -> str:
 
 
 @contextlib.contextmanager
-def _drafted(folder: Path) -> Iterator[Draft]:
-    draft = Draft(folder)
+def _drafted(folder: Path, *, keep_text: bool) -> Iterator[Draft]:
+    draft = Draft(folder, keep_text=keep_text)
     try:
         yield draft
     finally:

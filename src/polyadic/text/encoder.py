@@ -19,7 +19,9 @@ from polyadic.arrays import ArrayWriter
 from polyadic.errors import InputError
 from polyadic.resources import interrupts_held
 from polyadic.text.formats.markup import clean_markup
+from polyadic.text.lines import LineWriter
 from polyadic.text.pieces import Piece, nested
+from polyadic.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,9 +46,10 @@ class Chunk(NamedTuple):
     sentences: NDArray[np.uint32]  # in each piece
     starts: NDArray[np.uint32]  # whether a document starts with the piece
     fields: list[dict[str, str]]  # of the documents that start
+    texts: list[list[tuple[str, list[str]]]]  # the sentences of each piece with their words, if they are to be kept
 
 
-def encode(pieces: list[Piece], tokenize: Tokenize) -> Chunk:
+def encode(pieces: list[Piece], tokenize: Tokenize, *, keep_text: bool = False) -> Chunk:
     """Give the words of ``pieces`` numbers by first occurrence.
 
     Raises
@@ -54,7 +57,8 @@ def encode(pieces: list[Piece], tokenize: Tokenize) -> Chunk:
     InputError
         If the tokenizer returns anything but lists of strings.
     """
-    split = [_sentences(piece, tokenize) for piece in pieces]
+    texts = [_sentences(piece, tokenize) for piece in pieces]
+    split = [[words for _, words in sentences] for sentences in texts]
     sentences = list(chain.from_iterable(split))
     lengths = np.array([len(sentence) for sentence in sentences], dtype=np.uint32)
     index: defaultdict[str, int] = defaultdict(count().__next__)
@@ -69,7 +73,15 @@ def encode(pieces: list[Piece], tokenize: Tokenize) -> Chunk:
         raise InputError(f"a token must be a string; got {odd!r}")
     starts = np.array([piece.starts for piece in pieces], dtype=np.uint32)
     fields = [dict(piece.fields) for piece in pieces if piece.starts]
-    return Chunk(types, ids, lengths, np.array([len(s) for s in split], dtype=np.uint32), starts, fields)
+    return Chunk(
+        types,
+        ids,
+        lengths,
+        np.array([len(s) for s in split], dtype=np.uint32),
+        starts,
+        fields,
+        texts if keep_text else [],
+    )
 
 
 def chunks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
@@ -86,7 +98,9 @@ def chunks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
         yield chunk
 
 
-def encode_all(groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | None) -> Generator[Chunk]:
+def encode_all(
+    groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | None, *, keep_text: bool = False
+) -> Generator[Chunk]:
     """Encode groups of pieces, in order, in ``jobs`` processes (default: one for each core).
 
     Workers start only if there are more than :data:`SMALL` groups and ``jobs`` is not 1, and are gone when the
@@ -95,12 +109,14 @@ def encode_all(groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | No
     remaining = iter(groups)
     first = [] if jobs == 1 else list(islice(remaining, SMALL + 1))
     if len(first) > SMALL:
-        yield from _in_workers(chain(first, remaining), tokenize, jobs)
+        yield from _in_workers(chain(first, remaining), tokenize, jobs, keep_text=keep_text)
     else:
-        yield from (encode(group, tokenize) for group in chain(first, remaining))
+        yield from (encode(group, tokenize, keep_text=keep_text) for group in chain(first, remaining))
 
 
-def _in_workers(groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | None) -> Generator[Chunk]:
+def _in_workers(
+    groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | None, *, keep_text: bool
+) -> Generator[Chunk]:
     # A pool of our own rather than joblib.Parallel, which would draw from the source in a thread of its own (some
     # iterators, such as database cursors, refuse that) and leave its workers behind. loky sends lambdas and needs no
     # __main__ guard.
@@ -114,7 +130,7 @@ def _in_workers(groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | N
         pending = deque()  # type: ignore[var-annotated]
         for group in groups:
             with interrupts_held():
-                pending.append(pool.submit(encode, group, tokenize))
+                pending.append(pool.submit(encode, group, tokenize, keep_text=keep_text))
             if len(pending) > 2 * jobs:
                 yield pending.popleft().result()
         while pending:
@@ -129,8 +145,9 @@ def _in_workers(groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | N
 class Draft:
     """A corpus in the making: provisional numbers on disk, the count of each type in memory."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, keep_text: bool = False) -> None:
         self._folder = folder
+        self._lines = LineWriter(folder) if keep_text else None
         self._spill = (folder / "spill").open("w+b")
         self._fields = (folder / FIELDS).open("w", encoding="utf-8", newline="\n")
         self._known = False
@@ -150,6 +167,8 @@ class Draft:
             self._spill.write(np.ascontiguousarray(array).data)
         self._fields.writelines(f"{json.dumps(fields, ensure_ascii=False)}\n" for fields in chunk.fields)
         self._known |= any(chunk.fields)
+        if self._lines is not None:
+            self._lines.add((chunk.starts > 0).tolist(), chunk.fields, chunk.texts)
         self._documents += int(chunk.starts.sum())
         self._shapes.append((len(chunk.ids), len(chunk.lengths), len(chunk.starts)))
 
@@ -205,6 +224,8 @@ class Draft:
         """Delete the provisional numbers, and the fields if no document has any."""
         self._spill.close()
         self._fields.close()
+        if self._lines is not None:
+            self._lines.close()
         (self._folder / "spill").unlink(missing_ok=True)
         if not self._known:
             (self._folder / FIELDS).unlink(missing_ok=True)
@@ -223,18 +244,22 @@ def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.i
     return np.diff(total[edges])
 
 
-def _sentences(piece: Piece, tokenize: Tokenize) -> list[list[str]]:
+def _sentences(piece: Piece, tokenize: Tokenize) -> list[tuple[str, list[str]]]:
+    """Give sentences as they stand in the text, with their words; of words alone the text is these between spaces."""
     content = piece.content
     if not isinstance(content, str):
-        return nested(content)
-    result = tokenize(clean_markup(content) if piece.markup else content)
+        return [(" ".join(words), words) for words in nested(content)]
+    text = clean_markup(content) if piece.markup else content
+    if isinstance(tokenize, Tokenizer):
+        return tokenize.sentences(text)
+    result = tokenize(text)
     if not isinstance(result, list):
         raise InputError(f"a tokenizer must return a list of sentences, each a list of strings; got {_kind(result)}")
     result = nested(result)
     odd = next((sentence for sentence in result if not isinstance(sentence, (list, tuple))), None)
     if odd is not None:
         raise InputError(f"a tokenizer must return sentences that are lists of strings; one is {_kind(odd)}")
-    return result
+    return [(" ".join(map(str, words)), list(words)) for words in result]
 
 
 def _size(piece: Piece) -> int:

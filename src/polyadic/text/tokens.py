@@ -68,24 +68,29 @@ class Tokenizer:
 
     def __call__(self, text: str) -> list[list[str]]:
         """Return the sentences of ``text``, each a list of tokens; sentences without tokens are left out."""
+        return [tokens for _, tokens in self.sentences(text)]
+
+    def sentences(self, text: str) -> list[tuple[str, list[str]]]:
+        """Return the sentences of ``text`` as they stand in it, with their tokens; none without tokens."""
         language = self.language or "en"
-        text = unicodedata.normalize("NFC", text).replace("’", "'").replace("\u00ad", "")
+        text = unicodedata.normalize("NFC", text)
         find = _pattern(self.punctuation, parting=language in languages.PARTING).findall
         cut = languages.segmenter(language)
         sentences = []
         for line in text.split("\n"):
             for sentence in languages.sentences(line, language):
-                words = sentence if cut is None else " ".join(cut(sentence))
+                words = sentence.replace("’", "'").replace("\u00ad", "")
+                words = words if cut is None else " ".join(cut(words))
                 if self.lowercase:
                     words = unicodedata.normalize("NFC", languages.lowered(words, language))
                 if self.digits == "zero":
                     words = re.sub(r"\d", "0", words)
-                if tokens := find(words):
-                    sentences.append(tokens)
-        if self.digits != "drop":
-            return sentences
-        kept = ([token for token in tokens if not token[0].isdecimal()] for tokens in sentences)
-        return [tokens for tokens in kept if tokens]
+                tokens = find(words)
+                if self.digits == "drop":
+                    tokens = [token for token in tokens if not token[0].isdecimal()]
+                if tokens:
+                    sentences.append((sentence.strip(), tokens))
+        return sentences
 
 
 def whitespace(text: str) -> list[list[str]]:

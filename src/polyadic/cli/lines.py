@@ -1,0 +1,97 @@
+"""``polyadic lines``: the lines of a corpus in which words stand."""
+
+import csv
+import io
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from polyadic.cli import options as o
+from polyadic.cli import show
+from polyadic.errors import InputError
+
+Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made with --keep-text.")]
+Words = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="WORD...", help="Words that stand in one sentence; 'two words' is a phrase, 'wo*' a beginning."
+    ),
+]
+Width = Annotated[
+    int | None, typer.Option(min=0, help="Other words between them at most.", show_default="the sentence")
+]
+Sort = Annotated[
+    Literal["document", "left", "right"],
+    typer.Option(help="As in the text, or by what stands to the left or right of the first word."),
+]
+Where = Annotated[
+    list[str] | None, typer.Option(metavar="FIELD=VALUE", help="Only documents whose field is this; may be repeated.")
+]
+Start = Annotated[int, typer.Option(min=0, help="Leave out the first lines, to go on from there.")]
+Most = Annotated[int | None, typer.Option("--top", "-n", min=1, help="How many to show.", show_default="all")]
+AsCsv = Annotated[bool, typer.Option("--csv", help="Print a table of all fields, with commas.")]
+AROUND = 60
+"""Characters to either side, on a terminal or in a pipe."""
+
+
+def lines(
+    folder: Folder,
+    words: Words,
+    *,
+    width: Width = None,
+    sort: Sort = "document",
+    where: Where = None,
+    start: Start = 0,
+    top: Most = None,
+    as_csv: AsCsv = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Show the lines in which words stand, each with what stands around the first of them, and its document."""
+    from polyadic.text.lines import Lines
+    from polyadic.text.readers import name_of_document
+
+    text = Lines(folder)
+    fields = dict(_pair(each) for each in where or ())
+    found = text.find(*words, width=width, sort=sort, where=fields, start=start, top=top)
+    if as_json:
+        rows: list[dict[str, Any]] = [
+            {"document": line.document, **line.fields, "text": line.text, "places": line.places} for line in found
+        ]
+        show.in_json({"count": text.count(*words, width=width), "lines": rows})
+    elif as_csv:
+        names: list[str] = []
+        for line in found:
+            if not names:
+                names = ["document", *line.fields, "left", "word", "right"]
+                typer.echo(_row(names), nl=False)
+            cells = {
+                **line.fields,
+                "document": line.document,
+                "left": line.left,
+                "word": line.word,
+                "right": line.right,
+            }
+            typer.echo(_row([cells.get(name, "") for name in names]), nl=False)
+    else:
+        for line in found:
+            name = name_of_document(line.fields) or str(line.document + 1)
+            if sys.stdout.isatty():
+                left, right = line.left[-AROUND:].rjust(AROUND), line.right[:AROUND].ljust(AROUND)
+                typer.echo(left + typer.style(line.word, bold=True) + right + "  " + typer.style(name, dim=True))
+            else:
+                typer.echo(f"{name}\t{line.left}\t{line.word}\t{line.right}")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise InputError(f"--where takes FIELD=VALUE, such as year=1813; got {text!r}")
+    return name, value
+
+
+def _row(cells: list[Any]) -> str:
+    file = io.StringIO(newline="")
+    csv.writer(file, lineterminator="\n").writerow(cells)
+    return file.getvalue()

@@ -1,0 +1,228 @@
+"""The text of a corpus, sentence by sentence, with an index of its words: from what was learned back to the lines.
+
+One file of SQLite, ``text.sqlite``: a row for each document with what is known of it, a row for each sentence as it
+stands in the text, and a full-text index (FTS5) of its words as the tokenizer made them, so that what is asked for is
+what was counted. Nothing is held in memory: a question is answered line by line, sorted on disk where it is sorted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sqlite3
+import unicodedata
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from polyadic.errors import InputError, check_choice, check_int
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+FILE = "text.sqlite"
+SORTS = ("document", "left", "right")
+_SCHEMA = """
+CREATE TABLE documents (id INTEGER PRIMARY KEY, fields TEXT NOT NULL);
+CREATE TABLE sentences (id INTEGER PRIMARY KEY, document INTEGER NOT NULL, text TEXT NOT NULL);
+CREATE VIRTUAL TABLE words USING fts5(sentence, content='', tokenize="unicode61 remove_diacritics 0 categories '{}'");
+"""  # categories: all but separators and control characters, since words stand between spaces
+_CATEGORIES = "L* M* N* P* S* Co"
+
+
+class Line(NamedTuple):
+    """A sentence in which words stand.
+
+    ``document`` is the number of its document, from 0, ``fields`` what is known of that, ``text`` the sentence, and
+    ``places`` where the words that were asked for stand in it, as (start, end).
+    """
+
+    document: int
+    fields: Mapping[str, str]
+    text: str
+    places: tuple[tuple[int, int], ...]
+
+    @property
+    def left(self) -> str:
+        """What stands before the first word that was asked for."""
+        return self.text[: self.places[0][0]] if self.places else self.text
+
+    @property
+    def word(self) -> str:
+        """That word, as it stands in the text."""
+        return self.text[slice(*self.places[0])] if self.places else ""
+
+    @property
+    def right(self) -> str:
+        """What stands behind it."""
+        return self.text[self.places[0][1] :] if self.places else ""
+
+
+class LineWriter:
+    """Writes the text of a corpus while it is read."""
+
+    def __init__(self, folder: Path) -> None:
+        self._base = sqlite3.connect(folder / FILE, isolation_level=None)
+        # the folder is whole or absent, so a journal would guard nothing
+        self._base.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA.format(_CATEGORIES))
+        self._documents = self._sentences = 0
+
+    def add(
+        self,
+        starts: Iterable[bool],
+        fields: Iterable[Mapping[str, str]],
+        sentences: Sequence[Sequence[tuple[str, Sequence[str]]]],
+    ) -> None:
+        """Append pieces of documents: whether each starts one, the fields of those, and the sentences of each."""
+        self._base.execute("BEGIN")
+        known = iter(fields)
+        for start, some in zip(starts, sentences, strict=True):
+            if start:
+                text = json.dumps(next(known), ensure_ascii=False)
+                self._base.execute("INSERT INTO documents VALUES (?, ?)", (self._documents, text))
+                self._documents += 1
+            at = range(self._sentences, self._sentences + len(some))
+            self._base.executemany(
+                "INSERT INTO sentences VALUES (?, ?, ?)",
+                ((i, self._documents - 1, text) for i, (text, _) in zip(at, some, strict=True)),
+            )
+            self._base.executemany(
+                "INSERT INTO words (rowid, sentence) VALUES (?, ?)",
+                ((i, " ".join(words)) for i, (_, words) in zip(at, some, strict=True)),
+            )
+            self._sentences = at.stop
+        self._base.execute("COMMIT")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._base.close()
+
+
+class Lines:
+    """The lines of a corpus whose text was kept.
+
+    Parameters
+    ----------
+    path : path
+        The folder of the corpus.
+
+    Raises
+    ------
+    InputError
+        If its text was not kept, or is damaged.
+
+    Examples
+    --------
+    >>> from polyadic import Corpus
+    >>> texts = ["The bank of the river. A bank lends.", "Money in the bank!"]
+    >>> corpus = Corpus.build(texts, min_count=1, keep_text=True)
+    >>> [(line.document, line.left, line.word, line.right) for line in corpus.lines.find("bank", "river")]
+    [(0, 'The ', 'bank', ' of the river.')]
+    >>> corpus.lines.count("bank")
+    3
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path) / FILE
+        if not self.path.is_file():
+            raise InputError(
+                f"{path} holds no text: only corpora that were built to keep it do (--keep-text, keep_text=True)"
+            )
+        self._base = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+
+    def __len__(self) -> int:
+        with self._told():
+            return int(self._base.execute("SELECT count(*) FROM sentences").fetchone()[0])
+
+    def count(self, *words: str, width: int | None = None) -> int:
+        """Count the lines in which all the words stand; see :meth:`find`."""
+        with self._told():
+            query = "SELECT count(*) FROM words WHERE words MATCH ?"
+            return int(self._base.execute(query, (_query(words, width),)).fetchone()[0])
+
+    def find(
+        self,
+        *words: str,
+        width: int | None = None,
+        sort: Literal["document", "left", "right"] = "document",
+        where: Mapping[str, str] | None = None,
+        start: int = 0,
+        top: int | None = None,
+    ) -> Iterator[Line]:
+        """Yield the lines in which all the words stand.
+
+        Parameters
+        ----------
+        *words : str
+            As the corpus spells them, or in any case; one with spaces is a phrase, ``"bank*"`` all words that begin so.
+        width : int, optional
+            With at most so many other words between them; by default anywhere in a sentence.
+        sort : {"document", "left", "right"}
+            As in the text, or by the words to the left of the first one, the nearest first, or to its right.
+        where : mapping of str to str, optional
+            Only documents whose fields have these values.
+        start, top : int
+            Leave out the first lines, and give at most so many.
+
+        Raises
+        ------
+        InputError
+            If no word is given, or the file is damaged.
+        """
+        check_choice("sort", sort, SORTS)
+        check_int("start", start, low=0)
+        limit = -1 if top is None else check_int("top", top, low=1)
+        asked = [re.compile(_spelled(word), re.IGNORECASE) for word in words]
+        self._base.create_function("side", 1, lambda text: _side(text, asked[:1], sort), deterministic=True)
+        fields = dict(where or {})
+        conditions = "".join(" AND json_extract(fields, ?) = ?" for _ in fields)
+        order = "sentences.id" if sort == "document" else "side(text), sentences.id"
+        query = (  # only constants are put together
+            "SELECT document, fields, text FROM words JOIN sentences ON sentences.id = words.rowid"  # noqa: S608
+            " JOIN documents ON documents.id = document"
+            f" WHERE words MATCH ?{conditions} ORDER BY {order} LIMIT ? OFFSET ?"
+        )
+        values = [value for name, text in fields.items() for value in (f"$.{json.dumps(name)}", text)]
+        with self._told():
+            for document, known, text in self._base.execute(query, (_query(words, width), *values, limit, start)):
+                yield Line(document, json.loads(known), text, _places(text, asked))
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.DatabaseError, ValueError) as error:
+            raise InputError(f"{self.path} is damaged: {error}") from None
+
+
+def _query(words: Sequence[str], width: int | None) -> str:
+    """Write a question in FTS5's language."""
+    if not words or not all(word.strip(" *") for word in words):
+        raise InputError("lines need at least one word to look for")
+    quoted = [
+        '"' + word.rstrip("*").replace('"', '""') + '"' + ("*" if word.endswith("*") else "")
+        for word in (unicodedata.normalize("NFC", word) for word in words)
+    ]
+    if width is None or len(words) == 1:
+        return " ".join(quoted)
+    return f"NEAR({' '.join(quoted)}, {check_int('width', width, low=0)})"
+
+
+def _spelled(word: str) -> str:
+    """Write a pattern that a word or phrase of the corpus matches where it stands in the text."""
+    normal = unicodedata.normalize("NFC", word).rstrip("*").replace("'", "['’]")
+    parts = [re.escape(part).replace(r"\['’\]", "['’]") for part in normal.split()]
+    return r"\b" + r"[\W_]+".join(parts) + ("" if word.endswith("*") else r"\b")
+
+
+def _places(text: str, asked: Sequence[re.Pattern[str]]) -> tuple[tuple[int, int], ...]:
+    found = (pattern.search(text) for pattern in asked)
+    return tuple(match.span() for match in found if match is not None)
+
+
+def _side(text: str, asked: Sequence[re.Pattern[str]], sort: str) -> str:
+    """Give what lines are sorted by."""
+    line = Line(0, {}, text, _places(text, asked))
+    words = re.findall(r"\w+", (line.left if sort == "left" else line.right).lower())
+    return " ".join(reversed(words) if sort == "left" else words)

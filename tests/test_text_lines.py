@@ -1,0 +1,149 @@
+"""Laws of the lines of a corpus: what is asked for stands in them, all of them are found, in the order asked for."""
+
+import csv
+import io
+import json
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from polyadic import Corpus, InputError
+from polyadic.cli import app
+from polyadic.text import encoder
+from polyadic.text.lines import Lines
+from polyadic.text.tokens import Tokenizer, whitespace
+
+TEXTS = [
+    "The bank of the river. A bank lends money! Banks don't lend to the river bank's owner.",
+    "He sat on the BANK; the river ran. Dr. Bank wrote “don’t”.\nMoney in the bank of the river.",
+    "Nothing here.",
+]
+SENTENCES = st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6), max_size=6)
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    rows = io.StringIO()
+    csv.writer(rows).writerows([["title", "year", "text"], *zip("ABC", ("1813", "1814", "1813"), TEXTS, strict=True)])
+    (tmp_path / "a.csv").write_text(rows.getvalue(), encoding="utf-8")
+    return Corpus.build(tmp_path / "a.csv", tmp_path / "corpus", min_count=1, field="text", keep_text=True)
+
+
+def shown(lines):
+    return [line.text for line in lines]
+
+
+@given(st.lists(SENTENCES, min_size=1, max_size=4), st.sets(st.sampled_from("abcd"), min_size=1, max_size=3))
+def test_lines_are_those_in_which_all_words_stand(documents, asked):
+    """A scan of the text finds the same lines, in the same documents."""
+    documents = [*documents, [["a"]]]
+    corpus = Corpus.build(documents, min_count=1, keep_text=True)
+    expected = [
+        (number, " ".join(sentence))
+        for number, document in enumerate(documents)
+        for sentence in document
+        if asked <= set(sentence)
+    ]
+    found = list(corpus.lines.find(*sorted(asked)))
+    assert [(line.document, line.text) for line in found] == expected
+    assert corpus.lines.count(*asked) == len(expected)
+    assert all(line.text[a:b] in asked for line in found for a, b in line.places)
+    assert len(corpus.lines) == sum(len(document) for document in documents)
+
+
+def test_sentences_stand_as_in_the_text(corpus):
+    """Case, marks and titles are kept; what is found is what the tokenizer counts."""
+    assert shown(corpus.lines.find("bank", "river")) == [
+        "The bank of the river.",
+        "Banks don't lend to the river bank's owner.",
+        "He sat on the BANK; the river ran.",
+        "Money in the bank of the river.",
+    ]
+    denied = ["Banks don't lend to the river bank's owner.", "Dr. Bank wrote \u201cdon\u2019t\u201d."]
+    assert shown(corpus.lines.find("don't")) == denied
+    line = next(corpus.lines.find("bank", "river", where={"title": "B"}))
+    assert (line.left, line.word, line.right) == ("He sat on the ", "BANK", "; the river ran.")
+    assert line.fields == {"title": "B", "year": "1814"}
+    assert corpus.vocabulary.counts[corpus.vocabulary["bank"]] == corpus.lines.count("bank")
+
+
+def test_phrases_beginnings_and_distances(corpus):
+    """Words between spaces follow one another, a star is any ending, a width bounds what stands between."""
+    assert len(shown(corpus.lines.find("bank of the river"))) == 2
+    assert len(shown(corpus.lines.find("bank*"))) == 6
+    assert shown(corpus.lines.find("money", "river", width=4)) == []
+    assert shown(corpus.lines.find("money", "river", width=5)) == ["Money in the bank of the river."]
+    for odd in ('"', "a AND b", "NEAR(a", "bank -river", "x:y", "*x", "'"):
+        list(corpus.lines.find(odd))
+
+
+def test_sorting_and_paging(corpus):
+    """Lines are sorted by the words beside the first one, and pages put together are the whole."""
+    whole = list(corpus.lines.find("bank", sort="right"))
+    sides = [re.findall(r"\w+", line.right.lower()) for line in whole]
+    assert all(a <= b for a, b in pairwise(sides))
+    lefts = [re.findall(r"\w+", line.left.lower())[::-1] for line in corpus.lines.find("bank", sort="left")]
+    assert all(a <= b for a, b in pairwise(lefts))
+    pages = [line for start in range(0, 9, 2) for line in corpus.lines.find("bank", sort="right", start=start, top=2)]
+    assert pages == whole
+    assert shown(corpus.lines.find("bank", where={"year": "1813"})) == shown(corpus.lines.find("bank"))[:3]
+
+
+def test_jobs_and_tokenizers_change_no_line(monkeypatch):
+    """Lines are the same however the text is divided; a tokenizer that only gives words has these as its lines."""
+    texts = [f"The {i}th bank. A river!" for i in range(300)]
+    whole = shown(Corpus.build(texts, min_count=1, keep_text=True).lines.find("bank"))
+    monkeypatch.setattr(encoder, "CHUNK", 500)
+    assert shown(Corpus.build(texts, min_count=1, keep_text=True, jobs=2).lines.find("bank")) == whole
+    words = Corpus.build(["a bank\nof b"], min_count=1, keep_text=True, tokenizer=whitespace)
+    assert shown(words.lines.find("of")) == ["of b"]
+    assert Tokenizer().sentences("Mr. X, 5.\n!") == [("Mr. X, 5.", ["mr", "x", "5"])]
+
+
+def test_a_corpus_without_text_has_no_lines(tmp_path):
+    """What was not kept cannot be shown; a damaged file is told."""
+    Corpus.build(["a b"], tmp_path / "corpus", min_count=1)
+    with pytest.raises(InputError, match="holds no text: only corpora that were built to keep it do"):
+        Lines(tmp_path / "corpus")
+    for content in (b"", b"no database at all" * 100):
+        (tmp_path / "corpus" / "text.sqlite").write_bytes(content)
+        with pytest.raises(InputError, match=r"text.sqlite is damaged"):
+            list(Lines(tmp_path / "corpus").find("a"))
+
+
+def test_questions_are_checked(corpus):
+    """A question without words, with a wrong order or a negative number is refused."""
+    for arguments, options, fault in (
+        ((), {}, "at least one word"),
+        ((" ",), {}, "at least one word"),
+        (("a",), {"sort": "up"}, "sort must be one of"),
+        (("a",), {"start": -1}, "start must be"),
+        (("a", "b"), {"width": -1}, "width must be"),
+    ):
+        with pytest.raises(InputError, match=fault):
+            list(corpus.lines.find(*arguments, **options))
+
+
+def test_lines_on_the_command_line(corpus):
+    """The verb shows what the library finds: between tabs, as a table, as JSON."""
+
+    def run(*arguments):
+        done = CliRunner().invoke(app, ["lines", str(corpus.path), *arguments])
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    found = list(corpus.lines.find("bank", "river", sort="right"))
+    names = {0: "A", 1: "B"}
+    rows = [line.split("\t") for line in run("bank", "river", "--sort", "right").splitlines()]
+    assert rows == [[names[line.document], line.left, line.word, line.right] for line in found]
+    table = list(csv.DictReader(io.StringIO(run("bank", "river", "--sort", "right", "--csv"))))
+    assert [row["left"] + row["word"] + row["right"] for row in table] == shown(found)
+    assert [row["year"] for row in table] == [line.fields["year"] for line in found]
+    answer = json.loads(run("bank", "river", "--json", "--top", "2", "--where", "year=1813"))
+    assert [line["text"] for line in answer["lines"]] == [line.text for line in corpus.lines.find("bank", "river")][:2]
+    refused = CliRunner().invoke(app, ["lines", str(corpus.path), "bank", "--where", "1813"])
+    assert "--where takes FIELD=VALUE" in refused.output
