@@ -16,6 +16,7 @@ HOMES = {
     "Tucker": "polyadic.models.words.tucker",
     "Vocabulary": "polyadic.text.vocabulary",
     "Word2Vec": "polyadic.models.words.neural",
+    "WordSenses": "polyadic.models.words.occurrences",
     "count": "polyadic.text.counts",
     "ppmi": "polyadic.text.weighting",
     "read_vectors": "polyadic.embedding",

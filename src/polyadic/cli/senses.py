@@ -1,24 +1,109 @@
-"""``polyadic senses``: the senses of a word, told apart by the words that select them."""
+"""``polyadic senses``: the senses of a word, told apart by what could stand in its place."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polyadic.cli import faults, show
 from polyadic.cli import options as o
-from polyadic.cli import show
+from polyadic.errors import InputError
 
-Number = Annotated[int | None, typer.Option(min=1, help="How many senses.", show_default="as many as stand apart")]
+if TYPE_CHECKING:
+    from polyadic.embedding import Embedding
+    from polyadic.models.words.occurrences import SensesOfWord
+    from polyadic.text.corpus import Corpus
+
+Text = Annotated[
+    Path | None,
+    typer.Option(
+        "--corpus",
+        metavar="CORPUS",
+        help="Text in which the words stand, best kept with --keep-text.",
+        show_default="that of the vectors, if it was kept",
+    ),
+]
+Number = Annotated[
+    int | None,
+    typer.Option(min=1, help="Cut the words that go with WORD into so many, by vectors alone.", show_default="find it"),
+]
+Lines = Annotated[int, typer.Option(min=0, help="Lines to show of each sense.")]
 
 
 def senses(
-    vectors: o.Vectors, words: o.Words, *, number: Number = None, top: o.TopWords = 10, as_json: o.AsJson = False
+    vectors: o.Vectors,
+    words: o.Words,
+    *,
+    corpus: Text = None,
+    number: Number = None,
+    top: o.TopWords = 10,
+    lines: Lines = 2,
+    as_json: o.AsJson = False,
 ) -> None:
-    """Show the senses of words: clusters of the words that each goes with, found without labels."""
+    """Show the senses of words: how often each is meant, what could stand in the word's place, and lines."""
     from polyadic.embedding import read_vectors
-    from polyadic.models.words.senses import senses as senses_of
 
     embedding = read_vectors(vectors)
-    lists = show.Answers(o.given(words), lambda word: senses_of(embedding, word, number=number))
+    if number is not None:
+        _clusters(embedding, o.given(words), number, top, as_json=as_json)
+        return
+    from polyadic.models.words.occurrences import WordSenses
+
+    text = _corpus(embedding, corpus)
+    space = WordSenses.learn(embedding, text)
+    answers = show.Answers(o.given(words), lambda word: space.senses(word, top=top))
+    for answer in answers.values():
+        if not answer.sure:
+            few = f"{answer.word!r} occurs {answer.occurrences} times only"
+            faults.say(f"warning: {few}, so that a sense of it may be missed")
+    if as_json:
+        show.in_json(
+            {"senses": {word: _in_json(text, each, lines) for word, each in answers.items()}, **answers.in_json}
+        )
+    else:
+        numbered = [(each, k, sense) for each in answers.values() for k, sense in enumerate(each.senses, 1)]
+        rows = [(each.word, k, sense.share, each.agreement, " ".join(sense.substitutes)) for each, k, sense in numbered]
+        show.table(["word", "sense", "share", "agreement", "words in its place"], rows)
+        if lines and rows:
+            typer.echo()
+            shown = [(each.word, k, text.line(at)) for each, k, sense in numbered for at in sense.positions[:lines]]
+            show.table(["word", "sense", "line"], [(word, k, line.text) for word, k, line in shown])
+    answers.end()
+
+
+def _in_json(text: "Corpus", found: "SensesOfWord", lines: int) -> dict[str, Any]:
+    senses = [
+        {
+            "share": sense.share,
+            "words": list(sense.substitutes),
+            "lines": [{"document": (line := text.line(at)).document, **line.fields, "text": line.text}
+                      for at in sense.positions[:lines]],
+        }
+        for sense in found.senses
+    ]  # fmt: skip
+    return {"occurrences": found.occurrences, "agreement": found.agreement, "sure": found.sure, "senses": senses}
+
+
+def _corpus(embedding: "Embedding", named: Path | None) -> "Corpus":
+    """Open the corpus that is named, or that of which the vectors say that it was kept."""
+    from polyadic.text.corpus import Corpus
+
+    trained = embedding.meta.get("trained", {})
+    places = [Path(trained[name]) / below for name, below in (("source", ""), ("kept", "corpus")) if name in trained]
+    known = [place for place in places if (place / "ids.npy").is_file()]
+    if named is None and not known:
+        raise InputError(
+            "corpus is needed to tell senses: name the one that the vectors were made of, or make it, `polyadic corpus"
+            " TEXT --out CORPUS --keep-text`; --number N cuts by the vectors alone"
+        )
+    return Corpus.open(named or known[0])
+
+
+def _clusters(embedding: "Embedding", words: list[str], number: int, top: int, *, as_json: bool) -> None:
+    """Show the words that words go with, in clusters."""
+    from polyadic.models.words.senses import senses as clusters
+
+    lists = show.Answers(words, lambda word: clusters(embedding, word, number=number))
     if as_json:
         shown = {
             word: [{"words": list(sense.words[:top]), "size": len(sense.words)} for sense in some]
@@ -27,9 +112,9 @@ def senses(
         show.in_json({"senses": shown, **lists.in_json})
     else:
         rows = [
-            [word, number, len(sense.words), " ".join(sense.words[:top])]
+            [word, k, len(sense.words), " ".join(sense.words[:top])]
             for word, some in lists.items()
-            for number, sense in enumerate(some, 1)
+            for k, sense in enumerate(some, 1)
         ]
         show.table(["word", "sense", "size", "words that select it"], rows)
     lists.end()

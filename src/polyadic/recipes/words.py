@@ -102,6 +102,7 @@ def train(
         map(str, source if several else [source] if isinstance(source, str | Path) else [type(source).__name__])
     )
     about = {"polyadic": __version__, "source": origin, "corpus": digest}
+    about |= {"kept": None if keep is None else str(keep)}
     about |= plan.described(model) | {"interrupted": getattr(model, "interrupted_", False)}
     vectors.meta = {"trained": {name: value for name, value in about.items() if value is not None}}
     return vectors

@@ -19,8 +19,8 @@ from polyadic.errors import InputError, check_int
 from polyadic.files import folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.progress import bar
 from polyadic.text import languages
-from polyadic.text.encoder import FIELDS, Draft, Tokenize, chunks, encode_all
-from polyadic.text.lines import Lines
+from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks, encode_all
+from polyadic.text.lines import Line, Lines
 from polyadic.text.pieces import Piece, Reading
 from polyadic.text.readers import Account, Source, as_text, find_files, name_of_document, pieces
 from polyadic.text.stopwords import BLOCK, most_spread
@@ -237,6 +237,31 @@ class Corpus:
     def lines(self) -> Lines:
         """The sentences of the text, where it was kept."""
         return Lines(self.path)
+
+    def line(self, position: int) -> Line:
+        """Give the sentence that a token stands in: as in the text, where that was kept, else its words.
+
+        Examples
+        --------
+        >>> corpus = Corpus.build(["A rose! Is it red?"], min_count=1, keep_text=True)
+        >>> corpus.line(4).text, corpus.line(4).word
+        ('Is it red?', 'red')
+        """
+        sentence = int(np.searchsorted(self.sentences, position, side="right")) - 1
+        word = self.vocabulary.words[self.ids[position]]
+        if self._rows is not None:
+            return self.lines.at(int(self._rows[sentence]), word)
+        document = int(np.searchsorted(self.documents, sentence, side="right")) - 1
+        ids = self.ids[self.sentences[sentence] : self.sentences[sentence + 1]]
+        before = [self.vocabulary.words[i] for i in self.ids[self.sentences[sentence] : position]]
+        start = sum(map(len, before)) + len(before)
+        text = " ".join(self.vocabulary.words[i] for i in ids)
+        return Line(document, self.fields[document] if self.fields else {}, text, ((start, start + len(word)),))
+
+    @functools.cached_property
+    def _rows(self) -> NDArray[np.int64] | None:
+        file = self.path / ROWS
+        return open_array(file, (np.int64,)) if file.exists() else None
 
     @property
     def names(self) -> tuple[str, ...]:

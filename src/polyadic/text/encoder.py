@@ -7,6 +7,7 @@ pass over the spill, not over the text, writes the final numbers. Only the word 
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 Tokenize = Callable[[str], list[list[str]]]
 CHUNK = 1 << 21  # characters that one task of a worker takes
 FIELDS = "documents.jsonl"
+ROWS = "rows.npy"
+"""Which row of the kept text each sentence is."""
 SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
 _TOKEN = 6  # characters that a token counts for
 
@@ -200,18 +203,21 @@ class Draft:
         absent = len(vocabulary)
         final = np.full(len(self._index), absent, dtype=np.uint32)
         final[[self._index[word] for word in vocabulary.words]] = np.arange(absent)
-        token, sentence = 0, 0
-        with (
-            ArrayWriter(self._folder / "ids.npy", dtype) as ids,
-            ArrayWriter(self._folder / "sentences.npy", np.int64) as sentences,
-            ArrayWriter(self._folder / "documents.npy", np.int64) as documents,
-        ):
+        token, sentence, read = 0, 0, 0
+        with contextlib.ExitStack() as stack:
+            rows = None if self._lines is None else stack.enter_context(ArrayWriter(self._folder / ROWS, np.int64))
+            ids = stack.enter_context(ArrayWriter(self._folder / "ids.npy", dtype))
+            sentences = stack.enter_context(ArrayWriter(self._folder / "sentences.npy", np.int64))
+            documents = stack.enter_context(ArrayWriter(self._folder / "documents.npy", np.int64))
             sentences.append([0])
             for numbers, lengths, per_piece, starts in self._chunks():
                 new = final[numbers]
                 kept = new < absent
                 lengths_kept = _sums(kept, lengths)
                 filled = lengths_kept > 0
+                if rows is not None:
+                    rows.append(read + np.flatnonzero(filled))
+                read += len(lengths)
                 ends = token + np.cumsum(lengths_kept[filled])
                 before = sentence + np.concatenate([[0], np.cumsum(_sums(filled, per_piece))])
                 ids.append(new[kept])

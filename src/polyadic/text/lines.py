@@ -173,7 +173,7 @@ class Lines:
         check_choice("sort", sort, SORTS)
         check_int("start", start, low=0)
         limit = -1 if top is None else check_int("top", top, low=1)
-        asked = [re.compile(_spelled(word), re.IGNORECASE) for word in words]
+        asked = [_pattern(word) for word in words]
         self._base.create_function("side", 1, lambda text: _side(text, asked[:1], sort), deterministic=True)
         fields = dict(where or {})
         conditions = "".join(" AND json_extract(fields, ?) = ?" for _ in fields)
@@ -187,6 +187,16 @@ class Lines:
         with self._told():
             for document, known, text in self._base.execute(query, (_query(words, width), *values, limit, start)):
                 yield Line(document, json.loads(known), text, _places(text, asked))
+
+    def at(self, row: int, *words: str) -> Line:
+        """Give the sentence of a row, and where the words stand in it."""
+        query = (
+            "SELECT document, fields, text FROM sentences JOIN documents ON documents.id = document"
+            " WHERE sentences.id = ?"
+        )
+        with self._told():
+            document, known, text = self._base.execute(query, (row,)).fetchone() or (0, "{}", "")
+            return Line(document, json.loads(known), text, _places(text, [_pattern(word) for word in words]))
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
@@ -209,11 +219,11 @@ def _query(words: Sequence[str], width: int | None) -> str:
     return f"NEAR({' '.join(quoted)}, {check_int('width', width, low=0)})"
 
 
-def _spelled(word: str) -> str:
-    """Write a pattern that a word or phrase of the corpus matches where it stands in the text."""
+def _pattern(word: str) -> re.Pattern[str]:
+    """Make a pattern that a word or phrase of the corpus matches where it stands in the text."""
     normal = unicodedata.normalize("NFC", word).rstrip("*").replace("'", "['’]")
     parts = [re.escape(part).replace(r"\['’\]", "['’]") for part in normal.split()]
-    return r"\b" + r"[\W_]+".join(parts) + ("" if word.endswith("*") else r"\b")
+    return re.compile(r"\b" + r"[\W_]+".join(parts) + ("" if word.endswith("*") else r"\b"), re.IGNORECASE)
 
 
 def _places(text: str, asked: Sequence[re.Pattern[str]]) -> tuple[tuple[int, int], ...]:

@@ -1,9 +1,10 @@
-r"""Senses of a word without labels: clusters of the words it goes with, or of the contexts it stands in.
+r"""Clusters of the words that a word goes with, or of contexts it stands in, in a number that is given.
 
 The vector of a phrase, :math:`u_w * u_c`, is the sense of the word :math:`w` that the word :math:`c` selects. Words
 :math:`c` that select the same sense have phrase vectors of one direction, so the senses of :math:`w` are clusters of
-the phrase vectors of the words it is most associated with; and two contexts use :math:`w` in one sense if the sums of
-their words' vectors, or of the phrase vectors of :math:`w` with them, have one direction.
+the phrase vectors of the words it is most associated with. How many there are these vectors do not say, and they cut a
+word of one sense as well: :mod:`polyadic.models.words.occurrences` looks at the text. Two contexts use :math:`w` in one
+sense if the sums of their words' vectors, or of the phrase vectors of :math:`w` with them, have one direction.
 
 References
 ----------
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
 
 RULES = ("sum", "product")
-LARGEST = 6
-"""Senses at most, where their number is chosen."""
 COMMON = 1e-3
 """A word counts by a / (a + share of the text); this a is that of Arora, Liang and Ma."""
 
@@ -42,7 +41,7 @@ class Sense(NamedTuple):
     vector: NDArray[np.float64]
 
 
-def senses(embedding: Embedding, word: str, *, number: int | None = None, top: int = 100, seed: int = 0) -> list[Sense]:
+def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed: int = 0) -> list[Sense]:
     """Cluster the phrase vectors of a word and of the words that it is most associated with.
 
     Parameters
@@ -51,8 +50,8 @@ def senses(embedding: Embedding, word: str, *, number: int | None = None, top: i
         Of a model whose products mean something, such as CP-SN; with others the clusters do not either.
     word : str
         The word.
-    number : int, optional
-        How many senses; by default as many of 2 to 6 as are separated best (by the mean silhouette).
+    number : int
+        How many senses.
     top : int
         How many words to look at: its neighbours.
     seed : int
@@ -84,8 +83,7 @@ def senses(embedding: Embedding, word: str, *, number: int | None = None, top: i
     near = np.argsort(-association, kind="stable")[: min(top, len(embedding) - 1)]
     phrases = unit_rows(embedding.unit[near] * unit_rows(u[None]))
     near, phrases = near[phrases.any(axis=1)], phrases[phrases.any(axis=1)]
-    least = 3 if number is None else check_int("number", number, low=1)
-    if len(near) < least:
+    if len(near) < check_int("number", number, low=1):
         raise InputError(f"{word!r} shares a theme with {len(near)} words only; its senses cannot be told apart")
     labels = _clusters(phrases, number, seed)
     clusters = []
@@ -163,20 +161,11 @@ def _weights(embedding: Embedding, rows: list[int]) -> NDArray[np.float64]:
     return np.asarray(COMMON / (COMMON + share))
 
 
-def _clusters(rows: NDArray[np.float64], number: int | None, seed: int) -> NDArray[np.int64]:
+def _clusters(rows: NDArray[np.float64], number: int, seed: int) -> NDArray[np.int64]:
     """Cluster unit vectors by their directions."""
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
-    from sklearn.metrics import silhouette_score
 
-    def clustered(k: int) -> NDArray[np.int64]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different vectors than clusters
-            return np.asarray(KMeans(k, n_init=4, random_state=seed).fit(rows).labels_, np.int64)
-
-    if number is not None:
-        return clustered(number)
-    tried = [labels for k in range(2, min(LARGEST, len(rows) - 1) + 1) if len(set(labels := clustered(k))) == k]
-    if not tried:
-        return np.zeros(len(rows), np.int64)
-    return max(tried, key=lambda labels: silhouette_score(rows, labels, metric="cosine"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different vectors than clusters
+        return np.asarray(KMeans(number, n_init=4, random_state=seed).fit(rows).labels_, np.int64)

@@ -1,0 +1,376 @@
+r"""Senses of a word from its occurrences: how many, how often each is meant, and what could stand in its place.
+
+Contexts of a word that speak of different things are not yet different senses: einstein's life and einstein's physics
+are one man. Senses differ in *what could stand in the word's place*. So occurrences are first cut into many small
+groups by their contexts, each group is asked for its substitutes, and groups of the same substitutes are put together.
+
+With :math:`\omega_c = a / (a + p_c)` and unit vectors :math:`\hat u`, a context of width :math:`r` is
+:math:`x_r = \sum_c \omega_c \hat u_c` over the :math:`r` words to each side in the document. A linear map takes mean
+contexts to what stands in their midst; it is learned from all words of the vectors, weighted by :math:`\log n_w`:
+
+.. math:: A = \arg\min_A \sum_w \log n_w\, \| [\bar x_{10}(w), \bar x_2(w)] A - \hat u_w \|^2 + \lambda \|A\|^2 .
+
+Occurrences are clustered by the directions of :math:`x_{10}` (less the mean direction of all words) into
+:math:`K` groups, each of which has the sense vector :math:`t_k`, the mean of :math:`y = [x_{10}, x_2] A`. Groups are
+merged while the largest
+
+.. math:: C_{kl} = \frac{t_k \cdot t_l}{\sqrt{d_k d_l}} + \sqrt{\frac{e_k + e_l}{50}}, \qquad
+          d_k = t_k' \cdot t_k'', \quad e_k = \frac{\|t_k\|^2 - d_k}{d_k}
+
+is at least a threshold, where :math:`t', t''` are the means of two random halves of a group: their product is the
+squared length free of noise, and the second term allows for the noise that is left. What remains smaller than the least
+share joins its nearest. This is done from several random starts; the answer is the partition in the median number of
+senses that agrees best with the others, and how many starts found that number is told.
+
+References
+----------
+Khodak, Saunshi, Liang, Ma, Stewart, Arora (2018), A la carte embedding. arXiv:1805.05388
+Arora, Li, Liang, Ma, Risteski (2018), Linear algebraic structure of word senses. TACL 6
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from polyadic.embedding import unit_rows
+from polyadic.errors import InputError, check_int
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.embedding import Embedding
+    from polyadic.text.corpus import Corpus
+
+WIDE, NEAR = 10, 2
+"""Words to each side of the two contexts."""
+COMMON = 1e-3
+"""The weight of a context word is a / (a + its share of the text); this is a."""
+GROUPS = 12
+"""Groups at first; 8 and 16 did as well."""
+THRESHOLD = 0.25
+"""Groups are one sense from this agreement of their substitutes on; chosen on pseudo-words, docs/results/senses.md."""
+LEAST_SHARE = 0.08
+"""Of the occurrences; .05 made more senses of one."""
+RUNS = 7
+"""Random starts."""
+MOST = 5_000
+"""Occurrences that are looked at."""
+FEWEST = 50
+"""Occurrences; of fewer nothing is said: with 50, half of the words of two senses seem to have one."""
+FEW = 200
+"""Occurrences below which a sense may be missed, which is told."""
+SAMPLED = 100
+"""Occurrences of each word that the map is learned from."""
+RIDGE = 1e-4
+"""Of the mean diagonal of the normal equations."""
+KNOWN = 100
+"""A substitute occurs so often in the text."""
+REPELLED = 0.5
+"""How much a substitute of another sense counts against a word."""
+
+
+class SenseOfWord(NamedTuple):
+    """A sense of a word.
+
+    ``share`` is how often it is meant, ``substitutes`` are words that could stand in its place, ``positions`` where in
+    the corpus it stands (of those occurrences that were looked at), the most typical first, ``vector`` its place among
+    the word vectors.
+    """
+
+    share: float
+    substitutes: tuple[str, ...]
+    positions: NDArray[np.int64]
+    vector: NDArray[np.float64]
+
+
+class SensesOfWord(NamedTuple):
+    """The senses of a word, the most frequent first.
+
+    ``occurrences`` is how often the word stands in the corpus, ``agreement`` the share of random starts that found as
+    many senses.
+    """
+
+    word: str
+    occurrences: int
+    agreement: float
+    senses: tuple[SenseOfWord, ...]
+
+    @property
+    def sure(self) -> bool:
+        """Whether there was enough text to tell senses apart."""
+        return self.occurrences >= FEW
+
+
+@dataclass(frozen=True, eq=False)
+class WordSenses:
+    """What is learned once of a corpus and its vectors, to find the senses of any word.
+
+    Attributes
+    ----------
+    embedding : Embedding
+        Word vectors.
+    corpus : Corpus
+        Text in which the words stand.
+    map : ndarray of shape (2 R, R)
+        From contexts to what stands in their midst.
+    mean : ndarray of shape (R,)
+        The mean direction of contexts.
+
+    Examples
+    --------
+    >>> from polyadic import Corpus, train
+    >>> texts = [f"bank {a} {b} {c}" for a in "abcd" for b in "efgh" for c in "ijkl"] * 4
+    >>> corpus = Corpus.build(texts, min_count=1)
+    >>> senses = WordSenses.learn(train(corpus, method="ppmi-svd", rank=4), corpus)
+    >>> found = senses.senses("bank", known=1)
+    >>> found.occurrences, found.sure
+    (256, True)
+    """
+
+    embedding: Embedding
+    corpus: Corpus
+    map: NDArray[np.float32]
+    mean: NDArray[np.float32]
+
+    @classmethod
+    def learn(cls, embedding: Embedding, corpus: Corpus, *, seed: int = 0) -> WordSenses:
+        """Learn the map from the contexts of all words that occur often enough.
+
+        Raises
+        ------
+        InputError
+            If the vectors and the corpus share too few words.
+        """
+        rng = np.random.default_rng(seed)
+        vocabulary = corpus.vocabulary
+        rows = [number for number, word in enumerate(vocabulary.words) if word in embedding]
+        rows = [number for number in rows if vocabulary.counts[number] >= FEWEST]
+        if len(rows) < 2:
+            raise InputError(
+                f"the corpus and the vectors have {len(rows)} words in common that occur {FEWEST} times; senses are"
+                " learned from more"
+            )
+        space = cls(embedding, corpus, np.zeros((0, 0), np.float32), np.zeros(0, np.float32))
+        positions, words = _sampled(np.asarray(corpus.ids), np.asarray(rows), rng)
+        M = space._mean_contexts(positions, words, len(rows))
+        U = embedding.unit[[embedding.index[vocabulary.words[number]] for number in rows]].astype(np.float64)
+        weighted = M * np.log(vocabulary.counts[rows])[:, None]
+        G = M.T @ weighted
+        G += RIDGE * np.trace(G) / len(G) * np.eye(len(G)) + np.finfo(float).tiny * np.eye(len(G))
+        A = np.linalg.solve(G, weighted.T @ U)
+        mean = unit_rows(unit_rows(M[:, : embedding.rank]).mean(axis=0)[None])[0]
+        return cls(embedding, corpus, A.astype(np.float32), mean.astype(np.float32))
+
+    def senses(self, word: str, *, top: int = 10, known: int = KNOWN, seed: int = 0) -> SensesOfWord:
+        """Find the senses of a word.
+
+        Parameters
+        ----------
+        word : str
+            The word.
+        top : int
+            Substitutes of each sense.
+        known : int
+            How often a substitute occurs in the corpus at least.
+        seed : int
+            Of the occurrences that are looked at, where there are many, and of the random starts.
+
+        Raises
+        ------
+        InputError
+            If the corpus or the vectors do not know the word, or it occurs too seldom.
+        """
+        check_int("top", top, low=1)
+        self.embedding[word]  # or it is refused
+        number = self.corpus.vocabulary.index.get(word)
+        if number is None:
+            raise InputError(f"{word!r} is not in the vocabulary of the corpus")
+        positions = np.flatnonzero(np.asarray(self.corpus.ids) == number)
+        if len(positions) < FEWEST:
+            raise InputError(f"{word!r} occurs {len(positions)} times; to tell its senses takes {FEWEST}")
+        chosen = np.sort(np.random.default_rng(seed).permutation(positions)[:MOST])
+        X, Y = self._contexts(chosen, [number])
+        labels, agreement = _agreed(X, Y, seed)
+        k = labels.max() + 1
+        vectors = np.stack([Y[labels == s].mean(axis=0) for s in range(k)]).astype(np.float64)
+        substitutes = self._substitutes(unit_rows(vectors), word, top, known)
+        senses = []
+        for s in range(k):
+            centre = unit_rows(X[labels == s].sum(axis=0)[None])[0]
+            typical = np.argsort(-(X[labels == s] @ centre), kind="stable")
+            at = chosen[labels == s][typical]
+            senses.append(SenseOfWord(float(np.mean(labels == s)), substitutes[s], at, vectors[s]))
+        senses.sort(key=lambda sense: -sense.share)
+        return SensesOfWord(word, len(positions), agreement, tuple(senses))
+
+    def divide(self, positions: NDArray[np.int64], words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]:
+        """Say in which sense each of some occurrences is meant, from 0, as if ``words``, which stand there, were one.
+
+        This is how two words that are taken for one are told apart again.
+        """
+        numbers = [self.corpus.vocabulary[word] for word in words]
+        return _agreed(*self._contexts(np.asarray(positions), numbers), seed)[0]
+
+    def _contexts(
+        self, positions: NDArray[np.int64], numbers: Sequence[int]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Give the directions of the contexts of a word, and what each says stands in its midst."""
+        wide, near = (self._sums(positions, width, without=numbers) for width in (WIDE, NEAR))
+        X = unit_rows(wide[0])
+        X = unit_rows(X - np.outer(X @ self.mean, self.mean))
+        scaled = [sums / max(float(weights.mean()), 1e-9) for sums, weights in (wide, near)]
+        return X, np.hstack(scaled) @ self.map
+
+    def _mean_contexts(self, positions: NDArray[np.int64], words: NDArray[np.int64], size: int) -> NDArray[np.float64]:
+        """Give the mean contexts of words, of shape (size, 2 R), from positions of each."""
+        means = []
+        for width in (WIDE, NEAR):
+            total, weights = np.zeros((size, self.embedding.rank)), np.zeros(size)
+            for start in range(0, len(positions), 1 << 16):
+                part = slice(start, start + (1 << 16))
+                sums, weight = self._sums(positions[part], width)
+                ones = np.ones(len(sums), np.float32)
+                by_word = csr_array((ones, (words[part], np.arange(len(sums)))), shape=(size, len(sums)))
+                total += by_word @ sums
+                weights += by_word @ weight
+            means.append(total / np.maximum(weights, 1e-9)[:, None])
+        return np.hstack(means)
+
+    def _sums(
+        self, positions: NDArray[np.int64], width: int, *, without: Sequence[int] = ()
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Give the weighted sums of the vectors around positions, and the sums of the weights."""
+        ids, ends = self.corpus.ids, np.asarray(self.corpus.sentences)[np.asarray(self.corpus.documents)]
+        document = np.searchsorted(ends, positions, side="right")
+        around = positions[:, None] + np.array([d for d in range(-width, width + 1) if d])
+        inside = (around >= ends[document - 1][:, None]) & (around < ends[document][:, None])
+        near = np.asarray(ids[np.where(inside, around, 0)], np.int64)
+        weights, vectors = self._weighted
+        inside &= weights[near] > 0
+        inside &= ~np.isin(near, without)
+        counts = inside.sum(axis=1)
+        columns = near[inside]
+        offsets = np.concatenate([[0], np.cumsum(counts)])
+        table = csr_array((weights[columns], columns, offsets), shape=(len(positions), len(weights)))
+        return np.asarray(table @ vectors, np.float32), np.asarray(table.sum(axis=1), np.float32)
+
+    @property
+    def _weighted(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The weight of each word of the corpus, zero if it has no vector, and its vector of length 1."""
+        cached: tuple[NDArray[np.float32], NDArray[np.float32]] | None = self.__dict__.get("_cached")
+        if cached is None:
+            vocabulary, index = self.corpus.vocabulary, self.embedding.index
+            share = vocabulary.counts / vocabulary.counts.sum()
+            rows = np.array([index.get(word, -1) for word in vocabulary.words])
+            weights = np.where(rows >= 0, COMMON / (COMMON + share), 0).astype(np.float32)
+            vectors = np.where(rows[:, None] >= 0, self.embedding.unit[rows], 0).astype(np.float32)
+            cached = self.__dict__["_cached"] = (weights, vectors)
+        return cached
+
+    def _substitutes(self, vectors: NDArray[np.float64], word: str, top: int, known: int) -> list[tuple[str, ...]]:
+        """Give the words that are most like each sense and least like the other that they are most like."""
+        counts = self.corpus.vocabulary.counts
+        frequent = (w for w, n in zip(self.corpus.vocabulary.words, counts, strict=True) if n >= known and w != word)
+        rows = [row for other in frequent if (row := self.embedding.index.get(other)) is not None]
+        alike = vectors @ self.embedding.unit[rows].T.astype(np.float64)
+        named = []
+        for s in range(len(vectors)):
+            others = np.delete(alike, s, axis=0)
+            score = alike[s] - (REPELLED * np.maximum(others.max(axis=0), 0) if len(others) else 0)
+            best = np.argsort(-score, kind="stable")[:top]
+            named.append(tuple(self.embedding.words[rows[at]] for at in best))
+        return named
+
+
+def _sampled(
+    ids: NDArray[np.integer], rows: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw positions of each of some words, and say which word stands there, by its place in ``rows``."""
+    order = np.argsort(ids, kind="stable")
+    ends = np.searchsorted(ids[order], np.column_stack([rows, rows + 1]))
+    drawn = [
+        order[first:last]
+        if last - first <= SAMPLED
+        else order[rng.choice(np.arange(first, last), SAMPLED, replace=False)]
+        for first, last in ends
+    ]
+    words = np.repeat(np.arange(len(rows)), [len(some) for some in drawn])
+    return np.concatenate(drawn).astype(np.int64), words
+
+
+def _agreed(X: NDArray[np.float32], Y: NDArray[np.float32], seed: int) -> tuple[NDArray[np.int64], float]:
+    """Give the partition in the median number of senses that agrees best with the others, and how many have that."""
+    from sklearn.metrics import adjusted_rand_score
+
+    runs = [_partition(X, Y, np.random.default_rng([seed, run])) for run in range(RUNS)]
+    numbers = np.array([labels.max() + 1 for labels in runs])
+    k = int(np.sort(numbers)[RUNS // 2])
+    alike = [run for run, number in zip(runs, numbers, strict=True) if number == k]
+    best = max(alike, key=lambda run: sum(adjusted_rand_score(run, other) for other in alike) if k > 1 else 0)
+    return best, float(np.mean(numbers == k))
+
+
+def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Cluster contexts, and merge clusters whose substitutes agree; give the sense of each, from 0."""
+    cells = _spherical_means(X, max(min(GROUPS, len(X) // 10), 1), rng)
+    k = int(cells.max()) + 1
+    half = (rng.random(len(X)) < 0.5).astype(int)
+    at = half * k + cells
+    N = np.bincount(at, minlength=2 * k).reshape(2, k).astype(np.float64)
+    S = np.stack([np.bincount(at, y, minlength=2 * k) for y in Y.T], axis=-1).reshape(2, k, -1)
+    groups = [[cell] for cell in range(k)]
+    while len(groups) > 1:
+        C = _agreement(S, N)
+        i, j = np.unravel_index(C.argmax(), C.shape)
+        if C[i, j] < THRESHOLD:
+            i = N.sum(axis=0).argmin()
+            if N[:, i].sum() >= LEAST_SHARE * len(X):
+                break
+            j = C[i].argmax()
+        first, second = sorted((int(i), int(j)))
+        S[:, first] += S[:, second]
+        N[:, first] += N[:, second]
+        S, N = np.delete(S, second, axis=1), np.delete(N, second, axis=1)
+        groups[first] += groups.pop(second)
+    sense = np.zeros(k, np.int64)
+    for number, group in enumerate(groups):
+        sense[group] = number
+    return sense[cells]
+
+
+def _agreement(S: NDArray[Any], N: NDArray[Any]) -> NDArray[np.float64]:
+    """Give C of the sums and sizes of both halves of each group; -inf on the diagonal."""
+    halves = S / np.maximum(N, 1)[..., None]
+    t = S.sum(axis=0) / np.maximum(N.sum(axis=0), 1)[:, None]
+    products = t @ t.T
+    squares = np.diag(products)
+    d = np.maximum((halves[0] * halves[1]).sum(axis=1), 0.1 * squares + np.finfo(float).tiny)
+    e = np.maximum(squares - d, 0) / d
+    C = products / np.sqrt(np.outer(d, d)) + np.sqrt((e[:, None] + e) / 50)
+    np.fill_diagonal(C, -np.inf)
+    return np.asarray(C)
+
+
+def _spherical_means(X: NDArray[np.float32], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Cluster directions by k-means with centres of length 1, from starts that lie apart; none is empty."""
+    centres = [X[rng.integers(len(X))]]
+    distance = 1 - X @ centres[0]
+    for _ in range(k - 1):
+        chances = np.maximum(distance, 0) + 1e-9
+        centres.append(X[rng.choice(len(X), p=chances / chances.sum())])
+        distance = np.minimum(distance, 1 - X @ centres[-1])
+    C, labels = np.array(centres), np.full(len(X), -1)
+    for _ in range(20):
+        new = (X @ C.T).argmax(axis=1)
+        if np.mean(new != labels) < 1e-3:
+            break
+        labels = new
+        members = csr_array((np.ones(len(X), np.float32), (labels, np.arange(len(X)))), shape=(k, len(X)))
+        C = unit_rows(members @ X)
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)

@@ -1,0 +1,155 @@
+"""Laws of the senses of words: planted ones are found again, one sense is one, and what cannot be told is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+from typer.testing import CliRunner
+
+from polyadic import Corpus, Embedding, InputError, WordSenses, train
+from polyadic.cli import app
+from polyadic.models.words import occurrences
+
+TOPICS, WORDS, LENGTH = 12, 25, 9
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    """Twelve topics of words of their own; "bank" stands in two of them, "violin" in one, "the" in all."""
+    rng = np.random.default_rng(0)
+    lines = []
+    for n in range(6_000):
+        topic = n % TOPICS
+        words = [f"w{topic:02}x{k:02}" for k in rng.integers(0, WORDS, LENGTH)]
+        extra = {0: ["bank"], 1: ["bank"], 2: ["violin"]}.get(topic, [])
+        lines.append(" ".join(rng.permutation([*words, "the", *extra])))
+    return Corpus.build(lines, tmp_path_factory.mktemp("corpus") / "corpus", min_count=1, keep_text=True)
+
+
+@pytest.fixture(scope="module")
+def vectors(corpus):
+    return train(corpus, method="ppmi-svd", rank=TOPICS)
+
+
+@pytest.fixture(scope="module")
+def space(corpus, vectors):
+    return WordSenses.learn(vectors, corpus)
+
+
+def test_planted_senses_are_found(space, corpus):
+    """A word of two topics has two senses of equal share, whose substitutes and lines are of one topic each."""
+    found = space.senses("bank")
+    assert found.occurrences == 1_000
+    assert found.agreement == 1
+    assert found.sure
+    assert [sense.share for sense in found.senses] == pytest.approx([0.5, 0.5], abs=0.02)
+    topics = []
+    for sense in found.senses:
+        (topic,) = {word[:3] for word in sense.substitutes}
+        lines = [corpus.line(position) for position in sense.positions]
+        assert np.mean([topic in line.text for line in lines]) > 0.98
+        assert all(line.word == "bank" for line in lines)
+        topics.append(topic)
+    assert sorted(topics) == ["w00", "w01"]
+
+
+def test_one_sense_is_one(space):
+    """A word of one topic has one sense, and substitutes of that topic."""
+    for word in ("violin", "w05x03", "w11x24"):
+        found = space.senses(word)
+        assert len(found.senses) == 1, word
+        assert found.senses[0].share == 1
+    assert all(word.startswith("w02") for word in space.senses("violin").senses[0].substitutes)
+
+
+@pytest.mark.parametrize("ratio", [1, 4])
+def test_words_taken_for_one_are_told_apart(space, corpus, ratio):
+    """Two words of different topics, taken for one, are divided again; halves of one word are not."""
+    ids = np.asarray(corpus.ids)
+    one, other, third = (np.flatnonzero(ids == corpus.vocabulary[word]) for word in ("w03x00", "w07x00", "w03x01"))
+    other = other[: len(one) // ratio]
+    labels = space.divide(np.concatenate([one, other]), ["w03x00", "w07x00"])
+    truth = np.repeat([0, 1], [len(one), len(other)])
+    assert adjusted_rand_score(truth, labels) > 0.95
+    assert space.divide(one, ["w03x00"]).max() == 0
+    assert space.divide(np.concatenate([one, third]), ["w03x00", "w03x01"]).max() == 0
+
+
+def test_the_same_seed_gives_the_same_senses(space, corpus, vectors):
+    """Nothing depends on anything but the text, the vectors and the seed."""
+    again = WordSenses.learn(vectors, corpus)
+    assert np.array_equal(again.map, space.map)
+    for found, other in zip(space.senses("bank", seed=3).senses, again.senses("bank", seed=3).senses, strict=True):
+        assert found.substitutes == other.substitutes
+        assert np.array_equal(found.positions, other.positions)
+        assert np.array_equal(found.vector, other.vector)
+
+
+def test_the_map_solves_its_least_squares(space, corpus, vectors):
+    """The gradient of the weighted squares, ridge included, is zero at the map."""
+    vocabulary = corpus.vocabulary
+    rows = np.flatnonzero(vocabulary.counts >= occurrences.FEWEST)
+    positions, words = occurrences._sampled(np.asarray(corpus.ids), rows, np.random.default_rng(0))
+    M = space._mean_contexts(positions, words, len(rows))
+    U = vectors.unit[[vectors.index[vocabulary.words[row]] for row in rows]]
+    weights = np.log(vocabulary.counts[rows])[:, None]
+    G = M.T @ (weights * M)
+    gradient = M.T @ (weights * (M @ space.map - U)) + occurrences.RIDGE * np.trace(G) / len(G) * space.map
+    assert np.abs(gradient).max() < 1e-4 * np.abs(M.T @ (weights * U)).max()
+
+
+def test_contexts_are_sums_around_a_position(space, corpus, vectors):
+    """A slow twin adds up the weighted vectors of the words around, in the document, without the word itself."""
+    ids, vocabulary = np.asarray(corpus.ids), corpus.vocabulary
+    share = vocabulary.counts / vocabulary.counts.sum()
+    edges = corpus.sentences[corpus.documents]
+    positions = np.flatnonzero(ids == vocabulary["bank"])[:20]
+    sums, weights = space._sums(positions, 3, without=[vocabulary["bank"]])
+    for row, position in enumerate(positions):
+        document = np.searchsorted(edges, position, side="right") - 1
+        total, weight = np.zeros(vectors.rank), 0.0
+        for other in range(position - 3, position + 4):
+            if edges[document] <= other < edges[document + 1] and ids[other] != vocabulary["bank"]:
+                w = occurrences.COMMON / (occurrences.COMMON + share[ids[other]])
+                total += w * vectors.unit[vectors.index[vocabulary.words[ids[other]]]]
+                weight += w
+        assert sums[row] == pytest.approx(total, abs=1e-5)
+        assert weights[row] == pytest.approx(weight, rel=1e-5)
+
+
+def test_too_little_text(corpus, vectors, space):
+    """Unknown words, rare words and a corpus of other words are refused; of few occurrences nothing is sure."""
+    small = Corpus.build(["a b c"] * 60 + ["rare b c"] * 10, min_count=1)
+    words = Embedding(["a", "b", "c", "rare"], np.eye(4))
+    little = WordSenses.learn(words, small)
+    with pytest.raises(InputError, match="'rare' occurs 10 times; to tell its senses takes 50"):
+        little.senses("rare")
+    assert not little.senses("a", known=1).sure
+    with pytest.raises(InputError, match="is not in the vocabulary of 303 words"):
+        space.senses("banc")
+    with pytest.raises(InputError, match="0 words in common"):
+        WordSenses.learn(Embedding(["x", "y"], np.eye(2)), small)
+
+
+def test_senses_on_the_command_line(corpus, vectors, tmp_path):
+    """The verb finds the corpus of the vectors, shows senses with lines, and answers in JSON."""
+    vectors.meta = {"trained": {"source": str(corpus.path)}}
+    vectors.save(tmp_path / "vectors", overwrite=True)
+
+    def run(*arguments):
+        return CliRunner().invoke(app, ["senses", str(tmp_path / "vectors"), *map(str, arguments)])
+
+    done = run("bank", "violin", "--lines", "1")
+    assert done.exit_code == 0, done.output
+    table, lines = (part.splitlines() for part in done.stdout.split("\n\n"))
+    assert [row.split("\t")[:2] for row in table[1:]] == [["bank", "1"], ["bank", "2"], ["violin", "1"]]
+    assert all(row.split("\t")[0] in row.split("\t")[2] for row in lines[1:])
+    found = json.loads(run("bank", "banc", "--json").stdout)
+    assert [len(sense["lines"]) for sense in found["senses"]["bank"]["senses"]] == [2, 2]
+    assert list(found["refused"]) == ["banc"]
+    vectors.meta = {}
+    vectors.save(tmp_path / "vectors", overwrite=True)
+    assert "--corpus is needed to tell senses" in run("bank").output
+    assert run("bank", "--corpus", corpus.path).exit_code == 0
+    assert "words that select it" in run("bank", "--number", "2").output
