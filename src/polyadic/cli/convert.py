@@ -1,7 +1,7 @@
 """``polyadic convert``: word vectors from one format to another."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -17,6 +17,9 @@ To = Annotated[
     ),
 ]
 From = Annotated[str, typer.Option("--from", metavar="FORMAT", help="Format of VECTORS; auto looks.")]
+BadBytes = Annotated[
+    Literal["strict", "replace", "ignore"], typer.Option(help="What to do with bytes in another encoding.")
+]
 Limit = Annotated[int | None, typer.Option(help="Read only the first words.")]
 
 
@@ -28,7 +31,7 @@ def convert(
     from_: From = "auto",
     limit: Limit = None,
     encoding: o.Encoding = "utf-8",
-    errors: o.Errors = "strict",
+    errors: BadBytes = "strict",
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:

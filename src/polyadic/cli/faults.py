@@ -49,7 +49,7 @@ class Verb(TyperCommand):
 
 
 def as_written(fault: str, flags: Mapping[str, str]) -> str:
-    """Name the settings that are the subject of a sentence, and those that they are for, by their flags.
+    """Name by their flags the settings that a sentence begins with, those they are for, and those with a value.
 
     Examples
     --------
@@ -61,7 +61,12 @@ def as_written(fault: str, flags: Mapping[str, str]) -> str:
     '--known is for --validation; leave it out'
     >>> as_written("rank 3 of the table is missing", {"rank": "--rank"})
     'rank 3 of the table is missing'
+    >>> as_written("it is there (--force, overwrite=True); give errors='replace'", {"errors": "--errors"})
+    'it is there (--force); give --errors replace'
     """
+    fault = re.sub(r"(\(--[\w-]+), \w+=True\)", r"\1)", fault)
+    valued = r"\b(\w+)=(?:'(\w+)'|(\d[\d.]*\b|True\b))"
+    fault = re.sub(valued, lambda m: _written(m, flags), fault)
     names = r"\w+(?:, \w+)*(?: and \w+)?"
     subject = re.match(
         rf"{names}(?: (?:is|are) for {names}|(?= (?:must|is|are|has|have|takes?|comes?|needs?)\b))", fault
@@ -69,6 +74,13 @@ def as_written(fault: str, flags: Mapping[str, str]) -> str:
     if subject is None:
         return fault
     return re.sub(r"\w+", lambda word: flags.get(word[0], word[0]), subject[0]) + fault[subject.end() :]
+
+
+def _written(setting: re.Match[str], flags: Mapping[str, str]) -> str:
+    """Write a setting with its value as an option, if there is one of its name."""
+    name, text, number = setting.groups()
+    value = "" if number == "True" else f" {text or number}"
+    return f"{flags[name]}{value}" if name in flags else setting[0]
 
 
 @contextlib.contextmanager
