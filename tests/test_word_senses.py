@@ -86,17 +86,38 @@ def test_the_same_seed_gives_the_same_senses(space, corpus, vectors):
         assert np.array_equal(found.vector, other.vector)
 
 
-def test_the_map_solves_its_least_squares(space, corpus, vectors):
-    """The gradient of the weighted squares, ridge included, is zero at the map."""
+def test_the_map_solves_its_least_squares():
+    """The gradient of the weighted squares is zero for one of the ridges, the one that foretells left out rows best."""
+    rng = np.random.default_rng(0)
+    M, U, weights = rng.normal(size=(40, 12)), rng.normal(size=(40, 5)), rng.uniform(1, 3, 40)
+    U = (U + M[:, :5]) / np.linalg.norm(U + M[:, :5], axis=1)[:, None]
+    A, fit = occurrences._ridge(M, U, weights)
+    scale = np.trace(M.T @ (M * weights[:, None])) / 12
+
+    def solved(rows, ridge):
+        G = M[rows].T @ (M[rows] * weights[rows, None])
+        return np.linalg.solve(G + ridge * scale * np.eye(12), M[rows].T @ (U[rows] * weights[rows, None]))
+
+    errors, cosines = [], []
+    for ridge in occurrences.RIDGES:
+        others = [np.delete(np.arange(40), row) for row in range(40)]
+        foretold = np.stack([M[row] @ solved(rest, ridge) for row, rest in enumerate(others)])
+        errors.append((weights * ((foretold - U) ** 2).sum(axis=1)).sum())
+        cosines.append(np.mean((foretold * U).sum(axis=1) / np.linalg.norm(foretold, axis=1)))
+    best = int(np.argmin(errors))
+    assert pytest.approx(solved(np.arange(40), occurrences.RIDGES[best]), abs=1e-10) == A
+    assert fit == pytest.approx(cosines[best])
+
+
+def test_the_map_is_learned_from_mean_contexts(space, corpus, vectors):
+    """It is that of the mean contexts of frequent words and their vectors."""
     vocabulary = corpus.vocabulary
     rows = np.flatnonzero(vocabulary.counts >= occurrences.FEWEST)
     positions, words = occurrences._sampled(np.asarray(corpus.ids), rows, np.random.default_rng(0))
     M = space._mean_contexts(positions, words, len(rows))
     U = vectors.unit[[vectors.index[vocabulary.words[row]] for row in rows]]
-    weights = np.log(vocabulary.counts[rows])[:, None]
-    G = M.T @ (weights * M)
-    gradient = M.T @ (weights * (M @ space.map - U)) + occurrences.RIDGE * np.trace(G) / len(G) * space.map
-    assert np.abs(gradient).max() < 1e-4 * np.abs(M.T @ (weights * U)).max()
+    assert occurrences._ridge(M, U, np.log(vocabulary.counts[rows]))[0] == pytest.approx(space.map, abs=1e-4)
+    assert space.fit > 0.9
 
 
 def test_contexts_are_sums_around_a_position(space, corpus, vectors):
