@@ -613,7 +613,7 @@ BAD_TEXT = {
     "empty": (b"", [], "empty"),
     "no words": (b"... !!!\n", [], "no words"),
     "another encoding": (b"caf\xe9 noir\n", ["--min-count", "1"], "utf-8"),
-    "nothing frequent": (b"one two three\n", ["--min-count", "2"], "min_count"),
+    "nothing frequent": (b"one two three\n", ["--min-count", "2"], "--min-count 2"),
     "no such stop list": (b"one two three\n", ["--stop-words", "nowhere.txt"], "nowhere.txt"),
     "JSON lines without a field": (b"{}\n", ["--format", "jsonl"], "field"),
 }
