@@ -302,6 +302,18 @@ def test_wrapped_prose_is_told_and_joined(width, between):
     assert between == "\n" or unwrapped(text) == between.join([PROSE] * 5)
 
 
+@pytest.mark.parametrize("width", [20, 36])
+def test_wrapped_text_without_spaces(width):
+    """Chinese broken at any column is joined without a space; a sentence a line stays."""
+    sentence = (
+        "那座房子坐落在一条长长的路的尽头，村里从来没有人见过它的门在夜里打开。大家都说那里住着一位老人，他有很多书。"
+    )
+    text = "\n\n".join("\n".join(textwrap.wrap(sentence * 3, width)) for _ in range(4))
+    assert is_wrapped(text)
+    assert unwrapped(text) == "\n\n".join([sentence * 3] * 4)
+    assert not is_wrapped("\n".join(sentence.replace("，", "。").split("。")))
+
+
 def test_verse_sentences_and_lists_are_not_wrapped():
     """Verse, a sentence a line, short messages and lists of words keep their lines."""
     draw = random.Random(0)

@@ -35,6 +35,10 @@ FEWEST = 3
 """Lines that go on; with fewer nothing can be told."""
 WORDS = 4
 """Of a line, at the median; fewer are a list."""
+_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+"""Letters of languages that put no spaces between words: a line may be broken behind each."""
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
+_WIDE = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
 _FULL_STOP = re.compile(r"[.!?。！？]")
 _ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
 
@@ -55,11 +59,11 @@ def is_wrapped(text: str) -> bool:
     written = [row for row in rows if row]
     if not _FULL_STOP.search(text):
         return False
-    if len(written) <= FEWEST or sorted(len(row.split()) for row in written)[len(written) // 2] < WORDS:
+    if len(written) <= FEWEST or sorted(len(_WORD.findall(row)) for row in written)[len(written) // 2] < WORDS:
         return False
-    width = sorted(map(len, written))[int(WIDEST * (len(written) - 1))]
-    going = [(a, b.split(None, 1)[0]) for a, b in pairwise(rows) if a and b and a[-1].isalnum()]
-    full = sum(len(a) + 1 + len(word) > width for a, word in going)
+    width = sorted(map(_columns, written))[int(WIDEST * (len(written) - 1))]
+    going = [(a, _WORD.match(b)) for a, b in pairwise(rows) if a and b and a[-1].isalnum()]
+    full = sum(_columns(a) + 1 + _columns(word[0]) > width for a, word in going if word)
     return len(going) >= FEWEST and full >= FULL * len(going)
 
 
@@ -79,7 +83,13 @@ def unwrapped(text: str) -> str:
     halves = r"([^\W\d_]+)-\n[ \t]*([^\W\d_]+)"
     text = re.sub(r"[ \t]+(?=\n)", "", text)
     text = re.sub(halves, lambda m: joined(m) if m[2].islower() else f"{m[1]}-{m[2]}", text)
+    text = re.sub(rf"(?<=[{_UNSPACED}，、；：。！？])\n[ \t]*(?=[{_UNSPACED}])", "", text)
     return re.sub(r"(?<=[^\n])\n[ \t]*(?=[^\s])", " ", text)
+
+
+def _columns(text: str) -> int:
+    """Give the width of a line: Chinese and Japanese letters take two columns."""
+    return len(text) + len(_WIDE.findall(text))
 
 
 def read_text(file: File) -> Iterator[Piece]:
