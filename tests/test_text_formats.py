@@ -7,6 +7,7 @@ import json
 import random
 import textwrap
 import zipfile
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -261,6 +262,18 @@ def test_bad_files_are_skipped_counted_and_named(tmp_path):
         (tmp_path / f"{number}.txt").write_bytes(b"\xff")
     with pytest.raises(InputError, match="none of the 9 files can be read; of the first"):
         list(read(tmp_path))
+
+
+def test_files_are_called_by_their_places(tmp_path, monkeypatch):
+    """Several files have names below what they share, wherever they are named from."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.txt", "b/c.txt", "b/d.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+    named = [document.fields["file"] for document in documents([Path("a.txt"), tmp_path / "b"])]
+    assert named == ["a.txt", "b/c.txt", "b/d.txt"]
+    assert [document.fields["file"] for document in documents(tmp_path / "b")] == ["c.txt", "d.txt"]
+    assert [dict(document.fields) for document in documents("a.txt")] == [{}]
 
 
 def test_what_was_handed_on_is_not_skipped(tmp_path, monkeypatch):

@@ -239,32 +239,27 @@ def _of_files(
 ) -> Iterator[Piece]:
     """Read files one after another; those that cannot be read are left out where they may be."""
     may_skip = reading.errors == "skip" and len(files) > 1
-    folder = os.path.commonpath([Path(path).parent for path in files]) if len(files) > 1 else ""
+    folder = os.path.commonpath([Path(path).absolute().parent for path in files]) if len(files) > 1 else ""
+    skipped: dict[str, str] = {}
     for path in files:
-        named = {"file": os.path.relpath(path, folder or ".")} if len(files) > 1 else {}
-        passed_on = False
+        named = {"file": os.path.relpath(path, folder)} if len(files) > 1 else {}
+        parts, passed_on = _of_file(path, reading, advance, account), False
         try:
-            for piece in (
-                _held(_of_file(path, reading, advance, account))
-                if may_skip
-                else _of_file(path, reading, advance, account)
-            ):
+            for piece in _held(parts) if may_skip else parts:
                 passed_on = True
                 yield piece._replace(fields={**named, **piece.fields}) if piece.starts else piece
         except InputError as error:
             if passed_on or not may_skip:
                 raise
-            account.skipped[path] = str(error)
-    if account.skipped:
-        if len(account.skipped) == len(files):
-            raise InputError(f"none of the {len(files):,} files can be read; of the first: {account.skipped[files[0]]}")
-        reasons = "; ".join([*account.skipped.values()][:NAMED])
-        more = len(account.skipped) - NAMED
+            skipped[path] = str(error)
+    if skipped and len(skipped) == len(files):
+        raise InputError(f"none of the {len(files):,} files can be read; of the first: {skipped[files[0]]}")
+    if skipped:
+        account.skipped |= skipped
+        more = len(skipped) - NAMED
+        named_ones = "; ".join([*skipped.values()][:NAMED]) + (f"; and {more:,} more" if more > 0 else "")
         warnings.warn(
-            f"skipped {len(account.skipped):,} of {len(files):,} files: {reasons}"
-            + (f"; and {more:,} more" if more > 0 else ""),
-            SkippedFilesWarning,
-            stacklevel=2,
+            f"skipped {len(skipped):,} of {len(files):,} files: {named_ones}", SkippedFilesWarning, stacklevel=2
         )
 
 
