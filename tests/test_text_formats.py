@@ -5,6 +5,8 @@ import email.message
 import io
 import json
 import random
+import subprocess
+import sys
 import textwrap
 import zipfile
 from pathlib import Path
@@ -216,6 +218,11 @@ def test_pdf(tmp_path):
     assert document.fields["title"] == "A title"
     with pytest.raises(InputError, match="holds no text, only pictures of pages"):
         list(read(tmp_path / "empty.pdf"))
+    (tmp_path / "bad.pdf").write_bytes(b"%PDF-1.4 garbage")
+    code = f"import contextlib\nwith contextlib.suppress(ValueError): list(read({str(tmp_path / 'bad.pdf')!r}))"
+    code = f"from polyadic.text.readers import read; {code}".replace("; import", "\nimport")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
 
 
 def test_mailboxes(tmp_path):

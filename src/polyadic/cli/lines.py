@@ -3,13 +3,14 @@
 import csv
 import io
 import sys
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from polyadic.cli import faults, show
 from polyadic.cli import options as o
-from polyadic.cli import show
 from polyadic.errors import InputError
 
 Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made with --keep-text.")]
@@ -55,6 +56,10 @@ def lines(
     text = Lines(folder)
     fields = dict(_pair(each) for each in where or ())
     found = text.find(*words, width=width, sort=sort, where=fields, start=start, top=top)
+    first = next(found, None)
+    if first is None:
+        faults.say(f"no line has {' and '.join(map(repr, words))}" + (" from there on" if start else ""))
+    found = chain([] if first is None else [first], found)
     if as_json:
         rows: list[dict[str, Any]] = [
             {"document": line.document, **line.fields, "text": line.text, "places": line.places} for line in found

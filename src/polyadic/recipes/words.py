@@ -359,7 +359,7 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
 def _refuse_idle_keep(source: Any, training: Training, keep: Any) -> None:
     """Refuse to keep things where there is nothing to keep, or no place."""
     if training.keep_text and keep is None:
-        raise InputError("keep_text needs keep, the folder in which the corpus stays with its text")
+        raise InputError("keep_text is for keep: name the folder in which the corpus stays with its text")
     if keep is not None and isinstance(source, Counts):
         raise InputError("keep comes too late: the source is counts already")
     if keep is not None and isinstance(source, Corpus) and _one_sided(training):

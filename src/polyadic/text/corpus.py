@@ -261,7 +261,10 @@ class Corpus:
     @functools.cached_property
     def _rows(self) -> NDArray[np.int64] | None:
         file = self.path / ROWS
-        return open_array(file, (np.int64,)) if file.exists() else None
+        rows = open_array(file, (np.int64,)) if file.exists() else None
+        if rows is not None and len(rows) != len(self.sentences) - 1:
+            raise InputError(f"{file} is damaged: {len(rows)} rows for {len(self.sentences) - 1} sentences")
+        return rows
 
     @property
     def names(self) -> tuple[str, ...]:

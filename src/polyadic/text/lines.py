@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from polyadic.errors import InputError, check_choice, check_int
+from polyadic.files import read_meta
 
 if TYPE_CHECKING:
     import os
@@ -110,7 +111,7 @@ class Lines:
     Raises
     ------
     InputError
-        If its text was not kept, or is damaged.
+        If it is no corpus, or its text was not kept or is damaged.
 
     Examples
     --------
@@ -124,6 +125,7 @@ class Lines:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        read_meta(path, "corpus")
         self.path = Path(path) / FILE
         if not self.path.is_file():
             raise InputError(
@@ -137,9 +139,10 @@ class Lines:
 
     def count(self, *words: str, width: int | None = None) -> int:
         """Count the lines in which all the words stand; see :meth:`find`."""
+        asked = _query(words, width)
         with self._told():
             query = "SELECT count(*) FROM words WHERE words MATCH ?"
-            return int(self._base.execute(query, (_query(words, width),)).fetchone()[0])
+            return int(self._base.execute(query, (asked,)).fetchone()[0])
 
     def find(
         self,
@@ -173,7 +176,7 @@ class Lines:
         check_choice("sort", sort, SORTS)
         check_int("start", start, low=0)
         limit = -1 if top is None else check_int("top", top, low=1)
-        asked = [_pattern(word) for word in words]
+        matched, asked = _query(words, width), [_pattern(word) for word in words]
         self._base.create_function("side", 1, lambda text: _side(text, asked[:1], sort), deterministic=True)
         fields = dict(where or {})
         conditions = "".join(" AND json_extract(fields, ?) = ?" for _ in fields)
@@ -185,7 +188,7 @@ class Lines:
         )
         values = [value for name, text in fields.items() for value in (f"$.{json.dumps(name)}", text)]
         with self._told():
-            for document, known, text in self._base.execute(query, (_query(words, width), *values, limit, start)):
+            for document, known, text in self._base.execute(query, (matched, *values, limit, start)):
                 yield Line(document, json.loads(known), text, _places(text, asked))
 
     def at(self, row: int, *words: str) -> Line:
@@ -202,7 +205,7 @@ class Lines:
     def _told(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.DatabaseError, ValueError) as error:
+        except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
             raise InputError(f"{self.path} is damaged: {error}") from None
 
 

@@ -37,7 +37,7 @@ SPREAD = 100
 """Words of a list that is made from a text."""
 BLOCK = 2_000
 """Words of one of its parts."""
-_WANTED = "must be 'language', 'auto', 'none', a language such as 'english' or 'de', a file or an iterable of words"
+_WANTED = "must be 'language', 'auto', 'none', a language such as 'english' or 'de', a file or a list of words"
 
 
 def stop_words(source: str | os.PathLike[str] | Iterable[str] | None, language: str = "en") -> frozenset[str]:

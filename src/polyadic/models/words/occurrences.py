@@ -33,6 +33,7 @@ Arora, Li, Liang, Ma, Risteski (2018), Linear algebraic structure of word senses
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -263,18 +264,14 @@ class WordSenses:
         table = csr_array((weights[columns], columns, offsets), shape=(len(positions), len(weights)))
         return np.asarray(table @ vectors, np.float32), np.asarray(table.sum(axis=1), np.float32)
 
-    @property
+    @cached_property
     def _weighted(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """The weight of each word of the corpus, zero if it has no vector, and its vector of length 1."""
-        cached: tuple[NDArray[np.float32], NDArray[np.float32]] | None = self.__dict__.get("_cached")
-        if cached is None:
-            vocabulary, index = self.corpus.vocabulary, self.embedding.index
-            share = vocabulary.counts / vocabulary.counts.sum()
-            rows = np.array([index.get(word, -1) for word in vocabulary.words])
-            weights = np.where(rows >= 0, COMMON / (COMMON + share), 0).astype(np.float32)
-            vectors = np.where(rows[:, None] >= 0, self.embedding.unit[rows], 0).astype(np.float32)
-            cached = self.__dict__["_cached"] = (weights, vectors)
-        return cached
+        vocabulary, index = self.corpus.vocabulary, self.embedding.index
+        share = vocabulary.counts / vocabulary.counts.sum()
+        rows = np.array([index.get(word, -1) for word in vocabulary.words])
+        weights = np.where(rows >= 0, COMMON / (COMMON + share), 0).astype(np.float32)
+        return weights, np.where(rows[:, None] >= 0, self.embedding.unit[rows], 0).astype(np.float32)
 
     def _substitutes(self, vectors: NDArray[np.float64], word: str, top: int, known: int) -> list[tuple[str, ...]]:
         """Give the words that are most like each sense and least like the other that they are most like."""

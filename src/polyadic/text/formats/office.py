@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import email
 import email.policy
+import logging
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -53,8 +55,9 @@ def read_pdf(file: File) -> Iterator[Piece]:
     except ImportError:
         raise MissingExtraError("pypdf", "files", "reading PDF") from None
     try:
-        reader = PdfReader(file.whole())
-        text = "\n".join(page.extract_text() for page in reader.pages)
+        with _quiet("pypdf"):  # it tells what it mends; what it cannot mend it raises
+            reader = PdfReader(file.whole())
+            text = "\n".join(page.extract_text() for page in reader.pages)
         known = reader.metadata or {}
         fields = {name: str(known.get(key) or "") for name, key in (("title", "/Title"), ("author", "/Author"))}
     except DependencyError as error:
@@ -65,6 +68,17 @@ def read_pdf(file: File) -> Iterator[Piece]:
         raise InputError(f"{file.name} holds no text, only pictures of pages; a program for OCR makes text of them")
     known_fields = {name: value for name, value in fields.items() if value}
     yield from text_pieces([text], wrapped=file.reading.wrapped, fields=known_fields)
+
+
+@contextlib.contextmanager
+def _quiet(name: str) -> Iterator[None]:
+    """Keep what a library logs from standard error, where it goes if nobody takes it."""
+    log, taker = logging.getLogger(name), logging.NullHandler()
+    log.addHandler(taker)
+    try:
+        yield
+    finally:
+        log.removeHandler(taker)
 
 
 def read_mail(file: File) -> Iterator[Piece]:
