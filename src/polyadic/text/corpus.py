@@ -227,7 +227,7 @@ class Corpus:
             raise InputError(f"{file} is damaged: {len(fields)} lines for {len(self.documents) - 1} documents")
         return fields
 
-    @property
+    @functools.cached_property
     def titles(self) -> tuple[str, ...] | None:
         """What each document is called, or None."""
         titles = tuple(" ".join(str(each.get("title", "")).split()) for each in self.fields or ())
