@@ -20,8 +20,10 @@ from polyadic.cli import EXAMPLES, app, faults, show, train
 from polyadic.cli.options import in_bytes
 from polyadic.cli.train import entry_weights, per_order
 from polyadic.datasets import similarity_sets
+from polyadic.progress import sweeps
 from polyadic.recipes.methods import METHODS
 from polyadic.solvers import Adam
+from polyadic.solvers.run import Result
 
 TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
 SMALL = ["--min-count", "1", "--width", "4", "--rank", "4", "--max-iter", "5", "--tol", "0", "--tuple-min-count", "1"]
@@ -324,7 +326,7 @@ def test_train_from_text(method, text, tmp_path):
     found = in_json("train", text, "--out", tmp_path / "out", "--method", method, *options)
     assert (found["words"], found["rank"]) == (16, 4)
     counts = "counts-2" if method == "ppmi-svd" else "counts-3"
-    assert list(found["steps"]) == ["text", "corpus", "plan", counts, "weights", "factors"]
+    assert list(found["steps"]) == ["text", "corpus", "plan", counts, "weights", "model", "factors"]
     assert all(step["seconds"] >= 0 for step in found["steps"].values())
     assert len(in_json("neighbours", tmp_path / "out", "moon")["neighbours"]["moon"]) == 10
 
@@ -433,7 +435,49 @@ def test_components_of_words(vectors):
 def test_train_says_how_long_steps_took(text, tmp_path):
     """Each step has a line with its seconds, and the last line says what was written."""
     lines = succeed("train", text, "--out", tmp_path / "out", *CP_SN).splitlines()
-    assert [line.split()[0] for line in lines] == ["text", "corpus", "plan", "counts-3", "weights", "factors", "wrote"]
+    steps = ["text", "corpus", "plan", "counts-3", "weights", "model", "factors"]
+    assert [line.split()[0] for line in lines[:8]] == [*steps, "wrote"]
+
+
+def test_train_ends_with_what_to_look_at(text, tmp_path):
+    """The commands that it names are of this text, and run."""
+    text.write_text(text.read_text(encoding="utf-8") * 3, encoding="utf-8")
+    kept = ("--keep", tmp_path / "kept", "--keep-text")
+    done = in_json("train", text, "--out", tmp_path / "v", *SMALL, *kept)
+    assert [command.split()[:2] for command in done["look_at"]] == [
+        ["polyadic", verb] for verb in ("neighbours", "components", "phrase", "senses", "lines")
+    ]
+    for command in done["look_at"]:
+        succeed(*command.split()[1:])
+
+
+def test_train_says_what_it_will_do(text, tmp_path):
+    """Before the long part: the columns, about how many minutes, how much memory; little text has few columns."""
+    done = in_json("train", text, "--out", tmp_path / "v", "--min-count", "1", "--max-iter", "3", "--tol", "0")
+    ahead = done["steps"]["model"]
+    assert ahead["method"] == "jcp"
+    assert ahead["rank"] == done["rank"] < 20
+    assert ahead["themes"] == ahead["rank"] // 2
+    assert 0 <= ahead["about_minutes"] < 1
+    assert ahead["memory_mib"] >= 0
+
+
+def test_bars_move_within_sweeps(monkeypatch):
+    """Shares of a sweep move the bar, a sweep that is tried again does not, and each sweep is one in the end."""
+    moved = []
+
+    @contextlib.contextmanager
+    def bar(*_, **__):
+        yield lambda amount=1, **_: moved.append(amount)
+
+    monkeypatch.setattr("polyadic.progress.bar", bar)
+    model = SymmetricCP(2)
+    with sweeps(model, "factorizing"):
+        for shares in ((0.5, 1.0), (0.5, 1.0, 0.5, 1.0), ()):
+            for share in shares:
+                model.watch.within(share)
+            model.watch(Result([], history=[1.0]))
+    assert moved == [0.5, 0.5, 0.0, 0.5, 0.5, 0.0, 1.0]
 
 
 def test_train_from_a_corpus_or_counts(text, tmp_path):
@@ -505,12 +549,12 @@ def test_train_uses_what_it_kept(text, tmp_path):
 
 def test_interrupted_training_keeps_the_last_sweep(text, tmp_path, monkeypatch):
     """Ctrl-C while sweeps are drawn: vectors are written, one sentence says so, and the exit code is 130."""
-    sweeps = iter([None, KeyboardInterrupt])
+    errors = iter([None, KeyboardInterrupt])
 
     @contextlib.contextmanager
     def bar(label, *_, **__):
-        def advance(*_, **__):
-            if label == "factorizing" and (error := next(sweeps)):
+        def advance(*_, note="", **__):
+            if label == "factorizing" and note and (error := next(errors)):
                 raise error
 
         yield advance

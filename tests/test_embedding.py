@@ -294,6 +294,15 @@ def test_components():
         components_of(embedding, "zebra")
 
 
+def test_common_words_tell_more_of_components():
+    """Between words of about the same value the more frequent comes first; by value alone, or without counts, not."""
+    values = [[1.0, 0.0], [0.9, 0.0], [0.2, 1.0]]
+    known = Embedding(["rare", "common", "other"], values, counts=[10, 1000, 10])
+    words = {common: [word for word, _ in components(known, [0], common=common)[0].words] for common in (0.0, 0.25)}
+    assert words == {0.0: ["rare", "common", "other"], 0.25: ["common", "rare", "other"]}
+    assert components(Embedding(known.words, values), [0])[0].words[0] == ("rare", 1.0)
+
+
 def test_themes_alone_make_phrases(tmp_path):
     """Products, their neighbours and components are of the last columns; cosines of words are of all; files keep it."""
     words = Embedding(["a", "b", "c"], [[5.0, 1.0, 0.0], [-5.0, 1.0, 2.0], [5.0, 0.0, 3.0]], themes=2)

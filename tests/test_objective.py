@@ -273,6 +273,25 @@ def test_threads_agree(threads, part, monkeypatch):
         assert one == pytest.approx(gradient, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_evaluations_tell_how_far_they_are(threads, monkeypatch):
+    """An evaluation in pieces is the same one; the shares that it tells of rise to 1, and one of them takes time."""
+    x, factors = large_list(), factors_for(1, 40, 40, rank=7)
+    terms = [symmetric_term(x, zero_weight=0.1), Term(x, CP(), Squared(), (1, 1, 1))]
+    shares = []
+    value, gradients = Objective(terms, [L2(), L2()], threads=threads, within=shares.append).value_and_gradient(factors)
+    few, shares[:] = len(shares), []
+    monkeypatch.setattr(objective, "PIECE", 100)
+    f = Objective(terms, [L2(), L2()], threads=threads, within=shares.append)
+    again, others = f.value_and_gradient(factors)
+    assert again == pytest.approx(value, rel=1e-12)
+    assert all(one == pytest.approx(other, rel=1e-9, abs=1e-9) for one, other in zip(gradients, others, strict=True))
+    assert len(shares) > few
+    assert shares[-1] == 1.0
+    assert np.all(np.diff(shares) > 0)
+    assert f.seconds(factors) > 0
+
+
 def test_arrays_may_lie_in_memory_in_any_way(tmp_path):
     """Strided, read-only and mapped arrays, and counts that are whole numbers, give the same objective."""
     x, (u,) = large_list(n=200), factors_for(1, 40)

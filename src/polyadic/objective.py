@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,15 +19,19 @@ from polyadic.forms import CP, Factors, Form
 from polyadic.losses import Loss, Squared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from polyadic.data import Entries
     from polyadic.penalties import Penalty
 
+LOADING = 3.0
+"""Seconds that loading compiled loops may take."""
 BATCH = 4096
 """Entries whose predictions are held at once on the general path."""
+PIECE = 1 << 21
+"""Entries of each thread after which an evaluation tells how far it has come: a second or two at rank 300."""
 
 
 Slot = int | tuple[int, ...]
@@ -112,6 +117,8 @@ class Objective:
         Threads for the compiled path; all cores by default.
     compiled : bool
         Use compiled loops where they apply (CP forms); the general path gives the same result.
+    within : callable, optional
+        Told the share of an evaluation that is done, from time to time and at its end.
 
     Examples
     --------
@@ -130,6 +137,7 @@ class Objective:
         *,
         threads: int | None = None,
         compiled: bool = True,
+        within: Callable[[float], None] | None = None,
     ) -> None:
         self.terms = tuple(terms)
         self.penalties = tuple(penalties)
@@ -137,8 +145,19 @@ class Objective:
         named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
         if named != set(range(len(self.penalties))):
             raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")
-        self._parts = [part for term in self.terms for part in parts_of(term)]
+        self._parts = [piece for term in self.terms for part in parts_of(term) for piece in _pieces(part, self.threads)]
         self._compiled = compiled
+        self._within = within
+
+    def seconds(self, factors: Factors) -> float:
+        """Tell how long an evaluation takes on this machine; a short one is tried again, as the first loads loops."""
+        for _ in range(2):
+            start = time.perf_counter()
+            self.value_and_gradient(factors)
+            took = time.perf_counter() - start
+            if took > LOADING:
+                break
+        return took
 
     def value(self, factors: Factors) -> float:
         """Give the objective."""
@@ -147,13 +166,16 @@ class Objective:
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
         """Give the objective and the gradient of all of it that is smooth, one array per factor."""
         seen = seen_by(self.terms, factors)
-        value = 0.0
+        value, done, entries = 0.0, 0, sum(len(part.values) for part in self._parts)
         gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
         for part in self._parts:
             fast = self._compiled and isinstance(part.term.form, CP)
             loss, more = _compiled(part, seen, self.threads) if fast else _listed(part, seen)
             value += loss
             _add(gradients, more)
+            done += len(part.values)
+            if self._within is not None:
+                self._within(done / entries)
         grams: dict[int, NDArray[Any]] = {}
         for term in self.terms:
             if term.zero_weight:
@@ -270,6 +292,13 @@ def parts_of(term: Term) -> list[Part]:
         for arrays, copies in _equal_multiplicity(entries)
         for slots, times in arrangements.items()
     ]
+
+
+def _pieces(part: Part, threads: int) -> Iterator[Part]:
+    """Cut a part where an evaluation of all of it would take long."""
+    for piece in blocks(len(part.values), PIECE * threads):
+        weights = None if part.weights is None else part.weights[piece]
+        yield part._replace(indices=part.indices[piece], values=part.values[piece], weights=weights)
 
 
 Listed = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any] | None"]

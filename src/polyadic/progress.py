@@ -74,7 +74,9 @@ def bar(label: str, total: float | None = None, *, unit: str = "") -> Iterator[A
         task = progress.add_task(label, total=total, note="")
 
         def advance(amount: float = 1, *, note: str = "") -> None:
-            progress.update(task, advance=amount, note=note)
+            progress.update(task, advance=amount)
+            if note:
+                progress.update(task, note=note)
 
         yield advance
 
@@ -98,11 +100,28 @@ def sweeps(model: Any, label: str) -> Iterator[None]:
         return
     watch = model.watch
     with bar(label, getattr(model, "max_iter", None) or getattr(model, "epochs", None)) as advance:
-        model.watch = lambda result: advance(note=f"objective {result.history[-1]:,.4g}")
+        model.watch = _Sweeping(advance)
         try:
             yield
         finally:
             model.watch = watch
+
+
+class _Sweeping:
+    """Moves a bar by sweeps, and within them as far as the model tells."""
+
+    def __init__(self, advance: Advance) -> None:
+        self._advance, self._share = advance, 0.0
+
+    def __call__(self, result: Any) -> None:
+        self._advance(1 - self._share, note=f"objective {result.history[-1]:,.4g}")
+        self._share = 0.0
+
+    def within(self, share: float) -> None:
+        """Take note of the share of a sweep that is done; one that is tried again does not move the bar."""
+        if share > self._share:
+            self._advance(share - self._share)
+            self._share = share
 
 
 def tracked(items: Iterable[Item], label: str, *, total: float | None = None) -> Iterator[Item]:

@@ -17,7 +17,7 @@ Most = Annotated[int, typer.Option("--most", "-m", min=1, help="How many compone
 def components(
     vectors: o.Vectors, words: Words = None, *, most: Most = 10, top: o.TopWords = 10, as_json: o.AsJson = False
 ) -> None:
-    """Show the strongest words of each component: readable themes where vectors are non-negative and sparse."""
+    """Show the words that tell what components stand for: readable themes where vectors are non-negative and sparse."""
     from polyadic.embedding import components as all_components
     from polyadic.embedding import components_of, read_vectors
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -12,6 +12,9 @@ from polyadic.cli import options as o
 from polyadic.errors import InputError
 from polyadic.files import check_replaceable
 from polyadic.recipes.methods import METHODS, Training
+
+if TYPE_CHECKING:
+    from polyadic.embedding import Embedding
 
 
 def entry_weights(text: str) -> str | tuple[float, float]:
@@ -90,7 +93,12 @@ Method = Annotated[
         rich_help_panel=o.MODEL,
     ),
 ]
-ModelRank = Annotated[int | None, _model(min=1, help="Length of a vector.", show_default="300; tucker 50, cp-apr 100")]
+ModelRank = Annotated[
+    int | None,
+    _model(
+        min=1, help="Length of a vector.", show_default="what the text supports, at most 300; tucker 50, cp-apr 100"
+    ),
+]
 ZeroWeight = Annotated[
     float | None,
     _model(
@@ -281,7 +289,52 @@ def train(
         vectors = words.train(o.source(sources), keep=keep, overwrite=force, steps=steps, **settings)
         vectors.save(out, overwrite=force)
     interrupted = vectors.meta["trained"]["interrupted"]
+    looks = _looks(vectors, out, sources[0] if (Path(sources[0]) / "ids.npy").is_file() else keep and keep / "corpus")
     sizes = {"words": len(vectors), "rank": vectors.rank, "interrupted": interrupted}
-    show.wrote(out, {**sizes, "steps": steps.done}, as_json=as_json, hint=f"polyadic neighbours {out} WORD")
+    show.wrote(out, {**sizes, "steps": steps.done, "look_at": [command for command, _ in looks]}, as_json=as_json)
+    if not as_json and looks:
+        typer.echo()
+        show.table(["look at", "what you see"], looks)
     if interrupted:
         raise faults.interrupted(kept=[f"the vectors of the last sweep in {out}"])
+
+
+FREQUENT = 200
+"""Words among which those to look at are chosen."""
+
+
+def _looks(vectors: "Embedding", out: Path, corpus: Any) -> list[tuple[str, str]]:
+    """Give commands to look at the vectors with, by words whose neighbours are near but unlike one another."""
+    import numpy as np
+
+    from polyadic.embedding import components
+    from polyadic.models.words.occurrences import FEWEST
+
+    counts = np.zeros(len(vectors)) if vectors.counts is None else vectors.counts
+    rows = [row for row in np.argsort(-counts, kind="stable") if vectors.words[row].isalpha()][:FREQUENT]
+    if len(rows) < 4:
+        return []
+    cosines = vectors.unit[rows] @ vectors.unit.T
+    cosines[np.arange(len(rows)), rows] = -np.inf
+    nearest = np.argsort(-cosines, axis=1)[:, : min(10, len(vectors) - 1)]
+    near = np.take_along_axis(cosines, nearest, axis=1).mean(axis=1)
+    alike = np.array([(vectors.unit[some] @ vectors.unit[some].T).mean() for some in nearest])
+    mixed = np.argsort(np.where(near < np.median(near), np.inf, alike - near), kind="stable")
+    word = vectors.words[rows[mixed[0]]]
+    several = next((vectors.words[rows[at]] for at in mixed[1:] if counts[rows[at]] >= FEWEST), None)
+    others = [vectors.words[row] for row in nearest[mixed[0]][:4]]
+    looks = []
+    if vectors.has_themes or vectors.sparsity:
+        strongest = np.argsort(-np.linalg.norm(vectors.themes.vectors, axis=0))[:3].tolist()
+        themes = [" ".join(word for word, _ in theme.words) for theme in components(vectors, strongest, top=4)]
+        looks.append((f"polyadic components {out}", "; ".join(themes)))
+        looks.append((f"polyadic phrase {out} {word} {others[0]}", "what the two share"))
+    known, keeping = corpus or "CORPUS", "" if corpus else "; keep the corpus for it: --keep DIR --keep-text"
+    if several is not None:
+        how = "how often it is meant in which sense" + keeping
+        looks.append((f"polyadic senses {out} {several} --corpus {known}", how))
+    return [
+        (f"polyadic neighbours {out} {word}", " ".join(others)),
+        *looks,
+        (f"polyadic lines {known} {word} {others[0]}", "where the two stand together" + keeping),
+    ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.errors import check_int
+from polyadic.errors import check_int, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,11 +21,20 @@ class Component(NamedTuple):
     share: float
     """Share of the words that have any of it."""
     words: list[tuple[str, float]]
-    """The strongest words and their values, strongest first; by magnitude where values have both signs."""
+    """The most telling words, most telling first, and their values."""
 
 
-def components(embedding: Embedding, columns: Sequence[int] | None = None, *, top: int = 10) -> list[Component]:
-    """Give the strongest words of columns.
+COMMON = 0.25
+"""How much being common makes a word telling; with a half, words stand in two themes each: docs/results/sizes.md."""
+
+
+def components(
+    embedding: Embedding, columns: Sequence[int] | None = None, *, top: int = 10, common: float = COMMON
+) -> list[Component]:
+    r"""Give the words that tell what columns stand for: those of the largest :math:`|u_{wr}| n_w^\gamma`.
+
+    The largest values alone are those of rare words, whose neighbours are all of one kind. Where frequencies are
+    unknown, values alone decide.
 
     The columns of non-negative sparse vectors are themes that can be read; those of other models are sums and
     differences of many. Columns that no word has are left out.
@@ -38,6 +47,8 @@ def components(embedding: Embedding, columns: Sequence[int] | None = None, *, to
         All themes, by default in the order of the vectors.
     top : int
         Words per column.
+    common : float
+        :math:`\gamma`; 0 for the largest values.
 
     Examples
     --------
@@ -47,14 +58,16 @@ def components(embedding: Embedding, columns: Sequence[int] | None = None, *, to
     [(0, ['river', 'bank']), (1, ['money', 'bank'])]
     """
     check_int("top", top, low=1)
+    check_number("common", common)
     embedding = embedding.themes
+    telling = np.ones(len(embedding)) if embedding.counts is None else np.maximum(embedding.counts, 1.0) ** common
     described = []
     for column in range(embedding.rank) if columns is None else columns:
         values = embedding.vectors[:, column]
         nonzero = np.flatnonzero(values)
         if not len(nonzero):
             continue
-        best = nonzero[np.argsort(-np.abs(values[nonzero]), kind="stable")[:top]]
+        best = nonzero[np.argsort(-np.abs(values[nonzero]) * telling[nonzero], kind="stable")[:top]]
         words = [(embedding.words[row], float(values[row])) for row in best]
         described.append(Component(int(column), len(nonzero) / len(values), words))
     return described

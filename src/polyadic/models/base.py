@@ -57,7 +57,9 @@ __all__ = [
 Threads = Count | None
 """Threads to work with; all cores by default."""
 Watch = Callable[[Result], None] | None
-"""Called with the result so far after each sweep. It belongs to a run, and is not saved."""
+"""Called with the result so far after each sweep. It belongs to a run, and is not saved.
+
+What has a method ``within`` is told there which share of a sweep is done, by models whose sweeps may take long."""
 
 
 def learned(*, init: Literal[False] = False) -> Any:
@@ -126,6 +128,11 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         """The number of threads to work with."""
         threads: int | None = self.threads
         return resources.cores() if threads is None else int(threads)
+
+    @property
+    def _within(self) -> Callable[[float], None] | None:
+        """Whom to tell how much of a sweep is done."""
+        return getattr(self.watch, "within", None)
 
     def _keep(self, result: Result) -> Factors:
         """Keep what is to be known of a run, and give its factors."""

@@ -63,7 +63,7 @@ def train(
         Told how long each step took, and the sizes of what it made.
     **settings
         Those of :class:`Training` and of the model of the method: ``method="jcp", rank=100, themes=50``. Those not
-        given have their defaults there.
+        given have their defaults there, but for the rank, which :func:`supported_rank` chooses.
 
     Returns
     -------
@@ -91,8 +91,13 @@ def train(
         data, vocabulary, digest = _data(opened, plan, Making(store, steps))
     if plan.start is not None:
         model.start = _rows(plan.start, vocabulary.words)
+    elif "rank" not in plan.options:
+        supported = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), most=model.rank)
+        model.rank = max(supported, 2 * (getattr(model, "themes", None) or 0))
     if hasattr(model, "words"):
         model.words = vocabulary.words
+    with steps("model") as facts:
+        facts.update({"method": plan.method} | (model.plan(data) if hasattr(model, "plan") else {}))
     with steps("factors") as facts:
         with sweeps(model, "factorizing"):
             model.fit(data)
@@ -178,6 +183,26 @@ class Making:
         target = self.store.folder / name
         self.store.keep(name, made_of, lambda: build(path=target, overwrite=True).sizes, target=target)
         return kind.open(target)
+
+
+def supported_rank(tokens: int, words: int, *, most: int) -> int:
+    """Give the length of vectors that a text supports: a sixth of the root of its length, and words enough for each.
+
+    More take longer and are no better, from 1 to 50 MB of Wikipedia: docs/results/sizes.md.
+
+    Parameters
+    ----------
+    tokens, words : int
+        Length of the text, without stop words and rare words, and size of the vocabulary.
+    most : int
+        What much text gets.
+
+    Examples
+    --------
+    >>> [supported_rank(tokens, 8_000, most=300) for tokens in (60_000, 360_000, 4_000_000)]
+    [41, 100, 300]
+    """
+    return max(min(most, round(tokens**0.5 / 6), words // 10), 2)
 
 
 def _opened(source: Any) -> Any:

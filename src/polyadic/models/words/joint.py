@@ -14,11 +14,10 @@ from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int
 from polyadic.losses import Squared
 from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch, Within
-from polyadic.models.words.orders import symmetric_terms
+from polyadic.models.words.orders import check_fits, plan, symmetric_terms
 from polyadic.models.words.pairwise import PPMISVD
 from polyadic.objective import Objective, fit
 from polyadic.penalties import L2, NonNegative
-from polyadic.resources import check_memory
 from polyadic.solvers.quasi_newton import quasi_newton
 from polyadic.solvers.run import run
 from polyadic.solvers.start import best_scale, given_start, positive_start, zero_unlisted
@@ -31,8 +30,6 @@ ALL = (0, 1)
 """The slot of both factors, side by side."""
 PAIRS = 1 / 3
 """How much pairs count against each larger order; a tenth, a third and one are level on words, see third-order.md."""
-COPIES = 28
-"""Arrays of the size of the factors that a fit holds at once: see :mod:`polyadic.models.words.symmetric`."""
 
 
 class JointCP(Model):
@@ -120,25 +117,31 @@ class JointCP(Model):
             sizes, or a setting is out of range.
         """
         self.check()
+        size, larger, objective = self._objective(lists)
+        check_fits(size, self.rank, self._threads)
+        A, C = self._start(lists, larger) if self.start is None else self._given(size)
+        sweeps = quasi_newton(objective, [A, C])
+        self.factors_ = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in objective.terms]
+        return self
+
+    def plan(self, lists: Sequence[Entries]) -> dict[str, float]:
+        """Tell what a fit to these lists will be: its columns, about how many minutes and MiB it takes."""
+        widths = [self.rank - self._themes, self._themes]
+        about = plan(self._objective(lists)[2], widths, max_iter=self.max_iter)
+        return {"rank": self.rank, "themes": self._themes, **about}
+
+    def _objective(self, lists: Sequence[Entries]) -> tuple[int, list[Term], Objective]:
+        """Give the size of the vocabulary, the terms of larger tuples by themes alone, and all there is to minimize."""
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
             raise InputError(f"joint factorization needs pairs and then larger tuples; got entries of orders {orders}")
         scaled = [replace(x, values=x.values * np.float32(self.coupling**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
-        terms = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
-        size = lists[0].shape[0]
-        check_memory(
-            4.0 * (COPIES + 2 * self._threads) * size * self.rank,
-            f"a model of {size:,} words and rank {self.rank}",
-            "lower the rank or the size of the vocabulary",
-        )
-        A, C = self._start(lists, terms[1:]) if self.start is None else self._given(size)
-        terms = [_explained_by(ALL, terms[0]), *(_explained_by(1, term) for term in terms[1:])]
-        objective = Objective(terms, [L2(), NonNegative(self.l1)], threads=self.threads)
-        sweeps = quasi_newton(objective, [A, C])
-        self.factors_ = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
-        self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in terms]
-        return self
+        pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
+        terms = [_explained_by(ALL, pairs), *(_explained_by(1, term) for term in larger)]
+        objective = Objective(terms, [L2(), NonNegative(self.l1)], threads=self.threads, within=self._within)
+        return lists[0].shape[0], larger, objective
 
     def _start(self, lists: Sequence[Entries], larger: list[Term]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Take eigenvectors for the free columns, random numbers of the best scale for the themes."""

@@ -10,6 +10,7 @@ import numpy as np
 from polyadic.errors import InputError, check_number
 from polyadic.forms import CP
 from polyadic.objective import Term
+from polyadic.resources import check_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,12 +19,53 @@ if TYPE_CHECKING:
 
     from polyadic.data import Entries
     from polyadic.losses import Loss
-    from polyadic.objective import Slot
+    from polyadic.objective import Objective, Slot
 
 ZERO_MASS = {2: 6.0, 3: 50.0}
 """What the zeros of pairs, and of larger tuples, weigh against the listed; measured: docs/results/third-order.md."""
 ZERO_POWER = 0.75
 """Power of the degrees of words that their zeros weigh by; measured, and that of word2vec's negative samples."""
+
+
+SWEEPS = 75
+"""Sweeps that fits of words take: 72 to 87 on 50 to 109 MB of Wikipedia with the usual tolerance."""
+COPIES = 28
+"""Arrays of the size of the factors that a fit holds: 10 pairs of steps and gradients, and what a step needs."""
+
+
+def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[str, float]:
+    """Tell about how many minutes and MiB a quasi-Newton fit of words takes, from a few evaluations.
+
+    Parameters
+    ----------
+    objective : Objective
+        What is to be minimized.
+    widths : sequence of int
+        The columns of each factor.
+    max_iter : int
+        Sweeps at most.
+    """
+    size = objective.terms[0].entries.shape[0]
+    held = check_fits(size, sum(widths), objective.threads)
+    rng = np.random.default_rng(0)
+    factors = [rng.random((size, width), np.float32) for width in widths]
+    listed = sum(x.indices.nbytes + 2 * x.values.nbytes for x in (term.entries for term in objective.terms))
+    minutes = min(SWEEPS, max_iter) * objective.seconds(factors) / 60
+    return {"about_minutes": round(minutes, 1), "memory_mib": round((held + listed) / 2**20)}
+
+
+def check_fits(size: int, rank: int, threads: int) -> float:
+    """Give the bytes that a fit holds besides the entries: its history of steps and gradients, and those of threads.
+
+    Raises
+    ------
+    InputError
+        If fewer are free.
+    """
+    needed = 4.0 * (COPIES + 2 * threads) * size * rank
+    what = f"a model of {size:,} words and rank {rank}"
+    check_memory(needed, what, "lower the rank or the size of the vocabulary")
+    return needed
 
 
 def symmetric_terms(

@@ -15,19 +15,15 @@ from polyadic.embedding import Embedding
 from polyadic.forms import Factors
 from polyadic.losses import Loss, Squared
 from polyadic.models.base import Amount, Count, Model, Seed, Share, Threads, Watch
-from polyadic.models.words.orders import symmetric_terms
+from polyadic.models.words.orders import check_fits, plan, symmetric_terms
 from polyadic.objective import Objective, fit
 from polyadic.penalties import L2, Penalty, PositiveL1
-from polyadic.resources import check_memory
 from polyadic.solvers.quasi_newton import quasi_newton
 from polyadic.solvers.run import Sweep, run
 from polyadic.solvers.start import best_scale, given_start, positive_start, zero_unlisted
 
 if TYPE_CHECKING:
     from polyadic.objective import Term
-
-COPIES = 28
-"""Arrays of the size of the factor that a fit holds at once: 10 pairs of steps and gradients, and what a step needs."""
 
 
 class SymmetricCP(Model):
@@ -126,7 +122,7 @@ class SymmetricCP(Model):
         known, held_out = zip(*(x.hold_out(self.validation, rng) for x in lists), strict=True)
         terms = self._terms(known)
         size = lists[0].shape[0]
-        self._check_memory(size)
+        check_fits(size, self.rank, self._threads)
         if self.start is None:
             start = positive_start(size, self.rank, rng)
         else:
@@ -145,6 +141,11 @@ class SymmetricCP(Model):
             return self.fit(entries)
         terms = self._terms(self._lists(entries))
         return self._run(terms, self.factors_[0], max_iter=1, tol=0.0)
+
+    def plan(self, entries: Entries | Sequence[Entries]) -> dict[str, float]:
+        """Tell what a fit to these entries will be: its columns, about how many minutes and MiB it takes."""
+        objective = Objective(self._terms(self._lists(entries)), [self.penalty], threads=self.threads)
+        return {"rank": self.rank, **plan(objective, [self.rank], max_iter=self.max_iter)}
 
     def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
         """Give the association :math:`m` that the model expects of tuples; shapes (n, order) -> (n,)."""
@@ -165,19 +166,10 @@ class SymmetricCP(Model):
         return symmetric_terms(lists, self.loss, **mine | how)
 
     def _run(self, terms: list[Term], start: NDArray[Any], held_out: Sequence[Entries] = (), **how: Any) -> Self:
-        objective = Objective(terms, [self.penalty], threads=self.threads)
+        objective = Objective(terms, [self.penalty], threads=self.threads, within=self._within)
         loss = Objective(self._terms(held_out, zero_weight=0.0), [L2()], threads=self.threads) if held_out else None
         how = {"max_iter": self.max_iter, "tol": self.tol} | how
         how |= {"watch": self.watch, "measure": loss.value if loss else None}
         self.factors_ = self._keep(run(self.solver(objective, [start]), **how))
         self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in terms]
         return self
-
-    def _check_memory(self, size: int) -> None:
-        """Refuse a rank whose factor, its history of steps and gradients per thread would not fit."""
-        copies = COPIES + 2 * self._threads
-        check_memory(
-            4.0 * copies * size * self.rank,
-            f"a model of {size:,} words and rank {self.rank}",
-            "lower the rank or the size of the vocabulary",
-        )
