@@ -49,6 +49,21 @@ def test_senses_needs_a_context_and_known_words():
         plots.senses(VECTORS, "artemis", ["god"])
 
 
+def test_maps_show_what_directions_say():
+    """Words of a group have its colour, and words of like vectors lie nearer one another than those of unlike."""
+    ax = plots.word_map(VECTORS, {"gods": ["god", "zeus"], "space": ["moon", "lunar", "orbit", "god"]})
+    gods, space = (points.get_offsets() for points in ax.collections)
+    assert (len(gods), len(space)) == (2, 3)  # a word of two groups is in the first
+    within = max(np.linalg.norm(a - b) for some in (gods, space) for a in some for b in some)
+    assert within < min(np.linalg.norm(a - b) for a in gods for b in space)
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["gods", "space"]
+    assert "% of the differences" in ax.get_xlabel()
+    with pytest.raises(InputError, match="three words"):
+        plots.word_map(VECTORS, {"gods": ["god", "zeus"]})
+    with pytest.raises(InputError, match="'artemis' is not in the vocabulary"):
+        plots.word_map(VECTORS, {"gods": ["god", "zeus", "artemis"]})
+
+
 # Tables
 
 FISHER = [[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]]

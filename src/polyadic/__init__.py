@@ -21,6 +21,7 @@ _HOMES = {
     "Objective": "polyadic.objective",
     "Squared": "polyadic.losses",
     "Term": "polyadic.objective",
+    "frame": "polyadic.frames",
     "load": "polyadic.models.folder",
     "read_tns": "polyadic.tns",
     "write_tns": "polyadic.tns",

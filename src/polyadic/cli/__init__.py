@@ -29,6 +29,7 @@ from polyadic.cli.roles import app as roles
 from polyadic.cli.senses import senses
 from polyadic.cli.sentences import app as sentences
 from polyadic.cli.show import add_verbs
+from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
@@ -51,6 +52,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     senses: "polyadic senses vectors apollo",
     lines: "polyadic lines corpus bank river --sort right",
     components: "polyadic components vectors apollo",
+    table: "polyadic table survey.csv --rows eye --columns hair --picture eyes.png",
     evaluate: "polyadic evaluate vectors --pairs simlex.txt",
     compare: "polyadic compare vectors others --kind similarity",
     convert: "polyadic convert vectors vectors.txt --to word2vec",

@@ -4,12 +4,25 @@ from polyadic.cli import options as o
 from polyadic.cli import show
 
 
-def neighbours(vectors: o.Vectors, words: o.Words, *, top: o.TopWords = 10, as_json: o.AsJson = False) -> None:
+def neighbours(
+    vectors: o.Vectors,
+    words: o.Words,
+    *,
+    top: o.TopWords = 10,
+    picture: o.Picture = None,
+    as_json: o.AsJson = False,
+) -> None:
     """Show the words whose vectors have the largest cosine with that of WORD."""
     from polyadic.embedding import read_vectors
 
+    show.check_picture(picture)
     embedding = read_vectors(vectors)
     nearest = show.Answers(o.given(words), lambda word: embedding.neighbours(word, top=top))
+    if picture is not None and nearest:
+        from polyadic.plots import word_map
+
+        groups = {word: [word, *(other for other, _ in near)] for word, near in nearest.items()}
+        show.draw(word_map(embedding, groups), picture)
     if as_json:
         show.in_json({"neighbours": show.pairs(nearest), **nearest.in_json})
     else:

@@ -116,6 +116,9 @@ Out = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folde
 File = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file to write.", show_default="standard output")
 ]
+Picture = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw it, as .png, .svg or .pdf; replaces what is there.")
+]
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="all cores")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Rank = Annotated[int, typer.Option(min=1, help="Length of a vector.")]

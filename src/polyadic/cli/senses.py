@@ -1,5 +1,6 @@
 """``polyadic senses``: the senses of a word, told apart by what could stand in its place."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,14 +39,16 @@ def senses(
     number: Number = None,
     top: o.TopWords = 10,
     lines: Lines = 2,
+    picture: o.Picture = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Show the senses of words: how often each is meant, what could stand in the word's place, and lines."""
     from polyadic.embedding import read_vectors
 
+    show.check_picture(picture)
     embedding = read_vectors(vectors)
     if number is not None:
-        _clusters(embedding, o.given(words), number, top, as_json=as_json)
+        _clusters(embedding, o.given(words), number, top, picture, as_json=as_json)
         return
     from polyadic.models.words.occurrences import WordSenses
 
@@ -56,6 +59,12 @@ def senses(
         if not answer.sure:
             few = f"{answer.word!r} occurs {answer.occurrences} times only"
             faults.say(f"warning: {few}, so that a sense of it may be missed")
+    shares = {
+        f"{each.word} {k}, {sense.share:.0%}": sense.substitutes
+        for each in answers.values()
+        for k, sense in enumerate(each.senses, 1)
+    }
+    _draw(embedding, shares, picture)
     if as_json:
         show.in_json(
             {"senses": {word: _in_json(text, each, lines) for word, each in answers.items()}, **answers.in_json}
@@ -99,11 +108,23 @@ def _corpus(embedding: "Embedding", named: Path | None) -> "Corpus":
     return Corpus.open(named or known[0])
 
 
-def _clusters(embedding: "Embedding", words: list[str], number: int, top: int, *, as_json: bool) -> None:
+def _draw(embedding: "Embedding", groups: Mapping[str, Sequence[str]], picture: Path | None) -> None:
+    """Draw a map of the words of senses, if it is wanted and there are any."""
+    if picture is not None and groups:
+        from polyadic.plots import word_map
+
+        show.draw(word_map(embedding, groups), picture)
+
+
+def _clusters(
+    embedding: "Embedding", words: list[str], number: int, top: int, picture: Path | None, *, as_json: bool
+) -> None:
     """Show the words that words go with, in clusters."""
     from polyadic.models.words.senses import senses as clusters
 
     lists = show.Answers(words, lambda word: clusters(embedding, word, number=number))
+    named = {f"{word} {k}": some.words[:top] for word, each in lists.items() for k, some in enumerate(each, 1)}
+    _draw(embedding, named, picture)
     if as_json:
         shown = {
             word: [{"words": list(sense.words[:top]), "size": len(sense.words)} for sense in some]

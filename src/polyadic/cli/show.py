@@ -129,6 +129,41 @@ def write_lines(lines: Iterable[str], out: Path | None) -> None:
             sent += file.write(line.encode())
 
 
+def check_picture(file: Path | None) -> None:
+    """Refuse, before any work, a picture that could not be written after it."""
+    if file is not None and file.suffix not in {".png", ".svg", ".pdf"}:
+        raise InputError(f"pictures are .png, .svg or .pdf; got {file}")
+    check_file(file, force=True)
+
+
+def check_file(file: Path | None, *, force: bool) -> None:
+    """Refuse, before any work, a file that could not be written after it."""
+    if file is not None and not file.parent.is_dir():
+        raise InputError(f"cannot write {file}: the folder {file.parent} does not exist")
+    if file is not None and (file.is_dir() or (file.exists() and not force)):
+        raise InputError(f"{file} exists already; choose another name" + ("" if file.is_dir() else " or --force"))
+
+
+def draw(ax: Any, file: Path) -> None:
+    """Write the figure of axes, whole or not at all."""
+    from polyadic.files import whole_file
+
+    with whole_file(file) as draft:
+        ax.figure.savefig(draft, dpi=150)
+
+
+def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:
+    """Write a table of records with commas, names first, whole or not at all."""
+    import csv
+
+    from polyadic.files import whole_file
+
+    with whole_file(file) as draft, draft.open("w", encoding="utf-8", newline="") as opened:
+        rows = csv.DictWriter(opened, list(records[0]), lineterminator="\n")
+        rows.writeheader()
+        rows.writerows(records)
+
+
 class Answers(dict[str, Any]):
     """What was answered to each query; ``refused`` says why to others nothing was."""
 

@@ -32,9 +32,6 @@ Method = Annotated[
 Rank = Annotated[int, typer.Option(min=1, help="How many topics.")]
 Ranks = Annotated[str, typer.Option(metavar="N,N,...", help="Numbers of topics to choose from.")]
 Folds = Annotated[int, typer.Option(min=2, help="Parts of the documents; each is held out once.")]
-Picture = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw the words of the topics, as .png, .svg or .pdf.")
-]
 Table = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write all weights, a row a document, as .npy.")
 ]
@@ -59,7 +56,7 @@ def train(
     top: o.TopWords = 10,
     seed: o.Seed = 0,
     threads: o.Threads = None,
-    picture: Picture = None,
+    picture: o.Picture = None,
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:
@@ -69,7 +66,7 @@ def train(
     from polyadic.models.topics.text import TextTopics
 
     check_replaceable(out, KIND, overwrite=force)
-    _check_picture(picture)
+    show.check_picture(picture)
     words_: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "language": language}
     model = TextTopics(method, rank=rank, seed=seed, threads=threads, stop_words=stop_words, **words_)
     corpus = model.corpus(docs, **_reading(docs, ctx))
@@ -91,9 +88,9 @@ def train(
     show.wrote(out, sizes, as_json=False, hint=f"polyadic topics assign {out} {docs}")
 
 
-def words(model: Model, *, top: o.TopWords = 10, picture: Picture = None, as_json: o.AsJson = False) -> None:
+def words(model: Model, *, top: o.TopWords = 10, picture: o.Picture = None, as_json: o.AsJson = False) -> None:
     """Show the words of each topic."""
-    _check_picture(picture)
+    show.check_picture(picture)
     opened = _open(model)
     if picture is not None:
         _draw(opened, picture, top)
@@ -214,20 +211,9 @@ def _rows(model: Any, top: int) -> list[tuple[int, list[str]]]:
 
 
 def _draw(model: Any, file: Path, top: int) -> None:
-    from polyadic.files import whole_file
     from polyadic.plots.topics import topic_words
 
-    ax = topic_words(model, range(len(model.model_.components_)), top=min(top, 12))
-    with whole_file(file) as draft:
-        ax.figure.savefig(draft)
-
-
-def _check_picture(file: Path | None) -> None:
-    """Refuse, before any work, a picture that could not be written after it."""
-    if file is not None and file.suffix not in {".png", ".svg", ".pdf"}:
-        raise InputError(f"pictures are .png, .svg or .pdf; got {file}")
-    if file is not None and not file.parent.is_dir():
-        raise InputError(f"cannot write {file}: the folder {file.parent} does not exist")
+    show.draw(topic_words(model, range(len(model.model_.components_)), top=min(top, 12)), file)
 
 
 def _reading(docs: str, ctx: typer.Context) -> dict[str, Any]:

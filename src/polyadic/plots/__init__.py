@@ -5,7 +5,7 @@ from polyadic.plots.sentences import activation_map, templates
 from polyadic.plots.series import bars, curves, descent, objective
 from polyadic.plots.tables import biplot, contributions, scree
 from polyadic.plots.topics import topic_groups, topic_words
-from polyadic.plots.words import senses
+from polyadic.plots.words import senses, word_map
 
 __all__ = [
     "activation_map",
@@ -21,4 +21,5 @@ __all__ = [
     "templates",
     "topic_groups",
     "topic_words",
+    "word_map",
 ]

@@ -44,8 +44,8 @@ def biplot(
     axes : (int, int)
         Which to show.
     top : int, optional
-        Label only so many of either side: those of the best quality in these axes, weighed by their mass. By default
-        all; a label without room is left out, those of the largest mass come first.
+        Label only so many of either side, those that make most of these axes, and show the others faintly. By default
+        all; a label without room is left out, those of the side with fewer points and of the largest mass come first.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default on a new figure.
 
@@ -62,19 +62,22 @@ def biplot(
     first, second = (check_int("axes", axis, low=0, high=len(model.singular_values_) - 1) for axis in axes)
     ax = new_axes(width=7, height=6) if ax is None else ax
     points, texts, colors, weights = [], [], [], []
+    sizes = len(model.row_masses_), len(model.column_masses_)
     for side, labels in (("rows", rows), ("columns", columns)):
         principal = kind in ("symmetric", side)
         shown = _coordinates(model, side, principal=principal)[:, [first, second]]
         names = _labels(model, labels, len(shown), side)
-        _draw(ax, shown, side, arrows=not principal)
         importance = model.row_masses_ if side == "rows" else model.column_masses_
         if top is not None:
-            importance = importance * model.squared_cosines(side)[:, [first, second]].sum(axis=1)  # type: ignore[arg-type]
+            importance = model.contributions(side)[:, [first, second]] @ model.inertia_[[first, second]]  # type: ignore[arg-type]
         best = np.argsort(-importance, kind="stable")[:top]
+        if len(best) < len(shown):
+            _draw(ax, np.delete(shown, best, axis=0), side, arrows=not principal, alpha=0.25)
+        _draw(ax, shown[np.sort(best)], side, arrows=not principal, label=True)
         points.append(shown[best])
         texts += [names[k] for k in best]
         colors += [COLORS[side]] * len(best)
-        weights.append(importance[best])
+        weights.append(importance[best] + (len(shown) == min(sizes)))
     share = 100 * model.explained_inertia_ratio_
     ax.set_xlabel(f"axis {first + 1} ({share[first]:.1f} % of the inertia)")
     ax.set_ylabel(f"axis {second + 1} ({share[second]:.1f} %)")
@@ -86,18 +89,20 @@ def biplot(
     return ax
 
 
-def _draw(ax: Any, points: NDArray[Any], side: str, *, arrows: bool) -> None:
+def _draw(ax: Any, points: NDArray[Any], side: str, *, arrows: bool, alpha: float = 1.0, label: bool = False) -> None:
     """Show points, or arrows to them."""
     color = COLORS[side]
     ax.axhline(0, color="0.8", linewidth=0.8, zorder=0)
     ax.axvline(0, color="0.8", linewidth=0.8, zorder=0)
     if not arrows:
-        ax.scatter(*points.T, s=16, color=color, marker="o" if side == "rows" else "s", label=side, zorder=2)
+        how = {"marker": "o" if side == "rows" else "s", "alpha": alpha, "label": side if label else None}
+        ax.scatter(*points.T, s=16, color=color, zorder=2 + label, **how)
         return
     ax.scatter(*points.T, s=1, color=color, zorder=2)
     for x, y in points:
-        ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "color": color, "alpha": 0.5})
-    ax.plot([], [], color=color, label=f"{side}, standard")
+        ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "color": color, "alpha": alpha / 2})
+    if label:
+        ax.plot([], [], color=color, label=f"{side}, standard")
 
 
 def _labels(model: CorrespondenceAnalysis, labels: Sequence[str] | None, size: int, side: str) -> Sequence[str]:

@@ -8,10 +8,10 @@ import numpy as np
 
 from polyadic.embedding import unit_rows
 from polyadic.errors import InputError
-from polyadic.plots.axes import new_axes
+from polyadic.plots.axes import new_axes, place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from polyadic.embedding import Embedding
 
@@ -58,4 +58,51 @@ def senses(embedding: Embedding, word: str, contexts: Sequence[str], *, top: int
     ax.invert_yaxis()
     ax.set_xlabel("cosine")
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(contexts))
+    return ax
+
+
+def word_map(embedding: Embedding, groups: Mapping[str, Sequence[str]], *, ax: Any = None) -> Any:
+    """Show words as points, near one another where their vectors are alike.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Word vectors.
+    groups : mapping of str to sequence of str
+        Words by group, each of which has a colour: neighbours by query, or substitutes by sense. A word of several has
+        that of the first.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The plane in which the directions of the vectors differ most (principal components); what it shows of their
+        differences is said below it.
+
+    Raises
+    ------
+    InputError
+        If a word is unknown or there are fewer than three.
+    """
+    color = {word: f"C{k % 10}" for k, words in reversed([*enumerate(groups.values())]) for word in words}
+    words = list(dict.fromkeys(word for some in groups.values() for word in some))
+    if len(words) < 3:
+        raise InputError(f"a map takes three words or more; got {len(words)}")
+    directions = unit_rows(embedding.lookup(words).astype(np.float64))
+    U, s, _ = np.linalg.svd(directions - directions.mean(axis=0), full_matrices=False)
+    at = U[:, :2] * s[:2]
+    shown = (s[:2] ** 2).sum() / max((s**2).sum(), np.finfo(float).tiny)
+    ax = new_axes(width=7, height=6) if ax is None else ax
+    for k, (name, some) in enumerate(groups.items()):
+        rows = [row for row, word in enumerate(words) if word in set(some) and color[word] == f"C{k % 10}"]
+        ax.scatter(*at[rows].T, s=16, color=f"C{k % 10}", label=name, zorder=2)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.margins(0.15)
+    ax.set_xlabel(f"{100 * shown:.0f} % of the differences between the words")
+    if len(groups) > 1:
+        ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=min(len(groups), 4))
+    place(ax, at, words, [color[word] for word in words])
     return ax

@@ -215,7 +215,7 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
         try:
             with open_bytes(path) as stream:
                 file = File(path, stream, reading)
-                kind = _format(file)
+                kind = format_of(file)
                 formats[kind] += 1
                 wrapped += kind == "text" and (
                     plain.is_wrapped(file.head()) if reading.wrapped is None else reading.wrapped
@@ -266,7 +266,7 @@ def _of_files(
 def _of_file(path: str, reading: Reading, advance: Callable[[float], None] | None, account: Account) -> Iterator[Piece]:
     with open_bytes(path, advance) as stream:
         file = File(path, stream, reading)
-        kind = _format(file)
+        kind = format_of(file)
         yield from READERS[kind](file)
     account.formats[kind] += 1
 
@@ -284,8 +284,11 @@ def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
     yield from parts
 
 
-def _format(file: File) -> str:
-    """Tell the format from what was asked for, the beginning, or the suffix."""
+def format_of(file: File, *, table: bool = False) -> str:
+    """Tell the format from what was asked for, the beginning, or the suffix.
+
+    Where nothing tells, it is a table if one is wanted or a column was named, and text otherwise.
+    """
     if file.reading.format != "auto":
         return file.reading.format
     name = Path(file.path)
@@ -298,7 +301,7 @@ def _format(file: File) -> str:
         return "wiki"
     if "<mediawiki" in start and start.startswith(("<mediawiki", "<?xml")):
         return "mediawiki"
-    return SUFFIXES.get(suffix) or _format_of(start, table=file.reading.field is not None)
+    return SUFFIXES.get(suffix) or _format_of(start, table=table or file.reading.field is not None)
 
 
 def _format_of(start: str, *, table: bool) -> str:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from polyadic.text.pieces import File
 
+Row = tuple[int, "Sequence[Any]"]
+"""The number of a row in its file, and its cells."""
+
 SAMPLED = 50
 """Rows that are looked at to say which column might hold the text."""
 SEPARATORS = ",;\t|"
@@ -39,33 +42,44 @@ def read_jsonl(file: File) -> Iterator[Piece]:
             raise InputError(f"{where} must be a JSON object; got {type(record).__name__}")
         field = _column(file, list(record), [record])
         if field not in record:
-            raise InputError(f"{where} has no field {field!r}; its fields are {_named(record)}")
+            raise InputError(f"{where} has no field {field!r}; its fields are {named(record)}")
         content = checked(record[field], f"{where}: the field {field!r}")
         yield Piece(content, fields=_strings({name: value for name, value in record.items() if name != field}))
 
 
 def read_csv(file: File) -> Iterator[Piece]:
     """Read a table of text, its columns between commas, semicolons, tabs or bars, named in its first line."""
+    return _documents(file, csv_rows(file))
+
+
+def read_xlsx(file: File) -> Iterator[Piece]:
+    """Read the first sheet of an Excel file, its columns named in its first row."""
+    return _documents(file, xlsx_rows(file))
+
+
+def read_parquet(file: File) -> Iterator[Piece]:
+    """Read a Parquet file, some rows at a time."""
+    return _documents(file, parquet_rows(file))
+
+
+def csv_rows(file: File) -> Iterator[Row]:
+    """Give the rows of a table of text that are not empty."""
     texts = file.texts()
     first = next(texts, "")
     heading = first.split("\n", 1)[0]
     separator = max(SEPARATORS, key=heading.count)  # the first of them where there is none
     csv.field_size_limit(1 << 30)
     rows = csv.reader((line + "\n" for line in lines(chain([first], texts))), delimiter=separator, strict=True)
-
-    def numbered() -> Iterator[tuple[int, Sequence[str]]]:
-        try:
-            for row in rows:
-                if row:
-                    yield rows.line_num, row
-        except csv.Error as error:
-            raise InputError(f"{file.name}, line {rows.line_num}, is no row of a table: {error}") from None
-
-    return _documents(file, numbered())
+    try:
+        for row in rows:
+            if row:
+                yield rows.line_num, row
+    except csv.Error as error:
+        raise InputError(f"{file.name}, line {rows.line_num}, is no row of a table: {error}") from None
 
 
-def read_xlsx(file: File) -> Iterator[Piece]:
-    """Read the first sheet of an Excel file, its columns named in its first row."""
+def xlsx_rows(file: File) -> Iterator[Row]:
+    """Give the rows of the first sheet of an Excel file that are not empty."""
     try:
         from openpyxl import load_workbook
     except ImportError:
@@ -75,11 +89,11 @@ def read_xlsx(file: File) -> Iterator[Piece]:
     except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
         raise InputError(f"{file.name} is no Excel file that can be read: {error}") from None
     rows = enumerate(book.worksheets[0].iter_rows(values_only=True), 1) if book.worksheets else iter(())
-    return _documents(file, ((n, row) for n, row in rows if any(value is not None for value in row)))
+    yield from ((n, row) for n, row in rows if any(value is not None for value in row))
 
 
-def read_parquet(file: File) -> Iterator[Piece]:
-    """Read a Parquet file, some rows at a time."""
+def parquet_rows(file: File) -> Iterator[Row]:
+    """Give the names of the columns of a Parquet file, then its rows."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
@@ -87,25 +101,41 @@ def read_parquet(file: File) -> Iterator[Piece]:
     try:
         table = parquet.ParquetFile(file.whole())
         rows = (list(row.values()) for batch in table.iter_batches(1 << 12) for row in batch.to_pylist())
-        yield from _documents(file, enumerate(chain([table.schema_arrow.names], rows)))
+        yield from enumerate(chain([table.schema_arrow.names], rows))
     except (ArrowException, OSError) as error:
         raise InputError(f"{file.name} is no Parquet file that can be read: {error}") from None
 
 
-def _documents(file: File, rows: Iterator[tuple[int, Sequence[Any]]]) -> Iterator[Piece]:
-    """Make documents of rows below one of names."""
+ROWS = {"csv": csv_rows, "xlsx": xlsx_rows, "parquet": parquet_rows}
+"""The rows of tables by format, the first of which names the columns; each with its number."""
+
+
+def names_of(file: File, rows: Iterator[Row]) -> list[str]:
+    """Take the first row of a table, which names its columns; no name stands there twice."""
     _, heading = next(rows, (0, ()))
     names = ["" if name is None else str(name).strip().lstrip("\ufeff") for name in heading]
     twice = next((name for k, name in enumerate(names) if name and name in names[:k]), None)
     if twice is not None:
         raise InputError(f"{file.name} must have other names for its columns: {twice!r} stands twice in the first row")
+    return names
+
+
+def filled(file: File, names: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
+    """Give rows, none of which may have more cells than there are names of columns."""
+    for number, row in rows:
+        if len(row) > len(names):
+            raise InputError(f"{file.name}, row {number}, has {len(row)} cells below {len(names)} names of columns")
+        yield number, row
+
+
+def _documents(file: File, rows: Iterator[Row]) -> Iterator[Piece]:
+    """Make documents of rows below one of names."""
+    names = names_of(file, rows)
     sample = list(islice(rows, SAMPLED))
     field = _column(file, names, [dict(zip(names, row, strict=False)) for _, row in sample])
     if field not in names:
-        raise InputError(f"{file.name} has no column {field!r}; its columns are {_named(names)}")
-    for number, row in chain(sample, rows):
-        if len(row) > len(names):
-            raise InputError(f"{file.name}, row {number}, has {len(row)} cells below {len(names)} names of columns")
+        raise InputError(f"{file.name} has no column {field!r}; its columns are {named(names)}")
+    for _, row in filled(file, names, chain(sample, rows)):
         record = _strings(dict(zip(names, row, strict=False)))
         yield Piece(record.pop(field, ""), fields=record)
 
@@ -121,7 +151,7 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
     longest = max(sizes, key=sizes.__getitem__, default="NAME")
     raise InputError(
         f"field must name the column of the table {file.name} that holds the text, such as {longest!r};"
-        f" its columns are {_named(names)}"
+        f" its columns are {named(names)}"
     )
 
 
@@ -129,5 +159,6 @@ def _strings(record: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(value) for name, value in record.items() if name and value is not None and value != ""}
 
 
-def _named(names: Iterable[str]) -> str:
+def named(names: Iterable[str]) -> str:
+    """List names for a message."""
     return ", ".join(map(repr, names)) or "none"

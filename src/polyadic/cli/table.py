@@ -1,0 +1,112 @@
+"""``polyadic table``: correspondence analysis of a table of counts, or of what is counted in a file or a corpus."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from polyadic.cli import options as o
+from polyadic.cli import show
+
+Source = Annotated[
+    Path,
+    typer.Argument(metavar="SOURCE", help="A CSV, Excel or Parquet file, or a corpus folder."),
+]
+Rows = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Count this column of the file, or field of the documents, against --columns.",
+        show_default="the file is a table of counts, names of rows in its first column",
+    ),
+]
+Columns = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The other column, or field.", show_default="of a corpus: its words")
+]
+Counted = Annotated[
+    str | None,
+    typer.Option("--counts", metavar="NAME", help="A column that says how often a row counts.", show_default="once"),
+]
+MostWords = Annotated[int, typer.Option("--words", min=2, help="The most frequent words of a corpus to count.")]
+Rank = Annotated[int | None, typer.Option(min=1, help="Axes to find.", show_default="5, or all if fewer")]
+Top = Annotated[int, typer.Option("--top", "-n", min=1, help="Rows and columns to show, those that make the axes.")]
+OutModel = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Keep the analysis here.")]
+CsvFile = Annotated[
+    Path | None, typer.Option("--csv", metavar="FILE", help="Write all rows and columns with their figures.")
+]
+
+
+def table(
+    source: Source,
+    *,
+    rows: Rows = None,
+    columns: Columns = None,
+    counts: Counted = None,
+    words: MostWords = 500,
+    format_: Annotated[str, typer.Option("--format", help="csv, xlsx or parquet.", show_default="tell")] = "auto",
+    encoding: o.Encoding = "utf-8",
+    rank: Rank = None,
+    top: Top = 10,
+    picture: o.Picture = None,
+    csv: CsvFile = None,
+    out: OutModel = None,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Show which rows and columns of a table go together, and along which axes, by correspondence analysis."""
+    from polyadic.files import check_replaceable
+    from polyadic.frames import records
+    from polyadic.models.folder import KIND
+    from polyadic.recipes.tables import cross_table
+
+    show.check_picture(picture)
+    show.check_file(csv, force=force)
+    if out is not None:
+        check_replaceable(out, KIND, overwrite=force)
+    options: dict[str, Any] = {"rows": rows, "columns": columns, "counts": counts, "words": words}
+    read = cross_table(source, format=format_, encoding=encoding, **options)
+    model = read.analyse(rank=rank)
+    points = list(records(model))
+    if picture is not None:
+        from polyadic.plots import biplot
+
+        show.draw(biplot(model, top=None if max(read.counts.shape) <= 50 else 40), picture)
+    if csv is not None:
+        show.write_csv(points, csv)
+    if out is not None:
+        model.save(out, overwrite=force)
+    found = read.association()
+    written = [str(path) for path in (picture, csv, out) if path is not None]
+    if as_json:
+        axes = {"inertia": model.inertia_.tolist(), "share": model.explained_inertia_ratio_.tolist()}
+        shape = dict(zip(("rows", "columns"), read.counts.shape, strict=True))
+        show.in_json({**shape, **found, "axes": axes, "points": points, "written": written})
+        return
+    chance = "below 0.001" if found["p"] < 0.001 else f"{found['p']:.3f}"
+    sizes = {"rows": len(read.rows), "columns": len(read.columns), "observations": f"{found['observations']:.10g}"}
+    facts = {**sizes, "chi-square": f"{found['chi2']:.1f}", "degrees of freedom": found["degrees"], "p": chance}
+    show.facts(facts, as_json=False)
+    typer.echo()
+    shares = model.explained_inertia_ratio_
+    axes_shown = zip(model.inertia_, shares, shares.cumsum(), strict=True)
+    show.table(
+        ["axis", "inertia", "share", "with those before"], [(k, *map(float, a)) for k, a in enumerate(axes_shown, 1)]
+    )
+    for side in ("rows", "columns"):
+        typer.echo()
+        mine = sorted((p for p in points if p["side"] == side), key=_made, reverse=True)[:top]
+        two = [axis for axis in (1, 2) if f"coordinate_{axis}" in mine[0]]
+        axis = [f"{figure}_{number}" for figure in ("coordinate", "contribution") for number in two]
+        shown = [
+            (p["label"], p["mass"], sum(p[f"squared_cosine_{number}"] for number in two), *(p[name] for name in axis))
+            for p in mine
+        ]
+        show.table([side, "mass", "quality of these axes", *(name.replace("_", " ") for name in axis)], shown)
+    if written:
+        typer.echo(f"\nwrote {', '.join(written)}")
+
+
+def _made(point: dict[str, Any]) -> float:
+    """How much of the first two axes a point makes."""
+    made: float = point["contribution_1"] + point.get("contribution_2", 0.0)
+    return made

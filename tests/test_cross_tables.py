@@ -1,0 +1,176 @@
+"""Tables as people have them: counted, read, analysed, drawn and written."""
+
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2_contingency
+from typer.testing import CliRunner
+
+from polyadic import Corpus, CorrespondenceAnalysis, InputError, cross_table, frame, load
+from polyadic.cli import app, faults
+
+FISHER = [[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]]
+EYES, HAIR = ("blue", "light", "medium", "dark"), ("fair", "red", "medium", "dark", "black")
+
+
+def write(path, rows, separator=","):
+    path.write_text("".join(separator.join(map(str, row)) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def fisher(tmp_path):
+    return write(
+        tmp_path / "fisher.csv", [("eye", *HAIR), *((eye, *row) for eye, row in zip(EYES, FISHER, strict=True))]
+    )
+
+
+@pytest.fixture
+def people(tmp_path):
+    """Write a row for each cell, and how many people it stands for."""
+    cells = [(eye, hair, n) for eye, row in zip(EYES, FISHER, strict=True) for hair, n in zip(HAIR, row, strict=True)]
+    return write(tmp_path / "people.tsv", [("eye", "hair", "n"), *cells], "\t")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def test_one_table_however_it_is_written(fisher, people, tmp_path):
+    """A table of counts, records with counts, people one by one, Excel and Parquet give the same table."""
+    one_by_one = [
+        (e, h) for e, row in zip(EYES, FISHER, strict=True) for h, n in zip(HAIR, row, strict=True) for _ in range(n)
+    ]
+    everybody = write(tmp_path / "everybody.csv", [("eye", "hair"), *one_by_one], ";")
+    pd.read_csv(fisher).to_excel(tmp_path / "fisher.xlsx", index=False)
+    pd.read_csv(people, sep="\t").to_parquet(tmp_path / "people.parquet")
+    names = {"rows": "eye", "columns": "hair"}
+    tables = [
+        cross_table(fisher),
+        cross_table(tmp_path / "fisher.xlsx"),
+        cross_table(people, **names, counts="n"),
+        cross_table(tmp_path / "people.parquet", **names, counts="n"),
+        cross_table(everybody, **names),
+    ]
+    for table in tables:
+        assert (table.rows, table.columns) == (EYES, HAIR)
+        assert table.counts.toarray().tolist() == FISHER
+
+
+def test_association_is_that_of_scipy(fisher):
+    found, known = cross_table(fisher).association(), chi2_contingency(FISHER)
+    assert found["chi2"] == pytest.approx(known.statistic)
+    assert (found["degrees"], found["observations"]) == (known.dof, np.sum(FISHER))
+    assert found["p"] == pytest.approx(known.pvalue)
+
+
+def test_values_that_are_missing_are_left_out(tmp_path):
+    """A row without a value in one of the columns counts nowhere; short rows and empty cells are that."""
+    path = write(tmp_path / "t.csv", [("a", "b"), ("x", "u"), ("x", ""), ("", "u"), ("y", "v"), ("y",)])
+    table = cross_table(path, rows="a", columns="b")
+    assert (table.rows, table.columns, table.counts.toarray().tolist()) == (("x", "y"), ("u", "v"), [[1, 0], [0, 1]])
+
+
+def test_words_of_a_corpus_by_a_field(tmp_path):
+    """Words are counted by the field of their documents; those of documents without it are not."""
+    rows = [
+        ("who", "text", "year"),
+        ("ann", "red rose", 1),
+        ("bob", "blue sea blue", 2),
+        ("ann", "red sea", 2),
+        ("", "red", 3),
+    ]
+    corpus = Corpus.build(write(tmp_path / "t.csv", rows), tmp_path / "corpus", min_count=1, field="text")
+    table = cross_table(tmp_path / "corpus", rows="who")
+    shown = pd.DataFrame(table.counts.toarray(), table.rows, table.columns)
+    assert shown.to_dict("index") == {
+        "ann": {"red": 2, "rose": 1, "sea": 1, "blue": 0},
+        "bob": {"red": 0, "rose": 0, "sea": 1, "blue": 2},
+    }
+    assert set(cross_table(corpus, rows="who", words=2).columns) == {"red", "blue"}
+    by_year = cross_table(corpus, rows="who", columns="year")
+    assert (by_year.columns, by_year.counts.toarray().tolist()) == (("1", "2", "3"), [[1, 1, 0], [0, 1, 0]])
+
+
+def test_blocks_of_a_corpus_do_not_matter(tmp_path, monkeypatch):
+    texts = [f"w{k % 7} w{k % 5} w{k % 3}" for k in range(50)]
+    path = write(tmp_path / "t.csv", [("text", "part"), *((text, k % 4) for k, text in enumerate(texts))])
+    corpus = Corpus.build(path, min_count=1, field="text")
+    whole = cross_table(corpus, rows="part")
+    monkeypatch.setattr("polyadic.recipes.tables.BLOCK", 13)
+    parts = cross_table(corpus, rows="part")
+    assert (whole.counts != parts.counts).nnz == 0
+    assert whole.counts.sum() == 150
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([("eye", "hair"), ("blue", "fair")], {}, "'hair' must hold counts.*got 'fair'"),
+        ([("eye", "hair"), ("blue", -1)], {}, "must hold counts, numbers of at least 0; got '-1'"),
+        ([("eye", "hair"), ("blue", "nan")], {}, "must hold counts"),
+        ([("eye", "n"), ("blue", 1), ("blue", 2)], {}, "row 3: 'blue' names row 2 already"),
+        ([("eye", "n"), ("blue", 1, 2)], {}, "3 cells below 2 names"),
+        ([("eye", "eye"), ("blue", 1)], {}, "'eye' stands twice"),
+        ([("eye", "n")], {}, "has no cells"),
+        ([("eye",), ("blue",)], {}, "has no cells"),
+        ([("eye", "hair"), ("blue", "fair")], {"rows": "eye"}, "name both"),
+        ([("eye", "hair"), ("blue", "fair")], {"counts": "n"}, "name both"),
+        ([("eye", "hair"), ("blue", "fair")], {"rows": "eye", "columns": "hat"}, "no column 'hat'"),
+        ([("eye", "hair"), ("", "fair")], {"rows": "eye", "columns": "hair"}, "nothing to count"),
+        ([("a", "b", "n"), ("x", "y", "?")], {"rows": "a", "columns": "b", "counts": "n"}, "row 2: 'n' must hold"),
+    ],
+)  # fmt: skip
+def test_tables_that_are_none(rows, options, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        cross_table(write(tmp_path / "t.csv", rows), **options)
+
+
+def test_corpora_without_fields(tmp_path):
+    corpus = Corpus.build(["a rose", "a sea"], min_count=1)
+    with pytest.raises(InputError, match="rows must be a field"):
+        cross_table(corpus)
+    with pytest.raises(InputError, match=r"rows must be a field.* got 'who'"):
+        cross_table(corpus, rows="who")
+    with pytest.raises(InputError, match="counts is for files"):
+        cross_table(corpus, counts="n")
+
+
+def test_tables_too_small_and_files_of_text(tmp_path):
+    with pytest.raises(InputError, match="two rows and two columns"):
+        cross_table(write(tmp_path / "t.csv", [("eye", "a", "b"), ("blue", 1, 2)])).analyse()
+    (tmp_path / "page.html").write_text("<html><p>no table</p></html>", encoding="utf-8")
+    with pytest.raises(InputError, match=r"page\.html is html"):
+        cross_table(tmp_path / "page.html")
+
+
+def test_the_verb_shows_draws_writes_and_keeps(fisher, tmp_path):
+    """What is written is the analysis of the table, with its names; it is found again where it was kept."""
+    out = {name: tmp_path / name for name in ("eyes.svg", "eyes.csv", "model")}
+    where = ("--picture", out["eyes.svg"], "--csv", out["eyes.csv"], "--out", out["model"])
+    done = run("table", fisher, *where, "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    truth = CorrespondenceAnalysis(3, seed=0).fit(FISHER)
+    assert found["axes"]["inertia"] == pytest.approx(truth.inertia_)
+    assert found["chi2"] == pytest.approx(chi2_contingency(FISHER).statistic)
+    with out["eyes.csv"].open(encoding="utf-8", newline="") as file:
+        written = list(csv.DictReader(file))
+    assert [(row["side"], row["label"]) for row in written] == [("rows", e) for e in EYES] + [
+        ("columns", h) for h in HAIR
+    ]
+    first = np.concatenate([truth.row_coordinates_[:, 0], truth.column_coordinates_[:, 0]])
+    assert [float(row["coordinate_1"]) for row in written] == pytest.approx(first)
+    assert "<svg" in out["eyes.svg"].read_text(encoding="utf-8")
+    kept = load(out["model"])
+    assert (kept.row_labels_, kept.column_labels_) == (EYES, HAIR)
+    assert frame(kept)["label"].tolist() == [*EYES, *HAIR]
+    again = run("table", fisher, "--csv", out["eyes.csv"])
+    assert again.exit_code == faults.BAD_INPUT
+    assert "exists already" in again.stderr
+    shown = run("table", fisher, "-n", "2")
+    assert "below 0.001" in shown.stdout
+    assert "dark\t0.244" in shown.stdout
