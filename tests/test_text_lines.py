@@ -117,6 +117,21 @@ def test_a_corpus_without_text_has_no_lines(tmp_path):
             list(Lines(tmp_path / "corpus").find("a"))
 
 
+def test_either_word_is_enough(corpus):
+    """Lines of any of the words, as often as sets say; by relevance those with all of them come first."""
+    lines, words = corpus.lines, ("bank", "river", "here")
+    each = {word: {line.text for line in lines.find(word)} for word in words}
+    found = [line.text for line in lines.find(*words, either=True)]
+    assert set(found) == set.union(*each.values())
+    assert lines.count(*words, either=True) == len(found)
+    best = [line.text for line in lines.find("bank", "river", either=True, sort="relevance")]
+    both = each["bank"] & each["river"]
+    assert both
+    assert set(best[: len(both)]) == both
+    with pytest.raises(InputError, match="leave it out where either is enough"):
+        next(lines.find("bank", "river", either=True, width=3))
+
+
 def test_questions_are_checked(corpus):
     """A question without words, with a wrong order or a negative number is refused."""
     for arguments, options, fault in (

@@ -1,5 +1,6 @@
 """Laws of the senses of words: planted ones are found again, one sense is one, and what cannot be told is refused."""
 
+import contextlib
 import json
 
 import numpy as np
@@ -139,6 +140,34 @@ def test_contexts_are_sums_around_a_position(space, corpus, vectors):
         assert weights[row] == pytest.approx(weight, rel=1e-5)
 
 
+def test_what_is_learned_stays_with_the_corpus(space, corpus, vectors, monkeypatch):
+    """It is learned once and the same afterwards; other vectors have their own; what is damaged is told or harmless."""
+    kept = WordSenses.learn(vectors, corpus, keep=True)
+    (file,) = corpus.path.glob("senses-*")
+    other = WordSenses.learn(Embedding(vectors.words, -vectors.vectors), corpus, keep=True)
+    assert len([*corpus.path.glob("senses-*")]) == 2
+    assert not np.array_equal(other.mean, kept.mean)
+    monkeypatch.setattr(occurrences, "_ridge", None)  # nothing is learned from here on
+    again = WordSenses.learn(vectors, corpus, keep=True)
+    for each in (kept, again):
+        assert np.array_equal(each.map, space.map)
+        assert np.array_equal(each.mean, space.mean)
+        assert each.fit == space.fit
+    whole, rng = file.read_bytes(), np.random.default_rng(0)
+    cut = [whole[:n] for n in (0, 7, 100, len(whole) - 1)]
+    for damaged in [
+        *cut,
+        *(whole[:at] + bytes([whole[at] ^ 64]) + whole[at + 1 :] for at in rng.integers(0, len(whole), 40)),
+    ]:
+        file.write_bytes(damaged)
+        with contextlib.suppress(InputError):
+            assert np.array_equal(WordSenses.learn(vectors, corpus, keep=True).map, space.map)
+    with pytest.raises(InputError, match=r"is damaged: .*; remove it, and it is made again"):
+        WordSenses.learn(vectors, corpus, keep=True)
+    for path in corpus.path.glob("senses-*"):
+        path.unlink()
+
+
 def test_too_little_text(corpus, vectors, space):
     """Unknown words, rare words and a corpus of other words are refused; of few occurrences nothing is sure."""
     small = Corpus.build(["a b c"] * 60 + ["rare b c"] * 10, min_count=1)
@@ -171,6 +200,6 @@ def test_senses_on_the_command_line(corpus, vectors, tmp_path):
     assert list(found["refused"]) == ["banc"]
     vectors.meta = {}
     vectors.save(tmp_path / "vectors", overwrite=True)
-    assert "--corpus is needed to tell senses" in run("bank").output
+    assert "--corpus is needed" in run("bank").output
     assert run("bank", "--corpus", corpus.path).exit_code == 0
     assert "words that select it" in run("bank", "--number", "2").output

@@ -11,23 +11,44 @@ Words = Annotated[
     list[str] | None,
     typer.Argument(metavar="[WORD...]", help="Show the components that WORD, or the product of several, has most of."),
 ]
+Lines = Annotated[int, typer.Option(min=0, help="Lines to show of each, those with most of its words.")]
 Most = Annotated[int, typer.Option("--most", "-m", min=1, help="How many components to show.")]
 
 
 def components(
-    vectors: o.Vectors, words: Words = None, *, most: Most = 10, top: o.TopWords = 10, as_json: o.AsJson = False
+    vectors: o.Vectors,
+    words: Words = None,
+    *,
+    most: Most = 10,
+    top: o.TopWords = 10,
+    corpus: o.TextOfVectors = None,
+    lines: Lines = 0,
+    as_json: o.AsJson = False,
 ) -> None:
     """Show the words that tell what components stand for: readable themes where vectors are non-negative and sparse."""
     from polyadic.embedding import components as all_components
     from polyadic.embedding import components_of, read_vectors
 
     embedding = read_vectors(vectors)
+    text = o.text_of(embedding, corpus).lines if lines else None
     if words:
         shown = components_of(embedding, *o.given(words), most=most, top=top)
     else:
         shown = all_components(embedding, top=top)[:most]
+    names = [[word for word, _ in component.words] for component in shown]
+    found = [[*text.find(*some, either=True, sort="relevance", top=lines)] if text else [] for some in names]
     if as_json:
         rows = [{"column": c.column, "share": c.share, "words": [list(pair) for pair in c.words]} for c in shown]
-        show.in_json({"components": rows})
-    else:
-        show.table(["column", "share", "words"], [(c.column, c.share, " ".join(w for w, _ in c.words)) for c in shown])
+        with_lines = [
+            {**row, "lines": [show.line(each) for each in some]} for row, some in zip(rows, found, strict=True)
+        ]
+        show.in_json({"components": with_lines if lines else rows})
+        return
+    show.table(
+        ["column", "share", "words"],
+        [(c.column, c.share, " ".join(some)) for c, some in zip(shown, names, strict=True)],
+    )
+    if lines:
+        typer.echo()
+        cells = [(c.column, line.text) for c, some in zip(shown, found, strict=True) for line in some]
+        show.table(["column", "line"], cells)

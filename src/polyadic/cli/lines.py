@@ -23,9 +23,12 @@ Words = Annotated[
 Width = Annotated[
     int | None, typer.Option(min=0, help="Other words between them at most.", show_default="the sentence")
 ]
+Either = Annotated[bool, typer.Option("--either", help="One of the words is enough.")]
 Sort = Annotated[
-    Literal["document", "left", "right"],
-    typer.Option(help="As in the text, or by what stands to the left or right of the first word."),
+    Literal["document", "left", "right", "relevance"],
+    typer.Option(
+        help="As in the text, by what stands to the left or right of the first word, or by most of the words."
+    ),
 ]
 Where = Annotated[
     list[str] | None, typer.Option(metavar="FIELD=VALUE", help="Only documents whose field is this; may be repeated.")
@@ -42,6 +45,7 @@ def lines(
     words: Words,
     *,
     width: Width = None,
+    either: Either = False,
     sort: Sort = "document",
     where: Where = None,
     start: Start = 0,
@@ -55,16 +59,17 @@ def lines(
 
     text = Lines(folder)
     fields = dict(_pair(each) for each in where or ())
-    found = text.find(*words, width=width, sort=sort, where=fields, start=start, top=top)
+    found = text.find(*words, width=width, either=either, sort=sort, where=fields, start=start, top=top)
     first = next(found, None)
     if first is None:
-        faults.say(f"no line has {' and '.join(map(repr, words))}" + (" from there on" if start else ""))
+        faults.say(
+            f"no line has {(' or ' if either else ' and ').join(map(repr, words))}"
+            + (" from there on" if start else "")
+        )
     found = chain([] if first is None else [first], found)
     if as_json:
-        rows: list[dict[str, Any]] = [
-            {"document": line.document, **line.fields, "text": line.text, "places": line.places} for line in found
-        ]
-        show.in_json({"count": text.count(*words, width=width), "lines": rows})
+        rows: list[dict[str, Any]] = [{**show.line(line), "places": line.places} for line in found]
+        show.in_json({"count": text.count(*words, width=width, either=either), "lines": rows})
     elif as_csv:
         names: list[str] = []
         for line in found:

@@ -5,11 +5,15 @@ import inspect
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
 from polyadic.errors import InputError
+
+if TYPE_CHECKING:
+    from polyadic.embedding import Embedding
+    from polyadic.text.corpus import Corpus
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 CORPUS, COUNTS, WEIGHTS, MODEL, TESTS = "Corpus", "Counts", "Weights", "Model", "Tests"
@@ -94,6 +98,21 @@ def source(sources: list[str]) -> Any:
     return sources[0] if len(sources) == 1 else [Path(each) for each in sources]
 
 
+def text_of(embedding: "Embedding", named: Path | None) -> "Corpus":
+    """Open the corpus that is named, or that of which the vectors say that it was kept."""
+    from polyadic.text.corpus import Corpus
+
+    trained = embedding.meta.get("trained", {})
+    places = [Path(trained[name]) / below for name, below in (("source", ""), ("kept", "corpus")) if name in trained]
+    known = [place for place in places if (place / "ids.npy").is_file()]
+    if named is None and not known:
+        raise InputError(
+            "corpus is needed, the text in which words stand: name the one that the vectors were made of, or make it,"
+            " `polyadic corpus TEXT --out CORPUS --keep-text`"
+        )
+    return Corpus.open(named or known[0])
+
+
 # Arguments
 Vectors = Annotated[
     Path,
@@ -108,6 +127,16 @@ Texts = Annotated[
     ),
 ]
 Words = Annotated[list[str], typer.Argument(metavar="WORD...", help="Words; - reads them from standard input.")]
+
+TextOfVectors = Annotated[
+    Path | None,
+    typer.Option(
+        "--corpus",
+        metavar="CORPUS",
+        help="Text in which the words stand, best kept with --keep-text.",
+        show_default="that of the vectors, if it was kept",
+    ),
+]
 
 # Everywhere
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]

@@ -8,22 +8,12 @@ import typer
 
 from polyadic.cli import faults, show
 from polyadic.cli import options as o
-from polyadic.errors import InputError
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
     from polyadic.models.words.occurrences import SensesOfWord
     from polyadic.text.corpus import Corpus
 
-Text = Annotated[
-    Path | None,
-    typer.Option(
-        "--corpus",
-        metavar="CORPUS",
-        help="Text in which the words stand, best kept with --keep-text.",
-        show_default="that of the vectors, if it was kept",
-    ),
-]
 Number = Annotated[
     int | None,
     typer.Option(min=1, help="Cut the words that go with WORD into so many, by vectors alone.", show_default="find it"),
@@ -35,7 +25,7 @@ def senses(
     vectors: o.Vectors,
     words: o.Words,
     *,
-    corpus: Text = None,
+    corpus: o.TextOfVectors = None,
     number: Number = None,
     top: o.TopWords = 10,
     lines: Lines = 2,
@@ -52,8 +42,8 @@ def senses(
         return
     from polyadic.models.words.occurrences import WordSenses
 
-    text = _corpus(embedding, corpus)
-    space = WordSenses.learn(embedding, text)
+    text = o.text_of(embedding, corpus)
+    space = WordSenses.learn(embedding, text, keep=True)
     answers = show.Answers(o.given(words), lambda word: space.senses(word, top=top))
     for answer in answers.values():
         if not answer.sure:
@@ -85,27 +75,11 @@ def _in_json(text: "Corpus", found: "SensesOfWord", lines: int) -> dict[str, Any
         {
             "share": sense.share,
             "words": list(sense.substitutes),
-            "lines": [{"document": (line := text.line(at)).document, **line.fields, "text": line.text}
-                      for at in sense.positions[:lines]],
+            "lines": [show.line(text.line(at)) for at in sense.positions[:lines]],
         }
         for sense in found.senses
-    ]  # fmt: skip
+    ]
     return {"occurrences": found.occurrences, "agreement": found.agreement, "sure": found.sure, "senses": senses}
-
-
-def _corpus(embedding: "Embedding", named: Path | None) -> "Corpus":
-    """Open the corpus that is named, or that of which the vectors say that it was kept."""
-    from polyadic.text.corpus import Corpus
-
-    trained = embedding.meta.get("trained", {})
-    places = [Path(trained[name]) / below for name, below in (("source", ""), ("kept", "corpus")) if name in trained]
-    known = [place for place in places if (place / "ids.npy").is_file()]
-    if named is None and not known:
-        raise InputError(
-            "corpus is needed to tell senses: name the one that the vectors were made of, or make it, `polyadic corpus"
-            " TEXT --out CORPUS --keep-text`; --number N cuts by the vectors alone"
-        )
-    return Corpus.open(named or known[0])
 
 
 def _draw(embedding: "Embedding", groups: Mapping[str, Sequence[str]], picture: Path | None) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from polyadic.models.base import Model
+    from polyadic.text.lines import Line
 
 
 def add_verbs(app: typer.Typer, examples: Mapping[Callable[..., None], str]) -> None:
@@ -192,6 +193,11 @@ class Answers(dict[str, Any]):
 def pairs(lists: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[dict[str, Any]]]:
     """Give neighbours their names, for JSON."""
     return {query: [{"word": w, "cosine": round(c, 6)} for w, c in nearest] for query, nearest in lists.items()}
+
+
+def line(found: Line) -> dict[str, Any]:
+    """Give a line of a corpus, and what is known of its document, for JSON."""
+    return {"document": found.document, **found.fields, "text": found.text}
 
 
 def neighbours(lists: Mapping[str, Sequence[tuple[str, float]]]) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 FILE = "text.sqlite"
-SORTS = ("document", "left", "right")
+SORTS = ("document", "left", "right", "relevance")
 _SCHEMA = """
 CREATE TABLE documents (id INTEGER PRIMARY KEY, fields TEXT NOT NULL);
 CREATE TABLE sentences (id INTEGER PRIMARY KEY, document INTEGER NOT NULL, text TEXT NOT NULL);
@@ -137,9 +137,9 @@ class Lines:
         with self._told():
             return int(self._base.execute("SELECT count(*) FROM sentences").fetchone()[0])
 
-    def count(self, *words: str, width: int | None = None) -> int:
-        """Count the lines in which all the words stand; see :meth:`find`."""
-        asked = _query(words, width)
+    def count(self, *words: str, width: int | None = None, either: bool = False) -> int:
+        """Count the lines in which all the words stand, or either of them; see :meth:`find`."""
+        asked = _query(words, width, either=either)
         with self._told():
             query = "SELECT count(*) FROM words WHERE words MATCH ?"
             return int(self._base.execute(query, (asked,)).fetchone()[0])
@@ -148,7 +148,8 @@ class Lines:
         self,
         *words: str,
         width: int | None = None,
-        sort: Literal["document", "left", "right"] = "document",
+        either: bool = False,
+        sort: Literal["document", "left", "right", "relevance"] = "document",
         where: Mapping[str, str] | None = None,
         start: int = 0,
         top: int | None = None,
@@ -161,8 +162,11 @@ class Lines:
             As the corpus spells them, or in any case; one with spaces is a phrase, ``"bank*"`` all words that begin so.
         width : int, optional
             With at most so many other words between them; by default anywhere in a sentence.
-        sort : {"document", "left", "right"}
-            As in the text, or by the words to the left of the first one, the nearest first, or to its right.
+        either : bool
+            Whether one of the words is enough.
+        sort : {"document", "left", "right", "relevance"}
+            As in the text, or by the words to the left of the first one, the nearest first, or to its right; or such
+            that lines with most of the words, and the rarest of them, come first (BM25).
         where : mapping of str to str, optional
             Only documents whose fields have these values.
         start, top : int
@@ -176,15 +180,15 @@ class Lines:
         check_choice("sort", sort, SORTS)
         check_int("start", start, low=0)
         limit = -1 if top is None else check_int("top", top, low=1)
-        matched, asked = _query(words, width), [_pattern(word) for word in words]
+        matched, asked = _query(words, width, either=either), [_pattern(word) for word in words]
         self._base.create_function("side", 1, lambda text: _side(text, asked[:1], sort), deterministic=True)
         fields = dict(where or {})
         conditions = "".join(" AND json_extract(fields, ?) = ?" for _ in fields)
-        order = "sentences.id" if sort == "document" else "side(text), sentences.id"
+        first = {"document": "", "relevance": "bm25(words), "}.get(sort, "side(text), ")
         query = (  # only constants are put together
             "SELECT document, fields, text FROM words JOIN sentences ON sentences.id = words.rowid"  # noqa: S608
             " JOIN documents ON documents.id = document"
-            f" WHERE words MATCH ?{conditions} ORDER BY {order} LIMIT ? OFFSET ?"
+            f" WHERE words MATCH ?{conditions} ORDER BY {first}sentences.id LIMIT ? OFFSET ?"
         )
         values = [value for name, text in fields.items() for value in (f"$.{json.dumps(name)}", text)]
         with self._told():
@@ -209,7 +213,7 @@ class Lines:
             raise InputError(f"{self.path} is damaged: {error}") from None
 
 
-def _query(words: Sequence[str], width: int | None) -> str:
+def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     """Write a question in FTS5's language."""
     if not words or not all(word.strip(" *") for word in words):
         raise InputError("lines need at least one word to look for")
@@ -217,8 +221,10 @@ def _query(words: Sequence[str], width: int | None) -> str:
         '"' + word.rstrip("*").replace('"', '""') + '"' + ("*" if word.endswith("*") else "")
         for word in (unicodedata.normalize("NFC", word) for word in words)
     ]
+    if either and width is not None:
+        raise InputError("width is between words that stand together; leave it out where either is enough")
     if width is None or len(words) == 1:
-        return " ".join(quoted)
+        return (" OR " if either else " ").join(quoted)
     return f"NEAR({' '.join(quoted)}, {check_int('width', width, low=0)})"
 
 

@@ -32,6 +32,8 @@ Arora, Li, Liang, Ma, Risteski (2018), Linear algebraic structure of word senses
 
 from __future__ import annotations
 
+import hashlib
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,11 +41,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic import __version__
 from polyadic.embedding import unit_rows
 from polyadic.errors import InputError, check_int
+from polyadic.files import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -146,14 +151,33 @@ class WordSenses:
     fit: float
 
     @classmethod
-    def learn(cls, embedding: Embedding, corpus: Corpus, *, seed: int = 0) -> WordSenses:
+    def learn(cls, embedding: Embedding, corpus: Corpus, *, seed: int = 0, keep: bool = False) -> WordSenses:
         """Learn the map from the contexts of all words that occur often enough.
+
+        Parameters
+        ----------
+        embedding : Embedding
+            Word vectors, best of the same text.
+        corpus : Corpus
+            Text in which the words stand.
+        seed : int
+            Of the occurrences that are looked at, where there are many.
+        keep : bool
+            Whether what is learned stays in the folder of the corpus, and is taken from there the next time.
 
         Raises
         ------
         InputError
-            If the vectors and the corpus share too few words.
+            If the vectors and the corpus share too few words, or what was kept is damaged.
         """
+        if keep:
+            file = _kept(corpus, embedding, seed)
+            if file.is_file():
+                return cls(embedding, corpus, *_read(file))
+            learned = cls.learn(embedding, corpus, seed=seed)
+            if os.access(corpus.path, os.W_OK):
+                _write(file, learned)
+            return learned
         rng = np.random.default_rng(seed)
         vocabulary = corpus.vocabulary
         rows = [number for number, word in enumerate(vocabulary.words) if word in embedding]
@@ -286,6 +310,39 @@ class WordSenses:
             best = np.argsort(-score, kind="stable")[:top]
             named.append(tuple(self.embedding.words[rows[at]] for at in best))
         return named
+
+
+def _digest(*parts: bytes) -> bytes:
+    return hashlib.blake2b(b"".join(parts), digest_size=8).digest()
+
+
+def _kept(corpus: Corpus, embedding: Embedding, seed: int) -> Path:
+    """Give the file in which the map of these vectors stays."""
+    about = f"{__version__} {seed} {embedding.words}".encode()
+    return corpus.path / f"senses-{_digest(about, embedding.vectors.tobytes()).hex()}.safetensors"
+
+
+def _write(file: Path, learned: WordSenses) -> None:
+    from safetensors.numpy import save
+
+    arrays = {"map": np.ascontiguousarray(learned.map), "mean": learned.mean, "fit": np.array([learned.fit])}
+    check = _digest(*(array.tobytes() for array in arrays.values()))
+    with whole_file(file) as draft:
+        draft.write_bytes(save({**arrays, "check": np.frombuffer(check, np.uint8)}))
+
+
+def _read(file: Path) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        arrays = load(file.read_bytes())
+        A, mean, fit, check = (arrays[name] for name in ("map", "mean", "fit", "check"))
+        if check.tobytes() != _digest(A.tobytes(), mean.tobytes(), fit.tobytes()):
+            raise ValueError("it holds other numbers than were written")  # noqa: TRY301 # as the other faults
+    except (SafetensorError, KeyError, ValueError) as error:
+        raise InputError(f"{file} is damaged: {error}; remove it, and it is made again") from None
+    return A, mean, float(fit[0])
 
 
 def _ridge(M: NDArray[Any], U: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[np.float64], float]:
