@@ -13,16 +13,18 @@ contexts to what stands in their midst; it is learned from all words of the vect
 with the :math:`\lambda` by which each word is foretold best from all others, which costs no more than one map.
 
 Occurrences are clustered by the directions of :math:`x_{10}` (less the mean direction of all words) into
-:math:`K` groups, each of which has the sense vector :math:`t_k`, the mean of :math:`y = [x_{10}, x_2] A`. Groups are
-merged while the largest
+:math:`K` groups of :math:`n_k`, each of which has the sense vector :math:`t_k`, the mean of :math:`y = [x_{10}, x_2]
+A`. Senses begin as these groups, and are merged while the largest
 
-.. math:: C_{kl} = \frac{t_k \cdot t_l}{\sqrt{d_k d_l}} + \sqrt{\frac{e_k + e_l}{50}}, \qquad
-          d_k = t_k' \cdot t_k'', \quad e_k = \frac{\|t_k\|^2 - d_k}{d_k}
+.. math:: C_{ST} = \sum_{k \in S, l \in T} \frac{n_k n_l}{n_S n_T} \frac{t_k \cdot t_l}{\sqrt{d_k d_l}}
+          + \sqrt{\frac{e_S + e_T}{50}}, \qquad d_k = t_k' \cdot t_k'', \qquad
+          e_S = \sum_{k \in S} \frac{n_k^2}{n_S^2} \frac{\|t_k\|^2 - d_k}{d_k}
 
 is at least a threshold, where :math:`t', t''` are the means of two random halves of a group: their product is the
-squared length free of noise, and the second term allows for the noise that is left. What remains smaller than the least
-share joins its nearest. This is done from several random starts; the answer is the partition in the median number of
-senses that agrees best with the others, and how many starts found that number is told.
+squared length free of noise, and the second term allows for the noise that is left. (It is the mean over pairs of
+groups that counts. The mean vectors of two senses look the more alike, the more different groups each is made of.)
+What remains smaller than the least share joins its nearest. This is done from several random starts; the answer is the
+partition in the median number of senses that agrees best with the others, and it is told how many starts found as many.
 
 References
 ----------
@@ -59,9 +61,9 @@ WIDE, NEAR = 10, 2
 """Words to each side of the two contexts."""
 COMMON = 1e-3
 """The weight of a context word is a / (a + its share of the text); this is a."""
-GROUPS = 12
-"""Groups at first; 8 and 16 did as well."""
-THRESHOLD = 0.25
+GROUPS = 16
+"""Groups at first; 12 and 20 did as well."""
+THRESHOLD = 0.15
 """Groups are one sense from this agreement of their substitutes on; chosen on pseudo-words, docs/results/senses.md."""
 LEAST_SHARE = 0.08
 """Of the occurrences; .05 made more senses of one."""
@@ -399,42 +401,43 @@ def _agreed(X: NDArray[np.float32], Y: NDArray[np.float32], seed: int) -> tuple[
 def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.int64]:
     """Cluster contexts, and merge clusters whose substitutes agree; give the sense of each, from 0."""
     cells = _spherical_means(X, max(min(GROUPS, len(X) // 10), 1), rng)
-    k = int(cells.max()) + 1
-    half = (rng.random(len(X)) < 0.5).astype(int)
-    at = half * k + cells
-    N = np.bincount(at, minlength=2 * k).reshape(2, k).astype(np.float64)
-    S = np.stack([np.bincount(at, y, minlength=2 * k) for y in Y.T], axis=-1).reshape(2, k, -1)
-    groups = [[cell] for cell in range(k)]
-    while len(groups) > 1:
-        C = _agreement(S, N)
-        i, j = np.unravel_index(C.argmax(), C.shape)
-        if C[i, j] < THRESHOLD:
-            i = N.sum(axis=0).argmin()
-            if N[:, i].sum() >= LEAST_SHARE * len(X):
+    n = np.bincount(cells).astype(np.float64)
+    C, e = _agreement(Y, cells, rng)
+    sense, size = np.arange(len(n)), n.copy()
+    total, noise = C * np.outer(n, n), e * n**2  # of each pair of senses, and of each sense
+    while len(size) > 1:
+        share = noise / size**2
+        alike = total / np.outer(size, size) + np.sqrt((share[:, None] + share) / 50)
+        np.fill_diagonal(alike, -np.inf)
+        i, j = np.unravel_index(alike.argmax(), alike.shape)
+        if alike[i, j] < THRESHOLD:
+            i = size.argmin()
+            if size[i] >= LEAST_SHARE * len(X):
                 break
-            j = C[i].argmax()
-        first, second = sorted((int(i), int(j)))
-        S[:, first] += S[:, second]
-        N[:, first] += N[:, second]
-        S, N = np.delete(S, second, axis=1), np.delete(N, second, axis=1)
-        groups[first] += groups.pop(second)
-    sense = np.zeros(k, np.int64)
-    for number, group in enumerate(groups):
-        sense[group] = number
+            j = alike[i].argmax()
+        to = np.delete(np.arange(len(size)), j)  # j joins i
+        for table in (size, noise, total, total.T):
+            table[i] += table[j]
+        size, noise, total = size[to], noise[to], total[np.ix_(to, to)]
+        sense = np.where(sense == j, i, sense)
+        sense = sense - (sense > j)
     return sense[cells]
 
 
-def _agreement(S: NDArray[Any], N: NDArray[Any]) -> NDArray[np.float64]:
-    """Give C of the sums and sizes of both halves of each group; -inf on the diagonal."""
+def _agreement(
+    Y: NDArray[np.float32], cells: NDArray[np.int64], rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the cosine, free of noise, of what each two groups foretell, and the noise in each against its square."""
+    k = int(cells.max()) + 1
+    at = (rng.random(len(Y)) < 0.5) * k + cells
+    N = np.bincount(at, minlength=2 * k).reshape(2, k)
+    S = np.stack([np.bincount(at, y, minlength=2 * k) for y in Y.T], axis=-1).reshape(2, k, -1)
     halves = S / np.maximum(N, 1)[..., None]
-    t = S.sum(axis=0) / np.maximum(N.sum(axis=0), 1)[:, None]
+    t = S.sum(axis=0) / N.sum(axis=0)[:, None]
     products = t @ t.T
     squares = np.diag(products)
     d = np.maximum((halves[0] * halves[1]).sum(axis=1), 0.1 * squares + np.finfo(float).tiny)
-    e = np.maximum(squares - d, 0) / d
-    C = products / np.sqrt(np.outer(d, d)) + np.sqrt((e[:, None] + e) / 50)
-    np.fill_diagonal(C, -np.inf)
-    return np.asarray(C)
+    return products / np.sqrt(np.outer(d, d)), np.maximum(squares - d, 0) / d
 
 
 def _spherical_means(X: NDArray[np.float32], k: int, rng: np.random.Generator) -> NDArray[np.int64]:
