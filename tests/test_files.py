@@ -2,7 +2,10 @@
 
 import errno
 import os
+import signal
 import stat
+import threading
+import time
 from pathlib import Path
 
 import hypothesis.extra.numpy as hnp
@@ -344,3 +347,25 @@ def test_a_file_is_no_folder_of_ours(tmp_path):
     (tmp_path / "wiki.txt").write_text("text")
     with pytest.raises(InputError, match=r"wiki.txt is not a corpus folder: it is not a folder"):
         read_meta(tmp_path / "wiki.txt", "corpus")
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="needs signals that can be blocked")
+def test_interrupts_are_held_though_another_thread_takes_them():
+    """A signal that a thread which does not block it takes comes after the body; then the handler is back."""
+    done = threading.Event()
+    thread = threading.Thread(target=done.wait)
+    thread.start()
+    before, reached = signal.signal(signal.SIGINT, signal.default_int_handler), []
+    try:
+        with pytest.raises(KeyboardInterrupt), resources.interrupts_held():  # noqa: PT012 # what is held is tested
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(50):
+                time.sleep(0.001)
+            reached.append("end")
+        assert reached == ["end"]
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    finally:
+        signal.signal(signal.SIGINT, before)
+        done.set()
+        thread.join()

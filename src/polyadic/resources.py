@@ -61,18 +61,43 @@ def check_memory(needed: float, what: str, remedy: str) -> None:
 
 @contextlib.contextmanager
 def interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back for the moment, and for ever in processes that start meanwhile: the parent ends them quietly."""
+    """Hold Ctrl-C back for the moment, and for ever in processes that start meanwhile: the parent ends them quietly.
+
+    Blocking the signal keeps it from those processes, but not from here: another thread, such as one of a library's,
+    may take it, and Python then calls the handler in the main thread all the same. So there it is taken note of.
+
+    Examples
+    --------
+    >>> import signal
+    >>> try:
+    ...     with interrupts_held():
+    ...         signal.raise_signal(signal.SIGINT)
+    ...         print("held")
+    ... except KeyboardInterrupt:
+    ...     print("interrupted")
+    held
+    interrupted
+    """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
     from multiprocessing import resource_tracker
 
     resource_tracker.ensure_running()  # starting it below, as loky does, would let Ctrl-C through again
+    heard: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    mine = threading.current_thread() is threading.main_thread() and handler not in (None, signal.SIG_IGN)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
+        if mine:
+            signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if mine:
+            signal.signal(signal.SIGINT, handler)
+            if heard:
+                signal.raise_signal(signal.SIGINT)
 
 
 @contextlib.contextmanager
