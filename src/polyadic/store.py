@@ -89,7 +89,8 @@ class Store:
             with interrupts_told():  # what a fit reached until Ctrl-C is no result
                 facts = plain(make())
             facts["stage_seconds"] = round(time.perf_counter() - start, 3)
-            shown.update({key: value for key, value in facts.items() if isinstance(value, int | str) and key != "seconds"})
+            told = {key: value for key, value in facts.items() if isinstance(value, int | str) and key != "seconds"}
+            shown.update(told)
             write_json(label, {"made_of": wanted, "facts": facts})
         return dict(facts)
 

@@ -35,8 +35,8 @@ UNSPACED = {"ja": "japanese", "zh": "chinese", "km": "", "lo": "", "my": "", "th
 def guess(text: str) -> str:
     """Give the code of the language that a text is probably in, such as "en" or "de".
 
-    Only codes of two letters are given: the kin of Chinese that have one of three are taken for it, as what cuts it into
-    words, and its stop words, are those of Chinese.
+    Only codes of two letters are given. The kin of Chinese that have one of three are taken for it: what cuts text into
+    words, and the stop words, are those of Chinese.
 
     Examples
     --------
