@@ -425,6 +425,16 @@ def test_several_files_are_trained_on_together(text, tmp_path):
     assert found["steps"]["corpus"]["documents"] == 2
 
 
+@pytest.mark.filterwarnings("always")
+def test_warnings_name_options(text, tmp_path):
+    """What a warning advises is written as on the command line."""
+    (tmp_path / "bad.txt").write_bytes(b"moon \xff")
+    done = polyadic("corpus", text, tmp_path / "bad.txt", "--out", tmp_path / "corpus", "--min-count", "1")
+    assert done.exit_code == 0
+    assert "skipped 1 of 2 files" in done.stderr
+    assert "give its encoding, or --errors replace or 'ignore'" in done.stderr
+
+
 def test_components_of_words(vectors):
     """Components are shown with their strongest words, all or those of a word."""
     found = in_json("components", vectors, "apollo", "--top", "2")["components"]

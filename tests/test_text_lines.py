@@ -77,6 +77,8 @@ def test_phrases_beginnings_and_distances(corpus):
     assert len(shown(corpus.lines.find("bank*"))) == 6
     assert shown(corpus.lines.find("money", "river", width=4)) == []
     assert shown(corpus.lines.find("money", "river", width=5)) == ["Money in the bank of the river."]
+    assert shown(corpus.lines.find("Dr. Bank")) == ["Dr. Bank wrote “don’t”."]
+    assert [line.word for line in corpus.lines.find("(dr. bank!)")] == ["Dr. Bank"]
     for odd in ('"', "a AND b", "NEAR(a", "bank -river", "x:y", "*x", "'"):
         list(corpus.lines.find(odd))
 

@@ -33,19 +33,22 @@ class Verbs(TyperGroup):
 
 
 class Verb(TyperCommand):
-    """A verb; a setting that a fault of input begins with is named by the option that sets it."""
+    """A verb; settings that faults of input and warnings speak of are named by the options that set them."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
-        try:
-            return super().invoke(ctx)
-        except InputError as error:
-            flags = {
-                str(option.name).rstrip("_"): max(option.opts, key=len)
-                for option in self.params
-                if option.param_type_name == "option"
-            }
-            raise InputError(as_written(str(error), flags)) from error
+        flags = {
+            str(option.name).rstrip("_"): max(option.opts, key=len)
+            for option in self.params
+            if option.param_type_name == "option"
+        }
+        show = warnings.showwarning
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *where: show(as_written(str(message), flags), *where)
+            try:
+                return super().invoke(ctx)
+            except InputError as error:
+                raise InputError(as_written(str(error), flags)) from error
 
 
 def as_written(fault: str, flags: Mapping[str, str]) -> str:

@@ -215,12 +215,10 @@ class Lines:
 
 def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     """Write a question in FTS5's language."""
-    if not words or not all(word.strip(" *") for word in words):
+    plain = [_plain(word) for word in words]
+    if not plain or not all(word.strip(" *") for word in plain):
         raise InputError("lines need at least one word to look for")
-    quoted = [
-        '"' + word.rstrip("*").replace('"', '""') + '"' + ("*" if word.endswith("*") else "")
-        for word in (unicodedata.normalize("NFC", word) for word in words)
-    ]
+    quoted = ['"' + word.rstrip("*").replace('"', '""') + '"' + ("*" if word.endswith("*") else "") for word in plain]
     if either and width is not None:
         raise InputError("width is between words that stand together; leave it out where either is enough")
     if width is None or len(words) == 1:
@@ -228,9 +226,15 @@ def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     return f"NEAR({' '.join(quoted)}, {check_int('width', width, low=0)})"
 
 
+def _plain(word: str) -> str:
+    """Give a word or phrase as the corpus has it, without the marks around its words: "Mr. Darcy" is "Mr Darcy"."""
+    parts = (re.sub(r"^\W+|[^\w*]+$", "", part) for part in unicodedata.normalize("NFC", word).split())
+    return " ".join(part for part in parts if part) or word
+
+
 def _pattern(word: str) -> re.Pattern[str]:
     """Make a pattern that a word or phrase of the corpus matches where it stands in the text."""
-    normal = unicodedata.normalize("NFC", word).rstrip("*").replace("'", "['’]")
+    normal = _plain(word).rstrip("*").replace("'", "['’]")
     parts = [re.escape(part).replace(r"\['’\]", "['’]") for part in normal.split()]
     return re.compile(r"\b" + r"[\W_]+".join(parts) + ("" if word.endswith("*") else r"\b"), re.IGNORECASE)
 
