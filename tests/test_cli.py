@@ -468,8 +468,14 @@ def test_train_says_what_it_will_do(text, tmp_path):
     assert ahead["method"] == "jcp"
     assert ahead["rank"] == done["rank"] < 20
     assert ahead["themes"] == ahead["rank"] // 2
-    assert 0 <= ahead["about_minutes"] < 1
+    assert ahead["about_minutes"] >= 0
     assert ahead["memory_mib"] >= 0
+
+
+def test_online_fits_are_not_told_ahead(text, tmp_path):
+    """What the usual solver takes says nothing of another one."""
+    done = in_json("train", text, "--out", tmp_path / "v", *CP_SN, "--solver", "online")
+    assert set(done["steps"]["model"]) == {"seconds", "method", "rank"}
 
 
 def test_bars_move_within_sweeps(monkeypatch):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib import font_manager
 from matplotlib.text import Text
 
 from polyadic import CorrespondenceAnalysis, Embedding, InputError, plots
@@ -62,6 +63,21 @@ def test_maps_show_what_directions_say():
         plots.word_map(VECTORS, {"gods": ["god", "zeus"]})
     with pytest.raises(InputError, match="'artemis' is not in the vocabulary"):
         plots.word_map(VECTORS, {"gods": ["god", "zeus", "artemis"]})
+
+
+def test_labels_have_a_font_with_their_letters():
+    """Where the usual font lacks a letter another one has it; where none does, one warning says so, and it is drawn."""
+    entries = {entry.name: entry.fname for entry in font_manager.fontManager.ttflist}
+    known = {name: set(font_manager.get_font(entries[name]).get_charmap()) for name in ("DejaVu Sans", "STIXGeneral")}
+    letter = chr(min(code for code in known["STIXGeneral"] - known["DejaVu Sans"] if chr(code).isalpha()))
+    words = Embedding([letter, "a", "b"], np.eye(3))
+    ax = plots.word_map(words, {letter: [letter, "a"], "b": ["b"]})
+    (font,) = {tuple(text.get_fontfamily()) for text in ax.texts}
+    assert any(ord(letter) in font_manager.get_font(entries[name]).get_charmap() for name in font if name in entries)
+    unknown = Embedding(["\U0010fffd", "a", "b"], np.eye(3))
+    with pytest.warns(UserWarning, match="no font that is installed has all letters") as told:
+        assert len(plots.word_map(unknown, {"all": unknown.words}).texts) == 3
+    assert len(told) == 1
 
 
 # Tables

@@ -148,8 +148,9 @@ def check_file(file: Path | None, *, force: bool) -> None:
 def draw(ax: Any, file: Path) -> None:
     """Write the figure of axes, whole or not at all."""
     from polyadic.files import whole_file
+    from polyadic.plots.axes import boxes_said
 
-    with whole_file(file) as draft:
+    with whole_file(file) as draft, boxes_said():
         ax.figure.savefig(draft, dpi=150)
 
 

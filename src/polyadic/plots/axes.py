@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import warnings
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,7 @@ import numpy as np
 from polyadic.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,18 +59,24 @@ def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Se
         How many labels were left out.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
 
     figure = ax.get_figure(root=True)
+    there = figure.findobj(Text)
+    families = _families([*texts, *(text.get_text() for text in there)])
+    for text in there:
+        text.set_fontfamily(families)
     if not hasattr(figure.canvas, "get_renderer"):
         FigureCanvasAgg(figure)
-    figure.draw_without_rendering()  # settles the place of the axes
+    with boxes_said():
+        figure.draw_without_rendering()  # settles the place of the axes
     scale = figure.dpi / 72
     here = ax.transData.transform(points)
     marks = np.hstack([here - 3 * scale, here + 3 * scale])
     frame = ax.get_window_extent()
     taken = np.empty((0, 4))
     for at, text, color in zip(here, texts, colors, strict=True):
-        half = _half(ax, text, size)
+        half = _half(ax, text, size, families)
         for distance, angle in product(DISTANCES, ANGLES):
             way = np.array([np.cos(angle), np.sin(angle)])
             centre = at + way * (distance * scale + half * np.abs(way))
@@ -76,21 +84,70 @@ def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Se
             inside = (box[:2] >= frame.min).all() and (box[2:] <= frame.max).all()
             if inside and not _overlaps(box, marks) and not _overlaps(box, taken):
                 taken = np.vstack([taken, box])
-                _write(ax, at, (centre - at) / scale, text, color=color, size=size, far=distance > DISTANCES[1])
+                _write(
+                    ax,
+                    at,
+                    (centre - at) / scale,
+                    text,
+                    color=color,
+                    size=size,
+                    families=families,
+                    far=distance > DISTANCES[1],
+                )
                 break
     return len(texts) - len(taken)
 
 
-def _half(ax: Any, text: str, size: float) -> NDArray[np.float64]:
+@contextlib.contextmanager
+def boxes_said() -> Iterator[None]:
+    """Say nothing of letters that are shown as boxes: :func:`place` said it once, where it chose the font."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing")
+        yield
+
+
+def _families(texts: Sequence[str]) -> list[str]:
+    """Give the font of the figure and, where it lacks letters, one that is installed and has most of these."""
+    from matplotlib import font_manager
+
+    usual = font_manager.FontProperties()
+    letters = {ord(letter) for text in texts for letter in text if not letter.isspace()}
+    missing = letters - font_manager.get_font(font_manager.findfont(usual)).get_charmap().keys()
+    if not missing:
+        return list(usual.get_family())
+    every = font_manager.fontManager.ttflist
+    fonts = {entry.fname: entry.name for entry in every if "last resort" not in entry.name.lower()}  # that has boxes
+    found = {file: len(missing & font_manager.get_font(file).get_charmap().keys()) for file in sorted(fonts)}
+    best = max(found, key=found.__getitem__, default=None)
+    if best is None or found[best] < len(missing):
+        some = "".join(map(chr, sorted(missing)[:5]))
+        warnings.warn(
+            f"no font that is installed has all letters of the labels, such as {some}: they are shown as boxes; install"
+            " one of the language, such as Noto Sans CJK",
+            stacklevel=4,
+        )
+    return [*usual.get_family(), *([fonts[best]] if best is not None and found[best] else [])]
+
+
+def _half(ax: Any, text: str, size: float, families: Sequence[str]) -> NDArray[np.float64]:
     """Half the width and height of a text in pixels."""
-    note = ax.annotate(text, (0, 0), fontsize=size)
-    box = note.get_window_extent()
+    note = ax.annotate(text, (0, 0), fontsize=size, fontfamily=families)
+    with boxes_said():
+        box = note.get_window_extent()
     note.remove()
     return np.array([box.width, box.height]) / 2
 
 
 def _write(
-    ax: Any, at: NDArray[np.float64], offset: NDArray[np.float64], text: str, *, color: str, size: float, far: bool
+    ax: Any,
+    at: NDArray[np.float64],
+    offset: NDArray[np.float64],
+    text: str,
+    *,
+    color: str,
+    size: float,
+    families: Sequence[str],
+    far: bool,
 ) -> None:
     line = {"arrowstyle": "-", "color": color, "alpha": 0.4, "linewidth": 0.6, "shrinkA": 0, "shrinkB": 2}
     ax.annotate(
@@ -101,6 +158,7 @@ def _write(
         ha="center",
         va="center",
         fontsize=size,
+        fontfamily=families,
         color=color,
         arrowprops=line if far else None,
     )

@@ -186,7 +186,8 @@ def _of_corpus(corpus: Corpus, rows: str | None, columns: str | None, words: int
     known = dict.fromkeys(name for fields in corpus.fields or () for name in fields)
     for name in (rows, columns):
         if (name is None and name is rows) or (name is not None and name not in known):
-            raise InputError(f"rows must be a field of the documents of the corpus, {named(known)}; got {name!r}")
+            fault = f"rows must be a field of the documents of the corpus, which are {named(known)}"
+            raise InputError(fault + ("" if name is None else f"; got {name!r}"))
     values = [[fields.get(name) for fields in corpus.fields or ()] for name in (rows, columns) if name is not None]
     if columns is not None:
         return _crossed(values[0], values[1], np.ones(len(values[0])))

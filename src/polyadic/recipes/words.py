@@ -96,8 +96,9 @@ def train(
         model.rank = max(supported, 2 * (getattr(model, "themes", None) or 0))
     if hasattr(model, "words"):
         model.words = vocabulary.words
-    with steps("model") as facts:
-        facts.update({"method": plan.method} | (model.plan(data) if hasattr(model, "plan") else {}))
+    if steps is not untold:  # an evaluation tells how long the fit takes
+        with steps("model") as facts:
+            facts.update({"method": plan.method} | (model.plan(data) if hasattr(model, "plan") else {}))
     with steps("factors") as facts:
         with sweeps(model, "factorizing"):
             model.fit(data)

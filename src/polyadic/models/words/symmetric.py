@@ -143,7 +143,9 @@ class SymmetricCP(Model):
         return self._run(terms, self.factors_[0], max_iter=1, tol=0.0)
 
     def plan(self, entries: Entries | Sequence[Entries]) -> dict[str, float]:
-        """Tell what a fit to these entries will be: its columns, about how many minutes and MiB it takes."""
+        """Tell what a fit to these entries will be: its columns, and of the usual solver minutes and MiB it takes."""
+        if self.solver is not quasi_newton:
+            return {"rank": self.rank}
         objective = Objective(self._terms(self._lists(entries)), [self.penalty], threads=self.threads)
         return {"rank": self.rank, **plan(objective, [self.rank], max_iter=self.max_iter)}
 
