@@ -6,11 +6,14 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import chi2_contingency
 from typer.testing import CliRunner
 
 from polyadic import Corpus, CorrespondenceAnalysis, InputError, cross_table, frame, load
 from polyadic.cli import app, faults
+from polyadic.frames import records
+from polyadic.recipes.tables import CrossTable
 
 FISHER = [[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]]
 EYES, HAIR = ("blue", "light", "medium", "dark"), ("fair", "red", "medium", "dark", "black")
@@ -143,8 +146,54 @@ def test_tables_too_small_and_files_of_text(tmp_path):
     with pytest.raises(InputError, match="two rows and two columns"):
         cross_table(write(tmp_path / "t.csv", [("eye", "a", "b"), ("blue", 1, 2)])).analyse()
     (tmp_path / "page.html").write_text("<html><p>no table</p></html>", encoding="utf-8")
-    with pytest.raises(InputError, match=r"page\.html is html"):
+    with pytest.raises(InputError, match=r"page\.html looks like html; .* format='csv'"):
         cross_table(tmp_path / "page.html")
+
+
+def test_where_nothing_can_surprise():
+    """Chi-square is never negative, and of one row or column with observations the chance is 1."""
+    for counts, chance in (([[1.0, 2.0], [0.0, 0.0]], 1.0), ([[2.0, 4.0], [1.0, 2.0]], 1.0)):
+        found = CrossTable(csr_array(counts), ("x", "y"), ("a", "b")).association()
+        assert (found["chi2"], found["p"]) == (0.0, chance)
+
+
+def test_an_index_of_pandas_names_the_rows(tmp_path):
+    """Parquet keeps a named index behind the columns; as a table it stands before them."""
+    years = pd.Index([1999, 2000, 2001], name="year")
+    pd.DataFrame({"a": [1, 2, 3], "b": [4, 6, 1]}, index=years).to_parquet(tmp_path / "y.parquet")
+    table = cross_table(tmp_path / "y.parquet")
+    assert (table.rows, table.columns) == (("1999", "2000", "2001"), ("a", "b"))
+    assert table.counts.toarray().tolist() == [[1, 4], [2, 6], [3, 1]]
+
+
+def test_settings_without_effect_are_refused(fisher, tmp_path):
+    """What is for a corpus is refused for a file, and the other way round, each by its name."""
+    texts = [{"text": "a b", "year": "1"}, {"text": "b c", "year": "2"}]
+    (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, texts)), encoding="utf-8")
+    corpus = Corpus.build(tmp_path / "d.jsonl", tmp_path / "c", min_count=1, field="text")
+    for source, options, fault in (
+        (fisher, {"words": 3}, "^words is for a corpus"),
+        (corpus, {"rows": "year", "counts": "n"}, "^counts is for files"),
+        (corpus, {"rows": "year", "encoding": "latin-1"}, "^encoding is for files"),
+        (corpus, {"rows": "year", "columns": "year", "words": 3}, "^words is for a field against words"),
+        (corpus, {"rows": "year", "columns": "zz"}, "^columns must be a field .* 'year'; got 'zz'"),
+        (corpus, {}, "^rows must be a field .* 'year'$"),
+    ):
+        with pytest.raises(InputError, match=fault):
+            cross_table(source, **options)
+    told = run("table", tmp_path / "c", "--rows", "year", "--encoding", "latin-1")
+    assert (told.exit_code, told.stderr.startswith("polyadic: --encoding is for files")) == (1, True)
+    (tmp_path / "old.csv").write_bytes("eye,caf\xe9,th\xe9\nx,1,2\ny,3,1\n".encode("latin-1"))
+    assert "--errors replace" in run("table", tmp_path / "old.csv").stderr
+    assert run("table", tmp_path / "old.csv", "--errors", "replace").exit_code == 0
+
+
+def test_a_table_of_two_columns_is_drawn_on_a_line(tmp_path):
+    """There is one axis, and the picture shows it."""
+    table = write(tmp_path / "t.csv", [("eye", "a", "b"), ("blue", 1, 2), ("dark", 5, 1), ("green", 2, 2)])
+    done = run("table", table, "--picture", tmp_path / "t.svg")
+    assert (done.exit_code, (tmp_path / "t.svg").is_file()) == (0, True), done.output
+    assert next(iter(records(cross_table(table)))) == {"row": "blue", "column": "a", "count": 1.0}
 
 
 def test_the_verb_shows_draws_writes_and_keeps(fisher, tmp_path):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from polyadic import Corpus, InputError
+from polyadic import Corpus, InputError, frames
 from polyadic.cli import app
 from polyadic.text import encoder
 from polyadic.text.lines import Lines
@@ -159,13 +159,68 @@ def test_lines_on_the_command_line(corpus):
     names = {0: "A", 1: "B"}
     rows = [line.split("\t") for line in run("bank", "river", "--sort", "right").splitlines()]
     assert rows == [[names[line.document], line.left, line.word, line.right] for line in found]
-    table = list(csv.DictReader(io.StringIO(run("bank", "river", "--sort", "right", "--csv"))))
+    table = list(csv.DictReader(io.StringIO(run("bank", "river", "--sort", "right", "--csv", "-"))))
     assert [row["left"] + row["word"] + row["right"] for row in table] == shown(found)
     assert [row["year"] for row in table] == [line.fields["year"] for line in found]
     answer = json.loads(run("bank", "river", "--json", "--top", "2", "--where", "year=1813"))
     assert [line["text"] for line in answer["lines"]] == [line.text for line in corpus.lines.find("bank", "river")][:2]
+    assert answer["count"] == len(list(corpus.lines.find("bank", "river", where={"year": "1813"})))
+    file = corpus.path.parent / "lines.csv"
+    assert run("bank", "river", "--sort", "right", "--csv", str(file)) == ""
+    assert list(csv.DictReader(io.StringIO(file.read_text(encoding="utf-8")))) == table
+    again = CliRunner().invoke(app, ["lines", str(corpus.path), "bank", "--csv", str(file)])
+    assert (again.exit_code, "--force" in again.stderr) == (1, True)
+    nothing = CliRunner().invoke(app, ["lines", str(corpus.path), "bank", "--where", "year=1850"])
+    assert nothing.stderr == "polyadic: no line has 'bank' in documents with year=1850\n"
     nothing = CliRunner().invoke(app, ["lines", str(corpus.path), "banq", "river"])
     assert (nothing.exit_code, nothing.stdout) == (0, "")
     assert nothing.stderr == "polyadic: no line has 'banq' and 'river'\n"
     refused = CliRunner().invoke(app, ["lines", str(corpus.path), "bank", "--where", "1813"])
     assert "--where takes FIELD=VALUE" in refused.output
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "word", "expected"),
+    [
+        ("पानी पीता है। वह पानी है।", "hi", "पानी", ["पानी", "पानी"]),
+        ("பூமி சுற்றுகிறது.", "ta", "பூமி", ["பூமி"]),
+        ("पान खाता है, पानी नहीं।", "hi", "पान", ["पान"]),
+        ("Mr. Darcy came.", "en", "Mr. Darcy", ["Mr. Darcy"]),
+        ("我去银行取钱。", "zh", "银行", ["银行"]),
+    ],
+)
+def test_words_of_any_script_are_found_where_they_stand(text, language, word, expected):
+    """Vowel signs belong to words, and no mark around one hides it."""
+    lines = Corpus.build([text], min_count=1, keep_text=True, language=language).lines
+    assert [line.word for line in lines.find(word)] == expected
+    assert lines.count(word) == len(expected)
+
+
+def test_words_with_marks_are_found_in_text_that_is_tokenised():
+    """What was cut by someone else may hold any mark, which is asked for as it stands."""
+    rows = ["c is old", "c++ is .net", "a #tag of mr. darcy *", "f* is a start"]
+    lines = Corpus.build(rows, min_count=1, keep_text=True, tokenizer=whitespace).lines
+    for word, row in (("c++", 1), (".net", 1), ("#tag", 2), ("mr. darcy", 2), ("*", 2)):
+        found = list(lines.find(word))
+        assert [(line.document, line.word) for line in found] == [(row, word)], word
+    assert [line.document for line in lines.find("c")] == [0]
+
+
+def test_fields_never_hide_what_a_line_is(tmp_path):
+    """A field called as a part of the line is called field_word beside it; a field of any document has a column."""
+    records = [{"text": "a bank", "word": "W", "document": "D7"}, {"text": "the bank", "left": "L", "extra": "e2"}]
+    (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    corpus = Corpus.build(tmp_path / "d.jsonl", tmp_path / "c", min_count=1, field="text", keep_text=True)
+    first, second = frames.records(corpus.lines.find("bank"))
+    assert first == {
+        "document": 0,
+        "left": "a ",
+        "word": "bank",
+        "right": "",
+        "field_word": "W",
+        "field_document": "D7",
+    }
+    assert second == {"document": 1, "left": "the ", "word": "bank", "right": "", "field_left": "L", "extra": "e2"}
+    table = CliRunner().invoke(app, ["lines", str(tmp_path / "c"), "bank", "--csv", "-"]).stdout.splitlines()
+    assert table[0] == "document,left,word,right,field_word,field_document,field_left,extra"
+    assert table[1:] == ["0,a ,bank,,W,D7,,", "1,the ,bank,,,,L,e2"]

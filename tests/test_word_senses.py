@@ -77,6 +77,21 @@ def test_words_taken_for_one_are_told_apart(space, corpus, ratio):
     assert space.divide(np.concatenate([one, third]), ["w03x00", "w03x01"]).max() == 0
 
 
+def test_other_text_is_assigned_as_the_text_itself(space, corpus):
+    """Each occurrence goes to its sense again when its words are given; without a word that is known, to none."""
+    found = space.senses("bank")
+    edges, words = corpus.sentences[corpus.documents], corpus.vocabulary.words
+    for number, sense in enumerate(found.senses):
+        contexts = []
+        for at in sense.positions.tolist():
+            document = np.searchsorted(edges, at, side="right")
+            start, end = edges[document - 1], edges[document]
+            contexts.append(([words[k] for k in corpus.ids[start:at]], [words[k] for k in corpus.ids[at + 1 : end]]))
+        assert (space.assign(found, contexts) == number).all()
+    assert space.assign(found, [([], []), (["unheard"], ["bank"])]).tolist() == [-1, -1]
+    assert space.assign(found, []).shape == (0,)
+
+
 def test_the_same_seed_gives_the_same_senses(space, corpus, vectors):
     """Nothing depends on anything but the text, the vectors and the seed."""
     again = WordSenses.learn(vectors, corpus)
@@ -115,9 +130,12 @@ def test_the_map_is_learned_from_mean_contexts(space, corpus, vectors):
     vocabulary = corpus.vocabulary
     rows = np.flatnonzero(vocabulary.counts >= occurrences.FEWEST)
     positions, words = occurrences._sampled(np.asarray(corpus.ids), rows, np.random.default_rng(0))
-    M = space._mean_contexts(positions, words, len(rows))
+    M, usual = space._mean_contexts(positions, words, len(rows))
     U = vectors.unit[[vectors.index[vocabulary.words[row]] for row in rows]]
-    assert occurrences._ridge(M, U, np.log(vocabulary.counts[rows]))[0] == pytest.approx(space.map, abs=1e-4)
+    A = occurrences._ridge(M, U, np.log(vocabulary.counts[rows]))[0]
+    assert pytest.approx(space.map, abs=1e-4) == A / np.repeat(usual, vectors.rank)[:, None]
+    around = space._around(positions)
+    assert usual == pytest.approx([space._sums(around, width)[1].mean() for width in (10, 2)])
     assert space.fit > 0.9
 
 
@@ -127,7 +145,8 @@ def test_contexts_are_sums_around_a_position(space, corpus, vectors):
     share = vocabulary.counts / vocabulary.counts.sum()
     edges = corpus.sentences[corpus.documents]
     positions = np.flatnonzero(ids == vocabulary["bank"])[:20]
-    sums, weights = space._sums(positions, 3, without=[vocabulary["bank"]])
+    around = space._around(positions)
+    sums, weights = space._sums(np.where(around == vocabulary["bank"], -1, around), 3)
     for row, position in enumerate(positions):
         document = np.searchsorted(edges, position, side="right") - 1
         total, weight = np.zeros(vectors.rank), 0.0

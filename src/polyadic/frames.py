@@ -51,10 +51,10 @@ def records(answer: Any) -> Iterator[Record]:
     ----------
     answer : object
         Neighbours (word, cosine); components (column, share, rank, word, value); senses of a word (word, sense, share,
-        rank, substitute); lines of a corpus (document, its fields, left, word, right); counts (a column for each word
-        of a tuple, count); topics of documents (topic, rank, word, weight); a correspondence analysis (side, label,
-        mass, quality, and coordinate, contribution and squared cosine in each axis). A dict of them by query has it in
-        the first column.
+        rank, substitute); lines of a corpus (document, left, word, right, and the fields of the document: one of those
+        names is field_word); counts (a column for each word of a tuple, count); topics of documents (topic, rank, word,
+        weight); a table (row, column, count) and its correspondence analysis (side, label, mass, quality, and
+        coordinate, contribution and squared cosine in each axis). A dict of them by query has it in the first column.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def records(answer: Any) -> Iterator[Record]:
 def _rows_of(one: Any) -> Iterable[Record]:
     """Give the rows of what is no collection, by the name of its class, so that none is loaded for it."""
     kinds = [kind.__name__ for kind in type(one).__mro__]
-    of = next((ROWS[kind] for kind in kinds if kind in ROWS), None)
+    of = next((ROWS[kind] for kind in kinds if kind in ROWS and (kind != "tuple" or kinds[0] == kind)), None)
     if of is None or (kinds[0] == "tuple" and len(one) != 2):
         raise InputError(f"there is no table of a {kinds[0]}; {', '.join(sorted({*ROWS} - {'tuple'}))} have one")
     return of(one)
@@ -99,7 +99,19 @@ def _senses(found: Any) -> Iterator[Record]:
 
 
 def _line(line: Any) -> Iterator[Record]:
-    yield {"document": line.document, **line.fields, "left": line.left, "word": line.word, "right": line.right}
+    yield with_fields(
+        {"document": line.document, "left": line.left, "word": line.word, "right": line.right}, line.fields
+    )
+
+
+def with_fields(record: Record, fields: Mapping[str, str]) -> Record:
+    """Put what is known of a document beside a record of it; a field whose name is taken is called field_name."""
+    return {**record, **{field_name(name, record): value for name, value in fields.items()}}
+
+
+def field_name(name: str, taken: Iterable[str]) -> str:
+    """Give the name of a field beside those that are taken."""
+    return f"field_{name}" if name in taken else name
 
 
 def _counts(counts: Any) -> Iterator[Record]:
@@ -107,6 +119,12 @@ def _counts(counts: Any) -> Iterator[Record]:
     names = [f"word_{mode}" for mode in range(1, listed.order + 1)]
     for row, count in zip(listed.indices.tolist(), np.asarray(listed.values).tolist(), strict=True):
         yield {**dict(zip(names, (words[k] for k in row), strict=True)), "count": count}
+
+
+def _table(table: Any) -> Iterator[Record]:
+    cells = table.counts.tocoo()
+    for i, j, count in zip(*(each.tolist() for each in (*cells.coords, cells.data)), strict=True):
+        yield {"row": table.rows[i], "column": table.columns[j], "count": count}
 
 
 def _topics(model: Any) -> Iterator[Record]:
@@ -118,6 +136,7 @@ def _topics(model: Any) -> Iterator[Record]:
 
 
 def _correspondence(model: Any) -> Iterator[Record]:
+    model.coordinates("rows")  # or it is refused: it is not fitted
     for side, labels, masses in (
         ("rows", model.row_labels_, model.row_masses_),
         ("columns", model.column_labels_, model.column_masses_),
@@ -137,6 +156,7 @@ ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
     "Component": _component,
     "CorrespondenceAnalysis": _correspondence,
     "Counts": _counts,
+    "CrossTable": _table,
     "Line": _line,
     "SensesOfWord": _senses,
     "TextTopics": _topics,

@@ -141,12 +141,23 @@ def interrupts_told() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
+def held_memory() -> int | None:
+    """Give the memory that this process holds now, in MiB; None where the system does not tell."""
+    return _status("VmRSS")
+
+
+def _status(name: str) -> int | None:
+    """Read an amount of memory that Linux tells of this process, in MiB."""
+    status = Path("/proc/self/status")
+    lines = status.read_text(encoding="ascii").splitlines() if status.exists() else []
+    return next((int(line.split()[1]) // 1024 for line in lines if line.startswith(f"{name}:")), None)
+
+
 def peak_memory() -> int | None:
     """Give the most memory that this process ever held, in MiB, or None where the system does not tell."""
-    status = Path("/proc/self/status")
-    if status.exists():  # what getrusage says begins with the memory of the process that started this one
-        lines = status.read_text(encoding="ascii").splitlines()
-        return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("VmHWM:")), None)
+    peak = _status("VmHWM")
+    if peak is not None:  # what getrusage says begins with the memory of the process that started this one
+        return peak
     try:
         import resource
     except ImportError:  # Windows

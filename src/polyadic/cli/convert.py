@@ -1,7 +1,7 @@
 """``polyadic convert``: word vectors from one format to another."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -17,9 +17,6 @@ To = Annotated[
     ),
 ]
 From = Annotated[str, typer.Option("--from", metavar="FORMAT", help="Format of VECTORS; auto looks.")]
-BadBytes = Annotated[
-    Literal["strict", "replace", "ignore"], typer.Option(help="What to do with bytes in another encoding.")
-]
 Limit = Annotated[int | None, typer.Option(help="Read only the first words.")]
 
 
@@ -31,7 +28,7 @@ def convert(
     from_: From = "auto",
     limit: Limit = None,
     encoding: o.Encoding = "utf-8",
-    errors: BadBytes = "strict",
+    errors: o.BadBytes = "strict",
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:

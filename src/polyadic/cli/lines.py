@@ -1,8 +1,8 @@
 """``polyadic lines``: the lines of a corpus in which words stand."""
 
-import csv
 import io
 import sys
+from csv import writer
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -35,7 +35,11 @@ Where = Annotated[
 ]
 Start = Annotated[int, typer.Option(min=0, help="Leave out the first lines, to go on from there.")]
 Most = Annotated[int | None, typer.Option("--top", "-n", min=1, help="How many to show.", show_default="all")]
-AsCsv = Annotated[bool, typer.Option("--csv", help="Print a table of all fields, with commas.")]
+CsvFile = Annotated[
+    Path | None,
+    typer.Option("--csv", metavar="FILE", help="Write all fields of the lines as a table with commas; - prints it."),
+]
+OWN = ("document", "left", "word", "right")
 AROUND = 60
 """Characters to either side, on a terminal or in a pipe."""
 
@@ -50,40 +54,35 @@ def lines(
     where: Where = None,
     start: Start = 0,
     top: Most = None,
-    as_csv: AsCsv = False,
+    csv: CsvFile = None,
+    force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Show the lines in which words stand, each with what stands around the first of them, and its document."""
+    from polyadic.frames import field_name, records
     from polyadic.text.lines import Lines
     from polyadic.text.readers import name_of_document
 
     text = Lines(folder)
     fields = dict(_pair(each) for each in where or ())
+    out = None if csv is None or str(csv) == "-" else csv
+    show.check_file(out, force=force)
     found = text.find(*words, width=width, either=either, sort=sort, where=fields, start=start, top=top)
     first = next(found, None)
     if first is None:
         faults.say(
             f"no line has {(' or ' if either else ' and ').join(map(repr, words))}"
+            + (f" in documents with {' and '.join(where)}" if where else "")
             + (" from there on" if start else "")
         )
     found = chain([] if first is None else [first], found)
     if as_json:
         rows: list[dict[str, Any]] = [{**show.line(line), "places": line.places} for line in found]
-        show.in_json({"count": text.count(*words, width=width, either=either), "lines": rows})
-    elif as_csv:
-        names: list[str] = []
-        for line in found:
-            if not names:
-                names = ["document", *line.fields, "left", "word", "right"]
-                typer.echo(_row(names), nl=False)
-            cells = {
-                **line.fields,
-                "document": line.document,
-                "left": line.left,
-                "word": line.word,
-                "right": line.right,
-            }
-            typer.echo(_row([cells.get(name, "") for name in names]), nl=False)
+        show.in_json({"count": text.count(*words, width=width, either=either, where=fields), "lines": rows})
+    elif csv is not None:
+        names = [*OWN, *(field_name(name, OWN) for name in text.fields)]
+        table = (_row([record.get(name, "") for name in names]) for record in records(found))
+        show.write_lines(chain([_row(names)], table), out)
     else:
         for line in found:
             name = name_of_document(line.fields) or str(line.document + 1)
@@ -103,5 +102,5 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _row(cells: list[Any]) -> str:
     file = io.StringIO(newline="")
-    csv.writer(file, lineterminator="\n").writerow(cells)
+    writer(file, lineterminator="\n").writerow(cells)
     return file.getvalue()

@@ -18,13 +18,9 @@ def neighbours(
     show.check_picture(picture)
     embedding = read_vectors(vectors)
     nearest = show.Answers(o.given(words), lambda word: embedding.neighbours(word, top=top))
-    if picture is not None and nearest:
-        from polyadic.plots import word_map
-
-        groups = {word: [word, *(other for other, _ in near)] for word, near in nearest.items()}
-        show.draw(word_map(embedding, groups), picture)
     if as_json:
         show.in_json({"neighbours": show.pairs(nearest), **nearest.in_json})
     else:
         show.neighbours(nearest)
+    show.draw_words(embedding, {word: [word, *(other for other, _ in near)] for word, near in nearest.items()}, picture)
     nearest.end()

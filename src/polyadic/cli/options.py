@@ -209,6 +209,9 @@ Errors = Annotated[
         rich_help_panel=CORPUS,
     ),
 ]
+BadBytes = Annotated[
+    Literal["strict", "replace", "ignore"], typer.Option(help="What to do with bytes in another encoding.")
+]
 Tokenised = Annotated[
     bool, typer.Option("--tokenised", help="A line is a sentence, words lie between blanks.", rich_help_panel=CORPUS)
 ]

@@ -1,6 +1,5 @@
 """``polyadic senses``: the senses of a word, told apart by what could stand in its place."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -54,7 +53,6 @@ def senses(
         for each in answers.values()
         for k, sense in enumerate(each.senses, 1)
     }
-    _draw(embedding, shares, picture)
     if as_json:
         show.in_json(
             {"senses": {word: _in_json(text, each, lines) for word, each in answers.items()}, **answers.in_json}
@@ -67,6 +65,7 @@ def senses(
             typer.echo()
             shown = [(each.word, k, text.line(at)) for each, k, sense in numbered for at in sense.positions[:lines]]
             show.table(["word", "sense", "line"], [(word, k, line.text) for word, k, line in shown])
+    show.draw_words(embedding, shares, picture)
     answers.end()
 
 
@@ -82,14 +81,6 @@ def _in_json(text: "Corpus", found: "SensesOfWord", lines: int) -> dict[str, Any
     return {"occurrences": found.occurrences, "agreement": found.agreement, "sure": found.sure, "senses": senses}
 
 
-def _draw(embedding: "Embedding", groups: Mapping[str, Sequence[str]], picture: Path | None) -> None:
-    """Draw a map of the words of senses, if it is wanted and there are any."""
-    if picture is not None and groups:
-        from polyadic.plots import word_map
-
-        show.draw(word_map(embedding, groups), picture)
-
-
 def _clusters(
     embedding: "Embedding", words: list[str], number: int, top: int, picture: Path | None, *, as_json: bool
 ) -> None:
@@ -98,7 +89,6 @@ def _clusters(
 
     lists = show.Answers(words, lambda word: clusters(embedding, word, number=number))
     named = {f"{word} {k}": some.words[:top] for word, each in lists.items() for k, some in enumerate(each, 1)}
-    _draw(embedding, named, picture)
     if as_json:
         shown = {
             word: [{"words": list(sense.words[:top]), "size": len(sense.words)} for sense in some]
@@ -112,4 +102,5 @@ def _clusters(
             for k, sense in enumerate(some, 1)
         ]
         show.table(["word", "sense", "size", "words that select it"], rows)
+    show.draw_words(embedding, named, picture)
     lists.end()

@@ -6,18 +6,20 @@ import contextlib
 import json
 import sys
 import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
 from polyadic.cli.faults import BAD_INPUT, Verb, say
-from polyadic.errors import InputError
+from polyadic.errors import InputError, MissingExtraError
 from polyadic.files import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from polyadic.embedding import Embedding
     from polyadic.models.base import Model
     from polyadic.text.lines import Line
 
@@ -134,6 +136,8 @@ def check_picture(file: Path | None) -> None:
     """Refuse, before any work, a picture that could not be written after it."""
     if file is not None and file.suffix not in {".png", ".svg", ".pdf"}:
         raise InputError(f"pictures are .png, .svg or .pdf; got {file}")
+    if file is not None and find_spec("matplotlib") is None:
+        raise MissingExtraError("matplotlib", "plot", "a picture")
     check_file(file, force=True)
 
 
@@ -152,6 +156,14 @@ def draw(ax: Any, file: Path) -> None:
 
     with whole_file(file) as draft, boxes_said():
         ax.figure.savefig(draft, dpi=150)
+
+
+def draw_words(embedding: Embedding, groups: Mapping[str, Sequence[str]], file: Path | None) -> None:
+    """Draw a map of words by group, if it is wanted and there are any; call it when all else is printed."""
+    if file is not None and groups:
+        from polyadic.plots import word_map
+
+        draw(word_map(embedding, groups), file)
 
 
 def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:
@@ -198,7 +210,9 @@ def pairs(lists: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[di
 
 def line(found: Line) -> dict[str, Any]:
     """Give a line of a corpus, and what is known of its document, for JSON."""
-    return {"document": found.document, **found.fields, "text": found.text}
+    from polyadic.frames import with_fields
+
+    return with_fields({"document": found.document, "text": found.text}, found.fields)
 
 
 def neighbours(lists: Mapping[str, Sequence[tuple[str, float]]]) -> None:

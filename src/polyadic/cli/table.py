@@ -27,7 +27,9 @@ Counted = Annotated[
     str | None,
     typer.Option("--counts", metavar="NAME", help="A column that says how often a row counts.", show_default="once"),
 ]
-MostWords = Annotated[int, typer.Option("--words", min=2, help="The most frequent words of a corpus to count.")]
+MostWords = Annotated[
+    int | None, typer.Option("--words", min=2, help="The most frequent words of a corpus to count.", show_default="500")
+]
 Rank = Annotated[int | None, typer.Option(min=1, help="Axes to find.", show_default="5, or all if fewer")]
 Top = Annotated[int, typer.Option("--top", "-n", min=1, help="Rows and columns to show, those that make the axes.")]
 OutModel = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Keep the analysis here.")]
@@ -35,16 +37,21 @@ CsvFile = Annotated[
     Path | None, typer.Option("--csv", metavar="FILE", help="Write all rows and columns with their figures.")
 ]
 
+CROWDED, LABELLED = 50, 40
+"""From more rows or columns on, a picture has labels of so many of either only."""
+
 
 def table(
+    ctx: typer.Context,
     source: Source,
     *,
     rows: Rows = None,
     columns: Columns = None,
     counts: Counted = None,
-    words: MostWords = 500,
+    words: MostWords = None,
     format_: Annotated[str, typer.Option("--format", help="csv, xlsx or parquet.", show_default="tell")] = "auto",
     encoding: o.Encoding = "utf-8",
+    errors: o.BadBytes = "strict",
     rank: Rank = None,
     top: Top = 10,
     picture: o.Picture = None,
@@ -64,19 +71,20 @@ def table(
     if out is not None:
         check_replaceable(out, KIND, overwrite=force)
     options: dict[str, Any] = {"rows": rows, "columns": columns, "counts": counts, "words": words}
-    read = cross_table(source, format=format_, encoding=encoding, **options)
+    options |= {"format": format_, "encoding": encoding, "errors": errors}
+    read = cross_table(source, **{name: options[name] for name in o.chosen(ctx) if name in options})
     model = read.analyse(rank=rank)
     points = list(records(model))
-    if picture is not None:
-        from polyadic.plots import biplot
-
-        show.draw(biplot(model, top=None if max(read.counts.shape) <= 50 else 40), picture)
     if csv is not None:
         show.write_csv(points, csv)
     if out is not None:
         model.save(out, overwrite=force)
     found = read.association()
     written = [str(path) for path in (picture, csv, out) if path is not None]
+    if picture is not None:  # after what is worth more
+        from polyadic.plots import biplot
+
+        show.draw(biplot(model, top=None if max(read.counts.shape) <= CROWDED else LABELLED), picture)
     if as_json:
         axes = {"inertia": model.inertia_.tolist(), "share": model.explained_inertia_ratio_.tolist()}
         shape = dict(zip(("rows", "columns"), read.counts.shape, strict=True))

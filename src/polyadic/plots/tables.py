@@ -42,7 +42,7 @@ def biplot(
         between the two do not. ``rows``: columns in standard coordinates, as arrows; a row lies at the mean of the
         columns it is made of. ``columns``: the other way round.
     axes : (int, int)
-        Which to show.
+        Which to show; of an analysis with one axis that, on a line.
     top : int, optional
         Label only so many of either side, those that make most of these axes, and show the others faintly. By default
         all; a label without room is left out, those of the side with fewer points and of the largest mass come first.
@@ -59,17 +59,20 @@ def biplot(
         If there are not as many labels as points, or an axis was not kept.
     """
     check_choice("kind", kind, ("symmetric", "rows", "columns"))
-    first, second = (check_int("axes", axis, low=0, high=len(model.singular_values_) - 1) for axis in axes)
+    kept = len(model.singular_values_)
+    chosen = [check_int("axes", axis, low=0, high=kept - 1) for axis in axes[:kept]]
+    if top is not None:
+        check_int("top", top, low=1)
     ax = new_axes(width=7, height=6) if ax is None else ax
     points, texts, colors, weights = [], [], [], []
     sizes = len(model.row_masses_), len(model.column_masses_)
     for side, labels in (("rows", rows), ("columns", columns)):
         principal = kind in ("symmetric", side)
-        shown = _coordinates(model, side, principal=principal)[:, [first, second]]
+        shown = np.pad(_coordinates(model, side, principal=principal)[:, chosen], ((0, 0), (0, 2 - len(chosen))))
         names = _labels(model, labels, len(shown), side)
         importance = model.row_masses_ if side == "rows" else model.column_masses_
         if top is not None:
-            importance = model.contributions(side)[:, [first, second]] @ model.inertia_[[first, second]]  # type: ignore[arg-type]
+            importance = model.contributions(side)[:, chosen] @ model.inertia_[chosen]  # type: ignore[arg-type]
         best = np.argsort(-importance, kind="stable")[:top]
         if len(best) < len(shown):
             _draw(ax, np.delete(shown, best, axis=0), side, arrows=not principal, alpha=0.25)
@@ -79,8 +82,11 @@ def biplot(
         colors += [COLORS[side]] * len(best)
         weights.append(importance[best] + (len(shown) == min(sizes)))
     share = 100 * model.explained_inertia_ratio_
-    ax.set_xlabel(f"axis {first + 1} ({share[first]:.1f} % of the inertia)")
-    ax.set_ylabel(f"axis {second + 1} ({share[second]:.1f} %)")
+    ax.set_xlabel(f"axis {chosen[0] + 1} ({share[chosen[0]]:.1f} % of the inertia)")
+    if len(chosen) > 1:
+        ax.set_ylabel(f"axis {chosen[1] + 1} ({share[chosen[1]]:.1f} %)")
+    else:
+        ax.set_yticks([])
     ax.set_aspect("equal", adjustable="datalim")
     ax.margins(0.12)
     ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2)

@@ -89,9 +89,9 @@ def word_map(embedding: Embedding, groups: Mapping[str, Sequence[str]], *, ax: A
     words = list(dict.fromkeys(word for some in groups.values() for word in some))
     if len(words) < 3:
         raise InputError(f"a map takes three words or more; got {len(words)}")
-    directions = unit_rows(embedding.lookup(words).astype(np.float64))
+    directions = unit_rows(np.stack([embedding[word] for word in words]).astype(np.float64))
     U, s, _ = np.linalg.svd(directions - directions.mean(axis=0), full_matrices=False)
-    at = U[:, :2] * s[:2]
+    at = np.pad(U[:, :2] * s[:2], ((0, 0), (0, max(2 - len(s), 0))))
     shown = (s[:2] ** 2).sum() / max((s**2).sum(), np.finfo(float).tiny)
     ax = new_axes(width=7, height=6) if ax is None else ax
     for k, (name, some) in enumerate(groups.items()):

@@ -82,9 +82,10 @@ class CrossTable(NamedTuple):
         n, r, c = float(self.counts.sum()), self.counts.sum(axis=1), self.counts.sum(axis=0)
         cells = self.counts.tocoo()
         expected = r[cells.coords[0]] * c[cells.coords[1]]
-        statistic = n * float(np.sum(cells.data[expected > 0] ** 2 / expected[expected > 0]) - 1)
+        statistic = n * max(float(np.sum(cells.data[expected > 0] ** 2 / expected[expected > 0]) - 1), 0.0)
         degrees = max((int(np.count_nonzero(r)) - 1) * (int(np.count_nonzero(c)) - 1), 0)
-        return {"observations": n, "chi2": statistic, "degrees": degrees, "p": float(chi2.sf(statistic, degrees))}
+        chance = float(chi2.sf(statistic, degrees)) if degrees else 1.0  # one row surprises nobody
+        return {"observations": n, "chi2": statistic, "degrees": degrees, "p": chance}
 
 
 def cross_table(
@@ -93,9 +94,10 @@ def cross_table(
     rows: str | None = None,
     columns: str | None = None,
     counts: str | None = None,
-    words: int = WORDS,
-    format: str = "auto",  # noqa: A002 # as in Reading
-    encoding: str = "utf-8",
+    words: int | None = None,
+    format: str | None = None,  # noqa: A002 # as in Reading
+    encoding: str | None = None,
+    errors: str | None = None,
 ) -> CrossTable:
     r"""Read a table of counts, or count one.
 
@@ -109,15 +111,15 @@ def cross_table(
         words are that.
     counts : str, optional
         A column of the file that says how often its row counts; once, unless given.
-    words : int
-        The most frequent words of a corpus that are counted.
-    format, encoding
-        Of the file: see :class:`~polyadic.text.pieces.Reading`.
+    words : int, optional
+        Of a corpus, how many of its most frequent words are counted; by default 500.
+    format, encoding, errors : str, optional
+        Of a file: see :class:`~polyadic.text.pieces.Reading`.
 
     Raises
     ------
     InputError
-        If the file cannot be read, a name is unknown, or a count is none.
+        If the file cannot be read, a name is unknown, a count is none, or a setting has no effect.
 
     Examples
     --------
@@ -128,20 +130,28 @@ def cross_table(
     >>> table.rows, table.columns, table.counts.toarray().tolist()
     (('blue', 'dark'), ('fair', 'black'), [[2.0, 1.0], [0.0, 1.0]])
     """
-    check_int("words", words, low=1)
+    given = {"format": format, "encoding": encoding, "errors": errors}
+    reading: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if isinstance(source, Corpus) or (Path(source) / "meta.json").is_file():
         corpus = source if isinstance(source, Corpus) else Corpus.open(source)
-        if counts is not None:
-            raise InputError("counts is for files: documents and words count once")
-        return _of_corpus(corpus, rows, columns, words)
+        idle = next(iter(reading if counts is None else ["counts"]), None)
+        if idle is not None:
+            raise InputError(f"{idle} is for files, and {corpus.path} is a corpus; leave it out")
+        if words is not None and columns is not None:
+            raise InputError("words is for a field against words; leave out columns, or this")
+        return _of_corpus(corpus, rows, columns, check_int("words", WORDS if words is None else words, low=2))
+    if words is not None:
+        raise InputError(f"words is for a corpus, and {source} is none; leave it out")
     if (rows is None) != (columns is None) or (rows is None and counts is not None):
         raise InputError("rows and columns are two columns of the file, to be counted against each other; name both")
-    path, reading = str(source), Reading(format=format, encoding=encoding)
+    path = str(source)
     with open_bytes(path, None) as stream:
-        file = File(path, stream, reading)
+        file = File(path, stream, Reading(**reading))
         kind = format_of(file, table=True)
         if kind not in ROWS:
-            raise InputError(f"a table is {', '.join(ROWS)}; {file.name} is {kind}")
+            raise InputError(
+                f"a table is {', '.join(ROWS)}, and {file.name} looks like {kind}; if it is one, say so: format='csv'"
+            )
         body = ROWS[kind](file)
         names = names_of(file, body)
         if rows is None or columns is None:
@@ -184,9 +194,9 @@ def _of_records(
 def _of_corpus(corpus: Corpus, rows: str | None, columns: str | None, words: int) -> CrossTable:
     """Count documents by two of their fields, or words by one."""
     known = dict.fromkeys(name for fields in corpus.fields or () for name in fields)
-    for name in (rows, columns):
-        if (name is None and name is rows) or (name is not None and name not in known):
-            fault = f"rows must be a field of the documents of the corpus, which are {named(known)}"
+    for what, name in (("rows", rows), ("columns", columns)):
+        if name not in known and not (name is None and what == "columns"):
+            fault = f"{what} must be a field of the documents of the corpus, which are {named(known)}"
             raise InputError(fault + ("" if name is None else f"; got {name!r}"))
     values = [[fields.get(name) for fields in corpus.fields or ()] for name in (rows, columns) if name is not None]
     if columns is not None:
@@ -221,10 +231,11 @@ def _numbered(values: list[Any]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
 
 def _number(file: File, row: int, name: str, cell: Any) -> float:
     """Read a count; an empty cell is none."""
+    cell = cell.strip() if isinstance(cell, str) else cell
     if cell is None or cell == "":
         return 0.0
     try:
-        value = float(cell)
+        value = -1.0 if "_" in str(cell) else float(cell)  # which Python takes for a separator
     except (TypeError, ValueError):
         value = -1.0
     if not 0 <= value < np.inf:

@@ -30,6 +30,8 @@ DOTTED = {"az", "tr"}
 """In these the small letter of I has no dot, and that of İ has one."""
 UNSPACED = {"ja": "japanese", "zh": "chinese", "km": "", "lo": "", "my": "", "th": ""}
 """Languages that put no spaces between words, with the extra that cuts them."""
+UNSPACED_LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+"""Their letters, as the body of a character class."""
 
 
 def guess(text: str) -> str:
@@ -54,7 +56,12 @@ def guess(text: str) -> str:
     return next(code for code, _ in py3langid.rank(sample) if len(code) == 2)
 
 
-_UNSPACED_SCRIPT = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]{8}")
+_UNSPACED_SCRIPT = re.compile(f"[{UNSPACED_LETTERS}]{{8}}")
+
+
+def is_unspaced(letter: str) -> bool:
+    """Tell whether a letter is of a script without spaces between words."""
+    return re.match(f"[{UNSPACED_LETTERS}]", letter) is not None
 
 
 def check(language: str) -> str:

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from polyadic.errors import InputError, check_choice, check_int
 from polyadic.files import read_meta
+from polyadic.text import languages
+from polyadic.text.tokens import marks
 
 if TYPE_CHECKING:
     import os
@@ -125,24 +127,36 @@ class Lines:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        read_meta(path, "corpus")
+        settings = read_meta(path, "corpus").get("settings", {})
         self.path = Path(path) / FILE
         if not self.path.is_file():
             raise InputError(
                 f"{path} holds no text: only corpora that were built to keep it do (--keep-text, keep_text=True)"
             )
+        self._bare = "punctuation='drop'" in str(settings.get("tokenizer"))
         self._base = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
 
     def __len__(self) -> int:
         with self._told():
             return int(self._base.execute("SELECT count(*) FROM sentences").fetchone()[0])
 
-    def count(self, *words: str, width: int | None = None, either: bool = False) -> int:
-        """Count the lines in which all the words stand, or either of them; see :meth:`find`."""
-        asked = _query(words, width, either=either)
+    @property
+    def fields(self) -> list[str]:
+        """What is known of documents: the names of their fields, in the order in which they were met."""
         with self._told():
-            query = "SELECT count(*) FROM words WHERE words MATCH ?"
-            return int(self._base.execute(query, (asked,)).fetchone()[0])
+            query = (
+                "SELECT key FROM documents, json_each(documents.fields) GROUP BY key"
+                " ORDER BY min(documents.id), min(json_each.id)"
+            )
+            return [name for (name,) in self._base.execute(query)]
+
+    def count(
+        self, *words: str, width: int | None = None, either: bool = False, where: Mapping[str, str] | None = None
+    ) -> int:
+        """Count the lines in which all the words stand, or either of them; see :meth:`find`."""
+        chosen, values = self._chosen(words, width, where, either=either)
+        with self._told():
+            return int(self._base.execute(f"SELECT count(*) {chosen}", values).fetchone()[0])  # constants
 
     def find(
         self,
@@ -180,19 +194,13 @@ class Lines:
         check_choice("sort", sort, SORTS)
         check_int("start", start, low=0)
         limit = -1 if top is None else check_int("top", top, low=1)
-        matched, asked = _query(words, width, either=either), [_pattern(word) for word in words]
+        chosen, values = self._chosen(words, width, where, either=either)
+        asked = [self._pattern(word) for word in words]
         self._base.create_function("side", 1, lambda text: _side(text, asked[:1], sort), deterministic=True)
-        fields = dict(where or {})
-        conditions = "".join(" AND json_extract(fields, ?) = ?" for _ in fields)
         first = {"document": "", "relevance": "bm25(words), "}.get(sort, "side(text), ")
-        query = (  # only constants are put together
-            "SELECT document, fields, text FROM words JOIN sentences ON sentences.id = words.rowid"  # noqa: S608
-            " JOIN documents ON documents.id = document"
-            f" WHERE words MATCH ?{conditions} ORDER BY {first}sentences.id LIMIT ? OFFSET ?"
-        )
-        values = [value for name, text in fields.items() for value in (f"$.{json.dumps(name)}", text)]
+        query = f"SELECT document, fields, text {chosen} ORDER BY {first}sentences.id LIMIT ? OFFSET ?"
         with self._told():
-            for document, known, text in self._base.execute(query, (matched, *values, limit, start)):
+            for document, known, text in self._base.execute(query, (*values, limit, start)):
                 yield Line(document, json.loads(known), text, _places(text, asked))
 
     def at(self, row: int, *words: str) -> Line:
@@ -203,7 +211,35 @@ class Lines:
         )
         with self._told():
             document, known, text = self._base.execute(query, (row,)).fetchone() or (0, "{}", "")
-            return Line(document, json.loads(known), text, _places(text, [_pattern(word) for word in words]))
+            return Line(document, json.loads(known), text, _places(text, [self._pattern(word) for word in words]))
+
+    def _chosen(
+        self, words: Sequence[str], width: int | None, where: Mapping[str, str] | None, *, either: bool
+    ) -> tuple[str, list[str]]:
+        """Write what lines are chosen in SQL, which holds constants only, and the values in it."""
+        fields = dict(where or {})
+        matched = _query([self._plain(word) for word in words], width, either=either)
+        values = [value for name, text in fields.items() for value in (f"$.{json.dumps(name)}", text)]
+        chosen = (
+            "FROM words JOIN sentences ON sentences.id = words.rowid JOIN documents ON documents.id = document"
+            " WHERE words MATCH ?" + " AND json_extract(fields, ?) = ?" * len(fields)
+        )
+        return chosen, [matched, *values]
+
+    def _plain(self, word: str) -> str:
+        """Give a word or phrase as the corpus has it; where it has no marks, "Mr. Darcy" is "Mr Darcy"."""
+        parts = unicodedata.normalize("NFC", word).split()
+        bare = [bare for part in parts if (bare := _bare(part))] if self._bare else parts
+        return " ".join(bare or parts)
+
+    def _pattern(self, word: str) -> re.Pattern[str]:
+        """Make a pattern that a word or phrase of the corpus matches where it stands in the text."""
+        normal = self._plain(word)
+        normal = normal.rstrip("*") or normal
+        parts = [re.escape(part).replace("'", "['’]") for part in normal.split()]
+        start, end = ("" if languages.is_unspaced(letter) else rf"[\w{marks()}]" for letter in (normal[0], normal[-1]))
+        before, behind = (f"(?<!{start})" if start else ""), (f"(?!{end})" if end and not word.endswith("*") else "")
+        return re.compile(before + r"[\W_]+".join(parts) + behind, re.IGNORECASE)
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
@@ -215,28 +251,24 @@ class Lines:
 
 def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     """Write a question in FTS5's language."""
-    plain = [_plain(word) for word in words]
-    if not plain or not all(word.strip(" *") for word in plain):
+    if not words or not all(words):
         raise InputError("lines need at least one word to look for")
-    quoted = ['"' + word.rstrip("*").replace('"', '""') + '"' + ("*" if word.endswith("*") else "") for word in plain]
     if either and width is not None:
         raise InputError("width is between words that stand together; leave it out where either is enough")
+    starts = [len(word) > 1 and word.endswith("*") for word in words]
+    quoted = [
+        '"' + (word.rstrip("*") if start else word).replace('"', '""') + '"' + "*" * start
+        for word, start in zip(words, starts, strict=True)
+    ]
     if width is None or len(words) == 1:
         return (" OR " if either else " ").join(quoted)
     return f"NEAR({' '.join(quoted)}, {check_int('width', width, low=0)})"
 
 
-def _plain(word: str) -> str:
-    """Give a word or phrase as the corpus has it, without the marks around its words: "Mr. Darcy" is "Mr Darcy"."""
-    parts = (re.sub(r"^\W+|[^\w*]+$", "", part) for part in unicodedata.normalize("NFC", word).split())
-    return " ".join(part for part in parts if part) or word
-
-
-def _pattern(word: str) -> re.Pattern[str]:
-    """Make a pattern that a word or phrase of the corpus matches where it stands in the text."""
-    normal = _plain(word).rstrip("*").replace("'", "['’]")
-    parts = [re.escape(part).replace(r"\['’\]", "['’]") for part in normal.split()]
-    return re.compile(r"\b" + r"[\W_]+".join(parts) + ("" if word.endswith("*") else r"\b"), re.IGNORECASE)
+def _bare(word: str) -> str:
+    """Leave out the marks around a word, but for the star that says it is a beginning."""
+    letters = [k for k, sign in enumerate(word) if unicodedata.category(sign)[0] not in "PS"]
+    return word[letters[0] : letters[-1] + 1] + "*" * word.endswith("*") if letters else ""
 
 
 def _places(text: str, asked: Sequence[re.Pattern[str]]) -> tuple[tuple[int, int], ...]:

@@ -107,15 +107,15 @@ def whitespace(text: str) -> list[list[str]]:
 @functools.cache
 def _pattern(punctuation: str, *, parting: bool) -> re.Pattern[str]:
     """Compile what a token is; built on first use because the list of combining marks takes some milliseconds."""
-    marks = _marks()
     joint = r"(?:_|(?<=\baujourd)')[^\W_]+" if parting else r"['_](?!s\b)[^\W_]+"
-    word = rf"[^\W_]+(?:[{marks}{_JOINERS}]+[^\W_]*|{joint}|(?<=\d)[.,]\d[^\W_]*|(?<=\b[^\W\d_])\.[^\W\d_]\b)*"
+    word = rf"[^\W_]+(?:[{marks()}{_JOINERS}]+[^\W_]*|{joint}|(?<=\d)[.,]\d[^\W_]*|(?<=\b[^\W\d_])\.[^\W\d_]\b)*"
     if punctuation == "drop":
         return re.compile(rf"({word})(?:'s\b)?")
-    return re.compile(rf"{word}|'s\b|[^\w\s{marks}{_JOINERS}\u200b\u2060\ufeff\x00-\x1f\x7f-\x9f]|_")
+    return re.compile(rf"{word}|'s\b|[^\w\s{marks()}{_JOINERS}\u200b\u2060\ufeff\x00-\x1f\x7f-\x9f]|_")
 
 
-def _marks() -> str:
+@functools.cache
+def marks() -> str:
     r"""Return the body of a character class of all combining marks, which ``\w`` leaves out.
 
     Without them the vowel signs of Devanagari or Tamil would cut words apart.

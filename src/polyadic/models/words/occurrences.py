@@ -25,6 +25,8 @@ squared length free of noise, and the second term allows for the noise that is l
 groups that counts. The mean vectors of two senses look the more alike, the more different groups each is made of.)
 What remains smaller than the least share joins its nearest. This is done from several random starts; the answer is the
 partition in the median number of senses that agrees best with the others, and it is told how many starts found as many.
+At last each occurrence goes to the sense whose mean :math:`y` has the largest cosine with its own, and so does one of
+other text (:meth:`WordSenses.assign`).
 
 References
 ----------
@@ -49,7 +51,7 @@ from polyadic.errors import InputError, check_int
 from polyadic.files import whole_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -67,6 +69,8 @@ THRESHOLD = 0.15
 """Groups are one sense from this agreement of their substitutes on; chosen on pseudo-words, docs/results/senses.md."""
 LEAST_SHARE = 0.08
 """Of the occurrences; .05 made more senses of one."""
+FORMAT = 2
+"""Of what is kept."""
 RUNS = 7
 """Random starts."""
 MOST = 5_000
@@ -128,7 +132,7 @@ class WordSenses:
     corpus : Corpus
         Text in which the words stand.
     map : ndarray of shape (2 R, R)
-        From contexts to what stands in their midst.
+        From contexts, wide and near, to what stands in their midst.
     mean : ndarray of shape (R,)
         The mean direction of contexts.
     fit : float
@@ -191,9 +195,10 @@ class WordSenses:
             )
         space = cls(embedding, corpus, np.zeros((0, 0), np.float32), np.zeros(0, np.float32), 0.0)
         positions, words = _sampled(np.asarray(corpus.ids), np.asarray(rows), rng)
-        M = space._mean_contexts(positions, words, len(rows))
+        M, usual = space._mean_contexts(positions, words, len(rows))
         U = embedding.unit[[embedding.index[vocabulary.words[number]] for number in rows]].astype(np.float64)
         A, fit = _ridge(M, U, np.log(vocabulary.counts[rows]))
+        A /= np.repeat(usual, embedding.rank)[:, None]  # contexts are sums
         mean = unit_rows(unit_rows(M[:, : embedding.rank]).mean(axis=0)[None])[0]
         return cls(embedding, corpus, A.astype(np.float32), mean.astype(np.float32), fit)
 
@@ -225,7 +230,7 @@ class WordSenses:
         if len(positions) < FEWEST:
             raise InputError(f"{word!r} occurs {len(positions)} times; to tell its senses takes {FEWEST}")
         chosen = np.sort(np.random.default_rng(seed).permutation(positions)[:MOST])
-        X, Y = self._contexts(chosen, [number])
+        X, Y = self._contexts(self._around(chosen), [number])
         labels, agreement = _agreed(X, Y, seed)
         k = labels.max() + 1
         vectors = np.stack([Y[labels == s].mean(axis=0) for s in range(k)]).astype(np.float64)
@@ -245,49 +250,96 @@ class WordSenses:
         This is how two words that are taken for one are told apart again.
         """
         numbers = [self.corpus.vocabulary[word] for word in words]
-        return _agreed(*self._contexts(np.asarray(positions), numbers), seed)[0]
+        return _agreed(*self._contexts(self._around(np.asarray(positions)), numbers), seed)[0]
 
-    def _contexts(
-        self, positions: NDArray[np.int64], numbers: Sequence[int]
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give the directions of the contexts of a word, and what each says stands in its midst."""
-        wide, near = (self._sums(positions, width, without=numbers) for width in (WIDE, NEAR))
-        X = unit_rows(wide[0])
-        X = unit_rows(X - np.outer(X @ self.mean, self.mean))
-        scaled = [sums / max(float(weights.mean()), 1e-9) for sums, weights in (wide, near)]
-        return X, np.hstack(scaled) @ self.map
+    def assign(
+        self, senses: SensesOfWord, contexts: Iterable[tuple[Sequence[str], Sequence[str]]]
+    ) -> NDArray[np.int64]:
+        """Say in which sense a word is meant in other text.
 
-    def _mean_contexts(self, positions: NDArray[np.int64], words: NDArray[np.int64], size: int) -> NDArray[np.float64]:
-        """Give the mean contexts of words, of shape (size, 2 R), from positions of each."""
-        means = []
-        for width in (WIDE, NEAR):
-            total, weights = np.zeros((size, self.embedding.rank)), np.zeros(size)
-            for start in range(0, len(positions), 1 << 16):
-                part = slice(start, start + (1 << 16))
-                sums, weight = self._sums(positions[part], width)
-                ones = np.ones(len(sums), np.float32)
-                by_word = csr_array((ones, (words[part], np.arange(len(sums)))), shape=(size, len(sums)))
-                total += by_word @ sums
-                weights += by_word @ weight
-            means.append(total / np.maximum(weights, 1e-9)[:, None])
-        return np.hstack(means)
+        Parameters
+        ----------
+        senses : SensesOfWord
+            What :meth:`senses` says of the word.
+        contexts : iterable of (list of str, list of str)
+            The words to its left and to its right, each list in the order of the text.
 
-    def _sums(
-        self, positions: NDArray[np.int64], width: int, *, without: Sequence[int] = ()
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Give the weighted sums of the vectors around positions, and the sums of the weights."""
+        Returns
+        -------
+        ndarray of shape (n,)
+            For each context the place in ``senses.senses``, or -1 where no word around it is known.
+
+        Examples
+        --------
+        >>> from polyadic import Corpus, train
+        >>> rivers = [f"bank {a} {b} {c}" for a in "abcd" for b in "efgh" for c in "ijkl"]
+        >>> money = [f"bank {a} {b} {c}" for a in "mnop" for b in "qrst" for c in "uvwx"]
+        >>> rest = [f"{word} {line[5:]}" for word, some in (("shore", rivers), ("purse", money)) for line in some]
+        >>> corpus = Corpus.build((rivers + money + rest) * 3, min_count=1)
+        >>> space = WordSenses.learn(train(corpus, method="ppmi-svd", rank=8), corpus)
+        >>> senses = space.senses("bank", known=1)
+        >>> [sense.substitutes[0] for sense in senses.senses]
+        ['purse', 'shore']
+        >>> space.assign(senses, [([], ["a", "e"]), ([], ["q", "u", "m"]), ([], ["unheard"])])
+        array([ 1,  0, -1])
+        """
+        index, number = self.corpus.vocabulary.index, self.corpus.vocabulary[senses.word]
+        rows = []
+        for left, right in contexts:
+            sides = [[index[word] for word in side if word in index] for side in (left, right)]
+            before, after = sides[0][-WIDE:], sides[1][:WIDE]
+            rows.append([-1] * (WIDE - len(before)) + before + after + [-1] * (WIDE - len(after)))
+        around = np.array(rows, np.int64).reshape(len(rows), 2 * WIDE)
+        Y = self._contexts(around, [number])[1]
+        nearest = _nearest(Y, np.stack([sense.vector for sense in senses.senses]))
+        return np.where(Y.any(axis=1), nearest, -1)
+
+    def _around(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give the words around positions, of shape (n, 2 WIDE), -1 beyond the ends of the document."""
         ids, ends = self.corpus.ids, np.asarray(self.corpus.sentences)[np.asarray(self.corpus.documents)]
         document = np.searchsorted(ends, positions, side="right")
-        around = positions[:, None] + np.array([d for d in range(-width, width + 1) if d])
+        around = positions[:, None] + np.array([d for d in range(-WIDE, WIDE + 1) if d])
         inside = (around >= ends[document - 1][:, None]) & (around < ends[document][:, None])
-        near = np.asarray(ids[np.where(inside, around, 0)], np.int64)
+        return np.where(inside, ids[np.where(inside, around, 0)].astype(np.int64), -1)
+
+    def _contexts(
+        self, around: NDArray[np.int64], numbers: Sequence[int]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Give the directions of the contexts of a word, and what each says stands in its midst."""
+        around = np.where(np.isin(around, numbers), -1, around)
+        wide, near = (self._sums(around, width)[0] for width in (WIDE, NEAR))
+        X = unit_rows(wide)
+        return unit_rows(X - np.outer(X @ self.mean, self.mean)), np.hstack([wide, near]) @ self.map
+
+    def _mean_contexts(
+        self, positions: NDArray[np.int64], words: NDArray[np.int64], size: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give the mean contexts of words, of shape (size, 2 R), from positions of each, and the usual sum of weights.
+
+        The latter are two, of wide and of near contexts.
+        """
+        totals = np.zeros((2, size, self.embedding.rank))
+        weights = np.zeros((2, size))
+        for start in range(0, len(positions), 1 << 16):
+            part = slice(start, start + (1 << 16))
+            around = self._around(positions[part])
+            ones = np.ones(len(around), np.float32)
+            by_word = csr_array((ones, (words[part], np.arange(len(around)))), shape=(size, len(around)))
+            for which, width in enumerate((WIDE, NEAR)):
+                sums, weight = self._sums(around, width)
+                totals[which] += by_word @ sums
+                weights[which] += by_word @ weight
+        means = totals / np.maximum(weights, 1e-9)[..., None]
+        return np.hstack(list(means)), np.maximum(weights.sum(axis=1) / len(positions), 1e-9)
+
+    def _sums(self, around: NDArray[np.int64], width: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Give the weighted sums of the vectors of the words around, and the sums of the weights."""
+        near = around[:, WIDE - width : WIDE + width]
         weights, vectors = self._weighted
-        inside &= weights[near] > 0
-        inside &= ~np.isin(near, without)
-        counts = inside.sum(axis=1)
+        inside = (near >= 0) & (weights[near] > 0)
         columns = near[inside]
-        offsets = np.concatenate([[0], np.cumsum(counts)])
-        table = csr_array((weights[columns], columns, offsets), shape=(len(positions), len(weights)))
+        offsets = np.concatenate([[0], np.cumsum(inside.sum(axis=1))])
+        table = csr_array((weights[columns], columns, offsets), shape=(len(near), len(weights)))
         return np.asarray(table @ vectors, np.float32), np.asarray(table.sum(axis=1), np.float32)
 
     @cached_property
@@ -320,7 +372,7 @@ def _digest(*parts: bytes) -> bytes:
 
 def _kept(corpus: Corpus, embedding: Embedding, seed: int) -> Path:
     """Give the file in which the map of these vectors stays."""
-    about = f"{__version__} {seed} {embedding.words}".encode()
+    about = f"{__version__} {FORMAT} {seed} {embedding.words}".encode()
     return corpus.path / f"senses-{_digest(about, embedding.vectors.tobytes()).hex()}.safetensors"
 
 
@@ -395,7 +447,13 @@ def _agreed(X: NDArray[np.float32], Y: NDArray[np.float32], seed: int) -> tuple[
     k = int(np.sort(numbers)[RUNS // 2])
     alike = [run for run, number in zip(runs, numbers, strict=True) if number == k]
     best = max(alike, key=lambda run: sum(adjusted_rand_score(run, other) for other in alike) if k > 1 else 0)
-    return best, float(np.mean(numbers == k))
+    vectors = np.stack([Y[best == sense].mean(axis=0) for sense in range(k)])
+    return np.unique(_nearest(Y, vectors), return_inverse=True)[1].astype(np.int64), float(np.mean(numbers == k))
+
+
+def _nearest(Y: NDArray[Any], vectors: NDArray[Any]) -> NDArray[np.int64]:
+    """Give for each row of Y the vector that has the largest cosine with it."""
+    return np.asarray((Y @ unit_rows(vectors).T).argmax(axis=1))
 
 
 def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.int64]:

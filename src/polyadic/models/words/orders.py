@@ -10,7 +10,7 @@ import numpy as np
 from polyadic.errors import InputError, check_number
 from polyadic.forms import CP
 from polyadic.objective import Term
-from polyadic.resources import check_memory, peak_memory
+from polyadic.resources import check_memory, held_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ COPIES = 28
 
 
 def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[str, float]:
-    """Tell about how many minutes a quasi-Newton fit of words takes, from an evaluation, and MiB, with what is held.
+    """Tell about how many minutes a quasi-Newton fit of words takes, from an evaluation, and MiB with what is held.
 
     Parameters
     ----------
@@ -46,11 +46,12 @@ def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[
         Sweeps at most.
     """
     size = objective.terms[0].entries.shape[0]
-    held = check_fits(size, sum(widths), objective.threads)
+    needed = check_fits(size, sum(widths), objective.threads)
+    held = held_memory() or 0
     rng = np.random.default_rng(0)
     factors = [rng.random((size, width), np.float32) for width in widths]
     minutes = min(SWEEPS, max_iter) * objective.seconds(factors) / 60
-    return {"about_minutes": round(minutes, 1), "memory_mib": (peak_memory() or 0) + round(held / 2**20)}
+    return {"about_minutes": round(minutes, 1), "memory_mib": held + round(needed / 2**20)}
 
 
 def check_fits(size: int, rank: int, threads: int) -> float:

@@ -19,6 +19,7 @@ import re
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
+from polyadic.text.languages import UNSPACED_LETTERS
 from polyadic.text.pieces import PIECE, Piece
 from polyadic.text.streams import lines
 
@@ -35,9 +36,7 @@ FEWEST = 3
 """Lines that go on; with fewer nothing can be told."""
 WORDS = 4
 """Of a line, at the median; fewer are a list."""
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-"""Letters of languages that put no spaces between words: a line may be broken behind each."""
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
+_WORD = re.compile(rf"[{UNSPACED_LETTERS}]|[^\s{UNSPACED_LETTERS}]+")  # a line may be broken behind each
 _WIDE = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
 _FULL_STOP = re.compile(r"[.!?。！？]")
 _ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
@@ -83,7 +82,7 @@ def unwrapped(text: str) -> str:
     halves = r"([^\W\d_]+)-\n[ \t]*([^\W\d_]+)"
     text = re.sub(r"[ \t]+(?=\n)", "", text)
     text = re.sub(halves, lambda m: joined(m) if m[2].islower() else f"{m[1]}-{m[2]}", text)
-    text = re.sub(rf"(?<=[{_UNSPACED}，、；：。！？])\n[ \t]*(?=[{_UNSPACED}])", "", text)
+    text = re.sub(rf"(?<=[{UNSPACED_LETTERS}，、；：。！？])\n[ \t]*(?=[{UNSPACED_LETTERS}])", "", text)
     return re.sub(r"(?<=[^\n])\n[ \t]*(?=[^\s])", " ", text)
 
 

@@ -93,15 +93,18 @@ def xlsx_rows(file: File) -> Iterator[Row]:
 
 
 def parquet_rows(file: File) -> Iterator[Row]:
-    """Give the names of the columns of a Parquet file, then its rows."""
+    """Give the names of the columns of a Parquet file, then its rows; an index that pandas put last comes first."""
     try:
         from pyarrow import ArrowException, parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "parquet", "reading Parquet files") from None
     try:
         table = parquet.ParquetFile(file.whole())
-        rows = (list(row.values()) for batch in table.iter_batches(1 << 12) for row in batch.to_pylist())
-        yield from enumerate(chain([table.schema_arrow.names], rows))
+        names = table.schema_arrow.names
+        index = (table.schema_arrow.pandas_metadata or {}).get("index_columns", ())
+        names = [*(name for name in index if name in names), *(name for name in names if name not in index)]
+        rows = ([row[name] for name in names] for batch in table.iter_batches(1 << 12) for row in batch.to_pylist())
+        yield from enumerate(chain([names], rows))
     except (ArrowException, OSError) as error:
         raise InputError(f"{file.name} is no Parquet file that can be read: {error}") from None
 
