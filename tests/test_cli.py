@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -432,7 +433,7 @@ def test_warnings_name_options(text, tmp_path):
     done = polyadic("corpus", text, tmp_path / "bad.txt", "--out", tmp_path / "corpus", "--min-count", "1")
     assert done.exit_code == 0
     assert "skipped 1 of 2 files" in done.stderr
-    assert "give its encoding, or --errors replace or 'ignore'" in done.stderr
+    assert "give its encoding, or --errors replace or --errors ignore" in done.stderr
 
 
 def test_components_of_words(vectors):
@@ -452,13 +453,30 @@ def test_train_says_how_long_steps_took(text, tmp_path):
 def test_train_ends_with_what_to_look_at(text, tmp_path):
     """The commands that it names are of this text, and run."""
     text.write_text(text.read_text(encoding="utf-8") * 3, encoding="utf-8")
-    kept = ("--keep", tmp_path / "kept", "--keep-text")
-    done = in_json("train", text, "--out", tmp_path / "v", *SMALL, *kept)
-    assert [command.split()[:2] for command in done["look_at"]] == [
+    kept = ("--keep", tmp_path / "kept here", "--keep-text")
+    done = in_json("train", text, "--out", tmp_path / "my vectors", *SMALL, *kept)
+    assert [shlex.split(command)[:2] for command in done["look_at"]] == [
         ["polyadic", verb] for verb in ("neighbours", "components", "phrase", "senses", "lines")
     ]
     for command in done["look_at"]:
-        succeed(*command.split()[1:])
+        succeed(*shlex.split(command)[1:])
+    told = succeed("train", text, "--out", tmp_path / "v", *SMALL, "--keep", tmp_path / "counted")
+    assert told.splitlines()[-1].endswith("; keep the text for it: --keep-text")
+
+
+def test_options_without_effect_are_refused(text, tmp_path):
+    """A corpus is for lines."""
+    succeed("train", text, "--out", tmp_path / "v", *SMALL)
+    done = polyadic("components", tmp_path / "v", "--corpus", tmp_path)
+    assert (done.exit_code, done.stderr) == (1, "polyadic: --corpus is for --lines; say how many, or leave it out\n")
+
+
+def test_names_of_files_are_no_settings(tmp_path, monkeypatch):
+    """A file that is called as an option stays what it is in what is said of it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "counts").mkdir()
+    (tmp_path / "counts" / "meta.json").write_text("{}", encoding="utf-8")
+    assert "--" not in polyadic("table", "counts").stderr.replace("--columns", "")
 
 
 def test_train_says_what_it_will_do(text, tmp_path):

@@ -1,11 +1,14 @@
 """Pictures show what was computed, on the axes they are given."""
 
+import warnings
+
 import numpy as np
 import pytest
 from matplotlib import font_manager
 from matplotlib.text import Text
 
 from polyadic import CorrespondenceAnalysis, Embedding, InputError, plots
+from polyadic.plots.axes import new_axes, place
 
 VECTORS = Embedding(
     ["apollo", "god", "moon", "zeus", "lunar", "orbit"],
@@ -63,6 +66,25 @@ def test_maps_show_what_directions_say():
         plots.word_map(VECTORS, {"gods": ["god", "zeus"]})
     with pytest.raises(InputError, match="'artemis' is not in the vocabulary"):
         plots.word_map(VECTORS, {"gods": ["god", "zeus", "artemis"]})
+
+
+def test_fonts_of_other_texts_stay():
+    """Only a text that lacks letters has another font too, behind its own."""
+    ax = new_axes()
+    ax.set_title("T", family="serif")
+    ax.set_xlabel("Ж 漢", family="monospace")
+    with warnings.catch_warnings(action="ignore"):
+        place(ax, np.zeros((1, 2)), ["漢"], ["C0"])
+    assert ax.title.get_fontfamily() == ["serif"]
+    assert ax.xaxis.label.get_fontfamily()[0] == "monospace"
+
+
+def test_fonts_that_are_gone_are_passed_over(monkeypatch):
+    """The list of fonts may be older than the fonts."""
+    gone = font_manager.FontEntry(fname="/nonexistent/x.ttf", name="X")
+    monkeypatch.setattr(font_manager.fontManager, "ttflist", [gone, *font_manager.fontManager.ttflist])
+    with warnings.catch_warnings(action="ignore"):
+        assert place(new_axes(), np.full((1, 2), 0.5), ["漢"], ["C0"]) == 0
 
 
 def test_labels_have_a_font_with_their_letters():

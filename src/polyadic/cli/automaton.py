@@ -90,7 +90,7 @@ def train(
             "automaton_share": round(model.model_.share, 4),
         }
     facts |= {"seconds": round(time.perf_counter() - began, 2)}
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic automaton score {out} STRINGS")
+    show.saved(model, out, facts, force=force, as_json=as_json, hint=("automaton", "score", out, "STRINGS"))
 
 
 def score(

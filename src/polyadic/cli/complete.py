@@ -88,7 +88,7 @@ def train(
     facts = model.facts()
     if not as_json:
         show.table(["", "value"], [(key.replace("_", " "), value) for key, value in facts.items()])
-    show.wrote(out, facts, as_json=as_json, hint=f"polyadic complete recommend {out} {model.rows_[0]}")
+    show.wrote(out, facts, as_json=as_json, hint=("complete", "recommend", out, model.rows_[0]))
 
 
 def predict(model: Model, pairs: Pairs, *, columns: Columns = None, as_json: o.AsJson = False) -> None:

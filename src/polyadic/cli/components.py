@@ -6,6 +6,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
+from polyadic.errors import InputError
 
 Words = Annotated[
     list[str] | None,
@@ -29,6 +30,8 @@ def components(
     from polyadic.embedding import components as all_components
     from polyadic.embedding import components_of, read_vectors
 
+    if corpus is not None and not lines:
+        raise InputError("corpus is for lines; say how many, or leave it out")
     embedding = read_vectors(vectors)
     text = o.text_of(embedding, corpus).lines if lines else None
     if words:

@@ -69,4 +69,4 @@ def corpus(
             **reading,
         )
         facts.update(built.sizes)
-    show.wrote(out, {"steps": steps.done}, as_json=as_json, hint=f"polyadic count {out} --out counts")
+    show.wrote(out, {"steps": steps.done}, as_json=as_json, hint=("count", out, "--out", "counts"))

@@ -53,4 +53,4 @@ def count(
         facts.update(counts.sizes)
     if tns:
         write_tns(counts.entries, tns)
-    show.wrote(out, {"steps": steps.done}, as_json=as_json, hint=f"polyadic train {out} --out vectors")
+    show.wrote(out, {"steps": steps.done}, as_json=as_json, hint=("train", out, "--out", "vectors"))

@@ -89,7 +89,7 @@ def train(
     for entity, number in facts["unobserved"].items():
         if number and not as_json:
             typer.echo(f"{number:,} of type {entity} are in no table: what is said of them is what is expected of any")
-    show.wrote(out, facts, as_json=as_json, hint=f"polyadic database similar {out} {next(iter(tables.sizes))} NAME")
+    show.wrote(out, facts, as_json=as_json, hint=("database", "similar", out, next(iter(tables.sizes)), "NAME"))
     if model.interrupted_:
         raise interrupted(kept=[f"what was reached, in {out}"])
 

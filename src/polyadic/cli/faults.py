@@ -37,11 +37,9 @@ class Verb(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
-        flags = {
-            str(option.name).rstrip("_"): max(option.opts, key=len)
-            for option in self.params
-            if option.param_type_name == "option"
-        }
+        options = {str(each.name).rstrip("_"): each for each in self.params if each.param_type_name == "option"}
+        given = re.split(r"[^\w./-]+", str([*ctx.params.values()]))  # a file or a column may be called as a setting
+        flags = {name: max(option.opts, key=len) for name, option in options.items() if name not in given}
         show = warnings.showwarning
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *where: show(as_written(str(message), flags), *where)
@@ -52,7 +50,7 @@ class Verb(TyperCommand):
 
 
 def as_written(fault: str, flags: Mapping[str, str]) -> str:
-    """Name by their flags the settings that a sentence begins with, those they are for, and those with a value.
+    """Name by their flags the settings that a sentence begins with or advises to change, and those with a value.
 
     Examples
     --------
@@ -62,6 +60,8 @@ def as_written(fault: str, flags: Mapping[str, str]) -> str:
     '--regime and --add are for rules'
     >>> as_written("known is for validation; leave it out", {"known": "--known", "validation": "--validation"})
     '--known is for --validation; leave it out'
+    >>> as_written("it did not converge; raise max_iter or tol", {"max_iter": "--max-iter", "tol": "--tol"})
+    'it did not converge; raise --max-iter or --tol'
     >>> as_written("rank 3 of the table is missing", {"rank": "--rank"})
     'rank 3 of the table is missing'
     >>> as_written("it is there (--force, overwrite=True); give errors='replace'", {"errors": "--errors"})
@@ -70,13 +70,18 @@ def as_written(fault: str, flags: Mapping[str, str]) -> str:
     fault = re.sub(r"(\(--[\w-]+), \w+=True\)", r"\1)", fault)
     valued = r"\b(\w+)=(?:'(\w+)'|(\d[\d.]*\b|True\b))"
     fault = re.sub(valued, lambda m: _written(m, flags), fault)
+    fault = re.sub(r"(?<=; raise )\w+(?: or \w+)*", lambda m: _flagged(m[0], flags), fault)
     names = r"\w+(?:, \w+)*(?: and \w+)?"
     subject = re.match(
         rf"{names}(?: (?:is|are) for {names}|(?= (?:must|is|are|has|have|takes?|comes?|needs?)\b))", fault
     )
     if subject is None:
         return fault
-    return re.sub(r"\w+", lambda word: flags.get(word[0], word[0]), subject[0]) + fault[subject.end() :]
+    return _flagged(subject[0], flags) + fault[subject.end() :]
+
+
+def _flagged(words: str, flags: Mapping[str, str]) -> str:
+    return re.sub(r"\w+", lambda word: flags.get(word[0], word[0]), words)
 
 
 def _written(setting: re.Match[str], flags: Mapping[str, str]) -> str:

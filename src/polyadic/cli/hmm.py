@@ -66,7 +66,7 @@ def train(
     facts: dict[str, Any] = {"sequences": len(data), "symbols": len(model.symbols_), "steps": model.n_iter_}
     facts |= {"perplexity": round(math.exp(-model.score(data) / sum(map(len, data))), 4)}
     facts |= {"seconds": round(model.result_.seconds[-1], 2)}
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic hmm score {out} SEQUENCES")
+    show.saved(model, out, facts, force=force, as_json=as_json, hint=("hmm", "score", out, "SEQUENCES"))
 
 
 def score(

@@ -117,7 +117,7 @@ def train(
     given = {name: value for name, value in chosen.items() if value is not None}
     model, facts = _fitted(file, out, task, method, given, (groups, validation, unknown), seed=seed, force=force)
     facts = {"task": task, "solver": method, **facts}
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic machine predict {out} FILE")
+    show.saved(model, out, facts, force=force, as_json=as_json, hint=("machine", "predict", out, "FILE"))
 
 
 def predict(

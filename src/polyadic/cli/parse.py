@@ -85,7 +85,7 @@ def train(
     }
     facts |= {"relations": len(model.relations_), "epochs": model.n_iter_}
     facts |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic parse apply {out} TREES")
+    show.saved(model, out, facts, force=force, as_json=as_json, hint=("parse", "apply", out, "TREES"))
 
 
 def apply(

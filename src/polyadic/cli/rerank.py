@@ -99,7 +99,7 @@ def train(
     given = {name: value for name, value in chosen.items() if value is not None}
     fitted, facts = _fitted(lists, out, model, given, validation, min_count, form, seed=seed, force=force)
     facts = {"model": model, **facts}
-    show.saved(fitted, out, facts, force=force, as_json=as_json, hint=f"polyadic rerank evaluate {out} LISTS")
+    show.saved(fitted, out, facts, force=force, as_json=as_json, hint=("rerank", "evaluate", out, "LISTS"))
 
 
 def apply(

@@ -59,7 +59,7 @@ def train(
     facts |= {"arguments": sum(len(p.arguments) for sentence in corpus for p in sentence.propositions)}
     facts |= {"roles": len(model.roles_), "epochs": model.n_iter_}
     facts |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic roles apply {out} SENTENCES")
+    show.saved(model, out, facts, force=force, as_json=as_json, hint=("roles", "apply", out, "SENTENCES"))
 
 
 def apply(model: Model, sentences: Sentences, *, find: Find = False, out: o.File = None) -> None:

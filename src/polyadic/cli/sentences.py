@@ -80,7 +80,7 @@ def train(
         "words": len(model.embedding_),
         "features": len(model.get_feature_names_out()),
     }
-    show.wrote(out, sizes, as_json=as_json, hint=f"polyadic sentences encode {out} {lines} --out vectors.npy")
+    show.wrote(out, sizes, as_json=as_json, hint=("sentences", "encode", out, lines, "--out", "vectors.npy"))
 
 
 def encode(model: Model, lines: Lines, *, out: Array, force: o.Force = False, as_json: o.AsJson = False) -> None:

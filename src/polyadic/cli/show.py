@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import sys
 import time
 from importlib.util import find_spec
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from polyadic.embedding import Embedding
     from polyadic.models.base import Model
     from polyadic.text.lines import Line
+
+    Command = Sequence[object]
 
 
 def add_verbs(app: typer.Typer, examples: Mapping[Callable[..., None], str]) -> None:
@@ -82,7 +85,7 @@ def facts(values: Mapping[str, Any], *, as_json: bool) -> None:
         table([*values], [tuple(values.values())])
 
 
-def saved(model: Model, out: Path, values: Mapping[str, Any], *, force: bool, as_json: bool, hint: str) -> None:
+def saved(model: Model, out: Path, values: Mapping[str, Any], *, force: bool, as_json: bool, hint: Command) -> None:
     """End a verb that learns: tell what was measured, write the model, say where it is; after Ctrl-C exit as such.
 
     Parameters
@@ -92,8 +95,8 @@ def saved(model: Model, out: Path, values: Mapping[str, Any], *, force: bool, as
         would replace stays.
     values : mapping
         What was measured.
-    hint : str
-        What to do next.
+    hint : sequence
+        Words of the command to give next.
     """
     from polyadic.cli.faults import interrupted
 
@@ -108,12 +111,17 @@ def saved(model: Model, out: Path, values: Mapping[str, Any], *, force: bool, as
         raise interrupted(kept=[f"what was reached, in {out}"])
 
 
-def wrote(out: Path, sizes: Mapping[str, Any], *, as_json: bool, hint: str = "") -> None:
-    """Say what was written where."""
+def wrote(out: Path, sizes: Mapping[str, Any], *, as_json: bool, hint: Command = ()) -> None:
+    """Say what was written where, and which command comes next."""
     if as_json:
         in_json({"out": str(out), **sizes})
     else:
-        typer.echo(f"wrote {out}" + (f"; next: {hint}" if hint else ""))
+        typer.echo(f"wrote {out}" + (f"; next: {command(hint)}" if hint else ""))
+
+
+def command(words: Command) -> str:
+    """Write a command of this program as a shell takes it."""
+    return shlex.join(["polyadic", *map(str, words)])
 
 
 def write_lines(lines: Iterable[str], out: Path | None) -> None:
@@ -152,9 +160,9 @@ def check_file(file: Path | None, *, force: bool) -> None:
 def draw(ax: Any, file: Path) -> None:
     """Write the figure of axes, whole or not at all."""
     from polyadic.files import whole_file
-    from polyadic.plots.axes import boxes_said
+    from polyadic.plots.axes import without_glyph_warnings
 
-    with whole_file(file) as draft, boxes_said():
+    with whole_file(file) as draft, without_glyph_warnings():
         ax.figure.savefig(draft, dpi=150)
 
 

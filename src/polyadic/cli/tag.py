@@ -78,7 +78,7 @@ def train(
         model = TextTagger(**common).fit(trees)
         facts = {"sentences": len(trees), "words": sum(map(len, trees))}
         facts |= {f"loss of {column}": round(tagger.history_[-1], 4) for column, tagger in model.taggers_.items()}
-    show.saved(model, out, facts, force=force, as_json=as_json, hint=f"polyadic tag apply {out} SENTENCES")
+    show.saved(model, out, facts, force=force, as_json=as_json, hint=("tag", "apply", out, "SENTENCES"))
 
 
 def apply(

@@ -85,7 +85,7 @@ def train(
     show.table(["topic", "words"], [(k, " ".join(words)) for k, words in rows])
     if figures:
         show.table(list(figures), [tuple(figures.values())])
-    show.wrote(out, sizes, as_json=False, hint=f"polyadic topics assign {out} {docs}")
+    show.wrote(out, sizes, as_json=False, hint=("topics", "assign", out, docs))
 
 
 def words(model: Model, *, top: o.TopWords = 10, picture: o.Picture = None, as_json: o.AsJson = False) -> None:

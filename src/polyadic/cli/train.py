@@ -309,6 +309,7 @@ def _looks(vectors: "Embedding", out: Path, corpus: Any) -> list[tuple[str, str]
 
     from polyadic.embedding import components
     from polyadic.models.words.occurrences import FEWEST
+    from polyadic.text.lines import FILE
 
     counts = np.zeros(len(vectors)) if vectors.counts is None else vectors.counts
     rows = [row for row in np.argsort(-counts, kind="stable") if vectors.words[row].isalpha()][:FREQUENT]
@@ -323,18 +324,20 @@ def _looks(vectors: "Embedding", out: Path, corpus: Any) -> list[tuple[str, str]
     word = vectors.words[rows[mixed[0]]]
     several = next((vectors.words[rows[at]] for at in mixed[1:] if counts[rows[at]] >= FEWEST), None)
     others = [vectors.words[row] for row in nearest[mixed[0]][:4]]
-    looks = []
+    looks: list[tuple[tuple[Any, ...], str]] = [(("neighbours", out, word), " ".join(others))]
     if vectors.has_themes or vectors.sparsity:
         strongest = np.argsort(-np.linalg.norm(vectors.themes.vectors, axis=0))[:3].tolist()
         themes = [" ".join(word for word, _ in theme.words) for theme in components(vectors, strongest, top=4)]
-        looks.append((f"polyadic components {out}", "; ".join(themes)))
-        looks.append((f"polyadic phrase {out} {word} {others[0]}", "what the two share"))
-    known, keeping = corpus or "CORPUS", "" if corpus else "; keep the corpus for it: --keep DIR --keep-text"
+        looks += [
+            (("components", out), "; ".join(themes)),
+            (("phrase", out, word, others[0]), "what the two share"),
+        ]
+    known = corpus or "CORPUS"
     if several is not None:
-        how = "how often it is meant in which sense" + keeping
-        looks.append((f"polyadic senses {out} {several} --corpus {known}", how))
-    return [
-        (f"polyadic neighbours {out} {word}", " ".join(others)),
-        *looks,
-        (f"polyadic lines {known} {word} {others[0]}", "where the two stand together" + keeping),
-    ]
+        missing = "" if corpus else "; keep the corpus for it: --keep DIR"
+        looks.append((("senses", out, several, "--corpus", known), f"how often it is meant in which sense{missing}"))
+    missing = "" if corpus else "; keep the corpus for it: --keep DIR --keep-text"
+    if corpus and not (Path(corpus) / FILE).is_file():
+        missing = "; keep the text for it: --keep-text"
+    looks.append((("lines", known, word, others[0]), f"where the two stand together{missing}"))
+    return [(show.command(command), shown) for command, shown in looks]

@@ -59,16 +59,19 @@ def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Se
         How many labels were left out.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.font_manager import FontProperties
     from matplotlib.text import Text
 
     figure = ax.get_figure(root=True)
     there = figure.findobj(Text)
-    families = _families([*texts, *(text.get_text() for text in there)])
+    missing, more = _fallback([*texts, *(text.get_text() for text in there)])
     for text in there:
-        text.set_fontfamily(families)
+        if missing & set(text.get_text()):
+            text.set_fontfamily([*text.get_fontfamily(), *more])
+    families = [*FontProperties().get_family(), *more]
     if not hasattr(figure.canvas, "get_renderer"):
         FigureCanvasAgg(figure)
-    with boxes_said():
+    with without_glyph_warnings():
         figure.draw_without_rendering()  # settles the place of the axes
     scale = figure.dpi / 72
     here = ax.transData.transform(points)
@@ -99,40 +102,49 @@ def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Se
 
 
 @contextlib.contextmanager
-def boxes_said() -> Iterator[None]:
+def without_glyph_warnings() -> Iterator[None]:
     """Say nothing of letters that are shown as boxes: :func:`place` said it once, where it chose the font."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing")
         yield
 
 
-def _families(texts: Sequence[str]) -> list[str]:
-    """Give the font of the figure and, where it lacks letters, one that is installed and has most of these."""
+def _fallback(texts: Sequence[str]) -> tuple[set[str], list[str]]:
+    """Give the letters that the usual font lacks, and an installed font that has most of them, if there is one."""
     from matplotlib import font_manager
 
-    usual = font_manager.FontProperties()
-    letters = {ord(letter) for text in texts for letter in text if not letter.isspace()}
-    missing = letters - font_manager.get_font(font_manager.findfont(usual)).get_charmap().keys()
+    usual = font_manager.findfont(font_manager.FontProperties())
+    missing = {letter for text in texts for letter in text if not letter.isspace()} - _letters(usual)
     if not missing:
-        return list(usual.get_family())
+        return missing, []
     every = font_manager.fontManager.ttflist
     fonts = {entry.fname: entry.name for entry in every if "last resort" not in entry.name.lower()}  # that has boxes
-    found = {file: len(missing & font_manager.get_font(file).get_charmap().keys()) for file in sorted(fonts)}
+    found = {file: len(missing & _letters(file)) for file in sorted(fonts)}
     best = max(found, key=found.__getitem__, default=None)
     if best is None or found[best] < len(missing):
-        some = "".join(map(chr, sorted(missing)[:5]))
+        some = "".join(sorted(missing)[:5])
         warnings.warn(
             f"no font that is installed has all letters of the labels, such as {some}: they are shown as boxes; install"
             " one of the language, such as Noto Sans CJK",
             stacklevel=4,
         )
-    return [*usual.get_family(), *([fonts[best]] if best is not None and found[best] else [])]
+    return missing, [fonts[best]] if best is not None and found[best] else []
+
+
+def _letters(file: str) -> set[str]:
+    """Give the letters of a font; none if it cannot be read, or is gone since they were listed."""
+    from matplotlib import font_manager
+
+    try:
+        return set(map(chr, font_manager.get_font(file).get_charmap()))
+    except (OSError, RuntimeError):  # FreeType's own
+        return set()
 
 
 def _half(ax: Any, text: str, size: float, families: Sequence[str]) -> NDArray[np.float64]:
     """Half the width and height of a text in pixels."""
     note = ax.annotate(text, (0, 0), fontsize=size, fontfamily=families)
-    with boxes_said():
+    with without_glyph_warnings():
         box = note.get_window_extent()
     note.remove()
     return np.array([box.width, box.height]) / 2

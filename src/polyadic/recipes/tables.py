@@ -241,6 +241,6 @@ def _number(file: File, row: int, name: str, cell: Any) -> float:
     if not 0 <= value < np.inf:
         raise InputError(
             f"{file.name}, row {row}: {name!r} must hold counts, numbers of at least 0; got {cell!r:.60}. To count two"
-            " columns against each other name them by rows and columns"
+            " columns against each other name them: rows='NAME', columns='NAME'"
         )
     return value

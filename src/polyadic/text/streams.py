@@ -68,7 +68,7 @@ def blocks(stream: BinaryIO, path: str, *, encoding: str | None = None, errors: 
         If the bytes are not in ``encoding`` (unless ``errors`` forgives it), or are no text.
     """
     given = "convert it" if encoding is None else "give its encoding"
-    fix = given if encoding is None else f"{given}, or errors='replace' or 'ignore'"
+    fix = given if encoding is None else f"{given}, or errors='replace' or errors='ignore'"
     encoding = "utf-8-sig" if encoding is None or codecs.lookup(encoding).name == "utf-8" else encoding
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(errors), translate=True)
     offset, data = 0, b"."
