@@ -217,6 +217,17 @@ def test_senses_on_the_command_line(corpus, vectors, tmp_path):
     found = json.loads(run("bank", "banc", "--json").stdout)
     assert [len(sense["lines"]) for sense in found["senses"]["bank"]["senses"]] == [2, 2]
     assert list(found["refused"]) == ["banc"]
+    topics = [sense["words"][0][:3] for sense in found["senses"]["bank"]["senses"]]
+    (tmp_path / "lines.txt").write_text("w00x01 bank w00x02.\nThe bank w01x03\n\nnothing\nBank\n", encoding="utf-8")
+    told = json.loads(run("bank", "--assign", tmp_path / "lines.txt", "--json").stdout)
+    given = [topics.index(topic) + 1 for topic in ("w00", "w01")]
+    assert [line["sense"] for line in told["lines"]] == [*given, None, None]
+    assert [sense["words"] for sense in told["senses"]] == [s["words"] for s in found["senses"]["bank"]["senses"]]
+    shown = run("bank", "--assign", tmp_path / "lines.txt")
+    words = " ".join(told["senses"][given[0] - 1]["words"][:4])
+    assert shown.stdout.splitlines()[1].split("\t") == [str(given[0]), words, "w00x01 bank w00x02."]
+    assert "1 of 4 lines do not have 'bank'" in shown.stderr
+    assert "--assign is for one word" in run("bank", "violin", "--assign", tmp_path / "lines.txt").stderr
     vectors.meta = {}
     vectors.save(tmp_path / "vectors", overwrite=True)
     assert "--corpus is needed" in run("bank").output

@@ -1,5 +1,6 @@
 """``polyadic senses``: the senses of a word, told apart by what could stand in its place."""
 
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,10 +8,11 @@ import typer
 
 from polyadic.cli import faults, show
 from polyadic.cli import options as o
+from polyadic.errors import InputError
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
-    from polyadic.models.words.occurrences import SensesOfWord
+    from polyadic.models.words.occurrences import SensesOfWord, WordSenses
     from polyadic.text.corpus import Corpus
 
 Number = Annotated[
@@ -18,6 +20,12 @@ Number = Annotated[
     typer.Option(min=1, help="Cut the words that go with WORD into so many, by vectors alone.", show_default="find it"),
 ]
 Lines = Annotated[int, typer.Option(min=0, help="Lines to show of each sense.")]
+Assign = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Say for each line of FILE, or of standard input (-), in which sense it has WORD."
+    ),
+]
 
 
 def senses(
@@ -28,6 +36,7 @@ def senses(
     number: Number = None,
     top: o.TopWords = 10,
     lines: Lines = 2,
+    assign: Assign = None,
     picture: o.Picture = None,
     as_json: o.AsJson = False,
 ) -> None:
@@ -36,6 +45,8 @@ def senses(
 
     show.check_picture(picture)
     embedding = read_vectors(vectors)
+    if assign is not None and (len(words) != 1 or number is not None):
+        raise InputError("assign is for one word and its senses in a corpus; leave out --number and other words")
     if number is not None:
         _clusters(embedding, o.given(words), number, top, picture, as_json=as_json)
         return
@@ -43,6 +54,9 @@ def senses(
 
     text = o.text_of(embedding, corpus)
     space = WordSenses.learn(embedding, text, keep=True)
+    if assign is not None:
+        _assign(space, words[0], assign, top, as_json=as_json)
+        return
     answers = show.Answers(o.given(words), lambda word: space.senses(word, top=top))
     for answer in answers.values():
         if not answer.sure:
@@ -67,6 +81,34 @@ def senses(
             show.table(["word", "sense", "line"], [(word, k, line.text) for word, k, line in shown])
     show.draw_words(embedding, shares, picture)
     answers.end()
+
+
+def _assign(space: "WordSenses", word: str, file: Path, top: int, *, as_json: bool) -> None:
+    """Show in which sense each line has the word."""
+    from polyadic.text.pieces import nested
+    from polyadic.text.streams import blocks, lines, open_bytes
+
+    found = space.senses(word, top=top)
+    tokenizer = space.corpus.tokenizer
+    with open_bytes(str(file)) as stream:
+        texts = [line for line in lines(blocks(stream, str(file))) if line.strip()]
+    tokens = [[*chain.from_iterable(nested(tokenizer(text)))] for text in texts]
+    places = [some.index(word) if word in some else None for some in tokens]
+    held = [(some[:at], some[at + 1 :]) for some, at in zip(tokens, places, strict=True) if at is not None]
+    numbers = iter(space.assign(found, held).tolist())
+    given = [next(numbers) if at is not None else -1 for at in places]
+    if as_json:
+        senses = [{"share": sense.share, "words": list(sense.substitutes)} for sense in found.senses]
+        rows = [{"sense": k + 1 if k >= 0 else None, "text": text} for k, text in zip(given, texts, strict=True)]
+        show.in_json({"word": word, "senses": senses, "lines": rows})
+    else:
+        named = [" ".join(sense.substitutes[:4]) for sense in found.senses]
+        cells = [(k + 1, named[k]) if k >= 0 else (None, None) for k in given]
+        cells = [(*cell, text) for cell, text in zip(cells, texts, strict=True)]
+        show.table(["sense", "words in its place", "line"], cells)
+    absent = places.count(None)
+    if absent:
+        faults.say(f"warning: {absent:,} of {len(texts):,} lines do not have {word!r}")
 
 
 def _in_json(text: "Corpus", found: "SensesOfWord", lines: int) -> dict[str, Any]:

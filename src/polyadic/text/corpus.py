@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import dataclasses
 import functools
@@ -265,6 +266,30 @@ class Corpus:
         if rows is not None and len(rows) != len(self.sentences) - 1:
             raise InputError(f"{file} is damaged: {len(rows)} rows for {len(self.sentences) - 1} sentences")
         return rows
+
+    @property
+    def tokenizer(self) -> Tokenize:
+        """What cut the text into words, to cut other text alike.
+
+        Raises
+        ------
+        InputError
+            If it was none of this package.
+
+        Examples
+        --------
+        >>> Corpus.build(["Ein Haus"], min_count=1, language="de").tokenizer
+        Tokenizer(lowercase=True, digits='keep', punctuation='drop', language='de')
+        """
+        name = self.settings["tokenizer"]
+        if name == _name(whitespace):
+            return whitespace
+        if not name.startswith("Tokenizer("):
+            raise InputError(f"{self.path} was cut into words by {name}, which is not known here")
+        call = ast.parse(name, mode="eval").body
+        assert isinstance(call, ast.Call)
+        settings = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+        return Tokenizer(**{"language": self.settings["language"], **settings})
 
     @property
     def names(self) -> tuple[str, ...]:
