@@ -17,6 +17,7 @@ import numpy as np
 
 from polyadic.errors import InputError
 from polyadic.files import whole_folder, write_meta
+from polyadic.text.tokens import INNER, POINTS
 
 if TYPE_CHECKING:
     import os
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 KIND, VERSION, UNKNOWN = "static-encoder", 1, "[UNK]"
 WORD = (
     r"(?!(?<=[\p{L}\p{N}\p{M}]')s\b)[\p{L}\p{N}][\p{L}\p{N}\p{M}\x{200C}\x{200D}]*"
-    r"(?:['_](?!s\b)[\p{L}\p{N}\p{M}]+|(?<=\p{N})[.,]\p{N}[\p{L}\p{N}\p{M}]*|(?<=\b\p{L})\.\p{L}\b)*"
+    rf"(?:['_](?!s\b)[\p{{L}}\p{{N}}\p{{M}}]+|[{INNER}](?=\p{{L}})[\p{{L}}\p{{N}}\p{{M}}]+"
+    r"|(?<=[\x{5d0}-\x{5ea}])\"(?=[\x{5d0}-\x{5ea}])[\p{L}\p{N}\p{M}]+"
+    rf"|(?<=\p{{N}})[{POINTS}]\p{{N}}[\p{{L}}\p{{N}}\p{{M}}]*|(?<=\b\p{{L}})\.\p{{L}}\b)*"
 )
 """A word, as in :mod:`polyadic.text.tokens`, but for rarities such as a letter number behind a full stop."""
 

@@ -23,6 +23,8 @@ SAMPLED = 1 << 16
 """Characters that are looked at."""
 PARTING = {"az", "ca", "co", "fr", "it", "oc", "tr", "wa"}
 """In these languages an apostrophe parts two words: l'eau, dell'acqua, İstanbul'da."""
+COLON = {"fi", "sv"}
+"""In these a colon parts a word from its ending: EU:n, USA:s."""
 ORDINAL = {"bs", "cs", "da", "de", "et", "eu", "fi", "fo", "hr", "hu", "is", "lb", "lv", "nb", "nn", "no", "pl", "se"}
 ORDINAL |= {"sk", "sl", "sr", "tr"}
 """In these a full stop behind a number makes it ordinal: 3. Oktober."""

@@ -11,6 +11,10 @@ from polyadic.errors import check_choice
 from polyadic.text import languages
 
 _JOINERS = "\u200c\u200d"  # invisible, part of words in Persian and the scripts of India
+INNER = "\u00b7\u0387\u055b-\u055f\u05f3\u05f4\u2027"
+"""Marks within words: the dot of Catalan, those of Armenian and Hebrew (annex 29's MidLetter, less the colon)."""
+POINTS = ".,\u066b\u066c"
+"""Marks within numbers."""
 
 
 @dataclass(frozen=True)
@@ -23,10 +27,11 @@ class Tokenizer:
     * a sentence ends at a line end and where :func:`~polyadic.text.languages.sentences` says: not behind initials
       ("J. Smith"), abbreviations of the language ("Mr.", "z. B.") and, where they are written so, ordinal numbers;
     * a word is a run of letters and digits with their combining marks, in any script, as in Unicode's annex 29; an
-      apostrophe or underscore between two letters belongs to it ("don't", "o'neil", "new_york"), as do a comma or full
-      stop between two digits ("3.14", "1,000") and a full stop between single letters ("U.S." is "u.s"); a hyphen does
-      not ("well-known" is two words);
-    * in French, Italian, Turkish and their kin an apostrophe parts two words ("l'eau" is "l" and "eau");
+      apostrophe or underscore between two letters belongs to it ("don't", "o'neil", "new_york"), as do marks that other
+      languages have there ("col·lecció", "צה״ל"), a comma or full stop between two digits ("3.14", "1,000") and a full
+      stop between single letters ("U.S." is "u.s"); a hyphen does not ("well-known" is two words);
+    * in Catalan, French, Italian, Turkish and their kin an apostrophe parts two words ("l'eau" is "l" and "eau"); in
+      Finnish and Swedish a colon joins them ("EU:n");
     * a final "'s" is cut off ("dog's" becomes "dog"), as it would divide the counts of every noun by two.
 
     Chinese is cut into words by jieba and Japanese by SudachiPy, where they are installed (the extras ``chinese`` and
@@ -74,7 +79,8 @@ class Tokenizer:
         """Return the sentences of ``text`` as they stand in it, with their tokens; none without tokens."""
         language = self.language or "en"
         text = unicodedata.normalize("NFC", text)
-        find = _pattern(self.punctuation, parting=language in languages.PARTING).findall
+        kind = "parting" if language in languages.PARTING else "colon" if language in languages.COLON else ""
+        find = _pattern(self.punctuation, kind).findall
         cut = languages.segmenter(language)
         sentences = []
         for line in text.split("\n"):
@@ -105,10 +111,11 @@ def whitespace(text: str) -> list[list[str]]:
 
 
 @functools.cache
-def _pattern(punctuation: str, *, parting: bool) -> re.Pattern[str]:
+def _pattern(punctuation: str, kind: str) -> re.Pattern[str]:
     """Compile what a token is; built on first use because the list of combining marks takes some milliseconds."""
-    joint = r"(?:_|(?<=\baujourd)')[^\W_]+" if parting else r"['_](?!s\b)[^\W_]+"
-    word = rf"[^\W_]+(?:[{marks()}{_JOINERS}]+[^\W_]*|{joint}|(?<=\d)[.,]\d[^\W_]*|(?<=\b[^\W\d_])\.[^\W\d_]\b)*"
+    joint = r"(?:_|(?<=\baujourd)')[^\W_]+" if kind == "parting" else r"['_](?!s\b)[^\W_]+"
+    joint += rf"|[{INNER}{':' * (kind == 'colon')}](?=[^\W\d_])[^\W_]+|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea])[^\W_]+"
+    word = rf"[^\W_]+(?:[{marks()}{_JOINERS}]+[^\W_]*|{joint}|(?<=\d)[{POINTS}]\d[^\W_]*|(?<=\b[^\W\d_])\.[^\W\d_]\b)*"
     if punctuation == "drop":
         return re.compile(rf"({word})(?:'s\b)?")
     return re.compile(rf"{word}|'s\b|[^\w\s{marks()}{_JOINERS}\u200b\u2060\ufeff\x00-\x1f\x7f-\x9f]|_")
