@@ -122,8 +122,8 @@ def test_stop_words_from_anywhere(tmp_path):
             stop_words(wrong)
 
 
-# A sentence for each of many languages, with the words of annex 29 that are not ours: a possessive 's, apostrophes where
-# they part words, host names, numbers raised and lowered, Chinese without a dictionary, soft hyphens
+# A sentence for each of many languages, with the words of annex 29 that are not ours: a possessive 's, apostrophes
+# where they part words, host names, numbers raised and lowered, Chinese without a dictionary, soft hyphens
 SENTENCES = {
     "am": ("ሰላም፡ለዓለም።", {}),
     "ar": ("كَتَبَ الطَّالِبُ الدَّرْسَ. السَّلامُ عَلَيْكُم، ١٢٣٫٥ و٤٥", {}),
