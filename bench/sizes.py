@@ -26,6 +26,7 @@ from polyadic.errors import InputError
 from polyadic.metrics.similarity import similarity
 from polyadic.metrics.topics import in_windows, npmi_coherence
 from polyadic.recipes.methods import Training
+from polyadic.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,13 +88,14 @@ def main() -> None:
     of_text = {name: change.pop(name, getattr(Training, name)) for name in ("min_count", "max_size", "stop_words")}
     text = options.text.read_text(encoding="utf-8")
     kept, text = text[-REFERENCE:], text[:-REFERENCE]
+    tokenizer = Tokenizer(lemmas=change.pop("lemmas", False))
     whole = Corpus.build(documents(kept), min_count=1, max_size=None)
     reference = [
         [word for sentence in whole.document(number) for word in sentence] for number in range(len(whole.documents) - 1)
     ]
     for megabytes in options.megabytes:
         for number, part in enumerate(slices(text, int(megabytes * MEGABYTE), options.slices)):
-            corpus = Corpus.build(documents(part), **of_text)
+            corpus = Corpus.build(documents(part), tokenizer=tokenizer, **of_text)
             for rank in options.ranks:
                 start = time.process_time()
                 vectors = train(corpus, rank=rank, threads=options.threads, **change)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from polyadic import Embedding, SymmetricCP
+from polyadic import Corpus, Embedding, SymmetricCP
 from polyadic.cli import EXAMPLES, app, faults, show, train
 from polyadic.cli.options import in_bytes
 from polyadic.cli.train import entry_weights, per_order
@@ -469,6 +469,15 @@ def test_options_without_effect_are_refused(text, tmp_path):
     succeed("train", text, "--out", tmp_path / "v", *SMALL)
     done = polyadic("components", tmp_path / "v", "--corpus", tmp_path)
     assert (done.exit_code, done.stderr) == (1, "polyadic: --corpus is for --lines; say how many, or leave it out\n")
+
+
+def test_lemmas_are_words_of_a_corpus(text, tmp_path):
+    """They are the words of what is counted, and are not for text that is tokenised already."""
+    text.write_text("Two mice ran. One mouse runs.\n" * 20, encoding="utf-8")
+    succeed("corpus", text, "--out", tmp_path / "c", "--lemmas", "--stop-words", "none")
+    assert set(Corpus.open(tmp_path / "c").vocabulary.words) == {"two", "mouse", "run", "one"}
+    done = polyadic("train", text, "--out", tmp_path / "v", "--lemmas", "--tokenised")
+    assert (done.exit_code, done.stderr[:37]) == (1, "polyadic: --lemmas are for words that"), done.stderr
 
 
 def test_names_of_files_are_no_settings(tmp_path, monkeypatch):

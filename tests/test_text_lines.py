@@ -206,6 +206,15 @@ def test_words_with_marks_are_found_in_text_that_is_tokenised():
     assert [line.document for line in lines.find("c")] == [0]
 
 
+def test_lines_are_found_by_lemmas():
+    """A corpus of lemmas knows every form of a word, and where it stands."""
+    lines = Corpus.build(
+        ["Two mice ran.", "A mouse!"], min_count=1, keep_text=True, tokenizer=Tokenizer(lemmas=True)
+    ).lines
+    assert [line.word for line in lines.find("mouse")] == ["mice", "mouse"]
+    assert [line.word for line in lines.find("run")] == ["ran"]
+
+
 def test_fields_never_hide_what_a_line_is(tmp_path):
     """A field called as a part of the line is called field_word beside it; a field of any document has a column."""
     records = [{"text": "a bank", "word": "W", "document": "D7"}, {"text": "the bank", "left": "L", "extra": "e2"}]

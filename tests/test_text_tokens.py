@@ -122,6 +122,15 @@ def test_stop_words_from_anywhere(tmp_path):
             stop_words(wrong)
 
 
+def test_words_are_taken_to_lemmas():
+    """Forms become one word, in the language of the text; lower case is kept."""
+    assert words("The mice were running.", lemmas=True) == ["the", "mouse", "be", "run"]
+    assert words("Häuser, Bücher: er ging", lemmas=True, language="de") == ["haus", "buch", "er", "gehen"]
+    assert words("Häuser", lemmas=True, language="de", lowercase=False) == ["Haus"]
+    with pytest.raises(InputError, match="lemmas are not known of the language 'th'"):
+        words("a", lemmas=True, language="th")
+
+
 # A sentence for each of many languages, with the words of annex 29 that are not ours: a possessive 's, apostrophes
 # where they part words, host names, numbers raised and lowered, Chinese without a dictionary, soft hyphens
 SENTENCES = {

@@ -34,6 +34,7 @@ def corpus(
     digits: Digits = "keep",
     punctuation: Punctuation = "drop",
     tokenised: o.Tokenised = False,
+    lemmas: o.Lemmas = False,
     keep_text: o.KeepText = False,
     jobs: Jobs = None,
     force: o.Force = False,
@@ -44,11 +45,12 @@ def corpus(
     from polyadic.text.corpus import KIND, Corpus
     from polyadic.text.pieces import Reading
     from polyadic.text.readers import survey
-    from polyadic.text.tokens import Tokenizer, whitespace
+    from polyadic.text.tokens import tokenizer_of
 
     source = o.source(sources)
     reading = o.reading(ctx)
     check_replaceable(out, KIND, overwrite=force)
+    tokenizer = tokenizer_of(tokenised=tokenised, lemmas=lemmas, digits=digits, punctuation=punctuation)
     steps = show.Steps(silent=as_json)
     if tokenised:
         reading["wrapped"] = False
@@ -62,7 +64,7 @@ def corpus(
             max_size=max_size,
             language=language,
             stop_words=stop_words,
-            tokenizer=whitespace if tokenised else Tokenizer(digits=digits, punctuation=punctuation),
+            tokenizer=tokenizer,
             keep_text=keep_text,
             jobs=jobs,
             overwrite=force,

@@ -215,6 +215,9 @@ BadBytes = Annotated[
 Tokenised = Annotated[
     bool, typer.Option("--tokenised", help="A line is a sentence, words lie between blanks.", rich_help_panel=CORPUS)
 ]
+Lemmas = Annotated[
+    bool, typer.Option("--lemmas", help="Take words to their lemmas: banks to bank.", rich_help_panel=CORPUS)
+]
 KeepText = Annotated[
     bool, typer.Option("--keep-text", help="Keep the sentences too, for `polyadic lines`.", rich_help_panel=CORPUS)
 ]

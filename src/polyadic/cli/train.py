@@ -231,6 +231,7 @@ def train(
     language: o.Language,
     stop_words: o.StopWords,
     tokenised: o.Tokenised,
+    lemmas: o.Lemmas,
     keep_text: o.KeepText,
     format_: o.Format,
     field: o.Field,

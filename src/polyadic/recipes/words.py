@@ -30,7 +30,7 @@ from polyadic.text.counts import plan as estimate
 from polyadic.text.pieces import Reading
 from polyadic.text.readers import find_files, stamp, survey
 from polyadic.text.stopwords import stop_words
-from polyadic.text.tokens import whitespace
+from polyadic.text.tokens import tokenizer_of
 from polyadic.text.weighting import ppmi
 
 if TYPE_CHECKING:
@@ -246,15 +246,16 @@ def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary, str
 
 
 def _corpus(source: Any, training: Training, making: Making) -> Corpus:
-    options = {name: getattr(training, name) for name in TEXT if name != "tokenised"}
+    options = {name: getattr(training, name) for name in TEXT if name not in ("tokenised", "lemmas")}
     files = find_files(source)
     again = files is not None and "-" not in files
     made_of = {"text": stamp(source) if again else f"read at {datetime.now().isoformat()}", **options}  # noqa: DTZ005
-    made_of["tokenised"] = training.tokenised
+    made_of |= {"tokenised": training.tokenised, "lemmas": training.lemmas}
     if training.stop_words not in ("auto", "language"):
         made_of["stop_words"] = sorted(stop_words(training.stop_words))
+    options["tokenizer"] = tokenizer_of(tokenised=training.tokenised, lemmas=training.lemmas)
     if training.tokenised:
-        options |= {"tokenizer": whitespace, "wrapped": False}
+        options["wrapped"] = False
     options["jobs"] = training.threads
     if again:
         with making.steps("text") as facts:

@@ -279,7 +279,7 @@ class Corpus:
         Examples
         --------
         >>> Corpus.build(["Ein Haus"], min_count=1, language="de").tokenizer
-        Tokenizer(lowercase=True, digits='keep', punctuation='drop', language='de')
+        Tokenizer(lowercase=True, digits='keep', punctuation='drop', lemmas=False, language='de')
         """
         name = self.settings["tokenizer"]
         if name == _name(whitespace):

@@ -12,7 +12,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING
 
-from polyadic.errors import InputError
+from polyadic.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -136,6 +136,28 @@ def segmenter(language: str) -> Callable[[str], list[str]] | None:
     except ImportError:
         return None
     return None
+
+
+@functools.cache
+def lemmatizer(language: str) -> Callable[[str], str]:
+    """Give what takes forms of words to their lemmas, by the lists and rules of simplemma.
+
+    Raises
+    ------
+    InputError
+        If it does not know the language.
+    MissingExtraError
+        If it is not installed.
+    """
+    try:
+        from simplemma import lemmatize
+    except ImportError:
+        raise MissingExtraError("simplemma", "lemmas", "lemmas of words") from None
+    try:
+        lemmatize("a", lang=language)
+    except ValueError:
+        raise InputError(f"lemmas are not known of the language {language!r}; leave them out") from None
+    return functools.lru_cache(1 << 18)(functools.partial(lemmatize, lang=language))
 
 
 def warn_of_unspaced(language: str) -> None:

@@ -22,7 +22,7 @@ from polyadic.text.tokens import marks
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 FILE = "text.sqlite"
 SORTS = ("document", "left", "right", "relevance")
@@ -133,7 +133,9 @@ class Lines:
             raise InputError(
                 f"{path} holds no text: only corpora that were built to keep it do (--keep-text, keep_text=True)"
             )
-        self._bare = "punctuation='drop'" in str(settings.get("tokenizer"))
+        tokenizer = str(settings.get("tokenizer"))
+        self._bare = "punctuation='drop'" in tokenizer
+        self._lemma = languages.lemmatizer(settings["language"]) if "lemmas=True" in tokenizer else None
         self._base = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
 
     def __len__(self) -> int:
@@ -195,7 +197,7 @@ class Lines:
         check_int("start", start, low=0)
         limit = -1 if top is None else check_int("top", top, low=1)
         chosen, values = self._chosen(words, width, where, either=either)
-        asked = [self._pattern(word) for word in words]
+        asked = [self._form(word) for word in words]
         self._base.create_function("side", 1, lambda text: _side(text, asked[:1], sort), deterministic=True)
         first = {"document": "", "relevance": "bm25(words), "}.get(sort, "side(text), ")
         query = f"SELECT document, fields, text {chosen} ORDER BY {first}sentences.id LIMIT ? OFFSET ?"
@@ -211,7 +213,7 @@ class Lines:
         )
         with self._told():
             document, known, text = self._base.execute(query, (row,)).fetchone() or (0, "{}", "")
-            return Line(document, json.loads(known), text, _places(text, [self._pattern(word) for word in words]))
+            return Line(document, json.loads(known), text, _places(text, [self._form(word) for word in words]))
 
     def _chosen(
         self, words: Sequence[str], width: int | None, where: Mapping[str, str] | None, *, either: bool
@@ -231,6 +233,15 @@ class Lines:
         parts = unicodedata.normalize("NFC", word).split()
         bare = [bare for part in parts if (bare := _bare(part))] if self._bare else parts
         return " ".join(bare or parts)
+
+    def _form(self, word: str) -> Callable[[str], re.Match[str] | None]:
+        """Give what finds a word or phrase of the corpus in a sentence: by its lemma where the corpus has lemmas."""
+        pattern = self._pattern(word)
+        if self._lemma is None or " " in word:
+            return pattern.search
+        asked, lemma = self._plain(word).lower(), self._lemma
+        forms = re.compile(rf"[\w{marks()}]+")
+        return lambda text: next((m for m in forms.finditer(text) if lemma(m[0].lower()).lower() == asked), None)
 
     def _pattern(self, word: str) -> re.Pattern[str]:
         """Make a pattern that a word or phrase of the corpus matches where it stands in the text."""
@@ -271,12 +282,12 @@ def _bare(word: str) -> str:
     return word[letters[0] : letters[-1] + 1] + "*" * word.endswith("*") if letters else ""
 
 
-def _places(text: str, asked: Sequence[re.Pattern[str]]) -> tuple[tuple[int, int], ...]:
-    found = (pattern.search(text) for pattern in asked)
+def _places(text: str, asked: Sequence[Callable[[str], re.Match[str] | None]]) -> tuple[tuple[int, int], ...]:
+    found = (search(text) for search in asked)
     return tuple(match.span() for match in found if match is not None)
 
 
-def _side(text: str, asked: Sequence[re.Pattern[str]], sort: str) -> str:
+def _side(text: str, asked: Sequence[Callable[[str], re.Match[str] | None]], sort: str) -> str:
     """Give what lines are sorted by."""
     line = Line(0, {}, text, _places(text, asked))
     words = re.findall(r"\w+", (line.left if sort == "left" else line.right).lower())

@@ -6,9 +6,13 @@ import functools
 import re
 import unicodedata
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from polyadic.errors import check_choice
+from polyadic.errors import InputError, check_choice
 from polyadic.text import languages
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _JOINERS = "\u200c\u200d"  # invisible, part of words in Persian and the scripts of India
 INNER = "\u00b7\u0387\u055b-\u055f\u05f3\u05f4\u2027"
@@ -47,6 +51,9 @@ class Tokenizer:
         into ``0``, so that all years are one word.
     punctuation : {"drop", "keep"}
         ``"keep"`` makes each punctuation mark or symbol, and "'s", a token of its own.
+    lemmas : bool
+        Whether words are taken to their lemmas ("banks" to "bank", "ging" to "gehen"), word by word, by the lists and
+        rules of simplemma (the extra ``lemmas``), which know some 50 languages.
     language : str, optional
         The code of the language, such as "de". By default that of the corpus, where one is built; elsewhere English.
 
@@ -63,6 +70,7 @@ class Tokenizer:
     lowercase: bool = True
     digits: str = "keep"
     punctuation: str = "drop"
+    lemmas: bool = False
     language: str | None = None
 
     def __post_init__(self) -> None:
@@ -82,6 +90,7 @@ class Tokenizer:
         kind = "parting" if language in languages.PARTING else "colon" if language in languages.COLON else ""
         find = _pattern(self.punctuation, kind).findall
         cut = languages.segmenter(language)
+        lemma = languages.lemmatizer(language) if self.lemmas else None
         sentences = []
         for line in text.split("\n"):
             for sentence in languages.sentences(line, language):
@@ -94,6 +103,9 @@ class Tokenizer:
                 tokens = find(words)
                 if self.digits == "drop":
                     tokens = [token for token in tokens if not token[0].isdecimal()]
+                if lemma is not None:
+                    tokens = [lemma(token) for token in tokens]
+                    tokens = [languages.lowered(token, language) for token in tokens] if self.lowercase else tokens
                 if tokens:
                     sentences.append((sentence.strip(), tokens))
         return sentences
@@ -108,6 +120,21 @@ def whitespace(text: str) -> list[list[str]]:
     [['The', 'dog', "'s", 'bowl', '.'], ['It', 'is', 'empty', '.']]
     """
     return [tokens for line in text.split("\n") if (tokens := line.split())]
+
+
+def tokenizer_of(
+    *, tokenised: bool, lemmas: bool, digits: str = "keep", punctuation: str = "drop"
+) -> Callable[[str], list[list[str]]]:
+    """Give the tokenizer of text that is tokenised already, or one with settings.
+
+    Raises
+    ------
+    InputError
+        If lemmas are asked for of text that is tokenised.
+    """
+    if tokenised and lemmas:
+        raise InputError("lemmas are for words that are cut here; leave out tokenised")
+    return whitespace if tokenised else Tokenizer(digits=digits, punctuation=punctuation, lemmas=lemmas)
 
 
 @functools.cache
