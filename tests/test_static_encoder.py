@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from polyadic import Embedding, InputError, MeanSentences
-from polyadic.embedding.static import write_static
+from polyadic.text.static import write_static
 from polyadic.text.tokens import Tokenizer
 
 VECTORS = Embedding(["the", "film", "o'neil", "café"], np.arange(12.0).reshape(4, 3) + 1)

@@ -34,7 +34,7 @@ def convert(
 ) -> None:
     """Write word vectors in the format of another tool, or theirs in ours."""
     from polyadic.embedding import read_vectors, write_vectors
-    from polyadic.embedding.static import write_static
+    from polyadic.text.static import write_static
 
     if to not in ("native", "static") and out.exists() and not force:
         raise InputError(f"{out} exists already; choose another name or --force")
