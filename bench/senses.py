@@ -149,7 +149,7 @@ def titles(space: WordSenses) -> None:
 
 def semeval(space: WordSenses) -> None:
     """Assign the contexts of SemEval-2013 task 13 to the senses of the corpus."""
-    test, tokenizer = semeval2013(), space.corpus.tokenizer
+    test, tokenize = semeval2013(), space.corpus.tokenize
     contexts = defaultdict(list)
     for instance in test.instances:
         contexts[instance.lemma].append(instance)
@@ -164,7 +164,7 @@ def semeval(space: WordSenses) -> None:
                     print(error)
                     continue
                 numbers.append(len(found.senses))
-                sides = [tuple([*chain.from_iterable(tokenizer(side))] for side in (i.left, i.right)) for i in mine]
+                sides = [tuple([*chain.from_iterable(tokenize(side))] for side in (i.left, i.right)) for i in mine]
                 given = space.assign(found, sides).tolist()
             labels |= {i.id: {str(sense): 1.0} for i, sense in zip(mine, given, strict=True) if sense >= 0}
         scores = compared(test.gold, labels, {i.id: i.lemma for i in test.instances}, seed=0)

@@ -3,9 +3,9 @@
 POLYADIC_DATA=... python bench/sizes.py TEXT --megabytes 1 5 --ranks 50 100 --change min_count=5
 
 Settings are chosen on the similarity of MTurk-771, MTurk-287, WS353 and RG-65, put together by the number of pairs that
-are known; MEN, SimLex-999 and SimVerb-3500 are for reports. Themes are judged by the NPMI of their ten words in 20 MB
-of the same text from which no slice is taken. Prints a JSON line for each slice and setting, with seconds of processor
-time.
+are known; MEN, SimLex-999 and SimVerb-3500 are for reports. With several --forms of words all are judged on the words
+that all know. Themes are judged by the NPMI of their ten words in 20 MB of the same text from which no slice is taken.
+Prints a JSON line for each slice and setting, with seconds of processor time.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import ast
 import json
 import time
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 MEGABYTE = 1_000_000
 REFERENCE = 20 * MEGABYTE
+FORMS = {"words": {}, "lemmas": {"tokenizer": Tokenizer(lemmas=True)}, "multiwords": {"multiwords": True}}
 CHOOSING, REPORTED = ("mturk-771", "mturk-287", "ws353", "rg-65"), ("men", "simlex-999", "simverb-3500")
 
 
@@ -79,6 +81,7 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, nargs="+", default=[25, 50, 100, 200, 300])
     parser.add_argument("--slices", type=int, default=4)
     parser.add_argument("--change", nargs="*", default=[], help="settings of train besides, NAME=VALUE")
+    parser.add_argument("--forms", choices=FORMS, nargs="+", default=["words"])
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     change: dict[str, Any] = {}
@@ -88,23 +91,25 @@ def main() -> None:
     of_text = {name: change.pop(name, getattr(Training, name)) for name in ("min_count", "max_size", "stop_words")}
     text = options.text.read_text(encoding="utf-8")
     kept, text = text[-REFERENCE:], text[:-REFERENCE]
-    tokenizer = Tokenizer(lemmas=change.pop("lemmas", False))
     whole = Corpus.build(documents(kept), min_count=1, max_size=None)
     reference = [
         [word for sentence in whole.document(number) for word in sentence] for number in range(len(whole.documents) - 1)
     ]
     for megabytes in options.megabytes:
         for number, part in enumerate(slices(text, int(megabytes * MEGABYTE), options.slices)):
-            corpus = Corpus.build(documents(part), tokenizer=tokenizer, **of_text)
-            for rank in options.ranks:
+            corpora = {form: Corpus.build(documents(part), **FORMS[form], **of_text) for form in options.forms}
+            common = sorted(set.intersection(*(set(corpus.vocabulary.words) for corpus in corpora.values())))
+            for rank, (form, corpus) in product(options.ranks, corpora.items()):
                 start = time.process_time()
                 vectors = train(corpus, rank=rank, threads=options.threads, **change)
                 seconds = time.process_time() - start
-                choose, report = (agreement(vectors, names) for names in (CHOOSING, REPORTED))
+                shared = Embedding(common, vectors.vectors[[vectors.index[word] for word in common]])
+                choose, report = (agreement(shared, names) for names in (CHOOSING, REPORTED))
                 row = {
                     "megabytes": megabytes,
                     "slice": number,
                     "rank": rank,
+                    "form": form,
                     **of_text,
                     **change,
                     "tokens": len(corpus.ids),

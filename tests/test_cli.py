@@ -480,6 +480,19 @@ def test_lemmas_are_words_of_a_corpus(text, tmp_path):
     assert (done.exit_code, done.stderr[:37]) == (1, "polyadic: --lemmas are for words that"), done.stderr
 
 
+def test_two_words_are_one(tmp_path):
+    """They are in the corpus that is kept, in vectors and in lines."""
+    texts = tmp_path / "text.txt"
+    lines = [f"Word{i % 50} and thing{i % 37} are in New York." for i in range(300)]
+    texts.write_text("\n".join(lines), encoding="utf-8")
+    succeed("train", texts, "--out", tmp_path / "v", "--keep", tmp_path / "k", "--keep-text", "--multiwords", *SMALL)
+    assert "new_york" in Embedding.load(tmp_path / "v").index
+    shown = in_json("lines", tmp_path / "k" / "corpus", "new_york", "--top", "3")
+    assert all("New York" in json.dumps(line) for line in shown["lines"]), shown
+    succeed("corpus", texts, "--out", tmp_path / "c", "--multiwords", "--min-count", "1")
+    assert Corpus.open(tmp_path / "c").vocabulary.words == Corpus.open(tmp_path / "k" / "corpus").vocabulary.words
+
+
 def test_names_of_files_are_no_settings(tmp_path, monkeypatch):
     """A file that is called as an option stays what it is in what is said of it."""
     monkeypatch.chdir(tmp_path)

@@ -218,6 +218,9 @@ Tokenised = Annotated[
 Lemmas = Annotated[
     bool, typer.Option("--lemmas", help="Take words to their lemmas: banks to bank.", rich_help_panel=CORPUS)
 ]
+Multiwords = Annotated[
+    bool, typer.Option("--multiwords", help="Make one word of two that go together: new_york.", rich_help_panel=CORPUS)
+]
 KeepText = Annotated[
     bool, typer.Option("--keep-text", help="Keep the sentences too, for `polyadic lines`.", rich_help_panel=CORPUS)
 ]

@@ -85,14 +85,12 @@ def senses(
 
 def _assign(space: "WordSenses", word: str, file: Path, top: int, *, as_json: bool) -> None:
     """Show in which sense each line has the word."""
-    from polyadic.text.pieces import nested
     from polyadic.text.streams import blocks, lines, open_bytes
 
     found = space.senses(word, top=top)
-    tokenizer = space.corpus.tokenizer
     with open_bytes(str(file)) as stream:
         texts = [line for line in lines(blocks(stream, str(file))) if line.strip()]
-    tokens = [[*chain.from_iterable(nested(tokenizer(text)))] for text in texts]
+    tokens = [[*chain.from_iterable(space.corpus.tokenize(text))] for text in texts]
     places = [some.index(word) if word in some else None for some in tokens]
     held = [(some[:at], some[at + 1 :]) for some, at in zip(tokens, places, strict=True) if at is not None]
     numbers = iter(space.assign(found, held).tolist())

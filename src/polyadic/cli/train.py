@@ -232,6 +232,7 @@ def train(
     stop_words: o.StopWords,
     tokenised: o.Tokenised,
     lemmas: o.Lemmas,
+    multiwords: o.Multiwords,
     keep_text: o.KeepText,
     format_: o.Format,
     field: o.Field,

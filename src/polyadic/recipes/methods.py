@@ -148,7 +148,7 @@ ADAPTED: dict[str, Callable[[Method, Options], Options]] = {
     "CorrespondenceVectors": _correspondence,
 }
 READING = ("format", "field", "wrapped", "encoding", "errors")
-TEXT = ("min_count", "max_size", "language", "stop_words", "tokenised", "lemmas", "keep_text", *READING)
+TEXT = ("min_count", "max_size", "language", "stop_words", "tokenised", "lemmas", "multiwords", "keep_text", *READING)
 COUNTED = ("order", "window", "width", "tuple_min_count", "contexts", "positional", "memory")
 WEIGHED = ("shift", "smoothing", "weights")
 """Settings of the steps before the model."""
@@ -174,6 +174,8 @@ class Training:
         Whether a line is a sentence and words lie between blanks.
     lemmas : bool
         Whether words are taken to their lemmas.
+    multiwords : bool
+        Whether two words that go together are one, such as ``new_york``.
     keep_text : bool
         Whether the sentences stay with the corpus that is kept.
     order : int, optional
@@ -197,6 +199,7 @@ class Training:
     stop_words: Any = "language"
     tokenised: bool = False
     lemmas: bool = False
+    multiwords: bool = False
     keep_text: bool = False
     format: str = "auto"
     field: str | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -20,9 +19,10 @@ from polyadic.errors import InputError, check_int
 from polyadic.files import folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.progress import bar
 from polyadic.text import languages
-from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks, encode_all
+from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks
 from polyadic.text.lines import Line, Lines
-from polyadic.text.pieces import Piece, Reading
+from polyadic.text.multiwords import together
+from polyadic.text.pieces import Piece, Reading, nested
 from polyadic.text.readers import Account, Source, as_text, find_files, name_of_document, pieces
 from polyadic.text.stopwords import BLOCK, most_spread
 from polyadic.text.stopwords import stop_words as read_stop_words
@@ -109,6 +109,7 @@ class Corpus:
         language: str = "auto",
         stop_words: str | os.PathLike[str] | Iterable[str] | None = None,
         tokenizer: Tokenize | None = None,
+        multiwords: bool = False,
         keep_text: bool = False,
         jobs: int | None = None,
         overwrite: bool = False,
@@ -135,6 +136,9 @@ class Corpus:
             From the text of a document (or of a part of a long one, cut at line ends) to a list of sentences, each a
             list of strings; a flat list of strings is one sentence. Default: ``Tokenizer()``; for text that is
             tokenised already: ``whitespace``.
+        multiwords : bool
+            Whether two words that stand side by side far more often than by chance are one, such as ``new_york``: see
+            :mod:`polyadic.text.multiwords`.
         keep_text : bool
             Whether the sentences stay as they stand in the text, for :attr:`lines`; the folder takes as much room as
             the text, and half as much again.
@@ -161,22 +165,23 @@ class Corpus:
         how = Reading(**({"wrapped": False} if tokenizer is whitespace else {}) | reading)
         with folder_or_temporary(path) as (target, release):
             with whole_folder(target, kind=KIND, overwrite=overwrite) as folder:
-                with _drafted(folder, keep_text=keep_text) as draft:
+                with Draft(folder, keep_text=keep_text) as draft:
                     account = Account()
-                    language, tokenizer = _fill(
-                        draft, source, how, account, language, tokenizer, jobs, keep_text=keep_text
-                    )
+                    language, tokenizer = _fill(draft, source, how, account, language, tokenizer, jobs)
                     if stop_words == "auto":
                         stop = most_spread(draft.spread(BLOCK))
                     elif stop_words == "language":
                         stop = sorted(read_stop_words("language", language))
+                    if multiwords:
+                        draft.join(min_count=min_count, stop_words=stop)
                     vocabulary = Vocabulary.choose(
                         draft.counts(), min_count=min_count, max_size=max_size, stop_words=stop
                     )
                     draft.write(vocabulary)
                 vocabulary.save(folder / "vocabulary.txt")
                 settings: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "stop_words": stop}
-                settings |= {"language": language, "tokenizer": _name(tokenizer), **dataclasses.asdict(how)}
+                settings |= {"multiwords": multiwords, "language": language, "tokenizer": _name(tokenizer)}
+                settings |= dataclasses.asdict(how)
                 settings |= {"formats": dict(account.formats), "skipped": account.skipped}
                 write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
             corpus = cls.open(target)
@@ -267,20 +272,26 @@ class Corpus:
             raise InputError(f"{file} is damaged: {len(rows)} rows for {len(self.sentences) - 1} sentences")
         return rows
 
-    @property
-    def tokenizer(self) -> Tokenize:
-        """What cut the text into words, to cut other text alike.
+    def tokenize(self, text: str) -> list[list[str]]:
+        """Cut other text into sentences of words, as that of the corpus was.
 
         Raises
         ------
         InputError
-            If it was none of this package.
+            If what cut the corpus's is none of this package.
 
         Examples
         --------
-        >>> Corpus.build(["Ein Haus"], min_count=1, language="de").tokenizer
-        Tokenizer(lowercase=True, digits='keep', punctuation='drop', lemmas=False, language='de')
+        >>> Corpus.build(["Ein Haus"], min_count=1, language="de").tokenize("Das Haus! Z. B. dieses.")
+        [['das', 'haus'], ['z', 'b', 'dieses']]
         """
+        sentences = nested(self._tokenizer(text))
+        if not self.settings.get("multiwords"):
+            return [list(sentence) for sentence in sentences]
+        return [together(sentence, self.vocabulary.index) for sentence in sentences]
+
+    @functools.cached_property
+    def _tokenizer(self) -> Tokenize:
         name = self.settings["tokenizer"]
         if name == _name(whitespace):
             return whitespace
@@ -394,8 +405,6 @@ def _fill(
     language: str,
     tokenizer: Tokenize,
     jobs: int | None,
-    *,
-    keep_text: bool,
 ) -> tuple[str, Tokenize]:
     """Read and encode the text; say in which language it is, and how it was cut into words."""
     files = find_files(source)
@@ -407,10 +416,7 @@ def _fill(
         if isinstance(tokenizer, Tokenizer) and tokenizer.language is None:
             tokenizer = dataclasses.replace(tokenizer, language=language)
             languages.warn_of_unspaced(language)
-        groups = itertools.chain([first] if first else [], groups)
-        with contextlib.closing(encode_all(groups, tokenizer, jobs, keep_text=keep_text)) as encoded:
-            for chunk in encoded:
-                draft.add(chunk)
+        draft.fill(itertools.chain([first] if first else [], groups), tokenizer, jobs)
     if not draft.documents:
         raise InputError("the corpus is empty: the source holds no documents")
     if not draft.tokens:
@@ -422,15 +428,6 @@ def _guessed(first: list[Piece]) -> str:
     """Guess the language of pieces of text from samples all over them."""
     sampled = first[:: -(-len(first) // SAMPLES)] if first else []
     return languages.guess("\n".join(as_text(piece)[: languages.SAMPLED // SAMPLES] for piece in sampled))
-
-
-@contextlib.contextmanager
-def _drafted(folder: Path, *, keep_text: bool) -> Iterator[Draft]:
-    draft = Draft(folder, keep_text=keep_text)
-    try:
-        yield draft
-    finally:
-        draft.close()
 
 
 def _name(tokenizer: Callable[[str], Any]) -> str:

@@ -12,7 +12,7 @@ import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import chain, count, islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from polyadic.errors import InputError
 from polyadic.resources import interrupts_held
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.lines import LineWriter
+from polyadic.text.multiwords import chosen, joined, pairs
 from polyadic.text.pieces import Piece, nested
 from polyadic.text.tokens import Tokenizer
 
@@ -159,6 +160,18 @@ class Draft:
         self._index: dict[str, int] = {}
         self._counts = np.zeros(1 << 16, dtype=np.int64)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def fill(self, groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | None = None) -> None:
+        """Encode groups of pieces of text, in so many processes, and append them."""
+        with contextlib.closing(encode_all(groups, tokenize, jobs, keep_text=self._lines is not None)) as encoded:
+            for chunk in encoded:
+                self.add(chunk)
+
     def add(self, chunk: Chunk) -> None:
         """Append an encoded chunk."""
         index = self._index
@@ -197,6 +210,30 @@ class Draft:
                 parts[np.unique(numbers[start : start + block])] += 1
         return dict(zip(self._index, parts.tolist(), strict=True))
 
+    def join(self, *, min_count: int, stop_words: Iterable[str]) -> None:
+        """Make one word of two that stand together far more often than by chance, joined by "_"."""
+        words = list(self._index)
+        usable = self._counts[: len(words)] >= min_count
+        usable[[self._index[word] for word in stop_words if word in self._index]] = False
+        counted = pairs(((numbers, lengths) for numbers, lengths, *_ in self._chunks()), usable)
+        keys = chosen(counted, self._counts[: len(words)])
+        if not len(keys):
+            return
+        ends = [(int(key) >> 32, int(key) & (2**32 - 1)) for key in keys]
+        named = [f"{words[a]}_{words[b]}" for a, b in ends]
+        numbers_of = np.array([self._index.setdefault(word, len(self._index)) for word in named], np.uint32)
+        counts = np.zeros(len(self._index), np.int64)
+        spill, shapes = (self._folder / "joined").open("w+b"), []
+        for numbers, lengths, per_piece, starts in self._chunks():
+            new, shorter = joined(numbers, lengths, keys, numbers_of)
+            counts += np.bincount(new, minlength=len(counts))
+            for array in (new, shorter, per_piece, starts):
+                spill.write(np.ascontiguousarray(array).data)
+            shapes.append((len(new), len(shorter), len(starts)))
+        self._spill.close()
+        (self._folder / "joined").replace(self._folder / "spill")
+        self._spill, self._shapes, self._counts = spill, shapes, counts
+
     def write(self, vocabulary: Vocabulary) -> None:
         """Write ``ids.npy``, ``sentences.npy`` and ``documents.npy`` with the numbers of ``vocabulary``."""
         dtype = np.uint16 if len(vocabulary) < 1 << 16 else np.uint32
@@ -232,7 +269,8 @@ class Draft:
         self._fields.close()
         if self._lines is not None:
             self._lines.close()
-        (self._folder / "spill").unlink(missing_ok=True)
+        for name in ("spill", "joined"):
+            (self._folder / name).unlink(missing_ok=True)
         if not self._known:
             (self._folder / FIELDS).unlink(missing_ok=True)
 

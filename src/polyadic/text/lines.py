@@ -134,6 +134,7 @@ class Lines:
                 f"{path} holds no text: only corpora that were built to keep it do (--keep-text, keep_text=True)"
             )
         tokenizer = str(settings.get("tokenizer"))
+        self._multiwords = bool(settings.get("multiwords"))
         self._bare = "punctuation='drop'" in tokenizer
         self._lemma = languages.lemmatizer(settings["language"]) if "lemmas=True" in tokenizer else None
         self._base = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
@@ -230,6 +231,7 @@ class Lines:
 
     def _plain(self, word: str) -> str:
         """Give a word or phrase as the corpus has it; where it has no marks, "Mr. Darcy" is "Mr Darcy"."""
+        word = word.replace("_", " ") if self._multiwords else word
         parts = unicodedata.normalize("NFC", word).split()
         bare = [bare for part in parts if (bare := _bare(part))] if self._bare else parts
         return " ".join(bare or parts)
