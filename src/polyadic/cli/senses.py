@@ -40,7 +40,10 @@ def senses(
     picture: o.Picture = None,
     as_json: o.AsJson = False,
 ) -> None:
-    """Show the senses of words: how often each is meant, what could stand in the word's place, and lines."""
+    """Show the senses of words: how often each is meant, what could stand in the word's place, and lines.
+
+    What is learned from the corpus stays in its folder for the next time.
+    """
     from polyadic.embedding import read_vectors
 
     show.check_picture(picture)

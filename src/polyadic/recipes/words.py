@@ -46,7 +46,7 @@ def train(
     *,
     keep: str | Path | None = None,
     overwrite: bool = False,
-    steps: Steps = untold,
+    steps: Steps | None = None,
     **settings: Any,
 ) -> Embedding:
     """Make word vectors of text: read it, count tuples of words, weigh them, and factorize.
@@ -59,8 +59,8 @@ def train(
         A folder in which the corpus and the counts stay; what is there and was made of the same is used again.
     overwrite : bool
         Whether what is kept there and was made of something else is replaced.
-    steps : callable
-        Told how long each step took, and the sizes of what it made.
+    steps : callable, optional
+        Told how long each step took, and the sizes of what it made; before the factors, how long they will take.
     **settings
         Those of :class:`Training` and of the model of the method: ``method="jcp", rank=100, themes=50``. Those not
         given have their defaults there, but for the rank, which :func:`supported_rank` chooses.
@@ -87,8 +87,9 @@ def train(
     opened = _opened(source)
     plan = Plan.of(opened, settings, keep=keep)
     model = plan.model()
-    with _store(keep, overwrite=overwrite, steps=steps) as store:
-        data, vocabulary, digest = _data(opened, plan, Making(store, steps))
+    tell = steps or untold
+    with _store(keep, overwrite=overwrite, steps=tell) as store:
+        data, vocabulary, digest = _data(opened, plan, Making(store, tell))
     if plan.start is not None:
         model.start = _rows(plan.start, vocabulary.words)
     elif "rank" not in plan.options:
@@ -96,10 +97,10 @@ def train(
         model.rank = max(supported, 2 * (getattr(model, "themes", None) or 0))
     if hasattr(model, "words"):
         model.words = vocabulary.words
-    if steps is not untold:  # an evaluation tells how long the fit takes
-        with steps("model") as facts:
+    if steps:  # an evaluation tells how long the fit takes
+        with tell("model") as facts:
             facts.update({"method": plan.method} | (model.plan(data) if hasattr(model, "plan") else {}))
-    with steps("factors") as facts:
+    with tell("factors") as facts:
         with sweeps(model, "factorizing"):
             model.fit(data)
         vectors = _made(model, vocabulary, facts)

@@ -67,6 +67,8 @@ GROUPS = 16
 """Groups at first; 12 and 20 did as well."""
 THRESHOLD = 0.15
 """Groups are one sense from this agreement of their substitutes on; chosen on pseudo-words, docs/results/senses.md."""
+DIRECTIONS = 50
+"""Over which noise spreads as over columns that are not alike: a cosine of noise has the variance 1 / 50."""
 LEAST_SHARE = 0.08
 """Of the occurrences; .05 made more senses of one."""
 FORMAT = 2
@@ -465,7 +467,7 @@ def _partition(X: NDArray[np.float32], Y: NDArray[np.float32], rng: np.random.Ge
     total, noise = C * np.outer(n, n), e * n**2  # of each pair of senses, and of each sense
     while len(size) > 1:
         share = noise / size**2
-        alike = total / np.outer(size, size) + np.sqrt((share[:, None] + share) / 50)
+        alike = total / np.outer(size, size) + np.sqrt((share[:, None] + share) / DIRECTIONS)
         np.fill_diagonal(alike, -np.inf)
         i, j = np.unravel_index(alike.argmax(), alike.shape)
         if alike[i, j] < THRESHOLD:

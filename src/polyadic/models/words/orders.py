@@ -51,7 +51,7 @@ def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[
     rng = np.random.default_rng(0)
     factors = [rng.random((size, width), np.float32) for width in widths]
     minutes = min(SWEEPS, max_iter) * objective.seconds(factors) / 60
-    return {"about_minutes": round(minutes, 1), "memory_mib": held + round(needed / 2**20)}
+    return {"about_minutes": max(round(minutes, 1), 0.1), "memory_mib": held + round(needed / 2**20)}
 
 
 def check_fits(size: int, rank: int, threads: int) -> float:
