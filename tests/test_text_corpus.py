@@ -128,6 +128,15 @@ def test_long_files_are_one_document(tmp_path, monkeypatch):
     assert parts.document(1) == []
 
 
+def test_names_of_files_are_no_texts(tmp_path):
+    """A list of strings is one of texts, so names of files in it are told; short texts are not."""
+    (tmp_path / "a.txt").write_text("one two three", encoding="utf-8")
+    with pytest.raises(InputError, match=r"the first document is the name of a file, '.*a\.txt'; pass files as"):
+        Corpus.build([str(tmp_path / "a.txt")], min_count=1)
+    assert len(Corpus.build([tmp_path / "a.txt"], min_count=1)) == 3
+    assert len(Corpus.build(["a.txt", str(tmp_path)], min_count=1)) > 1
+
+
 def test_lambdas_work_in_workers(monkeypatch):
     """A tokenizer need not have a name to be used by several processes; one that cannot be sent is refused."""
     monkeypatch.setattr(encoder, "CHUNK", 10_000)

@@ -195,6 +195,8 @@ def pieces(
         if isinstance(item, os.PathLike):
             yield from _of_files(find_files(item) or [], reading, None, account)
         else:
+            if not number and isinstance(item, str) and Path(item).suffix and os.path.isfile(item):  # noqa: PTH113 # as above
+                raise InputError(f"the first document is the name of a file, {item!r}; pass files as pathlib.Path")
             yield Piece(checked(item, f"document {number}"))
         if advance is not None:
             advance(1)
