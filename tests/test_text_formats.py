@@ -15,8 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyadic import Corpus
 from polyadic.errors import InputError, SkippedFilesWarning
 from polyadic.text import pieces, readers
+from polyadic.text.formats import treebanks
 from polyadic.text.formats.plain import is_wrapped, unwrapped
 from polyadic.text.readers import documents, read, survey
 
@@ -378,3 +380,55 @@ def test_misspelt_options_of_reading_are_refused():
     """What no reader knows is refused."""
     with pytest.raises(TypeError, match="encodng"):
         list(read(["a"], encodng="utf-8"))
+
+
+BANK = """# newdoc id = first
+# text = Dogs don't bark.
+1\tDogs\tdog\tNOUN\t_\t_\t0\t_\t_\t_
+2-3\tdon't\t_\t_\t_\t_\t_\t_\t_\t_
+2\tdo\tdo\tAUX\t_\t_\t1\t_\t_\t_
+3\tn't\tnot\tPART\t_\t_\t1\t_\t_\t_
+4\tbark\t_\tVERB\t_\t_\t1\t_\t_\t_
+5\t.\t.\tPUNCT\t_\t_\t1\t_\t_\t_
+
+# newpar
+1\tCats\tcat\tNOUN\t_\t_\t0\t_\t_\t_
+
+# newdoc
+1\t!\t!\tPUNCT\t_\t_\t0\t_\t_\t_
+
+1\tEnd\tend\tNOUN\t_\t_\t0\t_\t_\t_"""
+
+
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_treebanks(size, tmp_path, monkeypatch):
+    """Sentences and words are as they are told, by either column, in any pieces; empty documents vanish."""
+    monkeypatch.setattr(treebanks, "PIECE", size)
+    (tmp_path / "bank.conllu").write_text(BANK, encoding="utf-8")
+    corpus = Corpus.build(tmp_path / "bank.conllu", min_count=1)
+    assert [corpus.document(k) for k in range(2)] == [[["dogs", "do", "n't", "bark"], ["cats"]], [["end"]]]
+    assert corpus.titles == ("first", "")
+    corpus = Corpus.build(tmp_path / "bank.conllu", min_count=1, field="lemma")
+    assert [corpus.document(k) for k in range(2)] == [[["dog", "do", "not", "bark"], ["cat"]], [["end"]]]
+
+
+@pytest.mark.parametrize(
+    ("text", "reading", "fault"),
+    [
+        ("1\tDogs\tdog\n", {}, r"bank\.conllu, line 1, must have ten columns between tabs, as CoNLL-U has; it has 3"),
+        (BANK, {"field": "lema"}, "has no column 'lema'; those of CoNLL-U are id, form, lemma"),
+        ("# newdoc\n", {}, "the source holds no documents"),
+    ],
+)
+def test_what_is_no_treebank(text, reading, fault, tmp_path):
+    (tmp_path / "bank.conllu").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=fault):
+        Corpus.build(tmp_path / "bank.conllu", min_count=1, **reading)
+
+
+def test_words_of_treebanks_are_told_apart_already(tmp_path, recwarn):
+    """No warning that clauses of Chinese would become words."""
+    rows = "\n".join(f"{k}\t{word}\t_\t_\t_\t_\t0\t_\t_\t_" for k, word in enumerate(["我们", "学习", "中文"], 1))
+    (tmp_path / "bank.conllu").write_text(rows, encoding="utf-8")
+    assert len(Corpus.build(tmp_path / "bank.conllu", min_count=1, language="zh")) == 3
+    assert not recwarn.list

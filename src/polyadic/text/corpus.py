@@ -415,7 +415,8 @@ def _fill(
         language = _guessed(first) if language == "auto" else language
         if isinstance(tokenizer, Tokenizer) and tokenizer.language is None:
             tokenizer = dataclasses.replace(tokenizer, language=language)
-            languages.warn_of_unspaced(language)
+            if any(isinstance(piece.content, str) for piece in first):
+                languages.warn_of_unspaced(language)
         draft.fill(itertools.chain([first] if first else [], groups), tokenizer, jobs)
     if not draft.documents:
         raise InputError("the corpus is empty: the source holds no documents")

@@ -15,7 +15,7 @@ PIECE = 1 << 20
 """Characters of a long document that are handed on at once."""
 FORMATS = (
     *("text", "lines", "wiki", "mediawiki", "jsonl", "csv", "xlsx", "parquet"),
-    *("html", "xml", "epub", "docx", "pdf", "mail", "mbox"),
+    *("html", "xml", "epub", "docx", "pdf", "mail", "mbox", "conllu"),
 )
 ERRORS = ("skip", "strict", "replace", "ignore")
 
@@ -45,7 +45,8 @@ class Reading:
         What the files hold; one of :data:`FORMATS`, or ``"auto"``, which looks at the suffix and
         the beginning of each file.
     field : str, optional
-        The column of a table, or the field of JSON lines, that holds the document. The other ones stay with it.
+        The column of a table, or the field of JSON lines, that holds the document. The other ones stay with it. Of
+        CoNLL-U the column that holds the words, such as ``"lemma"``; by default ``"form"``.
     wrapped : bool, optional
         Whether lines of text were broken to fit a page, so that a sentence goes on in the next line and an empty line
         ends a paragraph. By default the lengths of the lines tell, file by file.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyadic.errors import InputError, SkippedFilesWarning
-from polyadic.text.formats import markup, office, plain, records
+from polyadic.text.formats import markup, office, plain, records, treebanks
 from polyadic.text.pieces import File, Piece, Reading, checked, nested
 from polyadic.text.streams import COMPRESSIONS, open_bytes
 
@@ -36,9 +36,13 @@ READERS: dict[str, Callable[[File], Iterator[Piece]]] = {
     "pdf": office.read_pdf,
     "mail": office.read_mail,
     "mbox": office.read_mbox,
+    "conllu": treebanks.read_conllu,
 }
 SUFFIXES = {
-    **{f".{name}": name for name in ("jsonl", "csv", "xlsx", "parquet", "html", "xml", "epub", "docx", "pdf", "mbox")},
+    **{
+        f".{name}": name
+        for name in ("jsonl", "csv", "xlsx", "parquet", "html", "xml", "epub", "docx", "pdf", "mbox", "conllu")
+    },
     ".ndjson": "jsonl",
     ".tsv": "csv",
     ".tab": "csv",

@@ -1,0 +1,63 @@
+"""Treebanks and tagged text in CoNLL-U: sentences and words as they are told there, by any of the columns."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from polyadic.errors import InputError
+from polyadic.text.pieces import PIECE, Piece
+from polyadic.text.streams import lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from polyadic.text.pieces import File
+
+COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+
+
+def read_conllu(file: File) -> Iterator[Piece]:
+    """Read the words of a column, in lower case and without punctuation; ``# newdoc`` begins a document.
+
+    Of contractions the parts are read; a lemma that is not known is the word itself.
+    """
+    field = file.reading.field or "form"
+    if field not in COLUMNS:
+        raise InputError(f"{file.name} has no column {field!r}; those of CoNLL-U are {', '.join(COLUMNS)}")
+    starting: Mapping[str, str] | None = None
+    held: list[list[str]] = []
+    size = 0
+    for begins, words in _sentences(file, COLUMNS.index(field)):
+        if held and (begins is not None or size >= PIECE):
+            yield Piece(held, starting is not None, fields=starting or {})
+            starting, held, size = None, [], 0
+        starting = starting if begins is None else begins
+        held.append(words)
+        size += sum(map(len, words))
+    if held:
+        yield Piece(held, starting is not None, fields=starting or {})
+
+
+def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | None, list[str]]]:
+    """Give each sentence that has words, with what is known of the document if one begins with it."""
+    begins: Mapping[str, str] | None = {}
+    words: list[str] = []
+    for number, line in enumerate(chain(lines(file.texts()), [""]), start=1):
+        if line.startswith("# newdoc"):
+            name = line.partition("=")[2].strip()
+            begins = {"title": name} if name else {}
+        elif line.strip():
+            words += [] if line.startswith("#") else _word(line.split("\t"), column, f"{file.name}, line {number}")
+        elif words:
+            yield begins, words
+            begins, words = None, []
+
+
+def _word(cells: list[str], column: int, where: str) -> list[str]:
+    """Give the word of a line; none of one that is no word of its own, such as a contraction, or a mark."""
+    if len(cells) != len(COLUMNS):
+        raise InputError(f"{where}, must have ten columns between tabs, as CoNLL-U has; it has {len(cells)}")
+    if not cells[0].isdecimal() or not any(letter.isalnum() for letter in cells[1]):
+        return []
+    return [(cells[1] if cells[column] == "_" else cells[column]).lower()]
