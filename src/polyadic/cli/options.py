@@ -178,7 +178,7 @@ Format = Annotated[
         "--format",
         metavar="FORMAT",
         help="What the files are: auto looks; text, lines (a document each), wiki, mediawiki, jsonl, csv, xlsx,"
-        " parquet, html, xml, epub, docx, pdf, mail, mbox.",
+        " parquet, html, xml, epub, docx, pdf, mail, mbox, conllu.",
         rich_help_panel=CORPUS,
     ),
 ]
