@@ -21,6 +21,7 @@ from polyadic.text import pieces, readers
 from polyadic.text.formats import treebanks
 from polyadic.text.formats.plain import is_wrapped, unwrapped
 from polyadic.text.readers import documents, read, survey
+from polyadic.text.tokens import Tokenizer
 
 PARAGRAPHS = ["Mr. Darcy bowed; Größe & <naïve> text.", "It was a second paragraph, of two sentences. This is one."]
 TEXT = "".join(f"{paragraph}\n" for paragraph in PARAGRAPHS)
@@ -415,8 +416,9 @@ def test_treebanks(size, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "reading", "fault"),
     [
-        ("1\tDogs\tdog\n", {}, r"bank\.conllu, line 1, must have ten columns between tabs, as CoNLL-U has; it has 3"),
-        (BANK, {"field": "lema"}, "has no column 'lema'; those of CoNLL-U are id, form, lemma"),
+        ("1\tDogs\tdog\n", {}, r"bank\.conllu, line 1 must have ten columns between tabs, as CoNLL-U has; got 3"),
+        (BANK, {"field": "lema"}, "field must be 'form' or 'lemma' for CoNLL-U such as .*; got 'lema'"),
+        (BANK, {"tokenizer": Tokenizer(lemmas=True)}, "lemmas are for words that are cut here"),
         ("# newdoc\n", {}, "the source holds no documents"),
     ],
 )
@@ -432,3 +434,37 @@ def test_words_of_treebanks_are_told_apart_already(tmp_path, recwarn):
     (tmp_path / "bank.conllu").write_text(rows, encoding="utf-8")
     assert len(Corpus.build(tmp_path / "bank.conllu", min_count=1, language="zh")) == 3
     assert not recwarn.list
+
+
+def row(form, lemma="_"):
+    return f"1\t{form}\t{lemma}\t_\t_\t_\t0\t_\t_\t_\n\n"
+
+
+def test_words_of_treebanks_are_spelled_as_those_of_text(tmp_path):
+    """Composed, with plain apostrophes and without soft hyphens; blanks are no blanks, and nothing is no word."""
+    (tmp_path / "bank").write_text(
+        "# text = x\n" + row("cafe\u0301") + row("L’") + row("10 000") + row("hy\u00adphen") + row("Dogs", " "),
+        encoding="utf-8",
+    )
+    corpus = Corpus.build(tmp_path / "bank", min_count=1)  # without a suffix, too
+    assert corpus.settings["formats"] == {"conllu": 1}
+    assert set(corpus.vocabulary.words) == {"café", "l'", "10_000", "hyphen", "dogs"}
+    assert corpus.tokenize("Dogs!") == [["dogs"]]
+    corpus = Corpus.build(tmp_path / "bank", min_count=1, field="lemma", format="conllu")
+    assert "dogs" in corpus.vocabulary
+    with pytest.raises(InputError, match="are lemmas that its files tell"):
+        corpus.tokenize("Dogs!")
+
+
+def test_tokens_are_held_back_by_their_size(tmp_path, monkeypatch):
+    """A long file of sentences is passed on, not held until its end."""
+    monkeypatch.setattr(readers, "HELD", 100)
+    monkeypatch.setattr(treebanks, "PIECE", 50)
+    for name in "ab":
+        (tmp_path / f"{name}.conllu").write_text(row("word") * 50, encoding="utf-8")
+    parts = pieces.Reading()
+    first = next(iter(readers.pieces(tmp_path, parts)))
+    assert len(first.content) < 50
+    held = readers._held(iter([first] * 10))
+    next(held)
+    assert len(list(held)) == 9

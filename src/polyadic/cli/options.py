@@ -185,7 +185,9 @@ Format = Annotated[
 Field = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="The column of a table, or field of JSON, that holds text.", rich_help_panel=CORPUS
+        metavar="NAME",
+        help="The column of a table, field of JSON, or of CoNLL-U form or lemma, that holds text.",
+        rich_help_panel=CORPUS,
     ),
 ]
 Wrapped = Annotated[

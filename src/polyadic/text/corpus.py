@@ -172,16 +172,15 @@ class Corpus:
                         stop = most_spread(draft.spread(BLOCK))
                     elif stop_words == "language":
                         stop = sorted(read_stop_words("language", language))
-                    if multiwords:
-                        draft.join(min_count=min_count, stop_words=stop)
-                    vocabulary = Vocabulary.choose(
-                        draft.counts(), min_count=min_count, max_size=max_size, stop_words=stop
+                    choose = functools.partial(
+                        Vocabulary.choose, min_count=min_count, max_size=max_size, stop_words=stop
                     )
-                    draft.write(vocabulary)
+                    pairs = draft.join(choose, min_count=min_count, stop_words=stop) if multiwords else []
+                    draft.write(vocabulary := choose(draft.counts()))
                 vocabulary.save(folder / "vocabulary.txt")
                 settings: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "stop_words": stop}
-                settings |= {"multiwords": multiwords, "language": language, "tokenizer": _name(tokenizer)}
-                settings |= dataclasses.asdict(how)
+                settings |= {"multiwords": pairs if multiwords else None, **dataclasses.asdict(how)}
+                settings |= {"language": language, "tokenizer": _name(tokenizer)}
                 settings |= {"formats": dict(account.formats), "skipped": account.skipped}
                 write_meta(folder, KIND, VERSION, settings=settings, digest=_digest(folder))
             corpus = cls.open(target)
@@ -278,17 +277,19 @@ class Corpus:
         Raises
         ------
         InputError
-            If what cut the corpus's is none of this package.
+            If what cut the corpus's is none of this package, or files told its words.
 
         Examples
         --------
         >>> Corpus.build(["Ein Haus"], min_count=1, language="de").tokenize("Das Haus! Z. B. dieses.")
         [['das', 'haus'], ['z', 'b', 'dieses']]
         """
-        sentences = nested(self._tokenizer(text))
-        if not self.settings.get("multiwords"):
-            return [list(sentence) for sentence in sentences]
-        return [together(sentence, self.vocabulary.index) for sentence in sentences]
+        if self.settings["field"] == "lemma" and "conllu" in self.settings["formats"]:
+            raise InputError(
+                f"the words of {self.path} are lemmas that its files tell; of other text they are not known"
+            )
+        pairs = {*(self.settings["multiwords"] or ())}
+        return [together(sentence, pairs) for sentence in nested(self._tokenizer(text))]
 
     @functools.cached_property
     def _tokenizer(self) -> Tokenize:
@@ -417,6 +418,11 @@ def _fill(
             tokenizer = dataclasses.replace(tokenizer, language=language)
             if any(isinstance(piece.content, str) for piece in first):
                 languages.warn_of_unspaced(language)
+            elif tokenizer.lemmas:
+                raise InputError(
+                    "lemmas are for words that are cut here, and this text is tokenised already; CoNLL-U has its own"
+                    " (--field lemma, field='lemma')"
+                )
         draft.fill(itertools.chain([first] if first else [], groups), tokenizer, jobs)
     if not draft.documents:
         raise InputError("the corpus is empty: the source holds no documents")

@@ -2,7 +2,8 @@
 
 The text is read once. A worker gives every word of its chunk a number by first occurrence; the parent translates
 these into provisional numbers that hold for the whole corpus and spills them. When the vocabulary is known, a second
-pass over the spill, not over the text, writes the final numbers. Only the word counts stay in memory.
+pass over the spill, not over the text, writes the final numbers. Only the word counts stay in memory (and, where two
+words are made one, a table of fixed size and the pairs that are frequent).
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from polyadic.errors import InputError
 from polyadic.resources import interrupts_held
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.lines import LineWriter
-from polyadic.text.multiwords import chosen, joined, pairs
-from polyadic.text.pieces import Piece, nested
+from polyadic.text.multiwords import FEWEST, chosen, joined, pairs
+from polyadic.text.pieces import Piece, nested, size_of
 from polyadic.text.tokens import Tokenizer
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ FIELDS = "documents.jsonl"
 ROWS = "rows.npy"
 """Which row of the kept text each sentence is."""
 SMALL = 2  # chunks; up to so many, starting workers costs more than it saves
-_TOKEN = 6  # characters that a token counts for
 
 
 class Chunk(NamedTuple):
@@ -94,7 +94,7 @@ def chunks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     size = 0
     for piece in pieces:
         chunk.append(piece)
-        size += _size(piece) + 1
+        size += size_of(piece) + 1
         if size >= CHUNK:
             yield chunk
             chunk, size = [], 0
@@ -210,29 +210,48 @@ class Draft:
                 parts[np.unique(numbers[start : start + block])] += 1
         return dict(zip(self._index, parts.tolist(), strict=True))
 
-    def join(self, *, min_count: int, stop_words: Iterable[str]) -> None:
-        """Make one word of two that stand together far more often than by chance, joined by "_"."""
-        words = list(self._index)
+    def join(
+        self, choose: Callable[[dict[str, int]], Vocabulary], *, min_count: int, stop_words: Iterable[str]
+    ) -> list[str]:
+        """Make one word of two that stand together far more often than by chance, joined by "_", and give those words.
+
+        Pairs that do not come into the vocabulary that ``choose`` gives are two words again.
+        """
+        words, fewest = list(self._index), max(min_count, FEWEST)
         usable = self._counts[: len(words)] >= min_count
+        usable &= np.fromiter((any(letter.isalnum() for letter in word) for word in words), bool, len(words))
         usable[[self._index[word] for word in stop_words if word in self._index]] = False
-        counted = pairs(((numbers, lengths) for numbers, lengths, *_ in self._chunks()), usable)
-        keys = chosen(counted, self._counts[: len(words)])
-        if not len(keys):
-            return
-        ends = [(int(key) >> 32, int(key) & (2**32 - 1)) for key in keys]
-        named = [f"{words[a]}_{words[b]}" for a, b in ends]
-        numbers_of = np.array([self._index.setdefault(word, len(self._index)) for word in named], np.uint32)
-        counts = np.zeros(len(self._index), np.int64)
-        spill, shapes = (self._folder / "joined").open("w+b"), []
-        for numbers, lengths, per_piece, starts in self._chunks():
-            new, shorter = joined(numbers, lengths, keys, numbers_of)
-            counts += np.bincount(new, minlength=len(counts))
-            for array in (new, shorter, per_piece, starts):
-                spill.write(np.ascontiguousarray(array).data)
-            shapes.append((len(new), len(shorter), len(starts)))
+        keys = chosen(pairs(self._sentences, usable, fewest=fewest), self._counts[: len(words)])
+        while len(keys):
+            names = [f"{words[int(key) >> 32]}_{words[int(key) & (2**32 - 1)]}" for key in keys]
+            index = {**self._index}
+            numbers_of = np.array([index.setdefault(name, len(index)) for name in names], np.uint32)
+            counts = np.zeros(len(index), np.int64)
+            for numbers, lengths in self._sentences():
+                counts += np.bincount(joined(numbers, lengths, keys, numbers_of)[0], minlength=len(counts))
+            vocabulary = choose(dict(zip(index, counts.tolist(), strict=True)))
+            kept = np.array([name in vocabulary for name in names])
+            if kept.all():
+                self._index, self._counts = index, counts
+                self._rewrite(keys, numbers_of)
+                return names
+            keys = keys[kept]
+        return []
+
+    def _sentences(self) -> Iterator[tuple[NDArray[np.uint32], NDArray[np.uint32]]]:
+        return ((numbers, lengths) for numbers, lengths, *_ in self._chunks())
+
+    def _rewrite(self, keys: NDArray[np.uint64], numbers_of: NDArray[np.uint32]) -> None:
+        shapes = []
+        with (self._folder / "joined").open("wb") as spill:
+            for numbers, lengths, per_piece, starts in self._chunks():
+                new, shorter = joined(numbers, lengths, keys, numbers_of)
+                for array in (new, shorter, per_piece, starts):
+                    spill.write(np.ascontiguousarray(array).data)
+                shapes.append((len(new), len(shorter), len(starts)))
         self._spill.close()
         (self._folder / "joined").replace(self._folder / "spill")
-        self._spill, self._shapes, self._counts = spill, shapes, counts
+        self._spill, self._shapes = (self._folder / "spill").open("r+b"), shapes
 
     def write(self, vocabulary: Vocabulary) -> None:
         """Write ``ids.npy``, ``sentences.npy`` and ``documents.npy`` with the numbers of ``vocabulary``."""
@@ -304,13 +323,6 @@ def _sentences(piece: Piece, tokenize: Tokenize) -> list[tuple[str, list[str]]]:
     if odd is not None:
         raise InputError(f"a tokenizer must return sentences that are lists of strings; one is {_kind(odd)}")
     return [(" ".join(map(str, words)), list(words)) for words in result]
-
-
-def _size(piece: Piece) -> int:
-    content = piece.content
-    if isinstance(content, str):
-        return len(content)
-    return _TOKEN * sum(len(sentence) for sentence in nested(content))
 
 
 def _kind(value: object) -> str:

@@ -12,6 +12,7 @@ import json
 import re
 import sqlite3
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -22,9 +23,11 @@ from polyadic.text.tokens import marks
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 FILE = "text.sqlite"
+Place = Callable[[str], "tuple[int, int] | None"]
+"""Finds a word in a text."""
 SORTS = ("document", "left", "right", "relevance")
 _SCHEMA = """
 CREATE TABLE documents (id INTEGER PRIMARY KEY, fields TEXT NOT NULL);
@@ -134,7 +137,7 @@ class Lines:
                 f"{path} holds no text: only corpora that were built to keep it do (--keep-text, keep_text=True)"
             )
         tokenizer = str(settings.get("tokenizer"))
-        self._multiwords = bool(settings.get("multiwords"))
+        self._pairs = {*(settings.get("multiwords") or ())}
         self._bare = "punctuation='drop'" in tokenizer
         self._lemma = languages.lemmatizer(settings["language"]) if "lemmas=True" in tokenizer else None
         self._base = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
@@ -231,19 +234,27 @@ class Lines:
 
     def _plain(self, word: str) -> str:
         """Give a word or phrase as the corpus has it; where it has no marks, "Mr. Darcy" is "Mr Darcy"."""
-        word = word.replace("_", " ") if self._multiwords else word
+        word = word.replace("_", " ") if word.lower() in self._pairs else word
         parts = unicodedata.normalize("NFC", word).split()
         bare = [bare for part in parts if (bare := _bare(part))] if self._bare else parts
         return " ".join(bare or parts)
 
-    def _form(self, word: str) -> Callable[[str], re.Match[str] | None]:
-        """Give what finds a word or phrase of the corpus in a sentence: by its lemma where the corpus has lemmas."""
-        pattern = self._pattern(word)
-        if self._lemma is None or " " in word:
-            return pattern.search
-        asked, lemma = self._plain(word).lower(), self._lemma
+    def _form(self, word: str) -> Place:
+        """Give what finds a word or phrase of the corpus in a sentence: by lemmas where the corpus has lemmas."""
+        if self._lemma is None or word.endswith("*"):
+            search = self._pattern(word).search
+            return lambda text: None if (match := search(text)) is None else match.span()
+        asked, lemma = self._plain(word).lower().split(), self._lemma
         forms = re.compile(rf"[\w{marks()}]+")
-        return lambda text: next((m for m in forms.finditer(text) if lemma(m[0].lower()).lower() == asked), None)
+
+        def place(text: str) -> tuple[int, int] | None:
+            matches = list(forms.finditer(text))
+            lemmas = [lemma(match[0].lower()).lower() for match in matches]
+            starts = (k for k in range(len(lemmas)) if lemmas[k : k + len(asked)] == asked)
+            first = next(starts, None)
+            return None if first is None else (matches[first].start(), matches[first + len(asked) - 1].end())
+
+        return place
 
     def _pattern(self, word: str) -> re.Pattern[str]:
         """Make a pattern that a word or phrase of the corpus matches where it stands in the text."""
@@ -284,12 +295,11 @@ def _bare(word: str) -> str:
     return word[letters[0] : letters[-1] + 1] + "*" * word.endswith("*") if letters else ""
 
 
-def _places(text: str, asked: Sequence[Callable[[str], re.Match[str] | None]]) -> tuple[tuple[int, int], ...]:
-    found = (search(text) for search in asked)
-    return tuple(match.span() for match in found if match is not None)
+def _places(text: str, asked: Sequence[Place]) -> tuple[tuple[int, int], ...]:
+    return tuple(span for place in asked if (span := place(text)) is not None)
 
 
-def _side(text: str, asked: Sequence[Callable[[str], re.Match[str] | None]], sort: str) -> str:
+def _side(text: str, asked: Sequence[Place], sort: str) -> str:
     """Give what lines are sorted by."""
     line = Line(0, {}, text, _places(text, asked))
     words = re.findall(r"\w+", (line.left if sort == "left" else line.right).lower())

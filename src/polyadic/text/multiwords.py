@@ -4,17 +4,19 @@ r"""Two words that are one: pairs that stand side by side far more often than by
 
 lies between -1 and 1, which it is where neither word stands without the other (Bouma 2009, Normalized (pointwise)
 mutual information in collocation extraction). Pairs of at least a threshold become a word; where two overlap, the first
-does. Stop words and rare words are in none.
+does. Stop words and rare words are in none, nor are marks; where marks are left out, words on both sides of one are
+side by side.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -22,35 +24,52 @@ THRESHOLD = 0.55
 """Of NPMI: of those tried, it agrees best with the titles of articles (docs/results/sizes.md)."""
 FEWEST = 10
 """Times that a pair occurs at least."""
+BUCKETS = 24
+"""Pairs are first counted in 2^24 places, by a hash, so that memory stays bounded; then those whose place suffices."""
 
+Chunks = Callable[[], "Iterable[tuple[NDArray[np.uint32], NDArray[np.uint32]]]"]
 Counted = tuple["NDArray[np.uint64]", "NDArray[np.int64]"]
 
 
-def pairs(chunks: Iterable[tuple[NDArray[np.uint32], NDArray[np.uint32]]], usable: NDArray[np.bool_]) -> Counted:
-    """Count pairs of usable words that stand side by side in a sentence.
+def pairs(chunks: Chunks, usable: NDArray[np.bool_], *, fewest: int = FEWEST) -> Counted:
+    """Count pairs of usable words that stand side by side in a sentence so many times at least.
 
     Parameters
     ----------
-    chunks : iterable of (numbers, lengths)
-        The words of consecutive sentences, and how many each has.
+    chunks : callable
+        Gives the words of consecutive sentences and how many each has, (numbers, lengths), chunk by chunk; called
+        twice.
     usable : ndarray of shape (V,)
         By word.
+    fewest : int
 
     Returns
     -------
     keys, counts
         Pairs as a 2^32 + b, sorted, and how often each occurs.
     """
+
+    def found() -> Iterator[NDArray[np.uint64]]:
+        for numbers, lengths in chunks():
+            key, here = keys_of(numbers, lengths), usable[numbers]
+            yield key[here[:-1] & here[1:] & (key != NONE)]
+
+    places = np.zeros(1 << BUCKETS, np.uint32)
+    for key in found():
+        hashes, often = np.unique(_place(key), return_counts=True)
+        places[hashes] += often.astype(np.uint32)
     keys, counts = np.empty(0, np.uint64), np.empty(0, np.int64)
-    for numbers, lengths in chunks:
-        key = keys_of(numbers, lengths)
-        here = usable[numbers]
-        new, often = np.unique(key[here[:-1] & here[1:] & (key != NONE)], return_counts=True)
-        at = np.searchsorted(keys, new)
-        known = np.zeros(len(new), bool) if not len(keys) else keys[np.minimum(at, len(keys) - 1)] == new
-        counts[at[known]] += often[known]
-        keys, counts = np.insert(keys, at[~known], new[~known]), np.insert(counts, at[~known], often[~known])
-    return keys, counts
+    for key in found():
+        new, often = np.unique(key[places[_place(key)] >= fewest], return_counts=True)
+        keys, at = np.unique(np.concatenate([keys, new]), return_inverse=True)
+        counts = np.bincount(at, np.concatenate([counts, often]), minlength=len(keys)).astype(np.int64)
+    return keys[counts >= fewest], counts[counts >= fewest]
+
+
+def _place(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Give where a pair is counted first."""
+    place: NDArray[np.uint64] = (keys * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - BUCKETS)
+    return place
 
 
 NONE = np.uint64(2**64 - 1)
@@ -76,7 +95,6 @@ def chosen(counted: Counted, occurrences: NDArray[np.int64], *, threshold: float
     [1]
     """
     keys, n = counted
-    keys, n = keys[n >= FEWEST], n[n >= FEWEST]
     total = occurrences.sum()
     a, b = (occurrences[word.astype(np.int64)] for word in (keys >> np.uint64(32), keys & np.uint64(2**32 - 1)))
     npmi = np.log(n * (total / a) / b) / np.maximum(np.log(total / n), np.finfo(float).tiny)

@@ -46,7 +46,7 @@ class Reading:
         the beginning of each file.
     field : str, optional
         The column of a table, or the field of JSON lines, that holds the document. The other ones stay with it. Of
-        CoNLL-U the column that holds the words, such as ``"lemma"``; by default ``"form"``.
+        CoNLL-U the column of the words, ``"lemma"`` or by default ``"form"``.
     wrapped : bool, optional
         Whether lines of text were broken to fit a page, so that a sentence goes on in the next line and an empty line
         ends a paragraph. By default the lengths of the lines tell, file by file.
@@ -115,6 +115,16 @@ def nested(content: list[str] | list[list[str]]) -> list[list[str]]:
     if content and isinstance(content[0], str):
         return [content]
     return content  # type: ignore[return-value]
+
+
+TOKEN = 6
+"""Characters that a token of tokenised text counts for."""
+
+
+def size_of(piece: Piece) -> int:
+    """Give about how many characters a piece has."""
+    content = piece.content
+    return len(content) if isinstance(content, str) else TOKEN * sum(map(len, nested(content)))
 
 
 def checked(item: Any, where: str) -> Content:

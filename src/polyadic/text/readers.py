@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyadic.errors import InputError, SkippedFilesWarning
 from polyadic.text.formats import markup, office, plain, records, treebanks
-from polyadic.text.pieces import File, Piece, Reading, checked, nested
+from polyadic.text.pieces import File, Piece, Reading, checked, nested, size_of
 from polyadic.text.streams import COMPRESSIONS, open_bytes
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ HELD = 1 << 26
 """Characters of a file that are held back until it has been read to its end; what is longer cannot be skipped."""
 NAMED = 5
 """Skipped files that a warning names."""
+
+_CONLLU = re.compile(r"(#[^\n]*\n)*1(-\d+)?(\t[^\t\n]*){9}(\n|$)")
 
 Source = str | os.PathLike[str] | Iterable[Any]
 
@@ -195,12 +198,15 @@ def pieces(
         return
     if not isinstance(source, Iterable):
         raise InputError(f"the source must be a path or an iterable of documents; got {type(source).__name__}")
+    text = True
     for number, item in enumerate(source):
         if isinstance(item, os.PathLike):
             yield from _of_files(find_files(item) or [], reading, None, account)
         else:
-            if not number and isinstance(item, str) and Path(item).suffix and os.path.isfile(item):  # noqa: PTH113 # as above
-                raise InputError(f"the first document is the name of a file, {item!r}; pass files as pathlib.Path")
+            if text and isinstance(item, str):
+                text = False  # so the first is looked at
+                if Path(item).suffix and os.path.isfile(item):  # noqa: PTH113 # as above
+                    raise InputError(f"the first document is the name of a file, {item!r}; pass files as pathlib.Path")
             yield Piece(checked(item, f"document {number}"))
         if advance is not None:
             advance(1)
@@ -283,7 +289,7 @@ def _held(parts: Iterator[Piece]) -> Iterator[Piece]:
     size = 0
     for piece in parts:
         held.append(piece)
-        size += len(piece.content)
+        size += size_of(piece)
         if size > HELD:
             break
     yield from held
@@ -312,6 +318,8 @@ def format_of(file: File, *, table: bool = False) -> str:
 
 def _format_of(start: str, *, table: bool) -> str:
     """Tell the format of what has a suffix that says nothing."""
+    if _CONLLU.match(start):
+        return "conllu"
     beginnings = {"<!doctype html": "html", "<html": "html", "<?xml": "xml", "%pdf-": "pdf"}
     beginnings |= {"{": "jsonl", "": "csv"} if table else {}
     return next((kind for beginning, kind in beginnings.items() if start.startswith(beginning)), "text")

@@ -1,7 +1,8 @@
-"""Treebanks and tagged text in CoNLL-U: sentences and words as they are told there, by any of the columns."""
+"""Treebanks and tagged text in CoNLL-U: sentences and words as they are told there, by their forms or lemmas."""
 
 from __future__ import annotations
 
+import unicodedata
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -14,21 +15,22 @@ if TYPE_CHECKING:
 
     from polyadic.text.pieces import File
 
-COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+COLUMNS = {"form": 1, "lemma": 2}
+TEN = 10
 
 
 def read_conllu(file: File) -> Iterator[Piece]:
-    """Read the words of a column, in lower case and without punctuation; ``# newdoc`` begins a document.
+    """Read words or lemmas, in lower case and without punctuation; ``# newdoc`` begins a document.
 
-    Of contractions the parts are read; a lemma that is not known is the word itself.
+    Of contractions the parts are read; a lemma that is not known is the word itself. Blanks in words become "_".
     """
     field = file.reading.field or "form"
     if field not in COLUMNS:
-        raise InputError(f"{file.name} has no column {field!r}; those of CoNLL-U are {', '.join(COLUMNS)}")
+        raise InputError(f"field must be 'form' or 'lemma' for CoNLL-U such as {file.name}; got {field!r}")
     starting: Mapping[str, str] | None = None
     held: list[list[str]] = []
     size = 0
-    for begins, words in _sentences(file, COLUMNS.index(field)):
+    for begins, words in _sentences(file, COLUMNS[field]):
         if held and (begins is not None or size >= PIECE):
             yield Piece(held, starting is not None, fields=starting or {})
             starting, held, size = None, [], 0
@@ -56,8 +58,8 @@ def _sentences(file: File, column: int) -> Iterator[tuple[Mapping[str, str] | No
 
 def _word(cells: list[str], column: int, where: str) -> list[str]:
     """Give the word of a line; none of one that is no word of its own, such as a contraction, or a mark."""
-    if len(cells) != len(COLUMNS):
-        raise InputError(f"{where}, must have ten columns between tabs, as CoNLL-U has; it has {len(cells)}")
-    if not cells[0].isdecimal() or not any(letter.isalnum() for letter in cells[1]):
-        return []
-    return [(cells[1] if cells[column] == "_" else cells[column]).lower()]
+    if len(cells) != TEN:
+        raise InputError(f"{where} must have ten columns between tabs, as CoNLL-U has; got {len(cells)}")
+    word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
+    word = "_".join(unicodedata.normalize("NFC", word.lower().replace("’", "'").replace("\u00ad", "")).split())
+    return [word] if cells[0].isdecimal() and any(letter.isalnum() for letter in word) else []
