@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic import resources
+from polyadic import files, resources
 from polyadic.arrays import ArrayWriter, open_array
 from polyadic.errors import InputError, MissingExtraError, check_choice, check_int, check_number
 from polyadic.files import plain, read_meta, whole_file, whole_folder, write_meta
@@ -107,6 +107,7 @@ def test_whole_folder_fails(error, overwrite, tmp_path):
 def test_whole_folder_is_not_renamed(step, tmp_path, monkeypatch):
     """If the old folder cannot be moved aside, or the new one not into its place, the old one stays."""
     make_folder(tmp_path / "a")
+    monkeypatch.setattr(files, "_exchange", lambda _one, _other: False)
     before, calls, replace = content(tmp_path), [], Path.replace
 
     def refuse(path, target):

@@ -1,15 +1,29 @@
-"""Files and folders that are either whole or absent: written under a temporary name, then renamed."""
+"""Files and folders that are either whole or absent: written under a temporary name, then renamed.
+
+What is promised: whatever ends the process, and at whatever moment, under the name lies what was there before, or all
+of what is new; and so it is after a crash of the machine, as contents reach the disk before names. A folder takes the
+name of another by an exchange of names, in one step, on Linux and macOS. Where the system cannot, the old one is moved
+aside first, and comes back with the next reading or writing of that name should a kill come in between.
+
+Drafts are named after the process that writes them. Those whose process is gone are swept away by the next one that
+writes into the same folder.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import json
 import math
 import os
+import platform
+import re
 import secrets
 import shutil
+import sys
 import tempfile
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,12 +55,15 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.is_dir():
         raise InputError(f"{target} is a folder; name a file")
     _need_parent(target)
+    _sweep(target.parent)
     draft = _unused(target.parent, f".{target.name}", target.suffix)
     try:
         draft.touch(mode=0o600, exist_ok=False)
         yield draft
         draft.chmod(0o666 & ~_umask())
+        _flush(draft)
         draft.replace(target)
+        _flush(target.parent)
     finally:
         draft.unlink(missing_ok=True)
 
@@ -77,19 +94,21 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
         draft.mkdir(mode=0o700)
         yield draft
         draft.chmod(0o777 & ~_umask())
+        for part in (*draft.rglob("*"), draft):
+            _flush(part)
         check_replaceable(target, kind, overwrite=overwrite)  # it may have come into being, or changed, meanwhile
-        if target.exists():
-            aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
-            target.replace(aside / "old")
+        if not target.exists():
+            draft.replace(target)
+        elif not _exchange(draft, target):
+            aside = _unused(target.parent, f".{target.name}{OLD}")
+            target.replace(aside)
             try:
                 draft.replace(target)
             except BaseException:
-                (aside / "old").replace(target)
+                aside.replace(target)
                 raise
-            finally:
-                shutil.rmtree(aside)
-        else:
-            draft.replace(target)
+            aside.replace(draft)
+        _flush(target.parent)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -104,6 +123,8 @@ def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: boo
         parent does not exist.
     """
     target = Path(path)
+    if target.parent.is_dir():
+        _sweep(target.parent)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         if not overwrite:
             raise InputError(f"{target} exists already; choose another name, or overwrite it (--force, overwrite=True)")
@@ -145,7 +166,8 @@ def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[P
     if path is not None:
         yield Path(path), lambda: None
         return
-    temporary = _unused(Path(tempfile.gettempdir()), "polyadic")
+    _sweep(Path(tempfile.gettempdir()))
+    temporary = _unused(Path(tempfile.gettempdir()), ".polyadic")
     release = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
     try:
         temporary.mkdir(mode=0o700)
@@ -155,9 +177,94 @@ def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[P
         raise
 
 
+OLD = ".old"
+"""Ends the name of what was moved aside."""
+_DRAFT = re.compile(r"\.(?P<name>.*)\.draft-(?P<host>\w+)-(?P<process>\d+)-(?P<start>\d+)-\w{12}(?:\.[^.]*)?")
+
+
 def _unused(folder: Path, name: str, suffix: str = "") -> Path:
     """Choose a path that nothing has, before it is made: then nothing stays if Ctrl-C comes in between."""
-    return folder / f"{name}.{secrets.token_hex(6)}{suffix}"
+    process = os.getpid()
+    return folder / f"{name}.draft-{_host()}-{process}-{_start(process) or 0}-{secrets.token_hex(6)}{suffix}"
+
+
+def _sweep(folder: Path) -> None:
+    """Delete drafts whose process is gone, and give what one had moved aside its name back if that is free."""
+    with os.scandir(folder) as entries:
+        drafts = [(entry, match) for entry in entries if (match := _DRAFT.fullmatch(entry.name))]
+    for entry, match in drafts:
+        if match["host"] != _host() or _runs(int(match["process"]), int(match["start"])):
+            continue
+        with contextlib.suppress(OSError):  # another sweeps it, or it is another user's
+            if hasattr(os, "getuid") and entry.stat(follow_symlinks=False).st_uid != os.getuid():
+                continue
+            target = folder / match["name"].removesuffix(OLD)
+            if match["name"].endswith(OLD) and not target.exists():
+                Path(entry).rename(target)
+            elif entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry)
+            else:
+                Path(entry).unlink()
+
+
+@functools.cache
+def _host() -> str:
+    """Name this machine, or the container, whose processes can be seen from here."""
+    name = platform.node()
+    with contextlib.suppress(OSError):
+        name += str(Path("/proc/self/ns/pid").stat().st_ino)
+    return f"{zlib.crc32(name.encode()):08x}"
+
+
+def _start(process: int) -> int | None:
+    """Give when a process started, in ticks since the machine did; None if the system does not tell."""
+    try:
+        return int(
+            Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
+        )
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def _runs(process: int, start: int) -> bool:
+    """Tell whether a process of this machine still runs; where that cannot be told, it does."""
+    if start:
+        return _start(process) == start
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Exchange two names in one step; False, and nothing done, where the system cannot."""
+    a, b = os.fsencode(one), os.fsencode(other)
+    calls: dict[str, tuple[str, tuple[Any, ...]]] = {
+        "linux": ("renameat2", (-100, a, -100, b, 2)),  # AT_FDCWD, RENAME_EXCHANGE
+        "darwin": ("renamex_np", (a, b, 2)),  # RENAME_SWAP
+    }
+    name, arguments = calls.get(sys.platform, ("", ()))
+    call = getattr(ctypes.CDLL(None), name, None) if name else None
+    return call is not None and call(*arguments) == 0
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file, or the names in a folder, have reached the disk."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        if not path.is_dir():  # of folders not all systems know it
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
@@ -207,6 +314,8 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
         If the folder is absent, is not ours, holds another kind, or was written in another version of the format.
     """
     path = Path(folder) / "meta.json"
+    if not path.parent.exists() and path.parent.parent.is_dir():
+        _sweep(path.parent.parent)
     try:
         meta = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):

@@ -28,8 +28,9 @@ class RefusedError(InputError):
 class Store:
     """Keeps the stages of a run.
 
-    A stage ``a/b`` is what it wrote, and the file ``a/b.json``, written last, which says what it was made of and what
-    was found. Where that file is there and says the same, nothing is done.
+    A stage ``a/b`` is what it wrote, and the file ``a/b.json``, which says what it was made of and, in the end, what was
+    found. Where that file is there and says the same, nothing is done; where it does not say yet what was found, the
+    run was cut short, and the stage is done again.
 
     Parameters
     ----------
@@ -65,13 +66,19 @@ class Store:
         Raises
         ------
         RefusedError
-            If the stage is there and was made of something else, which the message names.
+            If the stage is there and was made of something else, which the message names, or by nobody knows what.
         KeyboardInterrupt
             If Ctrl-C was heard while it was made, even where a fit kept what it had reached.
         """
         label = self.folder / f"{name}.json"
         wanted = plain(made_of)
         kept = read_label(label)
+        if kept is None and target is not None and target.exists() and not self._force:
+            raise RefusedError(
+                f"{target} is there, and was made by something else; name another folder, or replace it (--force,"
+                " overwrite=True)"
+            )
+        kept = kept if kept and kept["facts"] is not None else None
         if kept and (differing := _differing(kept["made_of"], wanted)):
             if not self._force:
                 raise RefusedError(
@@ -83,8 +90,8 @@ class Store:
             if kept and (target is None or target.exists()):
                 shown["kept"] = True
                 return dict(kept["facts"])
-            label.unlink(missing_ok=True)  # a label never describes what was there before
             label.parent.mkdir(parents=True, exist_ok=True)
+            write_json(label, {"made_of": wanted, "facts": None})  # a label never describes what was there before
             start = time.perf_counter()
             with interrupts_told():  # what a fit reached until Ctrl-C is no result
                 facts = plain(make())
