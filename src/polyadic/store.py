@@ -28,9 +28,9 @@ class RefusedError(InputError):
 class Store:
     """Keeps the stages of a run.
 
-    A stage ``a/b`` is what it wrote, and the file ``a/b.json``, which says what it was made of and, in the end, what was
-    found. Where that file is there and says the same, nothing is done; where it does not say yet what was found, the
-    run was cut short, and the stage is done again.
+    A stage ``a/b`` is what it wrote, and the file ``a/b.json``, which says what it was made of and, in the end, what
+    was found. Where that file is there and says the same, nothing is done; where it does not say yet what was found,
+    the run was cut short, and the stage is done again.
 
     Parameters
     ----------
