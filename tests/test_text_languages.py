@@ -147,3 +147,14 @@ def test_stop_words_from_the_text():
     corpus = Corpus.build(texts, min_count=1, stop_words="auto")
     assert {"xa", "xb", "xc"} <= set(corpus.settings["stop_words"])
     assert not any(re.match("x[abc]$", word) for word in corpus.vocabulary.words)
+
+
+def test_a_quotation_mark_without_a_partner_hides_no_sentences():
+    """Not for long: on one line the rest of a text would else be a quotation. Nothing is lost."""
+    text = 'The 5" pipe broke. ' + 'She said "stop." Then she left. It was late. ' * 200
+    parts = list(languages.sentences(text, "en"))
+    assert "".join(parts) == text
+    assert max(map(len, parts)) <= languages.LONGEST
+    assert len(parts) > 500
+    quoted = 'He said "yes. I will. Now." and left.'
+    assert list(languages.sentences(quoted, "en")) == [quoted]

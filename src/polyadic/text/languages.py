@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import warnings
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from polyadic.errors import InputError, MissingExtraError
@@ -82,6 +83,8 @@ def check(language: str) -> str:
 def sentences(text: str, language: str) -> Iterator[str]:
     """Cut a line of text behind the ends of sentences, not behind initials, abbreviations and ordinal numbers.
 
+    Ends within quotations are none, unless that makes a sentence of more than :data:`LONGEST` characters.
+
     Examples
     --------
     >>> list(sentences("Mr. Darcy met Dr. Watson. They left.", "en"))
@@ -89,11 +92,9 @@ def sentences(text: str, language: str) -> Iterator[str]:
     >>> list(sentences("Am 3. Oktober kam M. Dupont. Er ging.", "de"))
     ['Am 3. Oktober kam M. Dupont. ', 'Er ging.']
     """
-    import sentencex
-
     goes_on = _GOES_ON_ORDINAL if language in ORDINAL else _GOES_ON
     waiting = ""
-    for part in sentencex.segment(language, text):
+    for part in _parts(text, language):
         waiting += part
         if not goes_on.search(waiting):
             yield waiting
@@ -102,6 +103,22 @@ def sentences(text: str, language: str) -> Iterator[str]:
         yield waiting
 
 
+def _parts(text: str, language: str) -> Iterator[str]:
+    import sentencex
+
+    for part in sentencex.segment(language, text):
+        if len(part) <= LONGEST:
+            yield part
+            continue
+        at = 0
+        for end in accumulate(map(len, sentencex.segment(language, _QUOTES.sub(" ", part)))):
+            yield part[at:end]
+            at = end
+
+
+LONGEST = 500
+"""Characters of a sentence; in a longer one a quotation mark without a partner may hide the ends of others."""
+_QUOTES = re.compile('["“”„«»‹›]')
 _GOES_ON = re.compile(r"(?<![^\s(\[„“\"'])[^\W\d_]\.\s+$")
 _GOES_ON_ORDINAL = re.compile(r"(?<![^\s(\[„“\"'])(?:[^\W\d_]|\d{1,2})\.\s+$")
 
