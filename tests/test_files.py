@@ -370,3 +370,37 @@ def test_interrupts_are_held_though_another_thread_takes_them():
         signal.signal(signal.SIGINT, before)
         done.set()
         thread.join()
+
+
+@pytest.mark.parametrize(
+    ("rows", "folder", "limit", "used", "cached", "left"),
+    [
+        ("0::/box", "sys/fs/cgroup/box", "memory.max", "memory.current", "inactive_file", 500),
+        ("0::/box/inner", "sys/fs/cgroup/box", "memory.max", "memory.current", "inactive_file", 500),
+        ("0::/elsewhere", "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file", 500),
+        (
+            "3:cpu,memory:/box\n0::/",
+            "sys/fs/cgroup/memory/box",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+            500,
+        ),
+        ("0::/other", "sys/fs/cgroup/box", "memory.max", "memory.current", "inactive_file", 4096),
+    ],
+)
+def test_containers_have_less_memory(rows, folder, limit, used, cached, left, tmp_path, monkeypatch):
+    """The limits of control groups of both kinds count, from the own one up; what is cached can be had back."""
+    for name, text in (
+        ("proc/meminfo", "MemTotal: 8 kB\nMemAvailable: 4 kB\n"),
+        ("proc/self/cgroup", rows + "\n"),
+        (f"{folder}/{limit}", "1000\n"),
+        (f"{folder}/{used}", "700\n"),
+        (f"{folder}/memory.stat", f"anon 3\n{cached} 200\n"),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="ascii")
+    monkeypatch.setattr(resources, "SYSTEM", tmp_path)
+    assert resources.free_memory() == left
+    (tmp_path / folder / limit).write_text("max\n", encoding="ascii")
+    assert resources.free_memory() == 4096

@@ -22,13 +22,42 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+SYSTEM = Path("/")
+GROUPS = {
+    2: ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+    1: ("sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
+"""Of Linux's control groups, by version: where they are, the limit, what is used, what of that can be had back."""
+
+
 def free_memory() -> int | None:
-    """Give the bytes that can be had without swapping, or None where the system does not tell."""
+    """Give the bytes that can be had without swapping, in this container too; None where no system tells."""
     try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        lines = (SYSTEM / "proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
         return None
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+    free = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    return min([*free, *_left_by_groups()], default=None)
+
+
+def _left_by_groups() -> Iterator[int]:
+    """Give the bytes that each control group of this process with a limit leaves it."""
+    try:
+        rows = [row.split(":", 2) for row in (SYSTEM / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()]
+    except OSError:
+        return
+    for _, controllers, group in rows:
+        version = 2 if not controllers else 1 if "memory" in controllers.split(",") else 0
+        if not version:
+            continue
+        mount, limit, used, cached = GROUPS[version]
+        own = Path(group.lstrip("/"))
+        for place in (own, *own.parents):  # a container may see its own as the root
+            folder = SYSTEM / mount / place
+            with contextlib.suppress(OSError, ValueError):  # there is none, or its limit is "max"
+                most, now = (int((folder / name).read_text(encoding="ascii")) for name in (limit, used))
+                known = dict(row.split() for row in (folder / "memory.stat").read_text(encoding="ascii").splitlines())
+                yield max(most - now + int(known.get(cached, 0)), 0)
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:
