@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 HEADER = re.compile(r"# polyadic (symmetric|general) shape ([0-9 ]+)")
 LINES = 1 << 16
 """Lines read or written at once."""
+LARGEST = 1 << 53
+"""Index: lines are held as floating point numbers."""
 
 
 def write_tns(entries: Entries, path: str | os.PathLike[str], *, expand: bool = False) -> None:
@@ -81,7 +83,9 @@ def read_tns(path: str | os.PathLike[str]) -> Entries:
         for number, line in enumerate(file, 1):
             if line.startswith("#"):
                 if header := HEADER.match(line):
-                    symmetric, shape = header[1] == "symmetric", tuple(map(int, header[2].split()))
+                    if max(map(len, lengths := header[2].split()), default=0) > len(str(LARGEST)):
+                        raise InputError(f"{path}:{number}: a mode is {LARGEST:,} long at most")
+                    symmetric, shape = header[1] == "symmetric", tuple(map(int, lengths))
                 continue
             if fields := line.split():
                 rows.append(_numbers(fields, path, number, len(rows[-1]) if rows else None))
@@ -108,4 +112,6 @@ def _numbers(fields: list[str], path: str | os.PathLike[str], number: int, width
     if not indices or min(indices) < 1 or (width is not None and len(fields) != width):
         wanted = "at least one index from 1" if width is None else f"{width - 1} indices from 1"
         raise InputError(f"{path}:{number}: an entry is {wanted} and a value; got {' '.join(fields)!r}")
+    if max(indices) > LARGEST:
+        raise InputError(f"{path}:{number}: an index is {LARGEST:,} at most; got {' '.join(fields)[:60]!r}")
     return [*indices, value]

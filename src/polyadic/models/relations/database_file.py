@@ -41,7 +41,7 @@ def read_database(path: str | os.PathLike[str]) -> Database:
     file = Path(path)
     try:
         declared = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:  # of ValueError: bad UTF-8, bad TOML, endless numbers
         raise InputError(f"{file} cannot be read: {error}") from None
     if unknown := set(declared) - {"relations", "entities"}:
         raise InputError(f"{file}: there are [relations.NAME] and [entities]; got {min(unknown)!r}")
