@@ -480,6 +480,22 @@ def test_lemmas_are_words_of_a_corpus(text, tmp_path):
     assert (done.exit_code, done.stderr[:37]) == (1, "polyadic: --lemmas are for words that"), done.stderr
 
 
+def test_what_was_written_can_be_checked(text, tmp_path):
+    """All folders below one are whole, or what is damaged is named, in words and in JSON."""
+    succeed("train", text, "--out", tmp_path / "v", "--keep", tmp_path / "k", *SMALL)
+    done = in_json("check", tmp_path / "v", tmp_path / "k")
+    folders = [tmp_path / "v", *(tmp_path / "k" / name for name in ("corpus", "counts-2", "counts-3"))]
+    assert list(done["whole"]) == list(map(str, folders))
+    assert list(done["whole"].values()) == [len(list(folder.iterdir())) - 1 for folder in folders]
+    ids = tmp_path / "k" / "corpus" / "ids.npy"
+    content = bytearray(ids.read_bytes())
+    content[-1] ^= 1
+    ids.write_bytes(content)
+    done = polyadic("check", tmp_path / "k")
+    assert (done.exit_code, done.stderr) == (1, f"polyadic: {ids} is damaged: it does not hold what was written\n")
+    assert polyadic("check", tmp_path / "k" / "corpus" / "none").stderr.endswith("holds nothing that polyadic wrote\n")
+
+
 def test_two_words_are_one(tmp_path):
     """They are in the corpus that is kept, in vectors and in lines."""
     texts = tmp_path / "text.txt"

@@ -251,12 +251,28 @@ def test_saving_overwrites_only_when_asked(tmp_path):
     ],
 )
 def test_damaged_folders_are_refused(tmp_path, file, spoil, fault):
-    """A file that was cut short or changed is named, and nothing half-read comes back."""
+    """A file that was cut short or changed is named, also where no digest tells, and nothing half-read comes back."""
     ROYAL.save(tmp_path / "e")
+    told = json.loads((tmp_path / "e" / "meta.json").read_text(encoding="utf-8"))
+    assert sorted(told.pop("digests")) == ["vectors.safetensors", "vocabulary.txt"]
+    (tmp_path / "e" / "meta.json").write_text(json.dumps(told), encoding="utf-8")
     path = tmp_path / "e" / file
     path.write_bytes(spoil(path.read_bytes()))
     with pytest.raises(InputError, match=fault):
         Embedding.load(tmp_path / "e")
+
+
+@given(st.data())
+def test_no_bit_is_another(tmp_path_factory, data):
+    """One that flipped in any file of vectors is told by the name of the file."""
+    folder = tmp_path_factory.mktemp("e") / "e"
+    ROYAL.save(folder)
+    name = data.draw(st.sampled_from(["vectors.safetensors", "vocabulary.txt"]))
+    content = bytearray((folder / name).read_bytes())
+    content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    (folder / name).write_bytes(content)
+    with pytest.raises(InputError, match=f"{name} is damaged: it does not hold what was written"):
+        Embedding.load(folder)
 
 
 @pytest.mark.parametrize(

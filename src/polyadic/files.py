@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import hashlib
 import json
 import math
 import os
@@ -94,6 +95,7 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
         draft.mkdir(mode=0o700)
         yield draft
         draft.chmod(0o777 & ~_umask())
+        _seal(draft)
         for part in (*draft.rglob("*"), draft):
             _flush(part)
         check_replaceable(target, kind, overwrite=overwrite)  # it may have come into being, or changed, meanwhile
@@ -333,6 +335,64 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
             f" {version}"
         )
     return meta
+
+
+def _seal(folder: Path) -> None:
+    """Write the SHA-256 of each file of a folder into its ``meta.json``, if it has one, and it lacks them."""
+    path = folder / "meta.json"
+    if path.is_file() and "digests" not in (meta := json.loads(path.read_text(encoding="utf-8"))):
+        kind, version = meta.pop("kind"), meta.pop("version")
+        write_meta(folder, kind, version, **meta, digests=_digests(folder))
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return {name: _sha256(folder / name) for name in names if name != "meta.json"}
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def check_whole(folder: str | os.PathLike[str]) -> int:
+    """Check that the files of a folder hold what was written, byte for byte; of more that lies there nothing is known.
+
+    Returns
+    -------
+    int
+        How many files were checked: none of a folder of an older version.
+
+    Raises
+    ------
+    InputError
+        If the folder is none of ours, or a file holds something else or is missing.
+
+    Examples
+    --------
+    >>> folder = Path(tempfile.mkdtemp()) / "poems"
+    >>> with whole_folder(folder, kind="poems") as draft:
+    ...     _ = (draft / "one.txt").write_text("A rose.")
+    ...     write_meta(draft, "poems", 1)
+    >>> check_whole(folder)
+    1
+    >>> _ = (folder / "one.txt").write_text("A ruse.")
+    >>> check_whole(folder)
+    Traceback (most recent call last):
+    polyadic.errors.InputError: ...one.txt is damaged: it does not hold what was written
+    """
+    digests = read_meta(folder).get("digests", {})
+    if not isinstance(digests, dict):
+        raise InputError(f"{Path(folder) / 'meta.json'} is damaged: its digests are none")
+    for name, digest in digests.items():
+        file = Path(folder) / name
+        try:
+            found = _sha256(file)
+        except OSError as error:
+            raise InputError(f"{folder} is damaged: {name} cannot be read ({error.strerror})") from None
+        if found != digest:
+            raise InputError(f"{file} is damaged: it does not hold what was written")
+    return len(digests)
 
 
 @contextlib.contextmanager

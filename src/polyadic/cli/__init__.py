@@ -7,6 +7,7 @@ import typer
 
 from polyadic import __version__
 from polyadic.cli.automaton import app as automaton
+from polyadic.cli.check import check
 from polyadic.cli.complete import app as complete
 from polyadic.cli.components import components
 from polyadic.cli.convert import convert
@@ -58,6 +59,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     convert: "polyadic convert vectors vectors.txt --to word2vec",
     corpus: "polyadic corpus articles/ --out corpus --min-count 10",
     count: "polyadic count corpus --out counts --order 3 --width 10",
+    check: "polyadic check vectors work",
 }
 
 add_verbs(app, EXAMPLES)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.errors import InputError, check_choice, check_int
-from polyadic.files import read_meta, whole_folder, write_meta
+from polyadic.files import check_whole, read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
     import os
@@ -301,6 +301,7 @@ class Embedding:
         """
         folder = Path(path)
         about = read_meta(folder, KIND, VERSION)
+        check_whole(folder)
         words, counts = _read_vocabulary(folder / "vocabulary.txt")
         vectors = _map_vectors(folder / "vectors.safetensors")
         try:

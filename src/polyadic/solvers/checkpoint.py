@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polyadic.errors import InputError, check_number
-from polyadic.files import check_replaceable, read_meta, whole_folder, write_meta
+from polyadic.files import check_replaceable, check_whole, read_meta, whole_folder, write_meta
 from polyadic.solvers.run import Result
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def load_checkpoint(path: str | os.PathLike[str]) -> Result:
     from safetensors.numpy import load
 
     meta = read_meta(path, KIND, VERSION)
+    check_whole(path)
     file = Path(path) / "factors.safetensors"
     try:
         tensors = load(file.read_bytes())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from polyadic.errors import InputError, check_int
-from polyadic.files import damage_told, read_arrays, read_meta, whole_folder, write_meta
+from polyadic.files import check_whole, damage_told, read_arrays, read_meta, whole_folder, write_meta
 from polyadic.groups import Groups
 from polyadic.progress import tracked
 from polyadic.text.syntax.rerank_features import SCORE, Feature
@@ -189,6 +189,7 @@ def load_ranked(path: str | os.PathLike[str]) -> tuple[Ranked, list[Feature]]:
 
     folder = Path(path)
     meta = read_meta(folder, KIND, VERSION)
+    check_whole(folder)
     with damage_told(folder):
         arrays = read_arrays(folder)
         text = (folder / "features.jsonl").read_text(encoding="utf-8")  # a word may hold what splitlines cuts at
