@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import weakref
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.files import folder_or_temporary
 from polyadic.groups import Groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
 
 class KeptBlocks:
@@ -40,12 +39,14 @@ class KeptBlocks:
 
     def __iter__(self) -> Iterator[Groups]:
         if self._folder is None:
-            folder, count = tempfile.mkdtemp(prefix="polyadic-"), 0
-            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-            for groups in self._make():
-                _write(Path(folder) / f"{count}.npy", groups)
-                count += 1
-            self._folder, self._count = Path(folder), count
+            with folder_or_temporary(None) as (folder, release):
+                weakref.finalize(self, release)
+                folder.mkdir()
+                count = 0
+                for groups in self._make():
+                    _write(folder / f"{count}.npy", groups)
+                    count += 1
+                self._folder, self._count = folder, count
         for k in range(self._count):
             yield _read(self._folder / f"{k}.npy")
 
