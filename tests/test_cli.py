@@ -496,6 +496,24 @@ def test_what_was_written_can_be_checked(text, tmp_path):
     assert polyadic("check", tmp_path / "k" / "corpus" / "none").stderr.endswith("holds nothing that polyadic wrote\n")
 
 
+def test_what_no_run_made_is_not_replaced(text, tmp_path):
+    """A corpus that lies where a run would keep its own stays, but for --force; what a run began is made again."""
+    kept = tmp_path / "k"
+    kept.mkdir()
+    succeed("corpus", text, "--out", kept / "corpus", "--min-count", "2")
+    digest = Corpus.open(kept / "corpus").digest
+    command = ("train", text, "--out", tmp_path / "v", "--keep", kept, *SMALL)
+    done = polyadic(*command)
+    fault = "is there, and was made by something else; name another folder, or replace it (--force)"
+    assert (done.exit_code, done.stderr.splitlines()[-1]) == (1, f"polyadic: {kept / 'corpus'} {fault}")
+    assert Corpus.open(kept / "corpus").digest == digest
+    succeed(*command, "--force")
+    label = json.loads((kept / "corpus.json").read_text(encoding="utf-8"))
+    (kept / "corpus.json").write_text(json.dumps(label | {"facts": None}), encoding="utf-8")
+    succeed(*command[:3], tmp_path / "w", *command[4:])
+    assert json.loads((kept / "corpus.json").read_text(encoding="utf-8"))["facts"]["tokens"]
+
+
 def test_two_words_are_one(tmp_path):
     """They are in the corpus that is kept, in vectors and in lines."""
     texts = tmp_path / "text.txt"
