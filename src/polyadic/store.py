@@ -47,6 +47,20 @@ class Store:
         self._steps = steps
         self._force = force
 
+    def check_ours(self, name: str, target: Path) -> None:
+        """Refuse a stage that lies there although no run began it, so that it is not replaced.
+
+        Raises
+        ------
+        RefusedError
+            If there is one.
+        """
+        if target.exists() and not self._force and read_label(self.folder / f"{name}.json") is None:
+            raise RefusedError(
+                f"{target} is there, and was made by something else; name another folder, or replace it (--force,"
+                " overwrite=True)"
+            )
+
     def keep(
         self, name: str, made_of: Mapping[str, Any], make: Callable[[], Facts], *, target: Path | None = None
     ) -> Facts:
@@ -66,18 +80,13 @@ class Store:
         Raises
         ------
         RefusedError
-            If the stage is there and was made of something else, which the message names, or by nobody knows what.
+            If the stage is there and was made of something else, which the message names.
         KeyboardInterrupt
             If Ctrl-C was heard while it was made, even where a fit kept what it had reached.
         """
         label = self.folder / f"{name}.json"
         wanted = plain(made_of)
         kept = read_label(label)
-        if kept is None and target is not None and target.exists() and not self._force:
-            raise RefusedError(
-                f"{target} is there, and was made by something else; name another folder, or replace it (--force,"
-                " overwrite=True)"
-            )
         kept = kept if kept and kept["facts"] is not None else None
         if kept and (differing := _differing(kept["made_of"], wanted)):
             if not self._force:
@@ -93,8 +102,13 @@ class Store:
             label.parent.mkdir(parents=True, exist_ok=True)
             write_json(label, {"made_of": wanted, "facts": None})  # a label never describes what was there before
             start = time.perf_counter()
-            with interrupts_told():  # what a fit reached until Ctrl-C is no result
-                facts = plain(make())
+            try:
+                with interrupts_told():  # what a fit reached until Ctrl-C is no result
+                    facts = plain(make())
+            except BaseException:
+                if target is None or not target.exists():
+                    label.unlink(missing_ok=True)
+                raise
             facts["stage_seconds"] = round(time.perf_counter() - start, 3)
             told = {key: value for key, value in facts.items() if isinstance(value, int | str) and key != "seconds"}
             shown.update(told)

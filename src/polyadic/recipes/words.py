@@ -183,6 +183,7 @@ class Making:
                 facts.update(made.sizes)
             return made
         target = self.store.folder / name
+        self.store.check_ours(name, target)
         self.store.keep(name, made_of, lambda: build(path=target, overwrite=True).sizes, target=target)
         return kind.open(target)
 
