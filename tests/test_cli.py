@@ -486,7 +486,7 @@ def test_what_was_written_can_be_checked(text, tmp_path):
     done = in_json("check", tmp_path / "v", tmp_path / "k")
     folders = [tmp_path / "v", *(tmp_path / "k" / name for name in ("corpus", "counts-2", "counts-3"))]
     assert list(done["whole"]) == list(map(str, folders))
-    assert list(done["whole"].values()) == [len(list(folder.iterdir())) - 1 for folder in folders]
+    assert list(done["whole"].values()) == [len(list(folder.iterdir())) for folder in folders]
     ids = tmp_path / "k" / "corpus" / "ids.npy"
     content = bytearray(ids.read_bytes())
     content[-1] ^= 1

@@ -404,3 +404,34 @@ def test_containers_have_less_memory(rows, folder, limit, used, cached, left, tm
     assert resources.free_memory() == left
     (tmp_path / folder / limit).write_text("max\n", encoding="ascii")
     assert resources.free_memory() == 4096
+
+
+def test_only_what_the_dead_left_is_swept(tmp_path):
+    """Drafts of processes that run, of other machines and of nobody stay; what was moved aside gets its name back."""
+    names, mine = {}, files._start(os.getpid()) or 0
+    for kind, host, start in (("dead", files._host(), 1), ("other", "0" * 8, 1), ("alive", files._host(), mine)):
+        for end in (".txt", "-of-poems", "-of-songs"):
+            names[kind, end] = f".polyadic-{host}-{os.getpid()}-{start}-{'a' * 12}{end}"
+    (tmp_path / "songs").mkdir()
+    (tmp_path / ".polyadic-mine").write_text("mine", encoding="utf-8")
+    for (_, end), name in names.items():
+        if end == ".txt":
+            (tmp_path / name).write_text("draft", encoding="utf-8")
+        else:
+            (tmp_path / name).mkdir()
+    files._sweep(tmp_path)
+    gone = {name for (kind, _), name in names.items() if kind == "dead"}
+    assert {path.name for path in tmp_path.iterdir()} == {"songs", "poems", ".polyadic-mine", *names.values()} - gone
+
+
+def test_digests_name_files_of_the_folder_only(tmp_path):
+    """Whatever meta.json names, nothing outside the folder is read; what else it says is sealed too."""
+    make_folder(tmp_path / "a")
+    meta = read_meta(tmp_path / "a")
+    for name in ("/dev/zero", "../b.txt"):
+        write_meta(tmp_path / "a", **meta | {"digests": meta["digests"] | {name: "0" * 64}})
+        with pytest.raises(InputError, match=f"a is damaged: {name} is missing"):
+            files.check_whole(tmp_path / "a")
+    write_meta(tmp_path / "a", **meta | {"more": 3})
+    with pytest.raises(InputError, match=r"meta\.json is damaged: it does not hold what was written"):
+        files.check_whole(tmp_path / "a")

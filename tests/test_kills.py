@@ -44,7 +44,7 @@ def test_a_folder_is_replaced_at_once(way, tmp_path):
         there = below(row["killed"], "a/")
         assert there in (old, new) or way == "-aside"
         if not there:
-            [aside] = {name.split("/")[0] for name in row["killed"] if name.startswith(".a.old.")}
+            [aside] = {name.split("/")[0] for name in row["killed"] if "-of-a/" in name}
             assert below(row["killed"], f"{aside}/") == old
         assert (row["again"], row["left"]) == (0, last["left"]), row
 

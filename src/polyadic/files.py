@@ -57,7 +57,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise InputError(f"{target} is a folder; name a file")
     _need_parent(target)
     _sweep(target.parent)
-    draft = _unused(target.parent, f".{target.name}", target.suffix)
+    draft = _unused(target.parent, target.suffix)
     try:
         draft.touch(mode=0o600, exist_ok=False)
         yield draft
@@ -90,7 +90,7 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
     """
     target = Path(path)
     check_replaceable(target, kind, overwrite=overwrite)
-    draft = _unused(target.parent, f".{target.name}")
+    draft = _unused(target.parent)
     try:
         draft.mkdir(mode=0o700)
         yield draft
@@ -102,7 +102,7 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
         if not target.exists():
             draft.replace(target)
         elif not _exchange(draft, target):
-            aside = _unused(target.parent, f".{target.name}{OLD}")
+            aside = _unused(target.parent, of=target.name)
             target.replace(aside)
             try:
                 draft.replace(target)
@@ -169,7 +169,7 @@ def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[P
         yield Path(path), lambda: None
         return
     _sweep(Path(tempfile.gettempdir()))
-    temporary = _unused(Path(tempfile.gettempdir()), ".polyadic")
+    temporary = _unused(Path(tempfile.gettempdir()))
     release = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
     try:
         temporary.mkdir(mode=0o700)
@@ -179,30 +179,31 @@ def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[P
         raise
 
 
-OLD = ".old"
-"""Ends the name of what was moved aside."""
-_DRAFT = re.compile(r"\.(?P<name>.*)\.draft-(?P<host>\w+)-(?P<process>\d+)-(?P<start>\d+)-\w{12}(?:\.[^.]*)?")
+_OURS = re.compile(
+    r"\.polyadic-(?P<host>[0-9a-f]{8})-(?P<process>\d+)-(?P<start>\d+)-[0-9a-f]{12}(?:\.[^.]*|-of-(?P<of>.+))?"
+)
+"""Names of drafts, and of what was moved aside, with the name that it had."""
 
 
-def _unused(folder: Path, name: str, suffix: str = "") -> Path:
+def _unused(folder: Path, suffix: str = "", *, of: str = "") -> Path:
     """Choose a path that nothing has, before it is made: then nothing stays if Ctrl-C comes in between."""
     process = os.getpid()
-    return folder / f"{name}.draft-{_host()}-{process}-{_start(process) or 0}-{secrets.token_hex(6)}{suffix}"
+    name = f".polyadic-{_host()}-{process}-{_start(process) or 0}-{secrets.token_hex(6)}"
+    return folder / (f"{name}-of-{of}" if of else f"{name}{suffix}")
 
 
 def _sweep(folder: Path) -> None:
     """Delete drafts whose process is gone, and give what one had moved aside its name back if that is free."""
     with os.scandir(folder) as entries:
-        drafts = [(entry, match) for entry in entries if (match := _DRAFT.fullmatch(entry.name))]
+        drafts = [(entry, match) for entry in entries if (match := _OURS.fullmatch(entry.name))]
     for entry, match in drafts:
         if match["host"] != _host() or _runs(int(match["process"]), int(match["start"])):
             continue
         with contextlib.suppress(OSError):  # another sweeps it, or it is another user's
             if hasattr(os, "getuid") and entry.stat(follow_symlinks=False).st_uid != os.getuid():
                 continue
-            target = folder / match["name"].removesuffix(OLD)
-            if match["name"].endswith(OLD) and not target.exists():
-                Path(entry).rename(target)
+            if match["of"] and not (folder / match["of"]).exists():
+                Path(entry).rename(folder / match["of"])
             elif entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry)
             else:
@@ -301,6 +302,9 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
     return str(value)
 
 
+META = "meta.json"
+
+
 def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:
     """Write ``meta.json``: what the folder is, the version of its format, and its settings."""
     text = json.dumps({"kind": kind, "version": version, **content}, indent=2, ensure_ascii=False)
@@ -338,30 +342,35 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
 
 
 def _seal(folder: Path) -> None:
-    """Write the SHA-256 of each file of a folder into its ``meta.json``, if it has one, and it lacks them."""
-    path = folder / "meta.json"
-    if path.is_file() and "digests" not in (meta := json.loads(path.read_text(encoding="utf-8"))):
-        kind, version = meta.pop("kind"), meta.pop("version")
-        write_meta(folder, kind, version, **meta, digests=_digests(folder))
+    """Write the SHA-256 of each file of a folder, and of what else ``meta.json`` says, into that, if there is one."""
+    if (folder / META).is_file():
+        meta = json.loads((folder / META).read_text(encoding="utf-8"))
+        digests = {**_digests(folder), META: _sealed(meta)}
+        write_meta(folder, **meta, digests=digests)
 
 
 def _digests(folder: Path) -> dict[str, str]:
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    return {name: _sha256(folder / name) for name in names if name != "meta.json"}
+    digests = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path != folder / META:
+            with path.open("rb") as stream:
+                digests[path.relative_to(folder).as_posix()] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return digests
 
 
-def _sha256(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+def _sealed(meta: dict[str, Any]) -> str:
+    """Give the SHA-256 of what is said besides the digests."""
+    said = {name: value for name, value in meta.items() if name != "digests"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def check_whole(folder: str | os.PathLike[str]) -> int:
-    """Check that the files of a folder hold what was written, byte for byte; of more that lies there nothing is known.
+    """Check that the files of a folder hold what was written; of others that lie there nothing is known.
 
     Returns
     -------
     int
-        How many files were checked: none of a folder of an older version.
+        How many files were checked: none of a folder of an older polyadic.
 
     Raises
     ------
@@ -375,23 +384,22 @@ def check_whole(folder: str | os.PathLike[str]) -> int:
     ...     _ = (draft / "one.txt").write_text("A rose.")
     ...     write_meta(draft, "poems", 1)
     >>> check_whole(folder)
-    1
+    2
     >>> _ = (folder / "one.txt").write_text("A ruse.")
     >>> check_whole(folder)
     Traceback (most recent call last):
     polyadic.errors.InputError: ...one.txt is damaged: it does not hold what was written
     """
-    digests = read_meta(folder).get("digests", {})
+    meta = read_meta(folder)
+    digests = meta.get("digests", {})
     if not isinstance(digests, dict):
-        raise InputError(f"{Path(folder) / 'meta.json'} is damaged: its digests are none")
+        raise InputError(f"{Path(folder) / META} is damaged: its digests are none")
+    found = {META: _sealed(meta), **(_digests(Path(folder)) if digests else {})}
     for name, digest in digests.items():
-        file = Path(folder) / name
-        try:
-            found = _sha256(file)
-        except OSError as error:
-            raise InputError(f"{folder} is damaged: {name} cannot be read ({error.strerror})") from None
-        if found != digest:
-            raise InputError(f"{file} is damaged: it does not hold what was written")
+        if name not in found:
+            raise InputError(f"{folder} is damaged: {name} is missing")
+        if found[name] != digest:
+            raise InputError(f"{Path(folder) / name} is damaged: it does not hold what was written")
     return len(digests)
 
 

@@ -284,11 +284,11 @@ class Corpus:
         >>> Corpus.build(["Ein Haus"], min_count=1, language="de").tokenize("Das Haus! Z. B. dieses.")
         [['das', 'haus'], ['z', 'b', 'dieses']]
         """
-        if self.settings["field"] == "lemma" and "conllu" in self.settings["formats"]:
+        if self.settings.get("field") == "lemma" and "conllu" in self.settings.get("formats", ()):
             raise InputError(
                 f"the words of {self.path} are lemmas that its files tell; of other text they are not known"
             )
-        pairs = {*(self.settings["multiwords"] or ())}
+        pairs = {*(self.settings.get("multiwords") or ())}
         return [together(sentence, pairs) for sentence in nested(self._tokenizer(text))]
 
     @functools.cached_property
@@ -414,11 +414,13 @@ def _fill(
         groups: Iterator[list[Piece]] = chunks(pieces(source, how, advance=advance, account=account))
         first = next(groups, [])
         language = _guessed(first) if language == "auto" else language
-        if isinstance(tokenizer, Tokenizer) and tokenizer.language is None:
-            tokenizer = dataclasses.replace(tokenizer, language=language)
-            if any(isinstance(piece.content, str) for piece in first):
-                languages.warn_of_unspaced(language)
-            elif tokenizer.lemmas:
+        texts = any(isinstance(piece.content, str) for piece in first)
+        if isinstance(tokenizer, Tokenizer):
+            if tokenizer.language is None:
+                tokenizer = dataclasses.replace(tokenizer, language=language)
+                if texts:
+                    languages.warn_of_unspaced(language)
+            if tokenizer.lemmas and first and not texts:
                 raise InputError(
                     "lemmas are for words that are cut here, and this text is tokenised already; CoNLL-U has its own"
                     " (--field lemma, field='lemma')"
