@@ -424,6 +424,16 @@ def test_only_what_the_dead_left_is_swept(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"songs", "poems", ".polyadic-mine", *names.values()} - gone
 
 
+def test_a_copy_is_sealed_anew(tmp_path):
+    """What was copied from another folder, its digests too, gets those of what is there."""
+    make_folder(tmp_path / "a")
+    with whole_folder(tmp_path / "b", kind="poems") as draft:
+        for file in (tmp_path / "a").iterdir():
+            (draft / file.name).write_bytes(file.read_bytes())
+        (draft / "poem.txt").write_text("another", encoding="utf-8")
+    assert files.check_whole(tmp_path / "b") == 2
+
+
 def test_digests_name_files_of_the_folder_only(tmp_path):
     """Whatever meta.json names, nothing outside the folder is read; what else it says is sealed too."""
     make_folder(tmp_path / "a")

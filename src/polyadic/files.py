@@ -345,8 +345,7 @@ def _seal(folder: Path) -> None:
     """Write the SHA-256 of each file of a folder, and of what else ``meta.json`` says, into that, if there is one."""
     if (folder / META).is_file():
         meta = json.loads((folder / META).read_text(encoding="utf-8"))
-        digests = {**_digests(folder), META: _sealed(meta)}
-        write_meta(folder, **meta, digests=digests)
+        write_meta(folder, **meta | {"digests": {**_digests(folder), META: _sealed(meta)}})
 
 
 def _digests(folder: Path) -> dict[str, str]:
