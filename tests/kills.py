@@ -93,7 +93,7 @@ def main():
         sys.stdout.write(json.dumps(row) + "\n")
         os.chdir(folder.parent)
         shutil.rmtree(copy)
-        if status == 0:
+        if status != -number and status not in (130, 143):
             return
 
 

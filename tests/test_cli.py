@@ -1,6 +1,7 @@
 """The command line: every verb on small input, its JSON, its faults in one sentence, its exit codes."""
 
 import contextlib
+import errno
 import inspect
 import io
 import json
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -70,10 +72,9 @@ def process(*arguments, **options):
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        **options,
+        **{"stdout": subprocess.PIPE, **options},
     )
 
 
@@ -82,6 +83,8 @@ def sentence(done):
     assert done.exit_code == faults.BAD_INPUT, done.output
     assert isinstance(done.exception, SystemExit)
     (line,) = done.stderr.splitlines()
+    if line.startswith("{"):
+        return json.loads(line)["error"]
     assert line.startswith("polyadic: ")
     return line
 
@@ -393,7 +396,8 @@ def test_what_is_unknown_takes_nothing_from_the_others(verb, vectors):
     (answers,) = (value for name, value in answer.items() if name != "refused")
     assert list(answers) == words[:1]
     assert list(answer["refused"]) == words[1:]
-    assert done.stderr.startswith("polyadic: 'rokket' is not in the vocabulary of 5 words; close spellings: 'rocket'")
+    error = json.loads(done.stderr)["error"]
+    assert error.startswith("'rokket' is not in the vocabulary of 5 words; close spellings: 'rocket'")
 
 
 def test_phrases_of_standard_input(vectors):
@@ -652,7 +656,9 @@ def test_interrupted_training_keeps_the_last_sweep(text, tmp_path, monkeypatch):
     monkeypatch.setattr("polyadic.progress.bar", bar)
     done = polyadic("train", text, "--out", tmp_path / "out", *SMALL, "--json")
     assert done.exit_code == faults.INTERRUPTED, done.output
-    assert done.stderr == f"polyadic: interrupted; kept the vectors of the last sweep in {tmp_path / 'out'}\n"
+    assert json.loads(done.stderr) == {
+        "error": f"interrupted; kept the vectors of the last sweep in {tmp_path / 'out'}"
+    }
     found = json.loads(done.stdout)
     assert (found["interrupted"], found["steps"]["factors"]["sweeps"]) == (True, 2)
     assert len(Embedding.load(tmp_path / "out")) == 16
@@ -825,10 +831,73 @@ def test_warnings_are_one_line(capsys):
     assert capsys.readouterr().err == "polyadic: warning: it did not converge\n"
 
 
+@pytest.mark.parametrize(
+    ("wrong", "code"), [(("no-such-folder", "apollo"), faults.BAD_INPUT), (("--tpo", "1"), faults.BAD_USAGE)]
+)
+def test_errors_are_json_where_results_are(wrong, code):
+    """What goes wrong under --json is an object too, on standard error."""
+    done = polyadic("neighbours", *wrong, "--json")
+    assert (done.exit_code, done.stdout) == (code, "")
+    (line,) = done.stderr.splitlines()
+    assert wrong[0] in json.loads(line)["error"]
+
+
+def test_warnings_are_json_where_results_are(vectors):
+    """A warning too, on a line of its own."""
+    done = polyadic("phrase", vectors, "apollo*god", "--json")
+    assert done.exit_code == 0
+    assert all([*json.loads(line)] == ["warning"] for line in done.stderr.splitlines())
+
+
+FULL = Path("/dev/full")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="of Linux")
+@pytest.mark.parametrize("asked", [["--help"], ["--version"], ["neighbours", "{}", "apollo"]], ids=lambda a: a[0])
+def test_a_full_disk_behind_standard_output(asked, vectors):
+    """What cannot be printed is told in a sentence."""
+    with FULL.open("w") as full:
+        running = process(*(each.format(vectors) for each in asked), stdout=full)
+        _, stderr = running.communicate(timeout=300)
+    assert (running.returncode, stderr) == (faults.BAD_INPUT, f"polyadic: the disk is full; {faults.ELSEWHERE}\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+@pytest.mark.parametrize("verb", [["corpus", "--min-count", "1"], ["train", *SMALL]], ids=lambda v: v[0])
+def test_a_file_that_may_not_grow(verb, text, tmp_path):
+    """A limit of the system in the middle of the work: a sentence, and nothing is left."""
+    before = {*tmp_path.rglob("*")}
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200))"
+    code = f"{limit}; from polyadic.cli import main; main()"
+    command = [sys.executable, "-c", code, verb[0], str(text), "--out", str(tmp_path / "out"), *verb[1:]]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == faults.BAD_INPUT
+    assert done.stderr.splitlines()[-1].endswith(f": {faults.SYSTEM[errno.EFBIG]}")
+    assert {*tmp_path.rglob("*")} == before
+
+
+@pytest.mark.parametrize("asked", ["corpus", "train"])
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes on Linux")
+def test_names_of_files_may_be_no_text(asked, text, tmp_path):
+    """Files and folders whose names are not in Unicode are read and written as others are."""
+    folder = tmp_path / os.fsdecode(b"texts\xff")
+    folder.mkdir()
+    for name in (b"a\xfe.txt", b"b.txt"):
+        (folder / os.fsdecode(name)).write_bytes(Path(text).read_bytes())
+    out = tmp_path / os.fsdecode(b"out\xff")
+    keep = ["--keep", tmp_path / os.fsdecode(b"keep\xff")]
+    wanted = ["--min-count", "1", "--keep-text"] if asked == "corpus" else [*SMALL, *keep]
+    for _ in range(2):
+        found = json.loads(succeed(asked, folder, "--out", out, *wanted, "--force", "--json"))
+        assert found["out"] == str(out)
+    if asked == "corpus":
+        assert Corpus.open(out).fields[0]["file"] == r"a\xfe.txt"
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent in another way there")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt_leaves_nothing(how, tmp_path):
-    """Ctrl-C or `kill` while text is read: one sentence, exit code 130, nothing written."""
+    """Ctrl-C or `kill` while text is read: one sentence, an exit code for each, nothing written."""
     running = process("corpus", "-", "--out", tmp_path / "out")
     deadline = time.monotonic() + 300
     while not list(tmp_path.iterdir()) and time.monotonic() < deadline:
@@ -836,7 +905,7 @@ def test_interrupt_leaves_nothing(how, tmp_path):
     assert list(tmp_path.iterdir())
     running.send_signal(how)
     try:
-        assert running.wait(300) == faults.INTERRUPTED
+        assert running.wait(300) == {signal.SIGINT: faults.INTERRUPTED, signal.SIGTERM: faults.TERMINATED}[how]
     finally:
         running.kill()
     _, stderr = running.communicate()

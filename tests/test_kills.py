@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from polyadic.files import write_meta
+from polyadic.errors import InputError
+from polyadic.files import made_folder, write_meta
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork") or sys.platform != "linux", reason="of Linux")
 SCRIPT = Path(__file__).parent / "kills.py"
@@ -49,6 +50,44 @@ def test_a_folder_is_replaced_at_once(way, tmp_path):
         assert (row["again"], row["left"]) == (0, last["left"]), row
 
 
+def test_two_processes_and_one_name(tmp_path):
+    """Of two that write a name one goes on and the other is refused, until the first has ended, however it has."""
+    wait = "import sys; from pathlib import Path; from polyadic.files import claimed\n"
+    wait += "with claimed(Path(sys.argv[1])): print(flush=True); sys.stdin.read()"
+    for end in (subprocess.Popen.communicate, subprocess.Popen.kill):
+        with subprocess.Popen(
+            [sys.executable, "-c", wait, tmp_path / "a"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as first:
+            first.stdout.readline()
+            with pytest.raises(InputError, match=f"process {first.pid} is writing .*a; wait until it has ended"):
+                fill(tmp_path / "a")
+            fill(tmp_path / "b")
+            end(first)
+        fill(tmp_path / "a")
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "b"}
+
+
+def fill(folder):
+    with made_folder(folder):
+        (folder / "poem.txt").write_text("A rose.", encoding="utf-8")
+
+
+def test_one_of_many_gets_a_name(tmp_path):
+    """Processes that begin at the same moment: never two of them at once."""
+    code = "import sys, time; from pathlib import Path; from polyadic.files import claimed, InputError\n"
+    code += "sys.stdin.read(1)\ntry:\n with claimed(Path(sys.argv[1])): print('mine', flush=True); sys.stdin.read()\n"
+    code += "except InputError: print('refused', flush=True)"
+    pipe = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    runs = [subprocess.Popen([sys.executable, "-c", code, tmp_path / "a"], **pipe) for _ in range(4)]
+    for run in runs:
+        run.stdin.write("g")
+        run.stdin.flush()
+    said = sorted(run.stdout.readline().strip() for run in runs)
+    for run in runs:
+        run.communicate()
+    assert said == ["mine", "refused", "refused", "refused"]
+
+
 TEXT = "\n".join(f"the cat number{i % 9} sat on mat{i % 7} and dog{i % 5} ran home{i % 4}." for i in range(60))
 CORPUS = ["corpus", "t.txt", "--out", "c", "--min-count", 2, "--jobs", 1, "--force"]
 TRAIN = ["train", "t.txt", "--out", "v", "--keep", "k", "--keep-text", "--min-count", 2, "--rank", 4, "--max-iter", 2]
@@ -70,6 +109,6 @@ def test_runs_can_be_done_again(arguments, step, number, tmp_path):
     *rows, last = killed(folder, *arguments, number=number, step=step)
     assert len(rows) > 3
     for row in rows:
-        assert row["status"] in (-number, 130)
+        assert row["status"] in (-number, 143)
         assert row["again"] == 0, row["said"]
         assert row["left"].keys() == last["left"].keys(), row

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+from pathlib import Path
 from tokenize import TokenError
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 import numpy as np
 
 from polyadic.errors import InputError
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import TracebackType
 
     from numpy.typing import DTypeLike, NDArray
@@ -58,6 +59,23 @@ class ArrayWriter:
         header = {"descr": np.lib.format.dtype_to_descr(self._dtype), "fortran_order": False, "shape": (self._length,)}
         np.lib.format.write_array_header_1_0(self._file, header)
         return self._file.tell()
+
+
+def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
+    """Write an array to a file, or to one that is open; an OSError says why, which numpy's own ``save`` has forgotten.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.npy"
+    >>> save_array(path, np.eye(2))
+    >>> open_array(path, (float,), ndim=2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    rows = np.asarray(array, order="C")
+    with file.open("wb") if isinstance(file, Path) else contextlib.nullcontext(file) as stream:
+        np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(rows))
+        stream.write(rows.data)
 
 
 def open_array(path: Path, dtypes: tuple[DTypeLike, ...], *, ndim: int = 1) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from polyadic.arrays import open_array
+from polyadic.arrays import open_array, save_array
 from polyadic.errors import InputError, check_choice, check_int, check_number
 from polyadic.files import read_meta, whole_folder, write_meta
 
@@ -286,10 +286,10 @@ class Entries:
 
     def write_into(self, folder: Path) -> None:
         """Write the arrays into a folder that also holds other things."""
-        np.save(folder / "indices.npy", np.ascontiguousarray(self.indices.T))
-        np.save(folder / "values.npy", self.values)
+        save_array(folder / "indices.npy", np.ascontiguousarray(self.indices.T))
+        save_array(folder / "values.npy", self.values)
         if self.weights is not None:
-            np.save(folder / "weights.npy", self.weights)
+            save_array(folder / "weights.npy", self.weights)
 
     def description(self) -> dict[str, Any]:
         """Say what the arrays mean, for ``meta.json``."""

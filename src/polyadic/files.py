@@ -59,14 +59,26 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     _sweep(target.parent)
     draft = _unused(target.parent, target.suffix)
     try:
-        draft.touch(mode=0o600, exist_ok=False)
-        yield draft
-        draft.chmod(0o666 & ~_umask())
-        _flush(draft)
-        draft.replace(target)
-        _flush(target.parent)
+        with _named(target):
+            draft.touch(mode=0o600, exist_ok=False)
+            yield draft
+            draft.chmod(0o666 & ~_umask())
+            _flush(draft)
+            draft.replace(target)
+            _flush(target.parent)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _named(target: Path) -> Iterator[None]:
+    """Let failures of the system speak of what is written, and not of its draft or of nothing."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or ".polyadic-" in os.fsdecode(error.filename):
+            error.filename = str(target)
+        raise
 
 
 @contextlib.contextmanager
@@ -92,25 +104,26 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
     check_replaceable(target, kind, overwrite=overwrite)
     draft = _unused(target.parent)
     try:
-        draft.mkdir(mode=0o700)
-        yield draft
-        draft.chmod(0o777 & ~_umask())
-        _seal(draft)
-        for part in (*draft.rglob("*"), draft):
-            _flush(part)
-        check_replaceable(target, kind, overwrite=overwrite)  # it may have come into being, or changed, meanwhile
-        if not target.exists():
-            draft.replace(target)
-        elif not _exchange(draft, target):
-            aside = _unused(target.parent, of=target.name)
-            target.replace(aside)
-            try:
+        with _named(target):
+            draft.mkdir(mode=0o700)
+            yield draft
+            draft.chmod(0o777 & ~_umask())
+            _seal(draft)
+            for part in (*draft.rglob("*"), draft):
+                _flush(part)
+            check_replaceable(target, kind, overwrite=overwrite)  # it may have come into being, or changed, meanwhile
+            if not target.exists():
                 draft.replace(target)
-            except BaseException:
-                aside.replace(target)
-                raise
-            aside.replace(draft)
-        _flush(target.parent)
+            elif not _exchange(draft, target):
+                aside = _unused(target.parent, of=target.name)
+                target.replace(aside)
+                try:
+                    draft.replace(target)
+                except BaseException:
+                    aside.replace(target)
+                    raise
+                aside.replace(draft)
+            _flush(target.parent)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -144,19 +157,47 @@ def made_folder(folder: Path) -> Iterator[None]:
     Raises
     ------
     InputError
-        If it is a file, or the folder it is to lie in does not exist.
+        If it is a file, if the folder it is to lie in does not exist, or another process works in it.
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; name a folder")
-    _need_parent(folder)
-    new = not folder.exists()
-    folder.mkdir(exist_ok=True)
+    with claimed(folder):
+        new = not folder.exists()
+        folder.mkdir(exist_ok=True)
+        try:
+            yield
+        except BaseException:
+            if new and not any(folder.iterdir()):
+                folder.rmdir()
+            raise
+
+
+@contextlib.contextmanager
+def claimed(path: Path) -> Iterator[None]:
+    """Keep a name for this process, which is to write it: others on this machine are refused meanwhile.
+
+    A claim is an empty file beside, named as drafts are, so that those of dead processes count for nothing.
+
+    Raises
+    ------
+    InputError
+        If another process has claimed it, or there is no folder for it to lie in.
+    """
+    _need_parent(path)
+    target = path.parent.resolve() / path.name
+    _sweep(target.parent)
+    claim = _unused(target.parent, claim=target.name)
     try:
+        with _named(path), _alone(target.parent):  # or two could look before either claims
+            for entry, match in _ours(target.parent):
+                if entry.name.endswith(claim.name[-CLAIM:]) and int(match["process"]) != os.getpid() and _lives(match):
+                    raise InputError(
+                        f"process {match['process']} is writing {path}; wait until it has ended, or name another"
+                    )
+            claim.touch(mode=0o600, exist_ok=False)
         yield
-    except BaseException:
-        if new and not any(folder.iterdir()):
-            folder.rmdir()
-        raise
+    finally:
+        claim.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -180,24 +221,52 @@ def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[P
 
 
 _OURS = re.compile(
-    r"\.polyadic-(?P<host>[0-9a-f]{8})-(?P<process>\d+)-(?P<start>\d+)-[0-9a-f]{12}(?:\.[^.]*|-of-(?P<of>.+))?"
+    r"\.polyadic-(?P<host>[0-9a-f]{8})-(?P<process>\d+)-(?P<start>\d+)-[0-9a-f]{12}"
+    r"(?:\.[^.]*|-for-[0-9a-f]{16}|-of-(?P<of>.+))?"
 )
-"""Names of drafts, and of what was moved aside, with the name that it had."""
+"""Names of drafts, of claims, with a digest of what is claimed, and of what was moved aside, with the name it had."""
+CLAIM = len("-for-") + 16
 
 
-def _unused(folder: Path, suffix: str = "", *, of: str = "") -> Path:
+def _unused(folder: Path, suffix: str = "", *, of: str = "", claim: str = "") -> Path:
     """Choose a path that nothing has, before it is made: then nothing stays if Ctrl-C comes in between."""
     process = os.getpid()
     name = f".polyadic-{_host()}-{process}-{_start(process) or 0}-{secrets.token_hex(6)}"
+    suffix = f"-for-{hashlib.sha256(os.fsencode(claim)).hexdigest()[:16]}" if claim else suffix
     return folder / (f"{name}-of-{of}" if of else f"{name}{suffix}")
+
+
+def _ours(folder: Path) -> list[tuple[os.DirEntry[str], re.Match[str]]]:
+    with os.scandir(folder) as entries:
+        return [(entry, match) for entry in entries if (match := _OURS.fullmatch(entry.name))]
+
+
+def _lives(draft: re.Match[str]) -> bool:
+    """Tell whether a draft is of a process that runs here."""
+    return draft["host"] == _host() and _runs(int(draft["process"]), int(draft["start"]))
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a lock of the system on a folder for a moment; nothing where there are none."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # not all file systems have locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _sweep(folder: Path) -> None:
     """Delete drafts whose process is gone, and give what one had moved aside its name back if that is free."""
-    with os.scandir(folder) as entries:
-        drafts = [(entry, match) for entry in entries if (match := _OURS.fullmatch(entry.name))]
-    for entry, match in drafts:
-        if match["host"] != _host() or _runs(int(match["process"]), int(match["start"])):
+    for entry, match in _ours(folder):
+        if match["host"] != _host() or _lives(match):
             continue
         with contextlib.suppress(OSError):  # another sweeps it, or it is another user's
             if hasattr(os, "getuid") and entry.stat(follow_symlinks=False).st_uid != os.getuid():
@@ -308,7 +377,7 @@ META = "meta.json"
 def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:
     """Write ``meta.json``: what the folder is, the version of its format, and its settings."""
     text = json.dumps({"kind": kind, "version": version, **content}, indent=2, ensure_ascii=False)
-    (folder / "meta.json").write_text(text + "\n", encoding="utf-8")
+    (folder / META).write_text(text + "\n", encoding="utf-8", errors="backslashreplace")  # names that are no text
 
 
 def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: int | None = None) -> dict[str, Any]:

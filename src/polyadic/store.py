@@ -157,7 +157,7 @@ def write_text(path: Path, content: str) -> None:
     """Write a text whole, unless the file holds it already."""
     if not path.is_file() or path.read_text(encoding="utf-8") != content:
         with whole_file(path) as draft:
-            draft.write_text(content, encoding="utf-8")
+            draft.write_text(content, encoding="utf-8", errors="backslashreplace")  # of names that are no text
 
 
 def digest(content: str | bytes) -> str:

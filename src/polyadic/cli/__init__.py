@@ -1,5 +1,6 @@
 """The command line: one file per verb, each of which calls the library and shows what came back."""
 
+import signal
 from collections.abc import Callable
 from typing import Annotated
 
@@ -97,5 +98,9 @@ def polyadic(
 
 
 def main() -> None:
-    """Run the command line on ``sys.argv``."""
-    app(prog_name="polyadic")
+    """Run the command line on ``sys.argv``; what is cleared away at its end is not to be stopped."""
+    try:
+        app(prog_name="polyadic")
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)

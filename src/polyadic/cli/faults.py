@@ -4,27 +4,73 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
+import json
+import os
 import re
 import signal
+import sys
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any
+from contextvars import ContextVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from polyadic.errors import InputError, MissingExtraError
+from polyadic.files import claimed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from types import FrameType
 
 BAD_INPUT = 1
+BAD_USAGE = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+TERMINATED = 143  # 128 + SIGTERM
+
+ELSEWHERE = "free some room, or name another disk (--out, --keep, TMPDIR)"
+SYSTEM = {
+    errno.ENOSPC: f"the disk is full; {ELSEWHERE}",
+    errno.EDQUOT: f"your share of the disk is used up; {ELSEWHERE}",
+    errno.EFBIG: "a file would become larger than this system or its limit (ulimit -f) lets it be; raise that, or name"
+    " another disk",
+    errno.EROFS: "the disk can only be read; name another",
+    errno.EIO: "the disk cannot be read or written any more",
+    errno.EMFILE: "too many files are open at once; raise the limit (ulimit -n)",
+    errno.ENAMETOOLONG: "the name is too long for this system",
+    errno.ENOMEM: "out of memory",
+}
+"""What failures of the system mean; of others it tells itself."""
+
+WRONG_USAGE: Any = typer.BadParameter.__base__
+"""What typer raises of options; it is typer's own or click's, by its version."""
+_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
 
 
 class Verbs(TyperGroup):
-    """The verbs; what they raise becomes one sentence on standard error."""
+    """The verbs; what they raise becomes one sentence on standard error, or an object in JSON under ``--json``."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **how: Any) -> Any:
+        """Run the command line; what was printed has arrived when it ends."""
+        given = sys.argv[1:] if args is None else [*args]
+        before = _JSON.set("--json" in given)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # names of files may be no text
+        try:
+            try:
+                return super().main(given, *rest, **how)
+            finally:
+                sys.stdout.flush()
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python tries again as it ends
+            if error.errno != errno.EPIPE:
+                say(_sentence(error))
+            sys.exit(BAD_INPUT)
+        finally:
+            _JSON.reset(before)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb that was asked for."""
@@ -44,7 +90,8 @@ class Verb(TyperCommand):
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *where: show(as_written(str(message), flags), *where)
             try:
-                return super().invoke(ctx)
+                with claimed(out) if isinstance(out := ctx.params.get("out"), Path) else contextlib.nullcontext():
+                    return super().invoke(ctx)
             except InputError as error:
                 raise InputError(as_written(str(error), flags)) from error
 
@@ -100,6 +147,11 @@ def in_one_sentence() -> Iterator[None]:
             yield
         except BrokenPipeError:
             raise  # the reader of our output has enough; typer leaves quietly
+        except WRONG_USAGE as error:
+            if not _JSON.get():
+                raise
+            say(error.format_message())
+            raise typer.Exit(BAD_USAGE) from None
         except KeyboardInterrupt:
             raise interrupted() from None
         except MemoryError as error:
@@ -116,9 +168,18 @@ def ended_as_interrupted() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # signals are the main thread's
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    heard = False
+
+    def end(number: int, frame: FrameType | None) -> None:
+        nonlocal heard
+        heard = True
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGTERM, end)
     try:
         yield
+    except typer.Exit as ended:
+        raise typer.Exit(TERMINATED) if heard and ended.exit_code == INTERRUPTED else ended from None
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -143,17 +204,21 @@ def interrupted(*, kept: Sequence[str] = ()) -> typer.Exit:
     return typer.Exit(INTERRUPTED)
 
 
-def say(message: str) -> None:
-    """Write one line to standard error."""
-    typer.echo(f"polyadic: {' '.join(message.split())}", err=True)
+def say(message: str, kind: Literal["error", "warning", "note"] = "error") -> None:
+    """Write one line to standard error; under ``--json`` an object with the line under its kind."""
+    line = " ".join(message.split())
+    if _JSON.get():
+        typer.echo(json.dumps({kind: line}), err=True)
+    else:
+        typer.echo(f"polyadic: {'warning: ' if kind == 'warning' else ''}{line}", err=True)
 
 
 def _sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        full = "; free some room, or name another disk (--out, --keep, TMPDIR)" if error.errno == errno.ENOSPC else ""
-        return (f"{error.filename}: " if error.filename is not None else "") + error.strerror + full
+    if isinstance(error, OSError) and error.errno is not None:
+        what = SYSTEM.get(error.errno, error.strerror or type(error).__name__)
+        return what if error.filename is None else f"{error.filename}: {what}"
     return str(error) or type(error).__name__
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    say(f"warning: {message}")
+    say(str(message), "warning")

@@ -73,7 +73,8 @@ def lines(
         faults.say(
             f"no line has {(' or ' if either else ' and ').join(map(repr, words))}"
             + (f" in documents with {' and '.join(where)}" if where else "")
-            + (" from there on" if start else "")
+            + (" from there on" if start else ""),
+            "note",
         )
     found = chain([] if first is None else [first], found)
     if as_json:

@@ -320,7 +320,7 @@ def _cell(value: Any) -> str:
 
 def _tell_skipped(skipped: int) -> None:
     if skipped:
-        say(f"left out {skipped:,} values of features that were not trained")
+        say(f"left out {skipped:,} values of features that were not trained", "note")
 
 
 show.add_verbs(

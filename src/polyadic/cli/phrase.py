@@ -52,14 +52,15 @@ def phrase(
         nearest = embedding.neighbours(*asked[phrase], top=top)
         if not embedding.phrase(*asked[phrase]).any():
             shared = " and ".join(asked[phrase])
-            faults.say(f"warning: {shared} share no theme: their product is zero, and so is every cosine")
+            faults.say(f"{shared} share no theme: their product is zero, and so is every cosine", "warning")
         return nearest
 
     if counts is None:
         if not embedding.has_themes:
             faults.say(
-                "warning: these vectors have no themes, that is, non-negative columns, and products of others mean"
-                " little; the methods jcp and cp-sn make such columns"
+                "these vectors have no themes, that is, non-negative columns, and products of others mean little; the"
+                " methods jcp and cp-sn make such columns",
+                "warning",
             )
         nearest = show.Answers(asked, multiplied)
     else:

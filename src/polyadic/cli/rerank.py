@@ -134,7 +134,7 @@ def apply(
             file = stack.enter_context(draft.open("w", encoding="utf-8"))
         file.writelines(lines)
     if getattr(blocks, "ignored", 0):
-        say(f"warning: features that were not learned occurred {blocks.ignored:,} times; ignored")
+        say(f"features that were not learned occurred {blocks.ignored:,} times; ignored", "warning")
 
 
 def evaluate(

@@ -64,7 +64,7 @@ def senses(
     for answer in answers.values():
         if not answer.sure:
             few = f"{answer.word!r} occurs {answer.occurrences} times only"
-            faults.say(f"warning: {few}, so that a sense of it may be missed")
+            faults.say(f"{few}, so that a sense of it may be missed", "warning")
     shares = {
         f"{each.word} {k}, {sense.share:.0%}": sense.substitutes
         for each in answers.values()
@@ -109,7 +109,7 @@ def _assign(space: "WordSenses", word: str, file: Path, top: int, *, as_json: bo
         show.table(["sense", "words in its place", "line"], cells)
     absent = places.count(None)
     if absent:
-        faults.say(f"warning: {absent:,} of {len(texts):,} lines do not have {word!r}")
+        faults.say(f"{absent:,} of {len(texts):,} lines do not have {word!r}", "warning")
 
 
 def _in_json(text: "Corpus", found: "SensesOfWord", lines: int) -> dict[str, Any]:

@@ -85,8 +85,7 @@ def train(
 
 def encode(model: Model, lines: Lines, *, out: Array, force: o.Force = False, as_json: o.AsJson = False) -> None:
     """Write the vectors of sentences, a row for each line; lines without a known word are zero, and counted."""
-    import numpy as np
-
+    from polyadic.arrays import save_array
     from polyadic.files import whole_file
 
     if out.suffix != ".npy":
@@ -95,7 +94,7 @@ def encode(model: Model, lines: Lines, *, out: Array, force: o.Force = False, as
         raise InputError(f"{out} exists already; choose another name or --force")
     vectors = _open(model).encode(_read(lines), show_progress_bar=True)
     with whole_file(out) as draft:
-        np.save(draft, vectors)
+        save_array(draft, vectors)
     show.wrote(out, {"sentences": len(vectors), "features": vectors.shape[1]}, as_json=as_json)
 
 

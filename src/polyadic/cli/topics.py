@@ -118,6 +118,7 @@ def assign(
     """Show the largest topic of each document, with its share of the document's weights."""
     import numpy as np
 
+    from polyadic.arrays import save_array
     from polyadic.files import whole_file
     from polyadic.text.readers import documents, name_of_document
 
@@ -139,7 +140,7 @@ def assign(
     shares = positive / np.maximum(positive.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     if out is not None:
         with whole_file(out) as draft:
-            np.save(draft, weights)
+            save_array(draft, weights)
     best = opened.top_words(3)
     rows = [
         (name, int(k) if row[k] else None, round(float(row[k]), 4), " ".join(best[k]) if row[k] else "")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.arrays import open_array
+from polyadic.arrays import open_array, save_array
 from polyadic.errors import InputError, check_int
 from polyadic.files import folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.progress import bar
@@ -361,9 +361,9 @@ class Corpus:
         sizes = np.concatenate([[0], np.diff(self.documents)[chosen]])
         with folder_or_temporary(path) as (target, release):
             with whole_folder(target, kind=KIND, overwrite=False) as folder:
-                np.save(folder / "ids.npy", ids[ids >= 0].astype(kind))
-                np.save(folder / "sentences.npy", kept[ends])
-                np.save(folder / "documents.npy", np.cumsum(sizes))
+                save_array(folder / "ids.npy", ids[ids >= 0].astype(kind))
+                save_array(folder / "sentences.npy", kept[ends])
+                save_array(folder / "documents.npy", np.cumsum(sizes))
                 if self.fields is not None:
                     kept_fields = (json.dumps(self.fields[d], ensure_ascii=False) for d in chosen)
                     (folder / FIELDS).write_text("".join(f"{line}\n" for line in kept_fields), encoding="utf-8")

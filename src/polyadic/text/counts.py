@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from polyadic import kernels, resources
-from polyadic.arrays import ArrayWriter, open_array
+from polyadic.arrays import ArrayWriter, open_array, save_array
 from polyadic.data import Entries
 from polyadic.errors import InputError, check_choice, check_int
 from polyadic.files import folder_or_temporary, read_meta, whole_folder, write_meta
@@ -100,11 +100,11 @@ class Counts:
 
     def write_rest(self, folder: Path) -> None:
         """Write everything but the entries."""
-        np.save(folder / "marginals.npy", self.marginals)
+        save_array(folder / "marginals.npy", self.marginals)
         self.vocabulary.save(folder / "vocabulary.txt")
         content = {**self.entries.description(), "events": self.events, "settings": self.settings}
         if self.chunks is not None:
-            np.save(folder / "chunk-marginals.npy", self.chunks.marginals)
+            save_array(folder / "chunk-marginals.npy", self.chunks.marginals)
             content["chunks"] = {"number": self.chunks.number, "words": self.chunks.words}
         write_meta(folder, "counts", VERSION, **content)
 

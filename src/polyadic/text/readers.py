@@ -254,7 +254,7 @@ def _of_files(
     folder = os.path.commonpath([Path(path).absolute().parent for path in files]) if len(files) > 1 else ""
     skipped: dict[str, str] = {}
     for path in files:
-        named = {"file": os.path.relpath(path, folder)} if len(files) > 1 else {}
+        named = {"file": _printable(os.path.relpath(path, folder))} if len(files) > 1 else {}
         parts, passed_on = _of_file(path, reading, advance, account), False
         try:
             for piece in _held(parts) if may_skip else parts:
@@ -273,6 +273,11 @@ def _of_files(
         warnings.warn(
             f"skipped {len(skipped):,} of {len(files):,} files: {named_ones}", SkippedFilesWarning, stacklevel=2
         )
+
+
+def _printable(path: str) -> str:
+    """Name a file in Unicode, whatever bytes its name has."""
+    return os.fsencode(path).decode(errors="backslashreplace")
 
 
 def _of_file(path: str, reading: Reading, advance: Callable[[float], None] | None, account: Account) -> Iterator[Piece]:
@@ -337,4 +342,4 @@ def stamp(source: Source) -> str:
     stats = [file.stat() for file in files]
     places = "\n".join(str(file.resolve()) for file in files)
     state = f"{places} {sum(s.st_size for s in stats)} {max(s.st_mtime_ns for s in stats)}"
-    return hashlib.sha256(state.encode()).hexdigest()[:32]
+    return hashlib.sha256(os.fsencode(state)).hexdigest()[:32]

@@ -36,6 +36,7 @@ def read_jsonl(file: File) -> Iterator[Piece]:
             continue
         try:
             record = json.loads(line)
+            record = _with_whole_characters(record) if "\\u" in line else record
         except (ValueError, RecursionError) as error:
             raise InputError(f"{where} is not JSON: {error}") from None
         if not isinstance(record, dict):
@@ -156,6 +157,21 @@ def _column(file: File, names: Sequence[str], records: Iterable[Mapping[str, Any
         f"field must name the column of the table {file.name} that holds the text, such as {longest!r};"
         f" its columns are {named(names)}"
     )
+
+
+def _with_whole_characters(value: Any) -> Any:
+    r"""Put U+FFFD for halves of characters beyond U+FFFF, as programs leave them that cut text at a length.
+
+    >>> _with_whole_characters(json.loads(r'{"text": "smile \ud83d\ude00 \ud83d"}'))
+    {'text': 'smile 😀 \ufffd'}
+    """
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_with_whole_characters(each) for each in value]
+    if isinstance(value, dict):
+        return {_with_whole_characters(name): _with_whole_characters(each) for name, each in value.items()}
+    return value
 
 
 def _strings(record: Mapping[str, Any]) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.arrays import save_array
 from polyadic.files import folder_or_temporary
 from polyadic.groups import Groups
 
@@ -55,7 +56,7 @@ def _write(path: Path, groups: Groups) -> None:
     X = groups.features
     with path.open("wb") as file:
         for array in (np.array(X.shape), X.indptr, X.indices, X.data, groups.costs, groups.starts):
-            np.save(file, array, allow_pickle=False)
+            save_array(file, array)
 
 
 def _read(path: Path) -> Groups:
