@@ -259,7 +259,7 @@ def test_joint_predictions_are_what_was_fitted():
 
 
 def test_joint_is_the_same_with_the_same_seed():
-    """The same seed and threads give the same bits; more iterations never raise the objective."""
+    """The same seed gives the same bits, however many threads; more iterations never raise the objective."""
     lists, _ = joint_entries()
     first, second = (JointCP(6, seed=3, max_iter=20, tol=0).fit(lists) for _ in range(2))
     for a, b in zip(first.factors_, second.factors_, strict=True):

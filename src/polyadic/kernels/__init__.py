@@ -3,7 +3,7 @@
 Here are those that several families of models use; those of one family are in the folder named for it.
 
 Nothing else in the library imports a loop. Loops run without the interpreter's lock, so parts of the work go to
-threads; a part has its own output, and parts are added in a fixed order: as many threads, the same bits.
+threads; the parts, and the order in which they are added, are the same for any number of threads, and so are the bits.
 """
 
 from polyadic.kernels.conjugate import conjugate_rows

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.kernels.doors import checked, frozen, importances, in_threads, sum_of_parts, table
+from polyadic.kernels.doors import checked, frozen, importances, in_spans, sum_of_parts, table
 from polyadic.kernels.loops import cp
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def cp_predict(
     columns, at = checked(indices, offsets, len(T))
     n = columns.shape[1]
     predictions = np.empty(n, U.dtype)
-    bounds = np.linspace(0, n, threads + 1).astype(np.int64)
-    in_threads(lambda t: cp.predict_fibres(columns, at, T, bounds[t], bounds[t + 1], predictions), threads)
+    in_spans(lambda first, last: cp.predict_fibres(columns, at, T, first, last, predictions), n, threads)
     return predictions
 
 

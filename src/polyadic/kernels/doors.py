@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Condition
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 LINE = 64
 """Bytes of a cache line."""
+PARTS = 16
+"""Parts that sums are made of, whatever the threads, of which so many can have work at the same time."""
+FEWEST = 32
+"""Rows that are worth a call."""
 PART = 1 << 22
 """Entries whose gradients are added in a row in the precision of the factors before they join the total."""
 
@@ -68,12 +73,41 @@ def checked(indices: NDArray[Any], offsets: Sequence[int] | None, rows: int) -> 
     return columns, at
 
 
-def in_threads(work: Callable[[int], Any], threads: int) -> list[Any]:
-    """Run ``work(0)`` .. ``work(threads - 1)`` at the same time; results in that order."""
-    if threads == 1:
-        return [work(0)]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, range(threads)))
+def in_threads(work: Callable[[int], Any], parts: int, threads: int) -> list[Any]:
+    """Run ``work(0)`` .. ``work(parts - 1)``, as many at the same time as there are threads; results in that order."""
+    if min(threads, parts) == 1:
+        return [work(part) for part in range(parts)]
+    with ThreadPoolExecutor(min(threads, parts)) as pool:
+        return list(pool.map(work, range(parts)))
+
+
+def in_spans(work: Callable[[int, int], Any], n: int, threads: int, *, parts: int = PARTS) -> list[Any]:
+    """Run ``work(first, last)`` over spans of ``n`` rows, by default whatever the threads; results in their order."""
+    bounds = np.linspace(0, n, max(1, min(parts, n // FEWEST)) + 1).astype(int).tolist()
+    return in_threads(lambda k: work(bounds[k], bounds[k + 1]), len(bounds) - 1, threads)
+
+
+def in_turns(compute: Callable[[int], Any], take: Callable[[Any], None], parts: int, threads: int) -> None:
+    """Run ``take(compute(k))`` for each part, and take one after another in the order of parts.
+
+    So sums have the same bits however many threads there are, and wait for their turn in no more memory than these.
+    """
+    turn = 0
+    turns = Condition()
+
+    def work(part: int) -> None:
+        nonlocal turn
+        try:
+            result = compute(part)
+            with turns:
+                turns.wait_for(lambda: turn >= part)
+            take(result)
+        finally:
+            with turns:
+                turn = max(turn, part + 1)
+                turns.notify_all()
+
+    in_threads(work, parts, threads)
 
 
 def sum_of_parts(
@@ -84,34 +118,32 @@ def sum_of_parts(
     *,
     threads: int,
 ) -> tuple[float, NDArray[Any]]:
-    """Add values and gradients of parts of ``n`` entries, each part of its own sum, in a fixed order.
+    """Add values and gradients of parts of ``n`` entries, each part of its own sum, in their order.
 
     ``work(first, last, T)`` returns a value and adds a gradient, of the shape and type of ``like``, to the last layer
     of a table of ``layers`` and one of zeros.
     """
     rows, rank = like.shape
-    threads = max(1, min(threads, n // max(rows, 1)))  # with fewer entries than rows a thread would mostly add zeros
-    rounds = max(1, -(-n // (threads * PART)))
-    size = max(1, -(-n // (threads * rounds)))  # at most PART, and as many parts for each thread
+    parts = max(1, min(PARTS, n // max(rows, 1)), -(-n // PART))  # with fewer entries than rows most would add zeros
+    bounds = np.linspace(0, n, parts + 1).astype(int).tolist()
     zeros = np.broadcast_to(like.dtype.type(0), like.shape)
+    value, total = 0.0, np.zeros(like.shape, like.dtype)
+    spare: list[NDArray[Any]] = []
 
-    def parts(thread: int) -> tuple[float, NDArray[Any]]:
-        T = table(*layers, zeros)
-        part = T[:, -1, :rank]
-        if rounds == 1:
-            return work(min(thread * size, n), min((thread + 1) * size, n), T), part
-        value, total = 0.0, np.zeros(like.shape, like.dtype)
-        for first in range(thread * size, n, threads * size):
-            value += work(first, min(first + size, n), T)
-            total += part
-            part[:] = 0
-        return value, total
+    def compute(k: int) -> tuple[float, NDArray[Any]]:
+        T = spare.pop() if spare else table(*layers, zeros)
+        return work(bounds[k], bounds[k + 1], T), T
 
-    results = in_threads(parts, threads)
-    gradient = np.ascontiguousarray(results[0][1])
-    for _, more in results[1:]:
-        gradient += more
-    return sum(value for value, _ in results), gradient
+    def take(result: tuple[float, NDArray[Any]]) -> None:
+        nonlocal value, total
+        part = result[1][:, -1, :rank]
+        value += result[0]
+        total += part
+        part[:] = 0
+        spare.append(result[1])
+
+    in_turns(compute, take, parts, threads)
+    return value, total
 
 
 def importances(given: NDArray[Any] | None, rows: NDArray[Any]) -> NDArray[Any]:

@@ -2,7 +2,7 @@
 
 Words are dealt into groups, and each cell belongs to the pair of groups of its words. In a round of a tournament every
 group meets one other, so the pairs of a round share no word and can be worked on at the same time; after all rounds
-every pair has met. No two threads ever write to one row, so the same seed and threads give the same bits.
+every pair has met. No two threads ever write to one row, so the same seed gives the same bits, however many threads.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.kernels.doors import frozen, in_threads
+from polyadic.kernels.doors import PARTS, frozen, in_threads
 from polyadic.kernels.loops import glove
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ def glove_arrange(
     weights: NDArray[Any],
     *,
     size: int,
-    threads: int,
     rng: np.random.Generator,
 ) -> GloveCells:
     """Shuffle cells within the pairs of groups of their words, and plan the rounds.
@@ -66,8 +65,6 @@ def glove_arrange(
         Log count and weight of each.
     size : int
         Number of words.
-    threads : int
-        Pairs of groups that a round can work on at the same time.
     rng : numpy.random.Generator
         Of the order.
     """
@@ -76,7 +73,7 @@ def glove_arrange(
         raise ValueError(f"cells must be (n, 2) with as many logs and weights; got {indices.shape}, {len(logs)}")
     if n and not (int(indices.min()) >= 0 and int(indices.max()) < size):
         raise ValueError(f"indices must be below {size}; got {int(indices.min())} to {int(indices.max())}")
-    groups = 1 if threads == 1 else 2 * threads
+    groups = PARTS
     i, j = (indices[:, d] % groups for d in range(2))  # neighbours in frequency go to different groups
     pair = np.minimum(i, j).astype(np.int32) * groups + np.maximum(i, j)
     order = rng.permutation(n)
@@ -101,13 +98,13 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, step: float, threa
     Parameters
     ----------
     cells : GloveCells
-        As :func:`glove_arrange` made them, for as many threads.
+        As :func:`glove_arrange` made them.
     parameters : tuple of float32 ndarrays of shapes (2, V, R), (2, V), (2, V, R), (2, V)
         Vectors of words and contexts, their biases, and for both the sums of squares of past steps, at first ones.
     step : float
         Length of the first step per unit of the gradient; with 0 nothing changes.
     threads : int
-        Parts worked on at the same time.
+        Parts worked on at the same time, at most half as many as groups.
 
     Returns
     -------
@@ -123,13 +120,10 @@ def glove_epoch(cells: GloveCells, parameters: Parameters, *, step: float, threa
     total = 0.0
     for spans in cells.rounds:
 
-        def work(thread: int, spans: list[tuple[int, int]] = spans) -> float:
-            return sum(
-                glove.glove_cells(cells.rows, cells.columns, cells.logs, cells.weights, eta, U, b, S, t, first, last)
-                for first, last in spans[thread::threads]
-            )
+        def work(k: int, spans: list[tuple[int, int]] = spans) -> float:
+            return glove.glove_cells(cells.rows, cells.columns, cells.logs, cells.weights, eta, U, b, S, t, *spans[k])
 
-        total += sum(in_threads(work, threads))
+        total += sum(in_threads(work, len(spans), threads))
     return total
 
 

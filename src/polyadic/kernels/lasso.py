@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.kernels.doors import frozen, in_threads
+from polyadic.kernels.doors import frozen, in_spans
 from polyadic.kernels.loops import lasso
 
 if TYPE_CHECKING:
@@ -56,7 +56,6 @@ def nonnegative_lasso(
     if A.dtype != np.float32 or not A.flags.c_contiguous or not A.flags.writeable:
         raise ValueError("A must be a contiguous, writeable array of float32")
     G, B = frozen(G, np.float32), frozen(B, np.float32)
-    bounds = np.linspace(0, n, threads + 1).astype(np.int64)
     small, some = np.float32(tol), np.float32(l1)
-    work = in_threads(lambda t: lasso.lasso_rows(G, B, some, small, sweeps, bounds[t], bounds[t + 1], A), threads)
+    work = in_spans(lambda first, last: lasso.lasso_rows(G, B, some, small, sweeps, first, last, A), n, threads)
     return int(sum(work))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.kernels.doors import frozen, in_threads
+from polyadic.kernels.doors import frozen, in_spans
 from polyadic.kernels.loops import nonnegative
 
 if TYPE_CHECKING:
@@ -203,8 +203,7 @@ def divergence_rows(
 
 
 def _summed(work: Any, n: int, threads: int) -> float:
-    bounds = np.linspace(0, n, threads + 1).astype(np.int64)
-    return float(sum(in_threads(lambda t: work(bounds[t], bounds[t + 1]), threads)))
+    return float(sum(in_spans(work, n, threads)))
 
 
 def _writeable(U: NDArray[np.float32]) -> tuple[int, int]:

@@ -9,12 +9,11 @@ where :math:`v_e` is a row of the other factor of a matrix, or the product of ro
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.kernels.doors import frozen, in_threads
+from polyadic.kernels.doors import frozen, in_spans
 from polyadic.kernels.loops import rows
 
 if TYPE_CHECKING:
@@ -171,10 +170,7 @@ def row_moments(
 
 def _in_parts(work: Callable[[int, int], int], n: int, threads: int) -> None:
     """Give each thread several parts of the rows, far from one another; refuse a row that failed."""
-    bounds = np.linspace(0, n, PARTS * threads + 1).astype(np.int64).tolist()
-    parts = list(pairwise(bounds))
-    done = in_threads(lambda t: [work(*part) for part in parts[t::threads]], threads)
-    if bad := [row for some in done for row in some if row >= 0]:
+    if bad := [row for row in in_spans(work, n, threads, parts=PARTS * threads) if row >= 0]:
         raise ValueError(f"the matrix of row {min(bad)} is not positive definite")
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.kernels.doors import frozen, in_threads
+from polyadic.kernels.doors import frozen, in_spans
 from polyadic.kernels.loops import triples
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def adagrad_step(
         raise ValueError(f"G must have a row for each of {len(rows)} rows of X; got {G.shape}, {X.shape}, {H.shape}")
     _inside(rows, len(X))
     work = partial(triples.adagrad_step, X, H, frozen(G), frozen(rows, np.int64), np.float32(step), np.float32(eps))
-    _split(work, len(rows), threads)
+    in_spans(work, len(rows), threads)
 
 
 def add_rows(index: NDArray[Any], rows: NDArray[Any], out: NDArray[Any]) -> None:
@@ -139,13 +139,7 @@ def _rows(
         raise ValueError(f"starts must rise from 0 to {len(answers)}, one more than {len(S)} rows")
     _inside(answers, S.shape[1])
     arrays = frozen(columns, np.float32), frozen(starts, np.int64), frozen(answers, np.int64)
-    return sum(_split(partial(loop, S, *arrays), len(S), threads))
-
-
-def _split(work: Callable[[int, int], Any], n: int, threads: int) -> list[Any]:
-    """Give each thread as many rows as the others."""
-    bounds = np.linspace(0, n, max(1, min(threads, n)) + 1).astype(int).tolist()
-    return in_threads(lambda k: work(bounds[k], bounds[k + 1]), len(bounds) - 1)
+    return sum(in_spans(partial(loop, S, *arrays), len(S), threads))
 
 
 def _inside(index: NDArray[Any], size: int) -> None:

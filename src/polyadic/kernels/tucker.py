@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.kernels.doors import frozen, in_threads
+from polyadic.kernels.doors import PARTS, frozen, in_threads, in_turns
 from polyadic.kernels.loops import tucker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,10 +44,9 @@ class _Tree(NamedTuple):
         """Shape of the core contracted with one root: widths of the middle, of the leaf."""
         return math.prod(self.ranks[1:-1].tolist()), int(self.ranks[-1])
 
-    def shares(self, threads: int) -> list[range]:
-        """Share the roots so that each thread has about as many fibres, and none has no root."""
-        threads = max(1, min(threads, len(self.roots) - 1))
-        fibres = np.linspace(0, self.roots[-1], threads + 1)
+    def shares(self) -> list[range]:
+        """Share the roots so that each part has about as many fibres, and none has no root."""
+        fibres = np.linspace(0, self.roots[-1], max(1, min(PARTS, len(self.roots) - 1)) + 1)
         bounds = np.searchsorted(self.roots, fibres)
         bounds[0], bounds[-1] = 0, len(self.roots) - 1
         return [range(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
@@ -89,17 +88,17 @@ def tucker_core(
     """
     tree = _tree(indices, factors, slots)
     values = _one_per_entry("values", values, tree)
-    shares = tree.shares(threads)
+    shares = tree.shares()
 
-    def part(thread: int) -> NDArray[np.float64]:
+    def part(k: int) -> NDArray[np.float64]:
         core = np.zeros((int(tree.ranks[0]), math.prod(tree.contracted)))
-        for first, rows, _ in tree.blocks(shares[thread]):
+        for first, rows, _ in tree.blocks(shares[k]):
             A = np.empty((len(rows), *tree.contracted), tree.U.dtype)
             tucker.core_fibres(*tree[:5], values, tree.U, first, A)
             core += rows.T @ A.reshape(len(rows), -1)
         return core
 
-    return _sum(in_threads(part, len(shares))).reshape(tree.ranks)
+    return _sum(part, len(shares), threads).reshape(tree.ranks)
 
 
 def tucker_predict(
@@ -112,14 +111,14 @@ def tucker_predict(
     tree = _tree(indices, factors, slots)
     G = _unfolded(core, tree)
     predictions = np.empty(tree.columns.shape[1], tree.U.dtype)
-    shares = tree.shares(threads)
+    shares = tree.shares()
 
-    def part(thread: int) -> None:
-        for first, rows, _ in tree.blocks(shares[thread]):
+    def part(k: int) -> None:
+        for first, rows, _ in tree.blocks(shares[k]):
             C = frozen((rows @ G).reshape(len(rows), *tree.contracted))
             tucker.predict_tucker(*tree[:5], tree.U, first, C, predictions)
 
-    in_threads(part, len(shares))
+    in_threads(part, len(shares), threads)
     return predictions
 
 
@@ -140,11 +139,11 @@ def tucker_pullback(
     tree = _tree(indices, factors, slots)
     derivatives = _one_per_entry("derivatives", derivatives, tree)
     G = _unfolded(core, tree)
-    shares = tree.shares(threads)
+    shares = tree.shares()
 
-    def part(thread: int) -> NDArray[Any]:
+    def part(k: int) -> NDArray[Any]:
         total, dU, entries = np.zeros(len(tree.U)), np.zeros_like(tree.U), 0
-        for first, rows, places in tree.blocks(shares[thread]):
+        for first, rows, places in tree.blocks(shares[k]):
             C = frozen((rows @ G).reshape(len(rows), *tree.contracted))
             A = np.empty(C.shape, tree.U.dtype)
             tucker.pullback_tucker(*tree[:5], derivatives, tree.U, first, C, A, dU)
@@ -156,7 +155,7 @@ def tucker_pullback(
         total += dU
         return total
 
-    total = _sum(in_threads(part, len(shares))).astype(tree.U.dtype)
+    total = _sum(part, len(shares), threads).astype(tree.U.dtype)
     parts = np.split(total, tree.begins[1:].tolist())
     return [g.reshape(u.shape) for g, u in zip(parts, factors, strict=True)]
 
@@ -181,26 +180,32 @@ def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any],
     if len(values) != columns.shape[1]:
         raise ValueError(f"{columns.shape[1]} entries need as many values; got {len(values)}")
     starts, leaves, x = _runs(columns[:-1]), frozen(columns[-1]), frozen(values, Q.dtype)
-    bounds = np.linspace(0, len(starts) - 1, threads + 1).astype(np.int64)
+    bounds = np.linspace(0, len(starts) - 1, PARTS + 1).astype(np.int64)
 
-    def part(thread: int) -> NDArray[np.float64]:
+    def part(k: int) -> NDArray[np.float64]:
         total, product = np.zeros(Q.shape), np.zeros(Q.shape, Q.dtype)
         size = max(1, len(starts) * PART // max(columns.shape[1], 1))
-        for first in range(bounds[thread], bounds[thread + 1], size):
-            tucker.gram_fibres(starts, leaves, x, Q, first, min(first + size, bounds[thread + 1]), product)
+        for first in range(bounds[k], bounds[k + 1], size):
+            tucker.gram_fibres(starts, leaves, x, Q, first, min(first + size, bounds[k + 1]), product)
             total += product
             product[:] = 0
         return total
 
-    return _sum(in_threads(part, threads)).astype(Q.dtype)
+    return _sum(part, PARTS, threads).astype(Q.dtype)
 
 
-def _sum(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Add in a fixed order."""
-    total = parts[0]
-    for more in parts[1:]:
-        total += more
-    return total
+def _sum(part: Callable[[int], NDArray[np.float64]], parts: int, threads: int) -> NDArray[np.float64]:
+    """Add parts in their order."""
+    total: list[NDArray[np.float64]] = []
+
+    def take(more: NDArray[np.float64]) -> None:
+        if total:
+            total[0] += more
+        else:
+            total.append(more)
+
+    in_turns(part, take, parts, threads)
+    return total[0]
 
 
 def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tree:

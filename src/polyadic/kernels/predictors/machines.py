@@ -133,7 +133,7 @@ def anova_scores(
         low, high = bounds[k], bounds[k + 1]
         machines.anova_scores(*arrays[:3], arrays[3][low:high], *arrays[4:], out[low:high])
 
-    in_threads(work, threads)
+    in_threads(work, threads, threads)
     return out
 
 
@@ -263,7 +263,7 @@ def anova_sweep(
         machines.anova_terms(*table.rows, v, C)
     for parts in table.parts(threads):
         work: Callable[[NDArray[np.int64]], None] = partial(_sweep_part, table, v, C, own, float(precision), w)
-        in_threads(lambda k, work=work, parts=parts: work(parts[k]), len(parts))  # type: ignore[misc]
+        in_threads(lambda k, work=work, parts=parts: work(parts[k]), len(parts), threads)  # type: ignore[misc]
 
 
 def _sweep_part(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.kernels.doors import frozen, in_threads
+from polyadic.kernels.doors import PARTS, frozen, in_spans, in_turns
 from polyadic.kernels.loops.sequences import hidden
 
 if TYPE_CHECKING:
@@ -72,15 +72,24 @@ def expected_counts(symbols: NDArray[Any], edges: NDArray[Any], chain: Chain, *,
     Rabiner (1989), A tutorial on hidden Markov models, section V and equations 91 to 95
     """
     x, ends, tables = _checked(symbols, edges, chain)
-    bounds = np.linspace(0, len(ends) - 1, threads + 1).astype(np.int64)
+    bounds = np.linspace(0, len(ends) - 1, PARTS + 1).astype(np.int64)
+    sums, logs = [np.zeros(table.shape) for table in chain], 0.0
 
-    def part(t: int) -> Expected:
+    def compute(k: int) -> Expected:
         starts, moves, emits = (np.zeros(table.shape) for table in chain)
-        total = hidden.hidden_counts(x, ends, *tables, bounds[t], bounds[t + 1], starts, moves, emits)
+        total = hidden.hidden_counts(x, ends, *tables, bounds[k], bounds[k + 1], starts, moves, emits)
         return Expected(starts, moves, emits, float(total))
 
-    starts, moves, emits, totals = zip(*in_threads(part, threads), strict=True)
-    return Expected(sum(starts), sum(moves), sum(emits), sum(totals))
+    def take(part: Expected) -> None:
+        nonlocal logs
+        *counts, log = part
+        logs += log
+        for k, more in enumerate(counts):
+            sums[k] += more
+
+    in_turns(compute, take, PARTS, threads)
+    starts, moves, emits = sums
+    return Expected(starts, moves, emits, logs)
 
 
 def hidden_states(
@@ -104,10 +113,11 @@ def hidden_states(
     """
     x, ends, tables = _checked(symbols, edges, chain)
     states, logs = np.empty((len(x), len(chain.start))), np.empty(len(x))
-    bounds = np.linspace(0, len(ends) - 1, threads + 1).astype(np.int64)
-    in_threads(
-        lambda t: hidden.hidden_states(x, ends, *tables, bounds[t], bounds[t + 1], smoothed, states, logs), threads
-    )
+
+    def work(first: int, last: int) -> None:
+        hidden.hidden_states(x, ends, *tables, first, last, smoothed, states, logs)
+
+    in_spans(work, len(ends) - 1, threads)
     return states, logs
 
 
@@ -169,6 +179,9 @@ def viterbi_states(
     states = np.empty(len(words), np.int32)
     words = frozen(words, np.int64)
     tables = [frozen(table, np.float32) for table in (scores, start, move)]
-    bounds = np.linspace(0, len(edges) - 1, threads + 1).astype(np.int64)
-    in_threads(lambda t: hidden.viterbi_states(words, edges, *tables, bounds[t], bounds[t + 1], states), threads)
+
+    def work(first: int, last: int) -> None:
+        hidden.viterbi_states(words, edges, *tables, first, last, states)
+
+    in_spans(work, len(edges) - 1, threads)
     return states

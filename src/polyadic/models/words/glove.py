@@ -47,7 +47,7 @@ class GloVe(Model):
     seed : int, optional
         Of the start and of the order of the cells.
     threads : int, optional
-        All cores by default. The same seed and threads give the same bits.
+        All cores by default. The same seed gives the same bits, however many threads.
     watch : callable, optional
         Called with the :class:`~polyadic.solvers.run.Result` so far after each epoch.
 
@@ -105,7 +105,7 @@ class GloVe(Model):
         x = entries.values.astype(np.float32)
         f = np.minimum(1, (x / np.float32(self.x_max)) ** np.float32(self.alpha))
         size = entries.shape[0]
-        cells = kernels.glove_arrange(entries.indices, np.log(x), f, size=size, threads=self._threads, rng=rng)
+        cells = kernels.glove_arrange(entries.indices, np.log(x), f, size=size, rng=rng)
         solver = _epochs(cells, self.rank, self.step, self._threads, rng)
         w, c, b, d = self._keep(run(solver, max_iter=self.epochs, tol=self.tol, watch=self.watch))
         self.factors_, self.biases_ = [w, c], [b, d]

@@ -66,7 +66,7 @@ class JointCP(Model):
     seed : int, optional
         Of the random start of the themes; :math:`A` starts at eigenvectors.
     threads : int, optional
-        All cores by default. The same seed and threads give the same bits.
+        All cores by default. The same seed gives the same bits, however many threads.
     watch : callable, optional
         Called with the :class:`~polyadic.solvers.run.Result` so far after each sweep.
 

@@ -49,7 +49,7 @@ class PoissonCP(Model):
     seed : int, optional
         Of the random start.
     threads : int, optional
-        All cores by default. The same seed and threads give the same bits.
+        All cores by default. The same seed gives the same bits, however many threads.
     watch : callable, optional
         Called with the :class:`~polyadic.solvers.run.Result` so far after each sweep.
 

@@ -65,7 +65,7 @@ class SymmetricCP(Model):
     seed : int, optional
         Of the random start and the entries held out.
     threads : int, optional
-        All cores by default. The same seed and threads give the same bits.
+        All cores by default. The same seed gives the same bits, however many threads.
     watch : callable, optional
         Called with the Result so far after each sweep, such as a :class:`~polyadic.solvers.Checkpoint`.
 

@@ -50,7 +50,7 @@ class Tucker(Model):
     seed : int, optional
         Of the start.
     threads : int, optional
-        All cores by default. The same seed and threads give the same bits.
+        All cores by default. The same seed gives the same bits, however many threads.
     watch : callable, optional
         Called with the :class:`~polyadic.solvers.run.Result` so far after each sweep; its last factor is the core.
 

@@ -115,7 +115,7 @@ def _in_parts(work: Callable[..., tuple[Batch, ...]], arrays: list[Batch], threa
     """Give each thread a part of a batch, and put together what they make of it."""
     threads = min(threads, len(arrays[0]))
     parts = list(zip(*(np.array_split(array, threads) for array in arrays), strict=True))
-    return tuple(map(np.concatenate, zip(*in_threads(lambda t: work(*parts[t]), threads), strict=True)))
+    return tuple(map(np.concatenate, zip(*in_threads(lambda t: work(*parts[t]), threads, threads), strict=True)))
 
 
 def _left(C: Batch, F: Batch, G: Batch, H: Batch, weights: Batch) -> tuple[Batch]:
