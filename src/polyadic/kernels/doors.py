@@ -17,6 +17,8 @@ LINE = 64
 """Bytes of a cache line."""
 PARTS = 16
 """Parts that sums are made of, whatever the threads, of which so many can have work at the same time."""
+THIN = 24
+"""Entries of a part for each row of its sum: what adding parts takes stays below a tenth of what entries take."""
 FEWEST = 32
 """Rows that are worth a call."""
 PART = 1 << 22
@@ -124,7 +126,7 @@ def sum_of_parts(
     of a table of ``layers`` and one of zeros.
     """
     rows, rank = like.shape
-    parts = max(1, min(PARTS, n // max(rows, 1)), -(-n // PART))  # with fewer entries than rows most would add zeros
+    parts = max(1, min(PARTS, n // max(THIN * rows, 1)), -(-n // PART))
     bounds = np.linspace(0, n, parts + 1).astype(int).tolist()
     zeros = np.broadcast_to(like.dtype.type(0), like.shape)
     value, total = 0.0, np.zeros(like.shape, like.dtype)
