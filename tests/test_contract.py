@@ -95,12 +95,16 @@ def alike(left, right):  # noqa: PLR0911 # one line for each kind
 
 
 def plain_parts(thing):
-    """Give what an object holds, but for what it has computed to keep."""
+    """Give what an object holds, but for what it has computed to keep, and what is of the run and not saved."""
     if isinstance(thing, Model):
         return thing._state()
     computed = (functools.cached_property,)
+    parts = dataclasses.fields(thing) if dataclasses.is_dataclass(thing) else ()
+    of_the_run = {part.name for part in parts if not part.metadata.get("kept", True)}
     return {
-        key: value for key, value in vars(thing).items() if not isinstance(getattr(type(thing), key, None), computed)
+        key: value
+        for key, value in vars(thing).items()
+        if key not in of_the_run and not isinstance(getattr(type(thing), key, None), computed)
     }
 
 
@@ -191,6 +195,11 @@ class Untouchable:
         raise AssertionError("the data were gone through")
 
 
+def files_below(folder):
+    """Everything below a folder."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def one_wrong_setting(name):
     """Give a setting and a value that it does not allow."""
     hints = resolved(type(TABLE[name].make()))
@@ -215,11 +224,17 @@ def test_settings_are_checked_before_work(name):
 
 
 @every_model
-def test_same_fit_same_bits(name, known):
-    """A second model, and the same model fitted again, give the same answers to the bit; ``fit`` gives the model."""
+def test_same_fit_same_bits(name, known, tmp_path):
+    """A second model, and the same model fitted again, give the same answers to the bit; ``fit`` gives the model.
+
+    So do their files.
+    """
     answers = TABLE[name].ask(known(name))
     again = fitted(name)
     assert alike(TABLE[name].ask(again), answers)
+    for model, folder in ((known(name), tmp_path / "first"), (again, tmp_path / "second")):
+        model.save(folder)
+    assert files_below(tmp_path / "first") == files_below(tmp_path / "second")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
         assert TABLE[name].fit(again) is again

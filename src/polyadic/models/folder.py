@@ -15,6 +15,7 @@ import functools
 import importlib
 import json
 import math
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path, PurePath
@@ -200,6 +201,8 @@ class Writer:
         if not hasattr(value, "__dict__"):
             raise TypeError(f"it holds a {kind.__module__}.{kind.__qualname__}")
         parts = {k: v for k, v in vars(value).items() if not isinstance(getattr(kind, k, None), cached_property)}
+        if is_dataclass(kind):
+            parts |= {each.name: [] for each in fields(kind) if not each.metadata.get("kept", True)}
         return {"object": self.name(kind), "parts": self.mapping(parts)}
 
     def _array(self, array: NDArray[Any]) -> Any:

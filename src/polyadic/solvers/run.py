@@ -38,7 +38,7 @@ class Result:
     history : list of float
         The objective at the start and after each sweep.
     seconds : list of float
-        When each was reached.
+        When each was reached; empty in what was saved, so that equal fits make equal files.
     measured : list of float
         What ``measure`` said of each; empty without one.
     best : int
@@ -50,7 +50,7 @@ class Result:
 
     factors: Factors
     history: list[float] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list, metadata={"kept": False})
     measured: list[float] = field(default_factory=list)
     best: int = 0
     converged: bool = False
