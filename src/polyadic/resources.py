@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,18 +31,71 @@ GROUPS = {
 """Of Linux's control groups, by version: where they are, the limit, what is used, what of that can be had back."""
 
 
+_BOUND: ContextVar[int | None] = ContextVar("memory", default=None)
+
+
 def free_memory() -> int | None:
-    """Give the bytes that can be had without swapping, in this container too; None where no system tells."""
+    """Give the bytes that can be had without swapping, in this container and bound too; None where no system tells."""
+    bound, held = _BOUND.get(), held_memory()
+    left = [] if bound is None or held is None else [max(bound - (held << 20), 0)]
+    free = [_installed("MemAvailable")] if _installed("MemAvailable") else []
+    return min([*free, *left, *(left for _, left in _groups())], default=None)
+
+
+LEAST = 256 << 20
+"""Bytes that the program and its libraries take before they do anything."""
+
+
+@contextlib.contextmanager
+def memory_below(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
+    """Keep this process below ``bound`` bytes, by default below what there is: what needs more gets a MemoryError.
+
+    Linux enforces it, on all memory that can be written to: then nothing is killed because it asked for too much.
+    Elsewhere, and if it is not ``enforced``, :func:`check_memory` alone goes by it.
+
+    Raises
+    ------
+    InputError
+        If the program itself needs more.
+    """
+    if bound is not None and bound < LEAST and enforced:
+        raise InputError(f"memory must be {LEAST >> 20} MiB at least, which the program itself takes")
+    most = bound
+    if bound is None and (free := free_memory()) is not None:
+        most = free + _installed("SwapFree") + LEAST
+    before = _BOUND.set(bound)
+    try:
+        if not enforced or most is None or sys.platform != "linux":
+            yield
+            return
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        known = [limit for limit in (most, soft, hard) if limit != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_DATA, (min(known), hard))
+        try:
+            yield
+        except MemoryError as error:
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+            reason = f" ({error})" if str(error) else ""
+            raise MemoryError(f"this needs more than the {min(known) >> 20:,} MiB it may have{reason}") from None
+        finally:
+            resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+    finally:
+        _BOUND.reset(before)
+
+
+def _installed(*names: str) -> int:
+    """Add what Linux tells of memory under some names, in bytes."""
     try:
         lines = (SYSTEM / "proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
-        return None
-    free = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
-    return min([*free, *_left_by_groups()], default=None)
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.split(":")[0] in names)
 
 
-def _left_by_groups() -> Iterator[int]:
-    """Give the bytes that each control group of this process with a limit leaves it."""
+def _groups() -> Iterator[tuple[int, int]]:
+    """Give the limit of each control group of this process that has one, and what it leaves, in bytes."""
     try:
         rows = [row.split(":", 2) for row in (SYSTEM / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()]
     except OSError:
@@ -57,7 +111,7 @@ def _left_by_groups() -> Iterator[int]:
             with contextlib.suppress(OSError, ValueError):  # there is none, or its limit is "max"
                 most, now = (int((folder / name).read_text(encoding="ascii")) for name in (limit, used))
                 known = dict(row.split() for row in (folder / "memory.stat").read_text(encoding="ascii").splitlines())
-                yield max(most - now + int(known.get(cached, 0)), 0)
+                yield most, max(most - now + int(known.get(cached, 0)), 0)
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:

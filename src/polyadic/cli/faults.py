@@ -157,6 +157,11 @@ def in_one_sentence() -> Iterator[None]:
         except MemoryError as error:
             say(f"out of memory: {error}" if str(error) else "out of memory")
             raise typer.Exit(BAD_INPUT) from None
+        except RuntimeError as error:
+            if str(error) != "can't start new thread":  # Python's words for a stack that does not fit
+                raise
+            say("out of memory, or of threads")
+            raise typer.Exit(BAD_INPUT) from None
         except (InputError, MissingExtraError, OSError) as error:
             say(_sentence(error))
             raise typer.Exit(BAD_INPUT) from None

@@ -244,3 +244,9 @@ Memory = Annotated[
     Any,
     typer.Option(parser=in_bytes, metavar="SIZE", help="Memory to stay below, such as 4G.", rich_help_panel=COUNTS),
 ]
+MemoryOfAll = Annotated[
+    Any,
+    typer.Option(
+        "--memory", parser=in_bytes, metavar="SIZE", help="Stop at this much, such as 4G.", show_default="all there is"
+    ),
+]

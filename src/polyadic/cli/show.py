@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import json
 import shlex
 import sys
@@ -13,8 +15,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import typer
 
 from polyadic.cli.faults import BAD_INPUT, Verb, say
+from polyadic.cli.options import MemoryOfAll
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.files import plain
+from polyadic.resources import memory_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,9 +32,27 @@ if TYPE_CHECKING:
 
 
 def add_verbs(app: typer.Typer, examples: Mapping[Callable[..., None], str]) -> None:
-    """Add verbs to the command line, each with an example at the end of its help."""
+    """Add verbs to the command line, each with a bound on memory, and an example at the end of its help."""
     for verb, example in examples.items():
-        app.command(cls=Verb, epilog=f"Example:\n\n{example}")(verb)
+        app.command(cls=Verb, epilog=f"Example:\n\n{example}")(_bounded(verb))
+
+
+def _bounded(verb: Callable[..., None]) -> Callable[..., None]:
+    """Keep a verb below ``--memory``; one that has this option plans by it, and only heeds it."""
+    signature = inspect.signature(verb, eval_str=True)
+    plans = "memory" in signature.parameters
+
+    @functools.wraps(verb)
+    def run(*arguments: Any, memory: int | None = None, **options: Any) -> None:
+        with memory_below(memory, enforced=not plans):
+            verb(*arguments, **options, **({"memory": memory} if plans else {}))
+
+    if not plans:
+        extra = inspect.Parameter("memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=MemoryOfAll)
+        signature = signature.replace(parameters=[*signature.parameters.values(), extra])
+        run.__annotations__ = {**verb.__annotations__, "memory": MemoryOfAll}
+    run.__signature__ = signature  # type: ignore[attr-defined]
+    return run
 
 
 class Steps:
