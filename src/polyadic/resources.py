@@ -42,6 +42,8 @@ def free_memory() -> int | None:
     return min([*free, *left, *(left for _, left in _groups())], default=None)
 
 
+FOR_US = 0.9
+"""Of what is free; the rest is for what other processes take meanwhile."""
 LEAST = 256 << 20
 """Bytes that the program and its libraries take before they do anything."""
 
@@ -62,7 +64,7 @@ def memory_below(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
         raise InputError(f"memory must be {LEAST >> 20} MiB at least, which the program itself takes")
     most = bound
     if bound is None and (free := free_memory()) is not None:
-        most = free + _installed("SwapFree") + LEAST
+        most = int(FOR_US * (free + _installed("SwapFree"))) + LEAST
     before = _BOUND.set(bound)
     try:
         if not enforced or most is None or sys.platform != "linux":
