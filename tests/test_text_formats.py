@@ -353,6 +353,12 @@ def test_joining_loses_no_word(texts):
     assert [c for c in unwrapped(text) if c in "ab."] == [c for c in text if c in "ab."]
 
 
+@pytest.mark.parametrize("sign", "a \t-")
+def test_joining_long_runs(sign):
+    """Of a sign a million times on end nothing is joined; the work does not grow with the square."""
+    assert unwrapped(f"b{sign * 1_000_000}b") == f"b{sign * 1_000_000}b"
+
+
 def test_wrapped_can_be_said(tmp_path):
     """Whether lines are wrapped is said where it is known."""
     (tmp_path / "a.txt").write_text(VERSE)
