@@ -2,10 +2,10 @@
 
     python bench/fuzz.py READER --seconds 300 --corpus DIR
 
-READER is a name of ``tests/mutants.py``; without one the names are listed. What reaches new lines is kept in DIR, and the
-next run starts from it. A finding is an exception that is no InputError and no MissingExtraError, which is written to
-``DIR-findings``, once for each place that raised it; or an input that takes more than 5 s or more than 1.5 GB, which ends
-the run. Needs ``pip install atheris``.
+READER is a name of ``tests/mutants.py``; without one the names are listed. What reaches new lines is kept in DIR, and
+the next run starts from it. A finding is an exception that is no InputError and no MissingExtraError, which is written
+to ``DIR-findings``, once for each place that raised it; or an input that takes more than 5 s or more than 1.5 GB, which
+ends the run. Needs ``pip install atheris``.
 """
 
 import argparse
@@ -23,6 +23,7 @@ BELOW = ("polyadic", "tomllib", "html", "_markupbase", "bs4", "email", "csv", "j
 """Packages whose lines guide the search."""
 LOOPS = "polyadic.kernels"
 """They are compiled, and not from marked code."""
+MEMORY = Path("/dev/shm")  # noqa: S108 # a folder in it is made as safely as elsewhere
 ROOT = Path(__file__).resolve().parents[1]
 
 with atheris.instrument_imports(include=[*BELOW], exclude=[LOOPS]):
@@ -51,11 +52,11 @@ def main():
     for folder in (asked.corpus, findings):
         folder.mkdir(parents=True, exist_ok=True)
     (asked.corpus / "example").write_bytes(reader.content)
-    words = [word for word in NASTY if len(word) <= 30] + [word for word in re.findall(rb"\w{2,20}", reader.content)]
-    listed = ["".join(rf"\x{byte:02x}" for byte in word) for word in sorted({*words})]
+    words = {*(word for word in NASTY if len(word) <= 30), *re.findall(rb"\w{2,20}", reader.content)}
+    listed = ["".join(rf"\x{byte:02x}" for byte in word) for word in sorted(words)]
     (findings / "words").write_text("".join(f'"{word}"\n' for word in listed), encoding="ascii")
     warnings.simplefilter("error")
-    folder = Path(tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None))
+    folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
 
     def once(content):
         try:
