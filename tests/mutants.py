@@ -1,7 +1,7 @@
 """Valid input for every reader, and what damage makes of it.
 
-A reader is given by a function of a path that reads all there is, a name for the file, its content, and what lies beside
-it. ``bench/fuzz.py`` starts from the same content.
+A reader is given by a function of a path that reads all there is, a name for the file, its content, and what lies
+beside it. ``bench/fuzz.py`` starts from the same content.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ from polyadic.models.sequences.automata import from_text
 from polyadic.models.syntax.candidates import read_lists
 from polyadic.text import readers, stopwords
 from polyadic.text.languages import guess
-from polyadic.text.lines import Lines
 from polyadic.text.predictors.feature_lines import RankLines, read_feature_lines
 from polyadic.text.predictors.nbest import NBestLists
 from polyadic.text.relations.facts import read_facts
@@ -153,7 +152,8 @@ NBEST += ' {"cost": 0, "score": -1e1, "features": ["a", "a"]}]}\n{"candidates": 
 INSTANCES = '<instances><instance id="add.v.1" lemma="add" partOfSpeech="v" token="adds" tokenStart="3" tokenEnd="7">'
 INSTANCES += "He adds salt.</instance></instances>"
 LEXELT = '<corpus><lexelt item="hard-a"><instance id="1"><answer instance="1" senseid="HARD1"/><context>'
-LEXELT += '<s><wf pos="NN">It</wf></s> is <head><wf pos="JJ">hard</wf></head> FRASL work</context></instance></lexelt></corpus>'
+LEXELT += '<s><wf pos="NN">It</wf></s> is <head><wf pos="JJ">hard</wf></head> FRASL work</context>'
+LEXELT += "</instance></lexelt></corpus>"
 ARFF = "@relation x\n@attribute 'a \\'b' numeric\n@attribute c {0,1}\n@data\n% a remark\n{0 1.5, 1 1}\n{}\n"
 LABELS = '<labels xmlns="http://mulan.sourceforge.net/labels"><label name="c"/></labels>'
 PARSES = '{"gold": "(S (NN a) (VB b))", "parses": [["(S (NN a) (VB b))", -1.5], ["(S (VB a) (NN b))", -2]]}\n'
@@ -342,7 +342,15 @@ NASTY = [
         b"]]>",
     ),
     *(b"null", b"true", b"[]", b"{}", b'""', b"None", b"../../etc", b"/dev/null", b"a" * 70_000, b"a b " * 20_000),
-    *(b"(" * 10_000, b"!" * 10_000, b"[" * 10_000, b'{"a":' * 10_000, b"<a>" * 10_000, b"(S " * 2_000 + b")" * 2_000),
+    *(
+        b"(" * 10_000,
+        b"!" * 10_000,
+        b"!" * 400,
+        b"[" * 10_000,
+        b'{"a":' * 10_000,
+        b"<a>" * 10_000,
+        b"(S " * 2_000 + b"(A b)" + b")" * 2_000,
+    ),
     *(b"<a>" * 5_000 + b"</a>" * 5_000, b"[" * 5_000 + b"]" * 5_000, b"<p>" * 3_000 + b"</p>" * 3_000, b"((" * 400),
     *(b"{{" * 5_000, b"[[" * 5_000, b"<p>" * 3_000, b"\n" * 10_000, b'"' * 10_000, b"'" * 10_000, b"\t" * 10_000),
 ]

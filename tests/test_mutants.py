@@ -2,15 +2,21 @@
 
 import functools
 import importlib
+import json
+import os
 import pkgutil
 import shutil
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 import examples
+import verbs
 from mutants import READERS, mutants
 from polyadic import Corpus, Embedding, InputError, load
 from polyadic.files import check_whole
@@ -222,3 +228,42 @@ def test_damage_on_disk_is_told(name, tmp_path):
 def test_damage_on_disk_is_told_more(name, tmp_path):
     """The same of more damage."""
     told(name, 100, tmp_path)
+
+
+# The command line
+
+
+def answered(folder, seed, number):
+    """Call every verb in a child, rightly and changed; whatever it is called with, it works or says what is wrong."""
+    script = Path(__file__).with_name("verbs.py")
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, script, folder, seed, number]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    for row in rows:
+        assert "raised" not in row, row["call"]
+        assert row["code"] in (0, 1, 2), row["call"]
+        assert row["outside"] == [], row["call"]
+        assert "Traceback" not in row["said"], row["call"]
+        assert row["code"] != 1 or row["said"].splitlines()[-1].startswith("polyadic: "), row["call"]
+    return rows
+
+
+def test_every_verb_is_called():
+    """A new verb is called here too: this test asks for a call."""
+    assert {verb for verb, _ in verbs.verbs()} - verbs.NOT_CALLED == {*verbs.TRAINED, *verbs.CALLED} - {*verbs.MADE}
+
+
+def test_verbs_answer(tmp_path):
+    """Every verb works as it is called here, and with something changed ends in a sentence at the worst."""
+    rows = answered(tmp_path, 3, 1)
+    right = {row["verb"]: row["code"] for row in rows[::-1]}
+    assert {verb for verb, code in right.items() if code} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_verbs_answer_more(seed, tmp_path):
+    """The same of more changes."""
+    answered(tmp_path, seed, 10)
