@@ -257,7 +257,7 @@ def test_damage_is_told(name, damage, tmp_path):
         ("a.xml", '<?xml version="1.0" encoding="gb18030"?><a/>', "is no XML that can be read: multi-byte"),
         ("a.xml", "<a>" * 9000 + "</a>" * 9000, "is no XML that can be read: its elements are nested too deeply"),
         ("a.jsonl", '{"text": "a\\ud800"}', "line 1: a text has half of a surrogate pair"),
-        ("a.eml", "Content-Type: " + "(" * 9000, "holds a message that cannot be read"),
+        ("a.eml", "Content-Type: " + "(" * 2000, "holds a message that cannot be read"),
         ("a.eml", 'Content-Type: text/plain; charset="nonsense"\n\na', "holds a message .* unknown encoding: nonsense"),
         ("a.mbox", "From a\nContent-Type: text/html\n\na<![y b", "holds a message that cannot be read"),
     ],
@@ -270,8 +270,14 @@ def test_odd_files_are_told(name, content, fault, tmp_path):
     assert len(str(told.value)) < 500
 
 
+def test_long_types_are_not_taken_apart(tmp_path):
+    """What follows the type of a message takes no more time than there is of it."""
+    (tmp_path / "a.eml").write_text("Content-Type: text/plain; a=" + "a b " * 100_000 + "\n\nA text\n")
+    assert list(read(tmp_path / "a.eml")) == ["A text\n"]
+
+
 @pytest.mark.parametrize("header", ["From", "To", "Subject", "Date"])
-@pytest.mark.parametrize("content", ["a (" * 3000, '{"a":' * 3000, "Ann <a@b.org>, " * 3000])
+@pytest.mark.parametrize("content", ["a (" * 3000, '{"a":' * 3000, "Ann <a@b.org>, " * 3000, "a b " * 500])
 def test_long_headers_are_read(header, content, tmp_path):
     """A header is read as it stands, however long it is."""
     (tmp_path / "a.eml").write_text(f"{header}: {content.strip()}\n\nA text\n")

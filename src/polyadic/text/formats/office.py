@@ -7,7 +7,7 @@ import email
 import email.policy
 import logging
 import re
-from email.headerregistry import HeaderRegistry, UnstructuredHeader
+from email.headerregistry import HeaderRegistry
 from typing import TYPE_CHECKING, Any
 
 from polyadic.errors import InputError, MissingExtraError
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
     from polyadic.text.pieces import File, Piece
 
-PLAIN_HEADERS = ("subject", "from", "to", "date")
-"""Headers that are read as they stand: to take long ones apart the standard library needs their length squared."""
+SHOWN_HEADERS = ("subject", "from", "to", "date")
+LONGEST_HEADER = 1 << 12
+"""Characters of a header that is taken apart, for which the standard library needs their number squared."""
+_APART, _AS_IT_STANDS = HeaderRegistry(), HeaderRegistry(use_default_map=False)
 
 
 def read_docx(file: File) -> Iterator[Piece]:
@@ -104,16 +106,13 @@ def read_mbox(file: File) -> Iterator[Piece]:
 
 
 def _message(written: bytes, file: File) -> Iterator[Piece]:
-    headers = HeaderRegistry()
-    for header in PLAIN_HEADERS:
-        headers.map_to_type(header, UnstructuredHeader)
     try:
-        message = email.message_from_bytes(written, policy=email.policy.default.clone(header_factory=headers))
+        message = email.message_from_bytes(written, policy=email.policy.default.clone(header_factory=_header))
         body = message.get_body(("plain", "html"))
         text = body.get_content() if body is not None else ""
         if body is not None and body.get_content_subtype() == "html":
             text = html_text(text)[0]
-        values = {header: str(message[header]) for header in PLAIN_HEADERS if message[header]}
+        values = {header: str(message[header]) for header in SHOWN_HEADERS if message[header]}
     except MissingExtraError:
         raise
     except Exception as error:  # noqa: BLE001 # of codecs, of headers taken apart: all say that the message is broken
@@ -121,3 +120,9 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
     fields = {"title" if header == "subject" else header: value for header, value in values.items()}
     text = "\n".join(line for line in text.split("\n") if not line.startswith(">"))
     return text_pieces([text], wrapped=file.reading.wrapped, fields=fields)
+
+
+def _header(name: str, value: str) -> Any:
+    if len(value) > LONGEST_HEADER:
+        return "".join(value.splitlines())
+    return (_AS_IT_STANDS if name.lower() in SHOWN_HEADERS else _APART)(name, value)
