@@ -22,7 +22,7 @@ PROBLEMS = (1, 3, 7, 24, 29, 42)
 """Those at hand."""
 PARTS = {"I": 1, "F": 1, "S": 2, "T": 3}
 """Of a model file, and how many numbers stand in brackets in each: start, end, symbols, moves."""
-LINE = re.compile(r"\(\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s*\)\s+(\S+)")
+LINE = re.compile(r"\(\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s*\)\s+(\S+)", re.ASCII)
 
 
 class Problem(NamedTuple):
