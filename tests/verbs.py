@@ -210,7 +210,12 @@ def called(words, outside):
     """Call a verb; say what came of it."""
     outside.clear()
     done = CliRunner().invoke(app, words)
-    row = {"call": words, "code": done.exit_code, "said": done.stderr[-600:], "outside": outside[:]}
+    row = {
+        "call": words,
+        "code": done.exit_code,
+        "said": done.stderr.rstrip().rpartition("\n")[2][:300],
+        "outside": outside[:],
+    }
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         row["raised"] = "".join(traceback.format_exception(done.exception))[-2500:]
     return row
