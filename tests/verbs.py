@@ -125,13 +125,12 @@ HUGE = ["1" + "0" * 30, "9223372036854775808", "2147483648", "99999999"]
 NUMBERS = ["0", "-1", "1", "2", "3", "nan", "inf", "-inf", "1e999", "-0.0", "1e-320", "0.5", "0x10", "1_0", "٣", "one"]
 PLACES = [
     *("missing", "spare", "empty", "t.txt", "v", "v.txt", "c", "n", "m-tag", "m-hmm", ".", "missing/x", "t.txt/x", "-"),
-    *("trees.conllu", "facts.tsv", "other.arff", "a" * 300, "\udcff", "*", "[", "~", "new", "spare/new", "new.png"),
+    *("trees.conllu", "facts.tsv", "other.arff", "a" * 300, "*", "[", "~", "new", "spare/new", "new.png"),
 ]
 TEXTS = [
     *(
         "",
         " ",
-        "\udcff",
         "a\nb",
         "\U0001f600",
         "%s",
@@ -189,7 +188,7 @@ def value(option, draw):
 
 def changed(call, command, draw):
     """Change a call: an argument or a value is another, or missing, or options are added."""
-    words = call[:]
+    words = [f"{word}-2" if before == "--out" else word for before, word in zip(["", *call], call, strict=False)]
     start = next(at for at, word in enumerate(words) if word == command.name) + 1
     for _ in range(draw.choice([1, 1, 2])):
         at = draw.randrange(start, len(words)) if len(words) > start else 0
