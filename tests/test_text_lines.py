@@ -144,6 +144,8 @@ def test_questions_are_checked(corpus):
         (("a",), {"start": -1}, "start must be"),
         (("a", "b"), {"width": -1}, "width must be"),
         (("a", "b"), {"width": 1 << 31}, "width must be a whole number from 0 to 2147483647"),
+        (("a\udcff",), {}, "lines are of Unicode; 'a.udcff' has bytes that are none"),
+        (("a",), {"where": {"title": "\udcff"}}, "lines are of Unicode"),
         (("a",), {"start": 10**30}, "start must be a whole number from 0 to"),
         (("a",), {"top": 1 << 63}, "top must be a whole number from 1 to"),
     ):

@@ -249,7 +249,7 @@ def main():
     folder, draw, number = Path(sys.argv[1]).resolve(), Random(int(sys.argv[2])), int(sys.argv[3])
     fill(folder / "whole")
     (folder / "tmp").mkdir()
-    tempfile.tempdir = str(folder / "tmp")
+    tempfile.tempdir = os.environ["MPLCONFIGDIR"] = str(folder / "tmp")
     outside = kept_within(folder)
 
     def report(verb, words):

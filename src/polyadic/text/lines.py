@@ -228,6 +228,9 @@ class Lines:
     ) -> tuple[str, list[str]]:
         """Write what lines are chosen in SQL, which holds constants only, and the values in it."""
         fields = dict(where or {})
+        for asked in (*words, *fields, *fields.values()):
+            if any("\ud800" <= sign <= "\udfff" for sign in asked):
+                raise InputError(f"lines are of Unicode; {asked!r} has bytes that are none")
         matched = _query([self._plain(word) for word in words], width, either=either)
         values = [value for name, text in fields.items() for value in (f"$.{json.dumps(name)}", text)]
         chosen = (
