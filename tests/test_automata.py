@@ -696,6 +696,9 @@ def test_model_files_are_read(tmp_path):
         ("\t(0) 1\n", "line 1: I:, F:, S: or T: are needed"),
         (good + moves.replace("(0,1,1) 1.0", "(0,1,1) 0.5"), "must add to 1"),
         (good.replace("(1,0)", "(1,7)") + moves, "a symbol is not below 2"),
+        (good.replace("(1) 0.5", "(\x1e1) 0.5") + moves, "1 numbers in brackets and a probability"),
+        (good.replace("(1) 0.5", "(999999999) 0.5") + moves, "states are numbered from 0 without gaps; got 999999999"),
+        (good.replace("(1) 0.5", f"({'1' * 5000}) 0.5") + moves, "1 numbers in brackets and a probability"),
     ):
         (tmp_path / "m").write_text(text)
         with pytest.raises(InputError, match=message):

@@ -19,7 +19,7 @@ from polyadic.metrics.brackets import (
 )
 from polyadic.models.syntax.candidates import bracketing
 from polyadic.text.syntax.binarising import annotate, bare, binarise, unbinarise, without_loops
-from polyadic.text.syntax.brackets import Phrase, category, clean, parse_phrase, read_phrases
+from polyadic.text.syntax.brackets import Phrase, category, clean, parse_phrase, read_phrases, shared
 from polyadic.text.syntax.heads import head_child
 
 labels = st.sampled_from(["S", "NP", "VP", "PP", "PRT", "ADVP", "X"])
@@ -46,6 +46,15 @@ def test_trees_are_read_as_they_are_written(tmp_path_factory, written):
     assert parse_phrase(str(written[0])) == written[0]
 
 
+def test_the_deepest_tree_is_worked_with():
+    """What is read as a tree is deep enough for nothing that is done with trees."""
+    tree = parse_phrase("(S " * 149 + "(A b)" + ")" * 149)
+    assert parse_phrase(str(tree)) == clean(tree) == shared(tree, {}) == tree
+    assert len(tree.spans()) == 149
+    assert unbinarise(binarise(tree)) == tree
+    assert annotate(tree).words() == ["b"]
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
@@ -56,6 +65,7 @@ def test_trees_are_read_as_they_are_written(tmp_path_factory, written):
         ("(S (NN a) b)", "line 1: between brackets must stand"),
         ("(S (NN a b))", "between brackets must stand"),
         ("()", "between brackets must stand"),
+        ("(S " * 151 + "(A b)" + ")" * 151, "line 1: brackets are nested too deeply; 150 within another are possible"),
     ],
 )
 def test_faults_are_told_with_their_line(tmp_path, text, fault):

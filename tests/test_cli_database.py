@@ -118,6 +118,9 @@ def test_tables_that_are_wrong_are_refused(files, line, message):
     (files / "stars.csv").write_text(f"user,film,stars\nu0,Film 0,3\n{line}\n")
     with pytest.raises(InputError, match=message):
         read_database(files / "films.toml")
+    (files / "stars.csv").write_text(",,\n")
+    with pytest.raises(InputError, match="no column is headed 'user'; there are none"):
+        read_database(files / "films.toml")
     (files / "stars.csv").write_text("")
     with pytest.raises(InputError, match="is empty"):
         read_database(files / "films.toml")

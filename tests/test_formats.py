@@ -136,6 +136,7 @@ def test_repeated_words(tmp_path):
         ("a 1 2\nb 3 1_0\n", "line 2: expected 2 numbers at the end of the line; found '1_0'"),
         ("a 1 2\nb 3 nan\n", "line 2: the vector of 'b' is not finite"),
         ("a 1 2\nb 3 1e99\n", "line 2: the vector of 'b' is not finite"),
+        ("a 1 2\nhot dog 3 1e99\n", "line 2: the vector of 'hot dog' is not finite"),
         ("3 2\na 1 2\nb 3 4\n", "ends after 2 words; its first line promises 3"),
         ("1 2\na 1 2\nb 3 4\n", "line 3: the first line promises 1 words; here is more"),
         ("9999999999 2\na 1 2\n", "ends after 1 words"),

@@ -207,6 +207,7 @@ def test_lists_are_kept(tmp_path):
         '{"gold": "(NN a)", "parses": [["(NN a)", NaN]]}',
         '{"gold": "(NN a)", "parses": [[5, 0]]}',
         "[1]",
+        "[" * 100_000,
     ],
 )
 def test_damaged_lists_are_refused(tmp_path, line):

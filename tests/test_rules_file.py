@@ -77,6 +77,8 @@ def test_a_file_of_rules(tmp_path):
         ("!(a(x, y) => a(x, y))", "column 1: the rule fails whatever its atoms are"),
         (" & ".join(f"a{k}(x, y)" for k in range(13)), "column 1: the rule has 13 distinct atoms; at most 12"),
         ("(" * 2000 + "a(x, y)", "formulas are nested too deeply"),
+        ("!" * 51 + "a(x, y) => b(x, y)", "column 52: formulas are nested too deeply"),
+        ("a(x, y) => " * 52 + "b(x, y)", "column 562: formulas are nested too deeply"),
     ],
 )
 def test_faults_are_told_with_their_place(tmp_path, line, fault):
@@ -85,6 +87,16 @@ def test_faults_are_told_with_their_place(tmp_path, line, fault):
     file.write_text(f"a(x, y) => b(x, y)\n{line}\n")
     with pytest.raises(InputError, match=rf"bad\.rules, line 2, {'column .*' * (line[0] == '(')}{fault}"):
         read_rules(file)
+
+
+@pytest.mark.parametrize(
+    "line", ["!" * 50 + "a(x, y)", "(" * 50 + "a(x, y)" + ")" * 50, "a(x, y) => " * 48 + "a(x, y)"]
+)
+def test_the_deepest_rules_are_written(line):
+    """What is read can be written, compared and kept in sets."""
+    rule = parse_rule(f"{line} => b(x, y)")
+    assert len({rule, parse_rule(str(rule))}) == 1
+    assert repr(rule)
 
 
 @given(st.text(alphabet='ab(),!&|=>"\\# xy1.\t', max_size=30))

@@ -249,6 +249,57 @@ def test_damage_is_told(name, damage, tmp_path):
         list(read(path, field="text"))
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "fault"),
+    [
+        ("a.html", "<p>a<![y b", "is no HTML that can be read: unknown status keyword"),
+        ("a.xml", '<?xml version="1.0" encoding="utf-88"?><a/>', "is no XML that can be read: unknown encoding"),
+        ("a.xml", '<?xml version="1.0" encoding="gb18030"?><a/>', "is no XML that can be read: multi-byte"),
+        ("a.xml", "<a>" * 9000 + "</a>" * 9000, "is no XML that can be read: its elements are nested too deeply"),
+        ("a.jsonl", '{"text": "a\\ud800"}', "line 1: a text has half of a surrogate pair"),
+        ("a.eml", "Content-Type: " + "(" * 2000, "holds a message that cannot be read"),
+        ("a.eml", 'Content-Type: text/plain; charset="nonsense"\n\na', "holds a message .* unknown encoding: nonsense"),
+        ("a.mbox", "From a\nContent-Type: text/html\n\na<![y b", "holds a message that cannot be read"),
+    ],
+)
+def test_odd_files_are_told(name, content, fault, tmp_path):
+    """Markup, encodings and nesting that a parser does not survive are refused in one sentence."""
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=fault) as told:
+        list(read(tmp_path / name, field="text"))
+    assert len(str(told.value)) < 500
+
+
+def test_long_types_are_not_taken_apart(tmp_path):
+    """What follows the type of a message takes no more time than there is of it."""
+    (tmp_path / "a.eml").write_text("Content-Type: text/plain; a=" + "a b " * 100_000 + "\n\nA text\n")
+    assert list(read(tmp_path / "a.eml")) == ["A text\n"]
+
+
+@pytest.mark.parametrize("header", ["From", "To", "Subject", "Date"])
+@pytest.mark.parametrize("content", ["a (" * 3000, '{"a":' * 3000, "Ann <a@b.org>, " * 3000, "a b " * 500])
+def test_long_headers_are_read(header, content, tmp_path):
+    """A header is read as it stands, however long it is."""
+    (tmp_path / "a.eml").write_text(f"{header}: {content.strip()}\n\nA text\n")
+    [document] = documents(tmp_path / "a.eml")
+    assert document.text == "A text\n"
+    assert document.fields == {"title" if header == "Subject" else header.lower(): content.strip()}
+
+
+@pytest.mark.parametrize("name", ["a.epub", "a.xlsx", "a.parquet", "a.docx"])
+@pytest.mark.filterwarnings("ignore")  # of the libraries, beside their errors
+def test_wrong_bytes_are_told_on_one_line(name, tmp_path):
+    """Whichever byte is wrong, the file is read, or what a library says of it is passed on in one line."""
+    path = written(tmp_path, name)
+    content = path.read_bytes()
+    for at in range(0, len(content), len(content) // 40):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 255]) + content[at + 1 :])
+        try:
+            list(read(path, field="text"))
+        except InputError as error:
+            assert "\n" not in str(error)  # noqa: PT017 # it may be read
+
+
 @pytest.mark.parametrize("name", ["a.doc", "b.json", "c.zip", "d.pptx", "e.xls", "f.mobi"])
 def test_formats_that_are_not_read(name, tmp_path):
     """What cannot be read comes with what to do instead."""
@@ -351,6 +402,12 @@ def test_joining_loses_no_word(texts):
     """Joined lines hold the letters of the text, in order."""
     text = "\n".join(texts)
     assert [c for c in unwrapped(text) if c in "ab."] == [c for c in text if c in "ab."]
+
+
+@pytest.mark.parametrize("sign", "a \t-")
+def test_joining_long_runs(sign):
+    """Of a sign a million times on end nothing is joined; the work does not grow with the square."""
+    assert unwrapped(f"b{sign * 1_000_000}b") == f"b{sign * 1_000_000}b"
 
 
 def test_wrapped_can_be_said(tmp_path):

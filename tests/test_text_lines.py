@@ -77,6 +77,7 @@ def test_phrases_beginnings_and_distances(corpus):
     assert len(shown(corpus.lines.find("bank*"))) == 6
     assert shown(corpus.lines.find("money", "river", width=4)) == []
     assert shown(corpus.lines.find("money", "river", width=5)) == ["Money in the bank of the river."]
+    assert shown(corpus.lines.find("money", "river", width=(1 << 31) - 1, top=(1 << 63) - 1)) != []
     assert shown(corpus.lines.find("Dr. Bank")) == ["Dr. Bank wrote “don’t”."]
     assert [line.word for line in corpus.lines.find("(dr. bank!)")] == ["Dr. Bank"]
     for odd in ('"', "a AND b", "NEAR(a", "bank -river", "x:y", "*x", "'"):
@@ -142,6 +143,11 @@ def test_questions_are_checked(corpus):
         (("a",), {"sort": "up"}, "sort must be one of"),
         (("a",), {"start": -1}, "start must be"),
         (("a", "b"), {"width": -1}, "width must be"),
+        (("a", "b"), {"width": 1 << 31}, "width must be a whole number from 0 to 2147483647"),
+        (("a\udcff",), {}, "lines are of Unicode; 'a.udcff' has bytes that are none"),
+        (("a",), {"where": {"title": "\udcff"}}, "lines are of Unicode"),
+        (("a",), {"start": 10**30}, "start must be a whole number from 0 to"),
+        (("a",), {"top": 1 << 63}, "top must be a whole number from 1 to"),
     ):
         with pytest.raises(InputError, match=f"^(?!.*damaged).*{fault}"):
             list(corpus.lines.find(*arguments, **options))

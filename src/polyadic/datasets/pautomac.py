@@ -22,7 +22,7 @@ PROBLEMS = (1, 3, 7, 24, 29, 42)
 """Those at hand."""
 PARTS = {"I": 1, "F": 1, "S": 2, "T": 3}
 """Of a model file, and how many numbers stand in brackets in each: start, end, symbols, moves."""
-LINE = re.compile(r"\(\s*(\d+(?:\s*,\s*\d+)*)\s*\)\s+(\S+)")
+LINE = re.compile(r"\(\s*(\d{1,9}(?:\s*,\s*\d{1,9})*)\s*\)\s+(\S+)", re.ASCII)
 
 
 class Problem(NamedTuple):
@@ -110,6 +110,8 @@ def pautomac_model(path: Path, size: int) -> WeightedAutomaton:
     states = max([states, *(1 + max(key[0], key[-1]) for key in tables["T"])])
     if any(key[1] >= size for part in "ST" for key in tables[part]):
         raise InputError(f"{path}: a symbol is not below {size}, the size of the alphabet")
+    if states > sum(map(len, tables.values())):
+        raise InputError(f"{path}: states are numbered from 0 without gaps; got {states - 1}")
     start, stop, A = np.zeros(states), np.zeros(states), np.zeros((size, states, states))
     for (i,), value in tables["I"].items():
         start[i] = value

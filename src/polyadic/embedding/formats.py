@@ -257,7 +257,8 @@ def _parse(where: str, text: bytes, rank: int) -> tuple[bytes, np.ndarray]:
     extra = len(fields[0].split()) - 1
     if all(_is_number(field) for field in fields[0].split()[1:]) and extra:
         raise InputError(f"{where}: expected a word and {rank} numbers; found {rank + extra} after the word")
-    return fields[0], np.array(fields[1:], np.float32)
+    with np.errstate(over="ignore"):  # what is too large is told as not finite
+        return fields[0], np.array(fields[1:], np.float32)
 
 
 def _header(path: Path, text: bytes, kind: str) -> tuple[int, int]:

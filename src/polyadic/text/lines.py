@@ -29,6 +29,10 @@ FILE = "text.sqlite"
 Place = Callable[[str], "tuple[int, int] | None"]
 """Finds a word in a text."""
 SORTS = ("document", "left", "right", "relevance")
+MOST = (1 << 63) - 1
+"""Lines that SQLite can count."""
+WIDEST = (1 << 31) - 1
+"""Words between others that SQLite can count."""
 _SCHEMA = """
 CREATE TABLE documents (id INTEGER PRIMARY KEY, fields TEXT NOT NULL);
 CREATE TABLE sentences (id INTEGER PRIMARY KEY, document INTEGER NOT NULL, text TEXT NOT NULL);
@@ -198,8 +202,8 @@ class Lines:
             If no word is given, or the file is damaged.
         """
         check_choice("sort", sort, SORTS)
-        check_int("start", start, low=0)
-        limit = -1 if top is None else check_int("top", top, low=1)
+        check_int("start", start, low=0, high=MOST)
+        limit = -1 if top is None else check_int("top", top, low=1, high=MOST)
         chosen, values = self._chosen(words, width, where, either=either)
         asked = [self._form(word) for word in words]
         self._base.create_function("side", 1, lambda text: _side(text, asked[:1], sort), deterministic=True)
@@ -224,6 +228,9 @@ class Lines:
     ) -> tuple[str, list[str]]:
         """Write what lines are chosen in SQL, which holds constants only, and the values in it."""
         fields = dict(where or {})
+        for asked in (*words, *fields, *fields.values()):
+            if any("\ud800" <= sign <= "\udfff" for sign in asked):
+                raise InputError(f"lines are of Unicode; {asked!r} has bytes that are none")
         matched = _query([self._plain(word) for word in words], width, either=either)
         values = [value for name, text in fields.items() for value in (f"$.{json.dumps(name)}", text)]
         chosen = (
@@ -286,7 +293,7 @@ def _query(words: Sequence[str], width: int | None, *, either: bool) -> str:
     ]
     if width is None or len(words) == 1:
         return (" OR " if either else " ").join(quoted)
-    return f"NEAR({' '.join(quoted)}, {check_int('width', width, low=0)})"
+    return f"NEAR({' '.join(quoted)}, {check_int('width', width, low=0, high=WIDEST)})"
 
 
 def _bare(word: str) -> str:

@@ -13,6 +13,8 @@ from polyadic.text.streams import blocks, name_of
 
 PIECE = 1 << 20
 """Characters of a long document that are handed on at once."""
+SAID = 300
+"""Characters of what an error of another package says that are passed on."""
 FORMATS = (
     *("text", "lines", "wiki", "mediawiki", "jsonl", "csv", "xlsx", "parquet"),
     *("html", "xml", "epub", "docx", "pdf", "mail", "mbox", "conllu"),
@@ -108,6 +110,17 @@ class File(NamedTuple):
             return decoder.decode(self.stream.peek(size)[:size]).lstrip("\ufeff")
         except UnicodeError:  # such as UTF-16 without a byte order mark; told, with the place, where the text is read
             return ""
+
+
+def said(error: Exception) -> str:
+    r"""Give what an error of another package says, on one line and not too long.
+
+    Examples
+    --------
+    >>> said(ValueError("no table\nsee below"))
+    'no table see below'
+    """
+    return " ".join(str(error).split())[:SAID] or type(error).__name__
 
 
 def nested(content: list[str] | list[list[str]]) -> list[list[str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyadic.errors import InputError
 from polyadic.models.relations.database import Database, Relation
-from polyadic.text.relations.fields import read_fields
+from polyadic.text.relations.fields import Fields, read_fields
 
 if TYPE_CHECKING:
     import os
@@ -99,9 +99,9 @@ def read_columns(path: str | os.PathLike[str], columns: list[str], *, numbers: l
     lines = read_fields(path, marks=MARKS)
     places = [int(column) - 1 for column in columns if column.isdecimal()]
     if len(places) < len(columns):
-        headings = next(lines).fields
+        headings = next(lines, Fields(1, [])).fields
         if absent := [column for column in columns if column not in headings]:
-            raise InputError(f"{path}: no column is headed {absent[0]!r}; there are {_listed(headings)}")
+            raise InputError(f"{path}: no column is headed {absent[0]!r}; there are {_listed(headings) or 'none'}")
         places = [headings.index(column) for column in columns]
     if min(places) < 0:
         raise InputError(f"{path}: places of columns begin with 1; got 0")

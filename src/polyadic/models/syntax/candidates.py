@@ -238,7 +238,7 @@ def read_lists(path: Path) -> Iterator[Candidates]:
                 parses = [Parse(shared(parse_phrase(tree), known), float(value)) for tree, value in row["parses"]]
                 _check(gold, parses)
                 candidates = judged(gold, parses)
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
                 raise InputError(f"{path}, line {number} holds no list of parses: {error}") from None
             yield candidates
 

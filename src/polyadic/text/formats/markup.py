@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.text.formats.plain import text_pieces
-from polyadic.text.pieces import Piece
+from polyadic.text.pieces import Piece, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,17 +53,31 @@ FIRST_FORMS = {"sic", "orig", "abbr"}
 
 def read_html(file: File) -> Iterator[Piece]:
     """Read a page as a document, without scripts, styles, menus and forms; its title is a field."""
-    text, fields = html_text(file.stream.read(), None if file.reading.encoding == "utf-8" else file.reading.encoding)
+    encoding = None if file.reading.encoding == "utf-8" else file.reading.encoding
+    try:
+        text, fields = html_text(file.stream.read(), encoding)
+    except ValueError as error:
+        raise InputError(f"{file.name} is no HTML that can be read: {said(error)}") from None
     return text_pieces([text], wrapped=False, fields=fields)
 
 
 def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict[str, str]]:
-    """Give the text of a page, a line a paragraph, and its title."""
+    """Give the text of a page, a line a paragraph, and its title.
+
+    Raises
+    ------
+    ValueError
+        If the parser gives up.
+    """
     try:
         from bs4 import BeautifulSoup, NavigableString
+        from bs4.builder import ParserRejectedMarkup
     except ImportError:
         raise MissingExtraError("beautifulsoup4", "files", "reading HTML") from None
-    soup = BeautifulSoup(page, "html.parser", **({"from_encoding": encoding} if isinstance(page, bytes) else {}))
+    try:
+        soup = BeautifulSoup(page, "html.parser", **({"from_encoding": encoding} if isinstance(page, bytes) else {}))
+    except ParserRejectedMarkup as error:
+        raise ValueError(str(error).rpartition(": ")[2]) from None
     title = " ".join(soup.title.get_text().split()) if soup.title else ""
     for element in soup([*NO_TEXT, "title"]):
         element.decompose()
@@ -88,8 +102,8 @@ def read_epub(file: File) -> Iterator[Piece]:
             spine = [items[e.attrib["idref"]] for e in package.iter() if _name(e) == "itemref"]
             inside = posixpath.dirname(place)
             chapters = [html_text(book.read(posixpath.join(inside, unquote(href))))[0] for href in spine]
-    except (zipfile.BadZipFile, KeyError, StopIteration, ET.ParseError, NotImplementedError, RuntimeError) as error:
-        raise InputError(f"{file.name} is no EPUB that can be read: {error}") from None
+    except (zipfile.BadZipFile, LookupError, StopIteration, ET.ParseError, RuntimeError, ValueError) as error:
+        raise InputError(f"{file.name} is no EPUB that can be read: {said(error)}") from None
     wanted = {"title": "title", "creator": "author", "date": "date", "language": "language"}
     fields = {
         wanted[_name(e)]: " ".join(e.text.split()) for e in reversed([*package.iter()]) if _name(e) in wanted and e.text
@@ -104,15 +118,19 @@ def read_xml(file: File) -> Iterator[Piece]:
     """
     try:
         root = ET.parse(file.stream).getroot()  # noqa: S314 # expat bounds what entities grow to
-    except ET.ParseError as error:
-        raise InputError(f"{file.name} is no XML that can be read: {error}") from None
+    except (ET.ParseError, LookupError, ValueError) as error:  # the latter of encodings that it names
+        raise InputError(f"{file.name} is no XML that can be read: {said(error)}") from None
     fields: dict[str, str] = {}
     header = next((e for e in root.iter() if _name(e) == "teiHeader"), ())
     for element in chain.from_iterable(e.iter() for e in header):
         text = " ".join("".join(element.itertext()).split())
         if _name(element) in ("title", "author", "date") and text:
             fields.setdefault(_name(element), text)
-    rows = (" ".join(row.split()) for row in "".join(_xml_text(root)).split("\n"))
+    try:
+        text = "".join(_xml_text(root))
+    except RecursionError:
+        raise InputError(f"{file.name} is no XML that can be read: its elements are nested too deeply") from None
+    rows = (" ".join(row.split()) for row in text.split("\n"))
     yield from text_pieces(["".join(f"{row}\n" for row in rows if row)], wrapped=False, fields=fields)
 
 
@@ -148,7 +166,7 @@ def read_mediawiki(file: File) -> Iterator[Piece]:
                 yield Piece(text, markup=True, fields={"id": str(number), "title": name or ""})
     except ET.ParseError as error:
         raise InputError(f"{file.name} is not a whole MediaWiki dump: {error}") from None
-    except (AttributeError, ValueError):
+    except (AttributeError, LookupError, ValueError):
         raise InputError(f"{file.name} is not a MediaWiki dump in a version that gensim knows") from None
 
 

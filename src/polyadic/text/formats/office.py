@@ -7,17 +7,23 @@ import email
 import email.policy
 import logging
 import re
+from email.headerregistry import HeaderRegistry
 from typing import TYPE_CHECKING, Any
 
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.text.formats.markup import html_text
 from polyadic.text.formats.plain import text_pieces
+from polyadic.text.pieces import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from email.message import EmailMessage
 
     from polyadic.text.pieces import File, Piece
+
+SHOWN_HEADERS = ("subject", "from", "to", "date")
+LONGEST_HEADER = 1 << 12
+"""Characters of a header that is taken apart, for which the standard library needs their number squared."""
+_APART, _AS_IT_STANDS = HeaderRegistry(), HeaderRegistry(use_default_map=False)
 
 
 def read_docx(file: File) -> Iterator[Piece]:
@@ -43,7 +49,7 @@ def read_docx(file: File) -> Iterator[Piece]:
         fields = {"title": known.title, "author": known.author, "date": str(known.created or "")}
         texts = list(paragraphs(document))
     except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
-        raise InputError(f"{file.name} is no Word document that can be read: {error}") from None
+        raise InputError(f"{file.name} is no Word document that can be read: {said(error)}") from None
     return text_pieces(texts, wrapped=False, fields={name: value for name, value in fields.items() if value})
 
 
@@ -51,19 +57,19 @@ def read_pdf(file: File) -> Iterator[Piece]:
     """Read a PDF with a layer of text; its lines are those of the page, so paragraphs are made of them again."""
     try:
         from pypdf import PdfReader
-        from pypdf.errors import DependencyError, PyPdfError
+        from pypdf.errors import DependencyError
     except ImportError:
         raise MissingExtraError("pypdf", "files", "reading PDF") from None
     try:
         with _quiet("pypdf"):  # it tells what it mends; what it cannot mend it raises
             reader = PdfReader(file.whole())
             text = "\n".join(page.extract_text() for page in reader.pages)
-        known = reader.metadata or {}
-        fields = {name: str(known.get(key) or "") for name, key in (("title", "/Title"), ("author", "/Author"))}
+            known = reader.metadata or {}
+            fields = {name: str(known.get(key) or "") for name, key in (("title", "/Title"), ("author", "/Author"))}
     except DependencyError as error:
-        raise InputError(f"{file.name} is encrypted: {error}") from None
-    except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(f"{file.name} is no PDF that can be read: {error}") from None
+        raise InputError(f"{file.name} is encrypted: {said(error)}") from None
+    except Exception as error:  # noqa: BLE001 # its own, and whatever broken objects lead to
+        raise InputError(f"{file.name} is no PDF that can be read: {said(error)}") from None
     if not text.strip():
         raise InputError(f"{file.name} holds no text, only pictures of pages; a program for OCR makes text of them")
     known_fields = {name: value for name, value in fields.items() if value}
@@ -83,7 +89,7 @@ def _quiet(name: str) -> Iterator[None]:
 
 def read_mail(file: File) -> Iterator[Piece]:
     """Read a message as a document, without what it quotes; subject (as title), sender, receiver, date are fields."""
-    return _message(email.message_from_binary_file(file.stream, policy=email.policy.default), file)
+    return _message(file.stream.read(), file)
 
 
 def read_mbox(file: File) -> Iterator[Piece]:
@@ -91,27 +97,32 @@ def read_mbox(file: File) -> Iterator[Piece]:
     message: list[bytes] = []
     for line in file.stream:
         if line.startswith(b"From ") and message:
-            yield from _of_lines(message, file)
+            yield from _message(b"".join(message), file)
             message = []
         if not line.startswith(b"From "):
             message.append(line[1:] if re.match(rb">+From ", line) else line)
     if message:
-        yield from _of_lines(message, file)
+        yield from _message(b"".join(message), file)
 
 
-def _of_lines(message: list[bytes], file: File) -> Iterator[Piece]:
-    return _message(email.message_from_bytes(b"".join(message), policy=email.policy.default), file)
-
-
-def _message(message: EmailMessage, file: File) -> Iterator[Piece]:
+def _message(written: bytes, file: File) -> Iterator[Piece]:
     try:
+        message = email.message_from_bytes(written, policy=email.policy.default.clone(header_factory=_header))
         body = message.get_body(("plain", "html"))
         text = body.get_content() if body is not None else ""
-        names = {"title": "subject", "from": "from", "to": "to", "date": "date"}
-        fields = {field: str(message[header]) for field, header in names.items() if message[header]}
-    except (LookupError, UnicodeError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{file.name} holds a message that cannot be read: {error}") from None
-    if body is not None and body.get_content_subtype() == "html":
-        text = html_text(text)[0]
+        if body is not None and body.get_content_subtype() == "html":
+            text = html_text(text)[0]
+        values = {header: str(message[header]) for header in SHOWN_HEADERS if message[header]}
+    except MissingExtraError:
+        raise
+    except Exception as error:  # noqa: BLE001 # of codecs, of headers taken apart: all say that the message is broken
+        raise InputError(f"{file.name} holds a message that cannot be read: {said(error)}") from None
+    fields = {"title" if header == "subject" else header: value for header, value in values.items()}
     text = "\n".join(line for line in text.split("\n") if not line.startswith(">"))
     return text_pieces([text], wrapped=file.reading.wrapped, fields=fields)
+
+
+def _header(name: str, value: str) -> Any:
+    if len(value) > LONGEST_HEADER:
+        return "".join(value.splitlines())
+    return (_AS_IT_STANDS if name.lower() in SHOWN_HEADERS else _APART)(name, value)

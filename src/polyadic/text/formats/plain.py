@@ -79,8 +79,8 @@ def unwrapped(text: str) -> str:
         first, second = match.groups()
         return f"{first}-{second}" if f"{first}-{second}" in text else first + second
 
-    halves = r"([^\W\d_]+)-\n[ \t]*([^\W\d_]+)"
-    text = re.sub(r"[ \t]+(?=\n)", "", text)
+    halves = r"(?<![^\W\d_])([^\W\d_]+)-\n[ \t]*([^\W\d_]+)"
+    text = re.sub(r"(?<![ \t])[ \t]+(?=\n)", "", text)
     text = re.sub(halves, lambda m: joined(m) if m[2].islower() else f"{m[1]}-{m[2]}", text)
     text = re.sub(rf"(?<=[{UNSPACED_LETTERS}，、；：。！？])\n[ \t]*(?=[{UNSPACED_LETTERS}])", "", text)
     return re.sub(r"(?<=[^\n])\n[ \t]*(?=[^\s])", " ", text)

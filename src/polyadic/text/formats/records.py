@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from polyadic.errors import InputError, MissingExtraError
-from polyadic.text.pieces import Piece, checked
+from polyadic.text.pieces import Piece, checked, said
 from polyadic.text.streams import lines
 
 if TYPE_CHECKING:
@@ -87,16 +87,16 @@ def xlsx_rows(file: File) -> Iterator[Row]:
         raise MissingExtraError("openpyxl", "files", "reading Excel files") from None
     try:
         book = load_workbook(file.whole(), read_only=True, data_only=True)
+        rows = enumerate(book.worksheets[0].iter_rows(values_only=True), 1) if book.worksheets else iter(())
+        yield from ((n, row) for n, row in rows if any(value is not None for value in row))
     except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
-        raise InputError(f"{file.name} is no Excel file that can be read: {error}") from None
-    rows = enumerate(book.worksheets[0].iter_rows(values_only=True), 1) if book.worksheets else iter(())
-    yield from ((n, row) for n, row in rows if any(value is not None for value in row))
+        raise InputError(f"{file.name} is no Excel file that can be read: {said(error)}") from None
 
 
 def parquet_rows(file: File) -> Iterator[Row]:
     """Give the names of the columns of a Parquet file, then its rows; an index that pandas put last comes first."""
     try:
-        from pyarrow import ArrowException, parquet
+        from pyarrow import parquet
     except ImportError:
         raise MissingExtraError("pyarrow", "parquet", "reading Parquet files") from None
     try:
@@ -106,8 +106,8 @@ def parquet_rows(file: File) -> Iterator[Row]:
         names = [*(name for name in index if name in names), *(name for name in names if name not in index)]
         rows = ([row[name] for name in names] for batch in table.iter_batches(1 << 12) for row in batch.to_pylist())
         yield from enumerate(chain([names], rows))
-    except (ArrowException, OSError) as error:
-        raise InputError(f"{file.name} is no Parquet file that can be read: {error}") from None
+    except Exception as error:  # noqa: BLE001 # its own, and of what it makes of broken bytes
+        raise InputError(f"{file.name} is no Parquet file that can be read: {said(error)}") from None
 
 
 ROWS = {"csv": csv_rows, "xlsx": xlsx_rows, "parquet": parquet_rows}

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 
 TOKEN = re.compile(rf'(?P<mark>=>|[()&|!,])|"(?P<quoted>(?:[^"\\]|\\["\\])*)"|(?P<name>{BARE})')
 
+DEEPEST = 50
+"""Levels of a formula; what is done with formulas is done level by level."""
+
 
 def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | None = None) -> list[Rule]:
     """Read a file of rules.
@@ -146,19 +149,16 @@ class _Reader:
     def __init__(self, line: str, file: str, number: int) -> None:
         self.file, self.number = file, number
         self.tokens = list(self._split(line))
-        self.at = 0
+        self.at = self.depth = 0
 
     def whole(self) -> Rule | None:
         if self.tokens[0].kind == "end":
             return None
         weight = self._weight()
         start = self._place()
-        try:
-            formula = self._implication()
-            self._take("end", "=>, &, | or the end of the line")
-            return Rule(formula, weight, start)
-        except RecursionError:
-            raise self._fault("formulas are nested too deeply") from None
+        formula = self._implication()
+        self._take("end", "=>, &, | or the end of the line")
+        return Rule(formula, weight, start)
 
     def _split(self, line: str) -> Iterator[_Token]:
         at = 0
@@ -185,7 +185,7 @@ class _Reader:
 
     def _implication(self) -> Formula:
         premise = self._several("|", Or, lambda: self._several("&", And, self._negation))
-        return Implies(premise, self._implication()) if self._skip("=>") else premise
+        return Implies(premise, self._inner(self._implication)) if self._skip("=>") else premise
 
     def _several(self, mark: str, kind: type[And | Or], inner: Callable[[], Formula]) -> Formula:
         parts = [inner()]
@@ -195,9 +195,9 @@ class _Reader:
 
     def _negation(self) -> Formula:
         if self._skip("!"):
-            return Not(self._negation())
+            return Not(self._inner(self._negation))
         if self._skip("("):
-            inner = self._implication()
+            inner = self._inner(self._implication)
             self._take(")", "')'")
             return inner
         place = self._place()
@@ -208,6 +208,14 @@ class _Reader:
         second = self._variable()
         self._take(")", "')' after two variables")
         return Atom(predicate, (subject, second), place)
+
+    def _inner(self, read: Callable[[], Formula]) -> Formula:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self._fault("formulas are nested too deeply")
+        formula = read()
+        self.depth -= 1
+        return formula
 
     def _variable(self) -> str:
         if not self.tokens[self.at].text.isidentifier():

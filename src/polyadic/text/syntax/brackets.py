@@ -25,6 +25,8 @@ TRACE = "-NONE-"
 """Tag of what is not pronounced."""
 WRAPPERS = {TOP, "ROOT", "S1"}
 """What other programs write around a sentence."""
+DEEPEST = 150
+"""Brackets within brackets; what is done with trees is done level by level."""
 PIECES = re.compile(r"[()]|[^\s()]+", re.ASCII)  # a space that does not break is part of a word
 
 
@@ -153,6 +155,8 @@ def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
                 if fresh and len(open_brackets[-1][1]) == 0:
                     open_brackets[-1][1].append(TOP)
                 open_brackets.append((number, []))
+                if len(open_brackets) > DEEPEST:
+                    raise InputError(f"{where}: brackets are nested too deeply; {DEEPEST} within another are possible")
             elif not open_brackets:
                 raise InputError(f"{where}: {piece!r} stands outside of all brackets")
             elif piece != ")":
