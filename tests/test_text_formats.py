@@ -468,3 +468,22 @@ def test_tokens_are_held_back_by_their_size(tmp_path, monkeypatch):
     held = readers._held(iter([first] * 10))
     next(held)
     assert len(list(held)) == 9
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<p>a" * 20_000, "a\n" * 20_000),
+        ("<b>a" * 20_000 + "</i></b>" * 20_000, "a" * 20_000 + "\n"),
+        ("<div>" * 20_000 + "a" + "</div>" * 20_000, "a\n"),
+        ("<p>a</p>" + "<a b='" * 20_000, "a\n" + "<a b='" * 20_000 + "\n"),
+        ("<p>a</p>" + "<!-- > " * 20_000, "a\n" + " ".join(["<!-- >"] * 20_000) + "\n"),
+        ("<p>a&#" + "9" * 100_000 + ";</p>", "a\ufffd\n"),
+        ("<form>" * 20_000 + "b</div></form>" * 20_000 + "a", "a\n"),
+        ("<ruby>a<rt>b</rt></ruby><p>c<form>d</p>e<br></br>f", "a\nc\ne\nf\n"),
+    ],
+)
+def test_pages_are_read_however_they_nest(tmp_path, page, text):
+    """What is nested 20,000 deep, or is not closed, is read as what is not."""
+    (tmp_path / "page.html").write_text(page)
+    assert next(read(tmp_path / "page.html")) == text

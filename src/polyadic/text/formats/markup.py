@@ -5,6 +5,8 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
+from collections import Counter
+from html.parser import HTMLParser
 from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
 NO_TEXT = ("script", "style", "noscript", "template", "svg", "math", "nav", "form", "button", "select", "iframe")
 """Elements of HTML that hold no running text; they are left out."""
+LEFT_OUT = {*NO_TEXT, "title", "rt", "rp"}  # the last two say how ideographs are read
+EMPTY = frozenset(
+    ["area", "base", "basefont", "bgsound", "br", "col", "command", "embed", "frame", "hr", "image", "img", "input"]
+    + ["isindex", "keygen", "link", "menuitem", "meta", "nextid", "param", "source", "spacer", "track", "wbr"]
+)
+"""Elements of HTML that have no end."""
 BLOCKS = (
     *("address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div"),
     *(
@@ -59,22 +67,74 @@ def read_html(file: File) -> Iterator[Piece]:
 
 def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict[str, str]]:
     """Give the text of a page, a line a paragraph, and its title."""
-    try:
-        from bs4 import BeautifulSoup, NavigableString
-    except ImportError:
-        raise MissingExtraError("beautifulsoup4", "files", "reading HTML") from None
-    soup = BeautifulSoup(page, "html.parser", **({"from_encoding": encoding} if isinstance(page, bytes) else {}))
-    title = " ".join(soup.title.get_text().split()) if soup.title else ""
-    for element in soup([*NO_TEXT, "title"]):
-        element.decompose()
-    for string in soup.find_all(string=True):
-        if type(string) is NavigableString and not string.find_parent("pre"):  # others are comments and declarations
-            string.replace_with(re.sub(r"\s+", " ", string))
-    for element in soup(BLOCKS):
-        element.insert_before("\n")
-        element.insert_after("\n")
-    rows = (" ".join(row.split()) for row in soup.get_text().split("\n"))
+    if isinstance(page, bytes):
+        try:
+            from bs4 import UnicodeDammit
+        except ImportError:
+            raise MissingExtraError("beautifulsoup4", "files", "reading HTML") from None
+        page = UnicodeDammit(page, [encoding] if encoding else [], is_html=True).unicode_markup or ""
+    parser = _Page()
+    parser.feed(_closed(page))
+    parser.close()
+    title = " ".join("".join(parser.title).split())
+    rows = (" ".join(row.split()) for row in "".join(parser.text).split("\n"))
     return "".join(f"{row}\n" for row in rows if row), {"title": title} if title else {}
+
+
+def _closed(page: str) -> str:
+    """Make text of what opens and is never closed, or the parser looks for its end again and again."""
+    for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">")):
+        at = page.rfind(closing) + 1
+        page = page[:at] + page[at:].replace(opening, f"&lt;{opening[1:]}")
+    return re.sub("&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?", "\ufffd", page)
+
+
+class _Page(HTMLParser):
+    """Gathers the text of a page; an end closes the last element of its name, and what was opened in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text: list[str] = []
+        self.title: list[str] = []
+        self._open: list[str] = []
+        self._often: Counter[str] = Counter()
+        self._titled = self._left_out = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 the parser gives them
+        if tag in BLOCKS:
+            self._add("\n")
+        if tag not in EMPTY:
+            self._titled += tag == "title"
+            self._left_out += tag in LEFT_OUT
+            self._open.append(tag)
+            self._often[tag] += 1
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._often[tag]:
+            last = self._open.pop()
+            self._often[last] -= 1
+            self._left_out -= last in LEFT_OUT
+            if last in BLOCKS:
+                self._add("\n")
+            if last == tag:
+                break
+
+    def handle_data(self, data: str) -> None:
+        if self._titled == 1 and self._often["title"]:
+            self.title.append(data)
+        self._add(data if self._often["pre"] else re.sub(r"\s+", " ", data))
+
+    def unknown_decl(self, data: str) -> None:
+        if data.upper().startswith("CDATA["):
+            self._add(data[6:])
+
+    def _add(self, text: str) -> None:
+        if not self._left_out:
+            self.text.append(text)
 
 
 def read_epub(file: File) -> Iterator[Piece]:
