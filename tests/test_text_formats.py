@@ -487,3 +487,23 @@ def test_pages_are_read_however_they_nest(tmp_path, page, text):
     """What is nested 20,000 deep, or is not closed, is read as what is not."""
     (tmp_path / "page.html").write_text(page)
     assert next(read(tmp_path / "page.html")) == text
+
+
+@pytest.mark.parametrize(
+    "value", ["a " * 50_000, "(" * 100_000, "," * 100_000, "<" * 100_000, " =?utf-8?q?a?=" * 9_000]
+)
+def test_of_long_headers_the_beginning_is_read(tmp_path, value):
+    """Mail whose receivers and subject have no end is read."""
+    (tmp_path / "a.eml").write_text(f"Subject: {value}\nTo: {value}\nFrom: b\n\nText.\n")
+    [document] = documents(tmp_path / "a.eml")
+    assert document.text == "Text.\n"
+    assert document.fields["from"] == "b"
+    assert len(document.fields["title"]) <= 2000
+
+
+def test_messages_nested_without_end_are_told(tmp_path):
+    """Parts in parts, thousands deep, are no message that is read."""
+    parts = "".join(f"Content-Type: multipart/mixed; boundary=b{n}\n\n--b{n}\n" for n in range(3000))
+    (tmp_path / "a.eml").write_text(parts)
+    with pytest.raises(InputError, match=r"a\.eml holds a message that cannot be read"):
+        list(read(tmp_path / "a.eml"))

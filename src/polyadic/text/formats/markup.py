@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 NO_TEXT = ("script", "style", "noscript", "template", "svg", "math", "nav", "form", "button", "select", "iframe")
 """Elements of HTML that hold no running text; they are left out."""
 LEFT_OUT = {*NO_TEXT, "title", "rt", "rp"}  # the last two say how ideographs are read
-EMPTY = frozenset(
-    ["area", "base", "basefont", "bgsound", "br", "col", "command", "embed", "frame", "hr", "image", "img", "input"]
-    + ["isindex", "keygen", "link", "menuitem", "meta", "nextid", "param", "source", "spacer", "track", "wbr"]
-)
+EMPTY = {
+    *("area", "base", "basefont", "bgsound", "br", "col", "command", "embed", "frame", "hr", "image", "img", "input"),
+    *("isindex", "keygen", "link", "menuitem", "meta", "nextid", "param", "source", "spacer", "track", "wbr"),
+}
 """Elements of HTML that have no end."""
 BLOCKS = (
     *("address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div"),
