@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from polyadic.errors import InputError
@@ -25,6 +26,8 @@ TRACE = "-NONE-"
 """Tag of what is not pronounced."""
 WRAPPERS = {TOP, "ROOT", "S1"}
 """What other programs write around a sentence."""
+DEEPEST = 200
+"""Phrases in phrases; what looks at them calls itself for each."""
 PIECES = re.compile(r"[()]|[^\s()]+", re.ASCII)  # a space that does not break is part of a word
 
 
@@ -147,12 +150,14 @@ def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
     open_brackets: list[tuple[int, list[str | Phrase]]] = []
     fresh = False  # whether a bracket was opened just now, so that a label may follow
     for number, line in enumerate(text, 1):
-        for piece in PIECES.findall(line):
+        for piece in map(itemgetter(0), PIECES.finditer(line)):
             where = f"{name}, line {number}"
             if piece == "(":
                 if fresh and len(open_brackets[-1][1]) == 0:
                     open_brackets[-1][1].append(TOP)
                 open_brackets.append((number, []))
+                if len(open_brackets) > DEEPEST:
+                    raise InputError(f"{where}: phrases are nested more than {DEEPEST} deep")
             elif not open_brackets:
                 raise InputError(f"{where}: {piece!r} stands outside of all brackets")
             elif piece != ")":
