@@ -68,14 +68,16 @@ class _Rows:
 
     def add(self, where: str, word: str, vector: np.ndarray) -> None:
         if not np.isfinite(vector).all():
-            raise InputError(f"{where}: the vector of {word!r} is not finite")
+            raise InputError(f"{where}: the vector of {word!r:.80} is not finite")
         row = len(self.index)
         if self.index.setdefault(word, row) != row:
             if self.duplicates == "first":
                 return
-            raise InputError(f"{where}: {word!r} comes a second time; duplicates='first' keeps the first of each word")
+            raise InputError(
+                f"{where}: {word!r:.80} comes a second time; duplicates='first' keeps the first of each word"
+            )
         if row == len(self.vectors):
-            self.vectors.resize((2 * row or 16, self.rank), refcheck=False)
+            self.vectors.resize((2 * row or 1, self.rank), refcheck=False)
         self.vectors[row] = vector
 
     def embedding(self) -> Embedding:
@@ -252,7 +254,7 @@ def _parse(where: str, text: bytes, rank: int) -> tuple[bytes, np.ndarray]:
     for field in fields[1:]:
         if not _is_number(field):
             raise InputError(
-                f"{where}: expected {rank} numbers at the end of the line; found {field.decode('latin-1')!r}"
+                f"{where}: expected {rank} numbers at the end of the line; found {field.decode('latin-1')!r:.80}"
             )
     extra = len(fields[0].split()) - 1
     if all(_is_number(field) for field in fields[0].split()[1:]) and extra:
@@ -349,7 +351,9 @@ def _decoded(where: str, source: _Source, word: bytes) -> str:
     try:
         return source.decode(word)
     except UnicodeDecodeError as error:
-        raise InputError(f"{where}: the word {word!r} cannot be decoded ({error}); give encoding or errors") from None
+        raise InputError(
+            f"{where}: the word {word!r:.80} cannot be decoded ({error}); give encoding or errors"
+        ) from None
 
 
 def _encoded(word: str) -> bytes:
