@@ -124,9 +124,10 @@ CONJUNCTIONS = frozenset(
 )
 """Of the words tagged as prepositions, those that begin a clause, most often or where a verb follows a noun phrase."""
 
-_BEFORE = r"(?:^|[^IYTDJNPVEG]|[JNP](?=D))[DJNP]*"  # no preposition or verb before the noun phrase
-_SUBJECT = rf"{_BEFORE}(?P<first>N)(?:[IY][DJNP]*[NP])*(?:,?W)?R*"
-_OBJECT = r"[DJNP]*(?P<second>N)(?![JNPRMHOBVEDW])"  # and not itself the subject of what follows
+# phrases have some 40 words at most, or the time that a long sentence takes grows faster than it does
+_BEFORE = r"(?:^|[^IYTDJNPVEG]|[JNP](?=D))[DJNP]{0,40}"  # no preposition or verb before the noun phrase
+_SUBJECT = rf"{_BEFORE}(?P<first>N)(?:[IY][DJNP]{0, 40}[NP])*(?:,?W)?R*"
+_OBJECT = r"[DJNP]{0,40}(?P<second>N)(?![JNPRMHOBVEDW])"  # and not itself the subject of what follows
 # A participle before a determiner has an object: it is a past tense that the tagger took for the other.
 ACTIVE = re.compile(
     rf"(?={_SUBJECT}(?:(?:[MO]R*|[VHO]TR*)*(?P<base>[VHO]|E(?=D))|(?:MR*)*HR*(?P<perfect>E)|(?:[MHE]R*)*BR*(?P<going>G))"
