@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 from polyadic.errors import InputError, MissingExtraError
-from polyadic.text.formats.plain import text_pieces
+from polyadic.text.formats.plain import NO_CHARACTER, text_pieces
 from polyadic.text.pieces import Piece
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _closed(page: str) -> str:
     for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">")):
         at = page.rfind(closing) + 1
         page = page[:at] + page[at:].replace(opening, f"&lt;{opening[1:]}")
-    return re.sub("&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?", "\ufffd", page)
+    return NO_CHARACTER.sub("\ufffd", page)
 
 
 class _Page(HTMLParser):
@@ -140,7 +140,7 @@ class _Page(HTMLParser):
 def read_epub(file: File) -> Iterator[Piece]:
     """Read a book as a document, its chapters in the order of its spine."""
     try:
-        with zipfile.ZipFile(file.whole()) as book:
+        with zipfile.ZipFile(file.archive()) as book:
             container = ET.fromstring(book.read("META-INF/container.xml"))  # noqa: S314 # expat bounds what entities grow to
             place = next(root.attrib["full-path"] for root in container.iter() if _name(root) == "rootfile")
             package = ET.fromstring(book.read(place))  # noqa: S314
@@ -169,26 +169,32 @@ def read_xml(file: File) -> Iterator[Piece]:
     fields: dict[str, str] = {}
     header = next((e for e in root.iter() if _name(e) == "teiHeader"), ())
     for element in chain.from_iterable(e.iter() for e in header):
-        text = " ".join("".join(element.itertext()).split())
-        if _name(element) in ("title", "author", "date") and text:
-            fields.setdefault(_name(element), text)
+        name = _name(element)
+        wanted = name in ("title", "author", "date") and name not in fields
+        if wanted and (text := " ".join("".join(element.itertext()).split())):
+            fields[name] = text
     rows = (" ".join(row.split()) for row in "".join(_xml_text(root)).split("\n"))
     yield from text_pieces(["".join(f"{row}\n" for row in rows if row)], wrapped=False, fields=fields)
 
 
-def _xml_text(element: ET.Element, *, inline: bool = False) -> Iterator[str]:
+def _xml_text(root: ET.Element) -> Iterator[str]:
     """Give the text of an element, its line ends as spaces and paragraphs between line ends."""
-    beside = [element.text or "", *(child.tail or "" for child in element)]
-    inline = inline or any(text.strip() for text in beside)
-    yield beside[0].replace("\n", " ")
-    for child, after in zip(element, beside[1:], strict=True):
-        name = _name(child)
-        if name not in NOT_READ and not (_name(element) == "choice" and name in FIRST_FORMS):
-            edge = EDGES.get(name, "" if inline else "\n")
-            yield edge
-            yield from _xml_text(child, inline=inline and edge != "\n")
-            yield edge
-        yield after.replace("\n", " ")
+    waiting: list[tuple[ET.Element | str, bool]] = [(root, False)]
+    while waiting:
+        element, inline = waiting.pop()
+        if isinstance(element, str):
+            yield element
+            continue
+        beside = [element.text or "", *(child.tail or "" for child in element)]
+        inline = inline or any(text.strip() for text in beside)
+        parts: list[tuple[ET.Element | str, bool]] = [(beside[0].replace("\n", " "), False)]
+        for child, after in zip(element, beside[1:], strict=True):
+            name = _name(child)
+            if name not in NOT_READ and not (_name(element) == "choice" and name in FIRST_FORMS):
+                edge = EDGES.get(name, "" if inline else "\n")
+                parts += [(edge, False), (child, inline and edge != "\n"), (edge, False)]
+            parts.append((after.replace("\n", " "), False))
+        waiting += reversed(parts)
 
 
 def _name(element: ET.Element) -> str:

@@ -24,21 +24,21 @@ def read_docx(file: File) -> Iterator[Piece]:
     """Read a Word document: its paragraphs, and its tables a cell a paragraph; title and author are fields."""
     try:
         from docx import Document
-        from docx.table import Table
+        from docx.table import Table, _Cell
     except ImportError:
         raise MissingExtraError("python-docx", "files", "reading Word documents") from None
 
     def paragraphs(part: Any) -> Iterator[str]:
         for item in part.iter_inner_content():
             if isinstance(item, Table):
-                cells = {cell._tc: cell for row in item.rows for cell in row.cells}  # noqa: SLF001 # merged ones come once for each place
-                for cell in cells.values():
-                    yield from paragraphs(cell)
+                for cell in (_Cell(tc, item) for row in item._tbl.tr_lst for tc in row.tc_lst):  # noqa: SLF001 # row.cells gives a merged one for each place
+                    if cell._tc.vMerge != "continue":  # noqa: SLF001
+                        yield from paragraphs(cell)
             else:
                 yield item.text.replace("\n", " ") + "\n"
 
     try:
-        document = Document(file.whole())
+        document = Document(file.archive())
         known = document.core_properties
         fields = {"title": known.title, "author": known.author, "date": str(known.created or "")}
         texts = list(paragraphs(document))
@@ -99,6 +99,13 @@ def read_mbox(file: File) -> Iterator[Piece]:
         yield from _message(b"".join(message), file)
 
 
+def _header(message: EmailMessage, name: str) -> str:
+    """Give what a header says; nothing if it is none, or nests too deeply."""
+    with contextlib.suppress(RecursionError):
+        return str(message[name] or "")
+    return ""
+
+
 class _Headers(email.policy.EmailPolicy):
     """Reads the beginnings of headers, since the time that they take grows faster than they do."""
 
@@ -117,7 +124,7 @@ def _message(written: bytes, file: File) -> Iterator[Piece]:
         body = message.get_body(("plain", "html"))
         text = body.get_content() if body is not None else ""
         names = {"title": "subject", "from": "from", "to": "to", "date": "date"}
-        fields = {field: value for field, header in names.items() if (value := str(message[header] or ""))}
+        fields = {field: value for field, header in names.items() if (value := _header(message, header))}
     except (LookupError, UnicodeError, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{file.name} holds a message that cannot be read: {error}") from None
     if body is not None and body.get_content_subtype() == "html":
