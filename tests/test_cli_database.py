@@ -94,7 +94,7 @@ def test_train_predict_similar(files, method):
         (
             "columns = [1, 2]",
             "a." * 50_000 + "a = 1",
-            "films.toml cannot be read: line 4 has more than 10,000 characters",
+            "films.toml cannot be read: line 10 has more than 4,000 characters",
         ),
         ('entities = ["user", "film"]', 'entities = "user"', "stars: entities is a list; got 'user'"),
         ("columns = [1, 2]", "columns = 5", "genres: columns is a list; got 5"),

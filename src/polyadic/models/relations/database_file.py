@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MARKS = "\t", ";", "|", ","
 """What may stand between fields; the first of them that the first line has."""
-LINE = 10_000
+LINE = 4000
 """Characters of a line; the time that a name with many dots takes grows much faster than it does."""
 
 
