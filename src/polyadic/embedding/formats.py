@@ -188,14 +188,14 @@ def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format:
 def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -> _Rows:
     promised, rank, first = None, None, 1
     if kind != "glove":
-        promised, rank = _header(source.path, source.stream.readline(), kind)
+        promised, rank = _header(source.path, source.stream.readline(SNIFFED), kind)
         first = 2
     rows, ticks = (None if rank is None else _Rows(rank, duplicates)), source.ticks()
     wanted = min((n for n in (promised, limit) if n is not None), default=None)
     read = 0
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # how numpy before 2.4 says that a text is no number
-        for line, text in enumerate(source.stream, first):
+        for line, text in enumerate(_lines(source, first), first):
             if text.isspace():
                 continue
             if read == wanted:
@@ -217,6 +217,14 @@ def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -
     if wanted is not None and promised == wanted and read < wanted:
         raise InputError(f"{source.path} ends after {read:,} words; its first line promises {promised:,}")
     return rows
+
+
+def _lines(source: _Source, first: int) -> Iterator[bytes]:
+    """Read lines of bounded length, for a small gzipped file may hold one without end."""
+    for line, text in enumerate(iter(lambda: source.stream.readline(CHUNK + 1), b""), first):
+        if len(text) > CHUNK:
+            raise InputError(f"{source.path}, line {line}: a word and its numbers take {CHUNK:,} bytes at most")
+        yield text
 
 
 def _read_binary(source: _Source, kind: str, limit: int | None, duplicates: str) -> _Rows:

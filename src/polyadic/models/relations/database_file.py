@@ -44,7 +44,7 @@ def read_database(path: str | os.PathLike[str]) -> Database:
     try:
         text = file.read_text(encoding="utf-8")
         if long := next((at for at, line in enumerate(text.split("\n"), 1) if len(line) > LINE), None):
-            raise ValueError(f"line {long} has more than {LINE:,} characters")
+            raise ValueError(f"line {long} has more than {LINE:,} characters")  # noqa: TRY301 told below
         declared = tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:  # of ValueError: bad UTF-8, bad TOML, endless numbers
         raise InputError(f"{file} cannot be read: {error}") from None
