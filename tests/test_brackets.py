@@ -261,3 +261,13 @@ def test_a_treebank_is_read_whole(realdata):
     labels = {phrase.label for file in files for tree in file for phrase in tree.walk() if phrase.word is None}
     known = "ADJP ADVP CONJP FRAG INTJ LST NAC NP NX PP PRN PRT QP RRC S SBAR SBARQ SINV SQ UCP VP"
     assert labels <= {*known.split(" "), "WHADJP", "WHADVP", "WHNP", "WHPP", "X"}
+
+
+def test_phrases_nested_too_deeply_are_told(tmp_path):
+    """What is nested without end is refused, with its line; what is long is not."""
+    (tmp_path / "deep.mrg").write_text("(S (A b))\n" + "(A " * 100_000 + "b" + ")" * 100_000)
+    with pytest.raises(InputError, match="line 2: brackets are nested too deeply; 150 within"):
+        list(read_phrases(tmp_path / "deep.mrg"))
+    tree = parse_phrase("(A " * 149 + "(B b)" + ")" * 149)
+    assert str(clean(tree)) == str(tree)
+    assert len(parse_phrase("(S " + "(A b)" * 20_000 + ")").children) == 20_000

@@ -91,6 +91,11 @@ def test_train_predict_similar(files, method):
         ('film = "films.txt"', 'town = "films.txt"', "no relation names the entity type 'town'"),
         ("[relations.stars]", "[relations.stars", "films.toml cannot be read"),
         ("columns = [1, 2]", f"columns = [1, {'9' * 5000}]", "films.toml cannot be read"),
+        (
+            "columns = [1, 2]",
+            "a." * 50_000 + "a = 1",
+            "films.toml cannot be read: line 10 has more than 4,000 characters",
+        ),
         ('entities = ["user", "film"]', 'entities = "user"', "stars: entities is a list; got 'user'"),
         ("columns = [1, 2]", "columns = 5", "genres: columns is a list; got 5"),
         ("columns = [1, 2]", "columns = [0, 1]", "genres.tsv: places of columns begin with 1; got 0"),

@@ -267,3 +267,24 @@ def test_lemmatized_text_and_what_is_made_of_it(realdata, tagger):
     np.testing.assert_allclose(addition[addition != 0], 1)
     told = plausibility(meanings, (list(clauses), np.arange(len(clauses)) % 2 == 0), tagger)
     assert {len(x) for x in told.by_model.values()} == {len(told.truth)}
+
+
+def test_verbs_joined_in_a_long_row_have_one_subject():
+    """The subject of the first verb is that of 5,000 that are joined to it, one to another."""
+    n = 5000
+    tags, above = ("NOUN", *["VERB"] * n, "NOUN"), np.array([2, 0, *range(2, n + 1), n + 1])
+    relations, none = ("nsubj", "root", *["conj"] * (n - 1), "obj"), ("_",) * (n + 2)
+    words = ("dog", *[f"v{k}" for k in range(n)], "cat")
+    sentence = Tree(words, words, tags, none, none, above, relations, none, none)
+    assert clauses_of_tree(sentence) == [Clause("dog", f"v{n - 1}", "cat")]
+
+
+@pytest.mark.parametrize("unit", ["NN DT", "NN DT NN IN", "NN", "MD"])
+def test_sentences_without_end_hold_the_clause_at_theirs(unit):
+    """Of thousands of words without a verb only those at the end are a clause."""
+    tags = [*unit.split() * (20_000 // len(unit.split())), ".", "NNS", "VBP", "NNS", "."]
+    forms = [f"w{n}" for n in range(len(tags))]
+    tagger = Tagger()
+    tagger.lemma = lambda form, _: form
+    [clause] = clauses_of_tags(forms, tags, tagger)
+    assert [*clause] == [forms[-4], forms[-3], forms[-2]]

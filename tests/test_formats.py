@@ -216,3 +216,10 @@ def test_malformed_numbers_are_refused_with_older_numpy(tmp_path, monkeypatch):
     (tmp_path / "v").write_text("a 1 2\nb 3 4 x\n")
     with pytest.raises(InputError, match="line 2: expected 2 numbers"):
         read_vectors(tmp_path / "v")
+
+
+def test_lines_without_end_are_told(tmp_path):
+    """A small gzipped file that holds one endless line is not read to its end."""
+    (tmp_path / "v.gz").write_bytes(gzip.compress(b"a " * (1 << 24)))
+    with pytest.raises(InputError, match="line 1: a word and its numbers take 16,777,216 bytes at most"):
+        read_vectors(tmp_path / "v.gz")

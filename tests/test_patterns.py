@@ -112,3 +112,11 @@ def test_a_treebank_becomes_a_schema(realdata):
         assert counts[common] > 20
     assert "Saudi Arabia" in schema.entities
     assert "Arabia" not in schema.entities
+
+
+def test_a_name_of_many_words_is_one(tmp_path):
+    """Thousands of words, each part of the one before, name one entity."""
+    rows = [f"{n}\tA\t_\tPROPN\t_\t_\t{n - 1}\tflat\t_\t_\n" for n in range(1, 5001)]
+    (tmp_path / "a.conllu").write_text("".join(rows) + "\n")
+    [tree] = read_trees(tmp_path / "a.conllu")
+    assert [(mention.first, mention.last, mention.head) for mention in mentions(tree)] == [(0, 4999, 0)]

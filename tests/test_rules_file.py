@@ -152,3 +152,26 @@ def test_what_cannot_be_read(tmp_path):
     file.write_text("# nothing\n")
     with pytest.raises(InputError, match="holds no rule"):
         read_rules(file)
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("(" * 100_000, "formulas are nested too deeply"),
+        ("!" * 100_000, "formulas are nested too deeply"),
+        ("a(x, y) & " * 10_000 + "!", "line 1, column 100002: expected a predicate"),
+        ('"' + "a" * 100_000, "this quote is not closed"),
+        ("1" * 100_000 + " a(x, y)", "a finite number above 0; found 1{80}$"),
+    ],
+)
+def test_lines_without_end_are_told_briefly(line, fault):
+    """Of a line of 100,000 characters the fault is told in few."""
+    with pytest.raises(InputError, match=fault) as told:
+        parse_rule(line)
+    assert len(str(told.value)) < 300
+
+
+def test_a_long_rule_is_read():
+    """A premise may say the same ten thousand times."""
+    rule = parse_rule("a(x, y) & " * 10_000 + "a(x, y) => b(x, y)")
+    assert [str(atom) for atom in rule.atoms] == ["a(x, y)", "b(x, y)"]

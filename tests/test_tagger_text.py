@@ -447,3 +447,10 @@ def test_tags_of_real_sentences(realdata):
     found = list(model.annotate(gold))
     for name in ("upos", "lemmas"):
         assert tag_accuracy([getattr(t, name) for t in gold], [getattr(t, name) for t in found]).value > 0.85
+
+
+def test_of_a_long_paragraph_all_words_come():
+    """Of 100,000 characters that look like one address, or like one quotation, nothing is lost."""
+    for text in ('" ' * 50_000, "-." * 50_000, "a-" * 50_000):
+        assert "".join(form for sentence in plain_sentences(text) for form in sentence.forms) == text.replace(" ", "")
+    assert cut('He left. " " “Then” he came.') == ["He left .", '" " “ Then ” he came .']

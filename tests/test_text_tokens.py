@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polyadic.errors import InputError
 from polyadic.text.stopwords import ENGLISH, stop_words
-from polyadic.text.tokens import Tokenizer, whitespace
+from polyadic.text.tokens import Tokenizer, composed, whitespace
 
 WORD = st.text(st.characters(categories=["Lu", "Ll", "Lo", "Nd"]), min_size=1, max_size=8)
 
@@ -190,3 +190,18 @@ def test_words_are_those_of_annex_29(language):
     expected = [word for part in theirs for word in ours.get(part, [part])]
     assert words(text, lowercase=False, language=language.split("-")[0]) == expected
     assert set(ours) <= set(theirs)
+
+
+@pytest.mark.parametrize("unit", ["(a. ", "A. ", "a”.“ ", "x. Y. 5 ", "a’s ", "中。“ "])
+def test_of_a_long_line_all_words_come(unit):
+    """Of a line of 100,000 characters that looks like one sentence, or like many, nothing is lost."""
+    found = Tokenizer().sentences(unit * 25_000)
+    assert sum(len(tokens) for _, tokens in found) == 25_000 * sum(map(len, Tokenizer()(unit)))
+
+
+def test_many_marks_are_parted():
+    """Marks without end are put in order 30 at a time, and none is lost."""
+    text = composed("a" + "\u0301\u0316" * 50_000)
+    assert text.count("\u0316") == 50_000
+    assert unicodedata.is_normalized("NFC", text[:1000])
+    assert composed("\u0301\u0316" * 15) == unicodedata.normalize("NFC", "\u0301\u0316" * 15)

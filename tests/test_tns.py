@@ -79,3 +79,11 @@ def test_faults_are_named(text, message, tmp_path):
     (tmp_path / "x.tns").write_text(text)
     with pytest.raises(InputError, match=message):
         read_tns(tmp_path / "x.tns")
+
+
+def test_faults_of_long_lines_are_told_briefly(tmp_path):
+    """Of a line without end, only the beginning is shown."""
+    (tmp_path / "x.tns").write_text("a " * 50_000)
+    with pytest.raises(InputError, match="an entry is whole numbers and a value") as told:
+        read_tns(tmp_path / "x.tns")
+    assert len(str(told.value)) < 300 + len(str(tmp_path))

@@ -73,7 +73,7 @@ def memory_below(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
         import resource
 
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-        known = [limit for limit in (most, soft, hard) if limit != resource.RLIM_INFINITY]
+        known = [limit for limit in (min(most, sys.maxsize), soft, hard) if limit != resource.RLIM_INFINITY]
         resource.setrlimit(resource.RLIMIT_DATA, (min(known), hard))
         try:
             yield

@@ -108,10 +108,12 @@ def _numbers(fields: list[str], path: str | os.PathLike[str], number: int, width
     try:
         indices, value = [int(field) for field in fields[:-1]], float(fields[-1])
     except ValueError:
-        raise InputError(f"{path}:{number}: an entry is whole numbers and a value; got {' '.join(fields)!r}") from None
+        raise InputError(
+            f"{path}:{number}: an entry is whole numbers and a value; got {' '.join(fields)!r:.80}"
+        ) from None
     if not indices or min(indices) < 1 or (width is not None and len(fields) != width):
         wanted = "at least one index from 1" if width is None else f"{width - 1} indices from 1"
-        raise InputError(f"{path}:{number}: an entry is {wanted} and a value; got {' '.join(fields)!r}")
+        raise InputError(f"{path}:{number}: an entry is {wanted} and a value; got {' '.join(fields)!r:.80}")
     if max(indices) > LARGEST:
         raise InputError(f"{path}:{number}: an index is {LARGEST:,} at most; got {' '.join(fields)[:60]!r}")
     return [*indices, value]

@@ -68,14 +68,16 @@ class _Rows:
 
     def add(self, where: str, word: str, vector: np.ndarray) -> None:
         if not np.isfinite(vector).all():
-            raise InputError(f"{where}: the vector of {word!r} is not finite")
+            raise InputError(f"{where}: the vector of {word!r:.80} is not finite")
         row = len(self.index)
         if self.index.setdefault(word, row) != row:
             if self.duplicates == "first":
                 return
-            raise InputError(f"{where}: {word!r} comes a second time; duplicates='first' keeps the first of each word")
+            raise InputError(
+                f"{where}: {word!r:.80} comes a second time; duplicates='first' keeps the first of each word"
+            )
         if row == len(self.vectors):
-            self.vectors.resize((2 * row or 16, self.rank), refcheck=False)
+            self.vectors.resize((2 * row or 1, self.rank), refcheck=False)
         self.vectors[row] = vector
 
     def embedding(self) -> Embedding:
@@ -186,14 +188,14 @@ def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format:
 def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -> _Rows:
     promised, rank, first = None, None, 1
     if kind != "glove":
-        promised, rank = _header(source.path, source.stream.readline(), kind)
+        promised, rank = _header(source.path, source.stream.readline(SNIFFED), kind)
         first = 2
     rows, ticks = (None if rank is None else _Rows(rank, duplicates)), source.ticks()
     wanted = min((n for n in (promised, limit) if n is not None), default=None)
     read = 0
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # how numpy before 2.4 says that a text is no number
-        for line, text in enumerate(source.stream, first):
+        for line, text in enumerate(_lines(source, first), first):
             if text.isspace():
                 continue
             if read == wanted:
@@ -215,6 +217,14 @@ def _read_text(source: _Source, kind: str, limit: int | None, duplicates: str) -
     if wanted is not None and promised == wanted and read < wanted:
         raise InputError(f"{source.path} ends after {read:,} words; its first line promises {promised:,}")
     return rows
+
+
+def _lines(source: _Source, first: int) -> Iterator[bytes]:
+    """Read lines of bounded length, for a small gzipped file may hold one without end."""
+    for line, text in enumerate(iter(lambda: source.stream.readline(CHUNK + 1), b""), first):
+        if len(text) > CHUNK:
+            raise InputError(f"{source.path}, line {line}: a word and its numbers take {CHUNK:,} bytes at most")
+        yield text
 
 
 def _read_binary(source: _Source, kind: str, limit: int | None, duplicates: str) -> _Rows:
@@ -252,7 +262,7 @@ def _parse(where: str, text: bytes, rank: int) -> tuple[bytes, np.ndarray]:
     for field in fields[1:]:
         if not _is_number(field):
             raise InputError(
-                f"{where}: expected {rank} numbers at the end of the line; found {field.decode('latin-1')!r}"
+                f"{where}: expected {rank} numbers at the end of the line; found {field.decode('latin-1')!r:.80}"
             )
     extra = len(fields[0].split()) - 1
     if all(_is_number(field) for field in fields[0].split()[1:]) and extra:
@@ -350,7 +360,9 @@ def _decoded(where: str, source: _Source, word: bytes) -> str:
     try:
         return source.decode(word)
     except UnicodeDecodeError as error:
-        raise InputError(f"{where}: the word {word!r} cannot be decoded ({error}); give encoding or errors") from None
+        raise InputError(
+            f"{where}: the word {word!r:.80} cannot be decoded ({error}); give encoding or errors"
+        ) from None
 
 
 def _encoded(word: str) -> bytes:

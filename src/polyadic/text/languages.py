@@ -93,20 +93,21 @@ def sentences(text: str, language: str) -> Iterator[str]:
     ['Am 3. Oktober kam M. Dupont. ', 'Er ging.']
     """
     goes_on = _GOES_ON_ORDINAL if language in ORDINAL else _GOES_ON
-    waiting = ""
+    waiting, end = [], ""
     for part in _parts(text, language):
-        waiting += part
-        if not goes_on.search(waiting):
-            yield waiting
-            waiting = ""
+        waiting.append(part)
+        end = (end[-_BEFORE:] if part.strip() else end) + part
+        if not goes_on.search(end):
+            yield "".join(waiting)
+            waiting, end = [], ""
     if waiting:
-        yield waiting
+        yield "".join(waiting)
 
 
 def _parts(text: str, language: str) -> Iterator[str]:
     import sentencex
 
-    for part in sentencex.segment(language, text):
+    for part in _segments(text, functools.partial(sentencex.segment, language)):
         if len(part) <= LONGEST:
             yield part
             continue
@@ -116,11 +117,26 @@ def _parts(text: str, language: str) -> Iterator[str]:
             at = end
 
 
+def _segments(text: str, segment: Callable[[str], list[str]]) -> Iterator[str]:
+    """Cut a line as a function does that takes the square of its length, a stretch at a time."""
+    at = 0
+    while len(text) - at > STRETCH:
+        parts = segment(text[at : text.rfind(" ", at, at + STRETCH) + 1 or at + STRETCH])
+        goes_on = len(parts[-1]) < STRETCH // 2  # the last, behind the stretch
+        for part in parts[:-1] if goes_on else parts:
+            yield part
+            at += len(part)
+    yield from segment(text[at:])
+
+
+STRETCH = 1 << 13
+"""Characters of a line that are looked at together; hardly a paragraph is longer."""
 LONGEST = 500
 """Characters of a sentence; in a longer one a quotation mark without a partner may hide the ends of others."""
 _QUOTES = re.compile('["“”„«»‹›]')
 _GOES_ON = re.compile(r"(?<![^\s(\[„“\"'])[^\W\d_]\.\s+$")
 _GOES_ON_ORDINAL = re.compile(r"(?<![^\s(\[„“\"'])(?:[^\W\d_]|\d{1,2})\.\s+$")
+_BEFORE = 4  # characters that these look at before blanks
 
 
 def lowered(text: str, language: str) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
+import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -110,6 +112,22 @@ class File(NamedTuple):
             return decoder.decode(self.stream.peek(size)[:size]).lstrip("\ufeff")
         except UnicodeError:  # such as UTF-16 without a byte order mark; told, with the place, where the text is read
             return ""
+
+    def archive(self) -> io.BytesIO:
+        """Read a zipped file into memory, unless what is in it, which its reader would hold, is far larger."""
+        packed = self.whole()
+        with contextlib.suppress(zipfile.BadZipFile), zipfile.ZipFile(packed) as parts:
+            size = sum(part.file_size for part in parts.infolist())
+            if size > max(UNPACKED, TIMES * packed.getbuffer().nbytes):
+                raise InputError(
+                    f"{self.name} holds {size:,} bytes, more than {TIMES} times its size; it is not unpacked"
+                )
+        packed.seek(0)
+        return packed
+
+
+UNPACKED, TIMES = 1 << 26, 100
+"""Bytes that an archive may hold in any case, and so many times its size."""
 
 
 def said(error: Exception) -> str:

@@ -86,7 +86,7 @@ class Tokenizer:
     def sentences(self, text: str) -> list[tuple[str, list[str]]]:
         """Return the sentences of ``text`` as they stand in it, with their tokens; none without tokens."""
         language = self.language or "en"
-        text = unicodedata.normalize("NFC", text)
+        text = composed(text)
         kind = "parting" if language in languages.PARTING else "colon" if language in languages.COLON else ""
         find = _pattern(self.punctuation, kind).findall
         cut = languages.segmenter(language)
@@ -97,7 +97,7 @@ class Tokenizer:
                 words = sentence.replace("’", "'").replace("\u00ad", "")
                 words = words if cut is None else " ".join(cut(words))
                 if self.lowercase:
-                    words = unicodedata.normalize("NFC", languages.lowered(words, language))
+                    words = composed(languages.lowered(words, language))
                 if self.digits == "zero":
                     words = re.sub(r"\d", "0", words)
                 tokens = find(words)
@@ -146,6 +146,34 @@ def _pattern(punctuation: str, kind: str) -> re.Pattern[str]:
     if punctuation == "drop":
         return re.compile(rf"({word})(?:'s\b)?")
     return re.compile(rf"{word}|'s\b|[^\w\s{marks()}{_JOINERS}\u200b\u2060\ufeff\x00-\x1f\x7f-\x9f]|_")
+
+
+MARKS = 30
+"""Combining marks in a row; more are parted by an invisible one, as Unicode's annex 15 says of stream-safe text."""
+
+
+def composed(text: str) -> str:
+    r"""Bring a text into Unicode's composed form (NFC).
+
+    To put n marks in order takes n^2 steps; hence there are no more than :data:`MARKS` in a row.
+
+    Examples
+    --------
+    >>> composed("e\u0301") == "\u00e9"
+    True
+    """
+    perhaps, surely = _many_marks()
+    if not text.isascii() and perhaps.search(text):
+        text = surely.sub("\\1\u034f", text)
+    return unicodedata.normalize("NFC", text)
+
+
+@functools.cache
+def _many_marks() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Compile what is fast and finds more than marks, and what finds marks alone."""
+    rare = "\U000101fd"  # the first mark beyond 2^16; a class of single ones beyond would be slow
+    within = f"[{marks().partition(rare)[0]}{rare}-\U0010ffff]"
+    return re.compile(f"{within}{{{MARKS + 1}}}"), re.compile(f"([{marks()}]{{{MARKS}}})(?=[{marks()}])")
 
 
 @functools.cache

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MARKS = "\t", ";", "|", ","
 """What may stand between fields; the first of them that the first line has."""
+LINE = 4000
+"""Characters of a line; the time that a name with many dots takes grows much faster than it does."""
 
 
 def read_database(path: str | os.PathLike[str]) -> Database:
@@ -40,7 +42,10 @@ def read_database(path: str | os.PathLike[str]) -> Database:
     """
     file = Path(path)
     try:
-        declared = tomllib.loads(file.read_text(encoding="utf-8"))
+        text = file.read_text(encoding="utf-8")
+        if long := next((at for at, line in enumerate(text.split("\n"), 1) if len(line) > LINE), None):
+            raise ValueError(f"line {long} has more than {LINE:,} characters")  # noqa: TRY301 told below
+        declared = tomllib.loads(text)
     except (OSError, ValueError, RecursionError) as error:  # of ValueError: bad UTF-8, bad TOML, endless numbers
         raise InputError(f"{file} cannot be read: {error}") from None
     if unknown := set(declared) - {"relations", "entities"}:

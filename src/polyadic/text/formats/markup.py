@@ -5,13 +5,15 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
+from collections import Counter
+from html.parser import HTMLParser
 from itertools import chain
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
 from polyadic.errors import InputError, MissingExtraError
-from polyadic.text.formats.plain import text_pieces
+from polyadic.text.formats.plain import NO_CHARACTER, text_pieces
 from polyadic.text.pieces import Piece, said
 
 if TYPE_CHECKING:
@@ -21,6 +23,12 @@ if TYPE_CHECKING:
 
 NO_TEXT = ("script", "style", "noscript", "template", "svg", "math", "nav", "form", "button", "select", "iframe")
 """Elements of HTML that hold no running text; they are left out."""
+LEFT_OUT = {*NO_TEXT, "title", "rt", "rp"}  # the last two say how ideographs are read
+EMPTY = {
+    *("area", "base", "basefont", "bgsound", "br", "col", "command", "embed", "frame", "hr", "image", "img", "input"),
+    *("isindex", "keygen", "link", "menuitem", "meta", "nextid", "param", "source", "spacer", "track", "wbr"),
+}
+"""Elements of HTML that have no end."""
 BLOCKS = (
     *("address", "article", "aside", "blockquote", "body", "br", "caption", "center", "dd", "details", "dialog", "div"),
     *(
@@ -69,32 +77,83 @@ def html_text(page: bytes | str, encoding: str | None = None) -> tuple[str, dict
     ValueError
         If the parser gives up.
     """
+    if isinstance(page, bytes):
+        try:
+            from bs4 import UnicodeDammit
+        except ImportError:
+            raise MissingExtraError("beautifulsoup4", "files", "reading HTML") from None
+        page = UnicodeDammit(page, [encoding] if encoding else [], is_html=True).unicode_markup or ""
+    parser = _Page()
     try:
-        from bs4 import BeautifulSoup, NavigableString
-        from bs4.builder import ParserRejectedMarkup
-    except ImportError:
-        raise MissingExtraError("beautifulsoup4", "files", "reading HTML") from None
-    try:
-        soup = BeautifulSoup(page, "html.parser", **({"from_encoding": encoding} if isinstance(page, bytes) else {}))
-    except ParserRejectedMarkup as error:
-        raise ValueError(str(error).rpartition(": ")[2]) from None
-    title = " ".join(soup.title.get_text().split()) if soup.title else ""
-    for element in soup([*NO_TEXT, "title"]):
-        element.decompose()
-    for string in soup.find_all(string=True):
-        if type(string) is NavigableString and not string.find_parent("pre"):  # others are comments and declarations
-            string.replace_with(re.sub(r"\s+", " ", string))
-    for element in soup(BLOCKS):
-        element.insert_before("\n")
-        element.insert_after("\n")
-    rows = (" ".join(row.split()) for row in soup.get_text().split("\n"))
+        parser.feed(_closed(page))
+        parser.close()
+    except AssertionError as error:  # of a declaration that is none
+        raise ValueError(str(error)) from None
+    title = " ".join("".join(parser.title).split())
+    rows = (" ".join(row.split()) for row in "".join(parser.text).split("\n"))
     return "".join(f"{row}\n" for row in rows if row), {"title": title} if title else {}
+
+
+def _closed(page: str) -> str:
+    """Make text of what opens and is never closed, or the parser looks for its end again and again."""
+    for opening, closing in (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<![", "]>"), ("<", ">")):
+        at = page.rfind(closing) + 1
+        page = page[:at] + page[at:].replace(opening, f"&lt;{opening[1:]}")
+    return NO_CHARACTER.sub("\ufffd", page)
+
+
+class _Page(HTMLParser):
+    """Gathers the text of a page; an end closes the last element of its name, and what was opened in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text: list[str] = []
+        self.title: list[str] = []
+        self._open: list[str] = []
+        self._often: Counter[str] = Counter()
+        self._titled = self._left_out = 0
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 the parser gives them
+        if tag in BLOCKS:
+            self._add("\n")
+        if tag not in EMPTY:
+            self._titled += tag == "title"
+            self._left_out += tag in LEFT_OUT
+            self._open.append(tag)
+            self._often[tag] += 1
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._often[tag]:
+            last = self._open.pop()
+            self._often[last] -= 1
+            self._left_out -= last in LEFT_OUT
+            if last in BLOCKS:
+                self._add("\n")
+            if last == tag:
+                break
+
+    def handle_data(self, data: str) -> None:
+        if self._titled == 1 and self._often["title"]:
+            self.title.append(data)
+        self._add(data if self._often["pre"] else re.sub(r"\s+", " ", data))
+
+    def unknown_decl(self, data: str) -> None:
+        if data.upper().startswith("CDATA["):
+            self._add(data[6:])
+
+    def _add(self, text: str) -> None:
+        if not self._left_out:
+            self.text.append(text)
 
 
 def read_epub(file: File) -> Iterator[Piece]:
     """Read a book as a document, its chapters in the order of its spine."""
     try:
-        with zipfile.ZipFile(file.whole()) as book:
+        with zipfile.ZipFile(file.archive()) as book:
             container = ET.fromstring(book.read("META-INF/container.xml"))  # noqa: S314 # expat bounds what entities grow to
             place = next(root.attrib["full-path"] for root in container.iter() if _name(root) == "rootfile")
             package = ET.fromstring(book.read(place))  # noqa: S314
@@ -123,30 +182,32 @@ def read_xml(file: File) -> Iterator[Piece]:
     fields: dict[str, str] = {}
     header = next((e for e in root.iter() if _name(e) == "teiHeader"), ())
     for element in chain.from_iterable(e.iter() for e in header):
-        text = " ".join("".join(element.itertext()).split())
-        if _name(element) in ("title", "author", "date") and text:
-            fields.setdefault(_name(element), text)
-    try:
-        text = "".join(_xml_text(root))
-    except RecursionError:
-        raise InputError(f"{file.name} is no XML that can be read: its elements are nested too deeply") from None
-    rows = (" ".join(row.split()) for row in text.split("\n"))
+        name = _name(element)
+        wanted = name in ("title", "author", "date") and name not in fields
+        if wanted and (text := " ".join("".join(element.itertext()).split())):
+            fields[name] = text
+    rows = (" ".join(row.split()) for row in "".join(_xml_text(root)).split("\n"))
     yield from text_pieces(["".join(f"{row}\n" for row in rows if row)], wrapped=False, fields=fields)
 
 
-def _xml_text(element: ET.Element, *, inline: bool = False) -> Iterator[str]:
+def _xml_text(root: ET.Element) -> Iterator[str]:
     """Give the text of an element, its line ends as spaces and paragraphs between line ends."""
-    beside = [element.text or "", *(child.tail or "" for child in element)]
-    inline = inline or any(text.strip() for text in beside)
-    yield beside[0].replace("\n", " ")
-    for child, after in zip(element, beside[1:], strict=True):
-        name = _name(child)
-        if name not in NOT_READ and not (_name(element) == "choice" and name in FIRST_FORMS):
-            edge = EDGES.get(name, "" if inline else "\n")
-            yield edge
-            yield from _xml_text(child, inline=inline and edge != "\n")
-            yield edge
-        yield after.replace("\n", " ")
+    waiting: list[tuple[ET.Element | str, bool]] = [(root, False)]
+    while waiting:
+        element, inline = waiting.pop()
+        if isinstance(element, str):
+            yield element
+            continue
+        beside = [element.text or "", *(child.tail or "" for child in element)]
+        inline = inline or any(text.strip() for text in beside)
+        parts: list[tuple[ET.Element | str, bool]] = [(beside[0].replace("\n", " "), False)]
+        for child, after in zip(element, beside[1:], strict=True):
+            name = _name(child)
+            if name not in NOT_READ and not (_name(element) == "choice" and name in FIRST_FORMS):
+                edge = EDGES.get(name, "" if inline else "\n")
+                parts += [(edge, False), (child, inline and edge != "\n"), (edge, False)]
+            parts.append((after.replace("\n", " "), False))
+        waiting += reversed(parts)
 
 
 def _name(element: ET.Element) -> str:

@@ -30,21 +30,21 @@ def read_docx(file: File) -> Iterator[Piece]:
     """Read a Word document: its paragraphs, and its tables a cell a paragraph; title and author are fields."""
     try:
         from docx import Document
-        from docx.table import Table
+        from docx.table import Table, _Cell
     except ImportError:
         raise MissingExtraError("python-docx", "files", "reading Word documents") from None
 
     def paragraphs(part: Any) -> Iterator[str]:
         for item in part.iter_inner_content():
             if isinstance(item, Table):
-                cells = {cell._tc: cell for row in item.rows for cell in row.cells}  # noqa: SLF001 # merged ones come once for each place
-                for cell in cells.values():
-                    yield from paragraphs(cell)
+                for cell in (_Cell(tc, item) for row in item._tbl.tr_lst for tc in row.tc_lst):  # noqa: SLF001 # row.cells gives a merged one for each place
+                    if cell._tc.vMerge != "continue":  # noqa: SLF001
+                        yield from paragraphs(cell)
             else:
                 yield item.text.replace("\n", " ") + "\n"
 
     try:
-        document = Document(file.whole())
+        document = Document(file.archive())
         known = document.core_properties
         fields = {"title": known.title, "author": known.author, "date": str(known.created or "")}
         texts = list(paragraphs(document))

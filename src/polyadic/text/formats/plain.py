@@ -39,6 +39,7 @@ WORDS = 4
 _WORD = re.compile(rf"[{UNSPACED_LETTERS}]|[^\s{UNSPACED_LETTERS}]+")  # a line may be broken behind each
 _WIDE = re.compile("[\u1100-\u115f\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]")
 _FULL_STOP = re.compile(r"[.!?。！？]")
+_LETTERS = r"(?<![^\W\d_])([^\W\d_]++)"  # from the first to the last that stand together, looked at once
 _ATTRIBUTE = re.compile(r'\b(\w+)="([^"]*)"')
 
 
@@ -74,14 +75,14 @@ def unwrapped(text: str) -> str:
     >>> unwrapped("A well-known exam-\nple of a well-\nknown law.\n\nNext\n")
     'A well-known example of a well-known law.\n\nNext\n'
     """
+    text = re.sub(r"(?<![ \t])[ \t]++(?=\n)", "", text)
+    theirs = set(re.findall(rf"{_LETTERS}-(?=([^\W\d_]+))", text))  # words with a hyphen of their own
 
     def joined(match: re.Match[str]) -> str:
         first, second = match.groups()
-        return f"{first}-{second}" if f"{first}-{second}" in text else first + second
+        return f"{first}-{second}" if (first, second) in theirs or not second.islower() else first + second
 
-    halves = r"(?<![^\W\d_])([^\W\d_]+)-\n[ \t]*([^\W\d_]+)"
-    text = re.sub(r"(?<![ \t])[ \t]+(?=\n)", "", text)
-    text = re.sub(halves, lambda m: joined(m) if m[2].islower() else f"{m[1]}-{m[2]}", text)
+    text = re.sub(rf"{_LETTERS}-\n[ \t]*([^\W\d_]+)", joined, text)
     text = re.sub(rf"(?<=[{UNSPACED_LETTERS}，、；：。！？])\n[ \t]*(?=[{UNSPACED_LETTERS}])", "", text)
     return re.sub(r"(?<=[^\n])\n[ \t]*(?=[^\s])", " ", text)
 
@@ -89,6 +90,15 @@ def unwrapped(text: str) -> str:
 def _columns(text: str) -> int:
     """Give the width of a line: Chinese and Japanese letters take two columns."""
     return len(text) + len(_WIDE.findall(text))
+
+
+def unescaped(text: str) -> str:
+    """Give the characters for which entities stand; numbers of no character are U+FFFD."""
+    return html.unescape(NO_CHARACTER.sub("\ufffd", text))
+
+
+NO_CHARACTER = re.compile("&#(?:[0-9]{8,}|[xX][0-9a-fA-F]{8,});?")
+"""Numbers that are too large; those with thousands of digits are not even read."""
 
 
 def read_text(file: File) -> Iterator[Piece]:
@@ -137,12 +147,12 @@ def read_wiki(file: File) -> Iterator[Piece]:
         if line.startswith("<doc "):
             if inside:
                 yield Piece("".join(part), starts, fields=fields)
-            fields = {name: html.unescape(value) for name, value in _ATTRIBUTE.findall(line)}
+            fields = {name: unescaped(value) for name, value in _ATTRIBUTE.findall(line)}
             part, size, inside, starts, title = [], 0, True, True, fields.get("title") or None
         elif line.startswith("</doc>") and inside:
             yield Piece("".join(part), starts, fields=fields)
             inside = False
-        elif inside and not (title is not None and html.unescape(line.strip()) == title):
+        elif inside and not (title is not None and unescaped(line.strip()) == title):
             part.append(line + "\n")
             size += len(line)
             title = None if line.strip() else title

@@ -26,6 +26,10 @@ Row = tuple[int, "Sequence[Any]"]
 SAMPLED = 50
 """Rows that are looked at to say which column might hold the text."""
 SEPARATORS = ",;\t|"
+LAST_ROW = 1 << 20
+"""Of a sheet of Excel; missing rows before another are made, so that one far away would be waited for."""
+LISTED = 100
+"""Names in a message."""
 
 
 def read_jsonl(file: File) -> Iterator[Piece]:
@@ -86,9 +90,11 @@ def xlsx_rows(file: File) -> Iterator[Row]:
     except ImportError:
         raise MissingExtraError("openpyxl", "files", "reading Excel files") from None
     try:
-        book = load_workbook(file.whole(), read_only=True, data_only=True)
-        rows = enumerate(book.worksheets[0].iter_rows(values_only=True), 1) if book.worksheets else iter(())
-        yield from ((n, row) for n, row in rows if any(value is not None for value in row))
+        book = load_workbook(file.archive(), read_only=True, data_only=True)
+        sheet = book.worksheets[0].iter_rows(values_only=True, max_row=LAST_ROW) if book.worksheets else ()
+        yield from ((n, row) for n, row in enumerate(sheet, 1) if any(value is not None for value in row))
+    except InputError:
+        raise
     except Exception as error:  # noqa: BLE001 # of zipfile, of its XML, its own: all say that the file is broken
         raise InputError(f"{file.name} is no Excel file that can be read: {said(error)}") from None
 
@@ -118,9 +124,13 @@ def names_of(file: File, rows: Iterator[Row]) -> list[str]:
     """Take the first row of a table, which names its columns; no name stands there twice."""
     _, heading = next(rows, (0, ()))
     names = ["" if name is None else str(name).strip().lstrip("\ufeff") for name in heading]
-    twice = next((name for k, name in enumerate(names) if name and name in names[:k]), None)
-    if twice is not None:
-        raise InputError(f"{file.name} must have other names for its columns: {twice!r} stands twice in the first row")
+    seen: set[str] = set()
+    for name in filter(None, names):
+        if name in seen:
+            raise InputError(
+                f"{file.name} must have other names for its columns: {name!r:.80} stands twice in the first row"
+            )
+        seen.add(name)
     return names
 
 
@@ -180,4 +190,6 @@ def _strings(record: Mapping[str, Any]) -> dict[str, str]:
 
 def named(names: Iterable[str]) -> str:
     """List names for a message."""
-    return ", ".join(map(repr, names)) or "none"
+    names = list(names)
+    more = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+    return (", ".join(f"{name!r:.80}" for name in names[:LISTED]) or "none") + more

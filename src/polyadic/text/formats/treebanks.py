@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from polyadic.errors import InputError
 from polyadic.text.pieces import PIECE, Piece
 from polyadic.text.streams import lines
+from polyadic.text.tokens import composed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,5 +61,5 @@ def _word(cells: list[str], column: int, where: str) -> list[str]:
     if len(cells) != TEN:
         raise InputError(f"{where} must have ten columns between tabs, as CoNLL-U has; got {len(cells)}")
     word = cells[1] if cells[column].strip() in ("", "_") else cells[column]
-    word = "_".join(unicodedata.normalize("NFC", word.lower().replace("’", "'").replace("\u00ad", "")).split())
+    word = "_".join(composed(word.lower().replace("’", "'").replace("\u00ad", "")).split())
     return [word] if cells[0].isdecimal() and any(letter.isalnum() for letter in word) else []

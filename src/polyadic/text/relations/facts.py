@@ -191,7 +191,9 @@ def named_facts(path: str | os.PathLike[str]) -> Iterator[tuple[str, Named]]:
     """Give each fact of a file with its place, ``"FILE, line N"``; raises as :func:`read_facts`, but for names."""
     for line, fields in read_fields(path, marks="\t", quotes=False):
         if len(fields) != 3 or not all(fields):
-            raise InputError(f"{path}, line {line}: expected subject, relation and object between tabs; got {fields}")
+            raise InputError(
+                f"{path}, line {line}: expected subject, relation and object between tabs; got {fields!s:.200}"
+            )
         yield f"{path}, line {line}", (fields[0], fields[1], fields[2])
 
 

@@ -19,6 +19,8 @@ from __future__ import annotations
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from polyadic.errors import check_int
 
 if TYPE_CHECKING:
@@ -134,13 +136,15 @@ def _names(tree: Tree) -> list[str]:
             return tree.relations[word] == "amod" and tree.forms[word][:1].isupper()
         return tree.upos[word] == "PROPN" or tree.forms[word] == "-"
 
-    def top(word: int) -> int:
-        above, relation = heads[word] - 1, tree.relations[word].split(":")[0]
-        within = above >= 0 and relation in PARTS_OF_NAMES and tree.upos[above] == "PROPN"
-        return top(above) if within and fits(word) else word
+    def above(word: int) -> int:
+        head, relation = heads[word] - 1, tree.relations[word].split(":")[0]
+        within = head >= 0 and relation in PARTS_OF_NAMES and tree.upos[head] == "PROPN"
+        return head if within and fits(word) else word
 
-    tops = [top(word) for word in range(len(tree))]
-    names = [str(at) if tree.upos[at] == "PROPN" else "" for at in tops]
+    tops = np.array([above(word) for word in range(len(tree))], np.int64)
+    for _ in range(len(tree).bit_length()):  # each time twice as far up
+        tops = tops[tops]
+    names = [str(at) if tree.upos[at] == "PROPN" else "" for at in tops.tolist()]
     for words, beside in ((range(len(names)), -1), (reversed(range(len(names))), 1)):  # no name begins or ends so
         for word in words:
             within = 0 <= word + beside < len(names) and names[word + beside] == names[word]
@@ -157,8 +161,7 @@ def _value(misc: str, key: str) -> str:
 
 def _head(tree: Tree, first: int, last: int) -> int:
     """Give the first word of a mention whose own head lies outside."""
-    heads = tree.heads.tolist()
-    return next(word for word in range(first, last + 1) if not first <= heads[word] - 1 <= last)
+    return next(word for word in range(first, last + 1) if not first <= tree.heads[word] - 1 <= last)
 
 
 def _path(tree: Tree, start: int, end: int, longest: int) -> str:

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Collection, Iterator
 
-TOKEN = re.compile(rf'(?P<mark>=>|[()&|!,])|"(?P<quoted>(?:[^"\\]|\\["\\])*)"|(?P<name>{BARE})')
+BLANKS = re.compile(r"\s*")
+TOKEN = re.compile(rf'(?P<mark>=>|[()&|!,])|"(?P<quoted>[^"\\]*+(?:\\["\\][^"\\]*+)*+)"|(?P<name>{BARE})')
 
 DEEPEST = 50
 """Levels of a formula; what is done with formulas is done level by level."""
@@ -125,7 +126,7 @@ def read_published_rules(
             continue
         sides = line.split(" => ")
         if len(sides) != 2 or not all(side.strip() for side in sides):
-            raise InputError(f"{path}, line {number}: expected 'premise => conclusion'; got {line.strip()!r}")
+            raise InputError(f"{path}, line {number}: expected 'premise => conclusion'; got {line.strip()!r:.80}")
         atoms: list[Formula] = []
         for side, start in zip(sides, (0, len(sides[0]) + 4), strict=True):
             name = side.strip().removeprefix("!")
@@ -162,7 +163,7 @@ class _Reader:
 
     def _split(self, line: str) -> Iterator[_Token]:
         at = 0
-        while (at := at + len(line[at:]) - len(line[at:].lstrip())) < len(line) and line[at] != "#":
+        while (at := BLANKS.match(line, at).end()) < len(line) and line[at] != "#":  # type: ignore[union-attr] # it fits
             match = TOKEN.match(line, at)
             if not match:
                 what = "this quote is not closed, or has a backslash that stands alone" if line[at] == '"' else ""
@@ -179,7 +180,7 @@ class _Reader:
         if token.kind != "name" or not is_number(token.text):
             return 1.0
         if not 0 < (weight := float(token.text)) < math.inf:
-            raise self._fault(f"the weight of a rule is a finite number above 0; found {token.text}")
+            raise self._fault(f"the weight of a rule is a finite number above 0; found {token.text:.80}")
         self.at += 1
         return weight
 
@@ -202,7 +203,7 @@ class _Reader:
             return inner
         place = self._place()
         predicate = self._take("quoted" if self.tokens[self.at].kind == "quoted" else "name", "a predicate, '!' or '('")
-        self._take("(", f"'(' and the variables of {predicate!r}")
+        self._take("(", f"'(' and the variables of {predicate!r:.80}")
         subject = self._variable()
         self._take(",", "',' and a second variable")
         second = self._variable()
@@ -234,7 +235,7 @@ class _Reader:
 
     def _found(self) -> str:
         token = self.tokens[self.at]
-        return token.text if token.kind == "end" else repr(token.text)
+        return token.text if token.kind == "end" else f"{token.text!r:.80}"
 
     def _place(self) -> Place:
         return Place(self.file, self.number, self.tokens[self.at].column)

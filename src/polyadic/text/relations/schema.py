@@ -205,7 +205,9 @@ def _triples(path: str | os.PathLike[str]) -> Iterator[Triple]:
     for line, fields in read_fields(path, marks="\t", quotes=False):
         if len(fields) != 3 or not all(fields):
             text = "\t".join(fields)
-            raise InputError(f"{path}, line {line}: expected subject, object and predicate between tabs; got {text!r}")
+            raise InputError(
+                f"{path}, line {line}: expected subject, object and predicate between tabs; got {text!r:.200}"
+            )
         yield fields[0], fields[1], fields[2]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from polyadic.errors import InputError
@@ -149,7 +150,7 @@ def _phrases(text: Iterator[str], name: str) -> Iterator[Phrase]:
     open_brackets: list[tuple[int, list[str | Phrase]]] = []
     fresh = False  # whether a bracket was opened just now, so that a label may follow
     for number, line in enumerate(text, 1):
-        for piece in PIECES.findall(line):
+        for piece in map(itemgetter(0), PIECES.finditer(line)):
             where = f"{name}, line {number}"
             if piece == "(":
                 if fresh and len(open_brackets[-1][1]) == 0:

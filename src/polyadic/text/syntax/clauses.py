@@ -66,6 +66,7 @@ class _View:
 
     def __init__(self, tree: Tree) -> None:
         self.tree, self.children = tree, tree.children()
+        self._lent: dict[int, list[int]] = {}  # by verb, so that those joined in a long row are climbed once
 
     def below(self, word: int, *relations: str) -> list[int]:
         return [child for child in self.children[word] if self.tree.relations[child] in relations]
@@ -79,17 +80,30 @@ class _View:
 
     def subjects(self, verb: int) -> list[int]:
         """Give the subjects of a verb, or of the verbs above it that lend theirs."""
-        while True:
-            own = self.below(verb, "nsubj", "nsubj:pass")
-            relation, head = self.tree.relations[verb], int(self.tree.heads[verb]) - 1
-            if own or head < 0:
-                return own
-            if relation == "acl":  # "a plan to buy shares" says not who buys, "people buying shares" does
-                return [head] if "VerbForm=Ger" in self.tree.features[verb] else []
-            lends = relation == "conj" or (relation == "xcomp" and not self.below(head, "obj", "iobj"))
-            if not lends or self.passive(head) != (relation == "conj" and self.passive(verb)):
-                return []
-            verb = head
+        climbed = [verb]
+        while climbed[-1] not in self._lent and (above := self._lender(climbed[-1])) is not None:
+            climbed.append(above)
+        found = self._lent.get(climbed[-1])
+        if found is None:
+            found = self._own(climbed[-1])
+        self._lent.update(dict.fromkeys(climbed, found))
+        return found
+
+    def _own(self, verb: int) -> list[int]:
+        own = self.below(verb, "nsubj", "nsubj:pass")
+        relation, head = self.tree.relations[verb], int(self.tree.heads[verb]) - 1
+        if own or head < 0 or relation != "acl":
+            return own
+        # "a plan to buy shares" says not who buys, "people buying shares" does
+        return [head] if "VerbForm=Ger" in self.tree.features[verb] else []
+
+    def _lender(self, verb: int) -> int | None:
+        """Give the verb that lends its subject to one without, if one does."""
+        relation, head = self.tree.relations[verb], int(self.tree.heads[verb]) - 1
+        if head < 0 or self.below(verb, "nsubj", "nsubj:pass"):
+            return None
+        lends = relation == "conj" or (relation == "xcomp" and not self.below(head, "obj", "iobj"))
+        return head if lends and self.passive(head) == (relation == "conj" and self.passive(verb)) else None
 
     def meant(self, noun: int) -> int | None:
         """Give what a relative pronoun stands for: the noun above the clause."""
@@ -124,9 +138,10 @@ CONJUNCTIONS = frozenset(
 )
 """Of the words tagged as prepositions, those that begin a clause, most often or where a verb follows a noun phrase."""
 
-_BEFORE = r"(?:^|[^IYTDJNPVEG]|[JNP](?=D))[DJNP]*"  # no preposition or verb before the noun phrase
-_SUBJECT = rf"{_BEFORE}(?P<first>N)(?:[IY][DJNP]*[NP])*(?:,?W)?R*"
-_OBJECT = r"[DJNP]*(?P<second>N)(?![JNPRMHOBVEDW])"  # and not itself the subject of what follows
+# phrases have some 40 words, 8 others within them, or the time that a long sentence takes grows faster than it does
+_BEFORE = r"(?:^|[^IYTDJNPVEG]|[JNP](?=D))[DJNP]{0,40}"  # no preposition or verb before the noun phrase
+_SUBJECT = rf"{_BEFORE}(?P<first>N)(?:[IY][DJNP]{{0,40}}[NP]){{0,8}}(?:,?W)?R*"
+_OBJECT = r"[DJNP]{0,40}(?P<second>N)(?![JNPRMHOBVEDW])"  # and not itself the subject of what follows
 # A participle before a determiner has an object: it is a past tense that the tagger took for the other.
 ACTIVE = re.compile(
     rf"(?={_SUBJECT}(?:(?:[MO]R*|[VHO]TR*)*(?P<base>[VHO]|E(?=D))|(?:MR*)*HR*(?P<perfect>E)|(?:[MHE]R*)*BR*(?P<going>G))"

@@ -45,7 +45,7 @@ _TOKEN = re.compile(
     rf"""
     (?:https?://|ftp://|www\.)[^\s<>"]*[\w/]             # links
     | (?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)*          # addresses; none begins within what was no address
-    | (?<![\w-])(?<!\w\.)[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|info|doc|xls|pdf|txt|html?)\b
+    | (?<![\w-])(?<![\w-]\.)[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|edu|gov|info|doc|xls|pdf|txt|html?)\b
     | [:;=8][-o]?[()\[\]DPp](?!\w) | <3
     | \d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?(?![\w/])              # dates
     | \d+-\d{{2,3}}-\d{{3,4}}(?!\d) | \d{{3}}-\d{{3,4}}(?:-\d{{4}})?(?!\d)         # telephones
@@ -62,7 +62,7 @@ _TOKEN = re.compile(
     | (?i:{"|".join(PREFIXES.split())})-{_LETTER}+(?!{_APOSTROPHE}t)
     | {_LETTER}+?(?=(?i:n{_APOSTROPHE}t)(?!\w))          # do, before n't
     | [A-Z]+&[A-Z]+(?!\w)
-    | {_LETTER}(?:\w|{_APOSTROPHE}(?!(?i:{"|".join(ENDINGS.split())})(?!\w))(?={_LETTER}))*
+    | {_LETTER}(?:\w|{_APOSTROPHE}(?!(?i:{"|".join(ENDINGS.split())})(?!\w))(?={_LETTER}))*+
     | [.]?\d+(?:[.,:]\d+)*(?:st|nd|rd|th|s)?(?!\w)
     | \w+
     | [.?!]{{2,}} | ([^\w\s])\1*
@@ -114,12 +114,17 @@ def plain_sentences(text: str, *, by_line: bool = False) -> Iterator[PlainSenten
     [('Mr.', 'Li', 'ca', "n't", 'come', '.'), ('(', 'He', "'s", 'ill', '.', ')'), ('Sorry', '!')]
     """
     for block in re.split(r"\n" if by_line else r"\n\s*\n", text.replace("\r\n", "\n")):
-        tokens = list(_TOKEN.finditer(block))
-        first = 0
-        for last in range(1, len(tokens) + 1):
-            if last == len(tokens) or _ends(tokens, first, last):
-                yield _sentence(block, tokens[first:last])
-                first = last
+        tokens: list[re.Match[str]] = []
+        said = False  # whether the last of them that is no quote ends a sentence
+        for token in _TOKEN.finditer(block):
+            if said and _begins(token, tokens[-1]):
+                yield _sentence(block, tokens)
+                tokens, said = [], False
+            if token[0] not in _QUOTES:
+                said = _ENDS.fullmatch(token[0]) is not None
+            tokens.append(token)
+        if tokens:
+            yield _sentence(block, tokens)
 
 
 def plain_trees(texts: Iterable[str], *, by_line: bool = False) -> Iterator[Tree]:
@@ -150,14 +155,9 @@ def read_paragraphs(path: Path) -> Iterator[str]:
     return ("\n".join(lines) for _, lines in numbered_sentences(path))
 
 
-def _ends(tokens: list[re.Match[str]], first: int, at: int) -> bool:
-    """Tell whether a sentence from ``first`` may end before a token: after a full stop, perhaps quotes, and a space."""
-    after = tokens[at]
-    if tokens[at - 1].end() == after.start() or after[0][0].islower() or after[0] in _CLOSING:
-        return False
-    while at > first and tokens[at - 1][0] in _QUOTES:
-        at -= 1
-    return at > first and _ENDS.fullmatch(tokens[at - 1][0]) is not None
+def _begins(token: re.Match[str], before: re.Match[str]) -> bool:
+    """Tell whether a token may begin a sentence: behind a space, and not in lower case."""
+    return before.end() != token.start() and not token[0][0].islower() and token[0] not in _CLOSING
 
 
 def _sentence(block: str, tokens: list[re.Match[str]]) -> PlainSentence:

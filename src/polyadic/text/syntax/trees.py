@@ -202,7 +202,7 @@ def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = Tr
         elif re.fullmatch(r"[0-9]+[-.][0-9]+", fields[0]):
             skipped.append((len(words), line))
         else:
-            raise InputError(f"{path}, line {at} should be word {len(words) + 1}; it says {fields[0]!r}")
+            raise InputError(f"{path}, line {at} should be word {len(words) + 1}; it says {fields[0]!r:.40}")
     if not words:
         return None
     _, forms, lemmas, upos, xpos, features, above, *rest = map(tuple, zip(*words, strict=True))
