@@ -1,8 +1,8 @@
 """Work killed at each of its file operations, one after another, in children of this program; prints what came of it.
 
-``python kills.py FOLDER SIGNAL FIRST STEP VERB ...`` runs a verb in copies of FOLDER, in a child that gets the signal
-at operation FIRST, FIRST + STEP, ... until one is not reached; and again after each, unhindered, in the same copy. The
-verb ``-fill`` writes the folder ``a`` anew, ``-aside`` does so as on systems that cannot exchange names.
+``python kills.py FOLDER SIGNAL POINTS VERB ...`` runs a verb in a copy of FOLDER, and again in others where it gets the
+signal at one of so many of its operations, or at each for 0; and after each once more, unhindered, in the same copy.
+The verb ``-fill`` writes the folder ``a`` anew, ``-aside`` does so as on systems that cannot exchange names.
 """
 
 import contextlib
@@ -13,15 +13,11 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 from polyadic import files
 
-MODULES = (
-    *("numba", "safetensors.numpy", "scipy.sparse", "typer", "rich.console", "polyadic.cli.train"),
-    *("polyadic.recipes.words", "polyadic.models.words.joint", "polyadic.text.counts"),
-)
-"""What children find imported, as importing hangs on no file of theirs."""
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 EVENTS = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.truncate", "os.scandir", "ctypes.dlsym"}
 
@@ -47,14 +43,15 @@ def work(arguments):
 
 
 def child(arguments, at=0, number=signal.SIGKILL):
-    """Work in a child, which gets a signal at an operation; give its status, and what it said."""
+    """Work in a child, which gets a signal at an operation; give its status, and what it said if it could."""
     read, write = os.pipe()
     pid = os.fork()
     if pid:
         os.close(write)
         with os.fdopen(read) as told:
             text = told.read()
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), text
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), json.loads(text or "{}")
+    tempfile.tempdir = str(Path("tmp").absolute())
     seen = 0
 
     def hook(event, details):
@@ -68,8 +65,9 @@ def child(arguments, at=0, number=signal.SIGKILL):
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         status = work(arguments)
-    at = 0
-    os.write(write, said.getvalue().encode()[-2000:])
+    at, told = 0, {"text": said.getvalue()[-2000:], "modules": [*sys.modules], "operations": seen}
+    with os.fdopen(write, "w") as pipe:
+        json.dump(told, pipe)
     os._exit(status)
 
 
@@ -79,22 +77,30 @@ def tree(folder):
 
 
 def main():
-    folder, number, first, step, arguments = Path(sys.argv[1]), *map(int, sys.argv[2:5]), sys.argv[5:]
-    for module in () if arguments[0].startswith("-") else MODULES:
-        importlib.import_module(module)
-    for at in range(first, 10_000, step):
-        copy = folder.parent / f"{folder.name}-{at}"
+    folder, number, points, arguments = Path(sys.argv[1]), *map(int, sys.argv[2:4]), sys.argv[4:]
+    (folder / "tmp").mkdir(exist_ok=True)
+    copy = Path(tempfile.mkdtemp()) / folder.name
+    places = [0, 0]  # where it is left alone: first to import what it needs, then to count its operations
+    for number_of_run, at in enumerate(places):
         shutil.copytree(folder, copy)
         os.chdir(copy)
-        status, _ = child(arguments, at, number)
-        row = {"at": at, "status": status, "killed": tree(copy)}
-        row["again"], row["said"] = child(arguments)
+        row = {"at": at, "before": tree(copy)}
+        row["status"], said = child(arguments, at, number)
+        if not number_of_run:
+            for module in said["modules"]:
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(module)
+        elif not at:
+            last = said["operations"]
+            places += sorted({1 + k * last // points for k in range(points)} if points else range(1, last + 1))
+        row["killed"] = tree(copy)
+        row["again"], said = child(arguments)
+        row["said"] = said.get("text", "")
         row["left"] = tree(copy)
         sys.stdout.write(json.dumps(row) + "\n")
         os.chdir(folder.parent)
         shutil.rmtree(copy)
-        if status != -number and status not in (130, 143):
-            return
+    copy.parent.rmdir()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import verbs
 from polyadic.errors import InputError
 from polyadic.files import made_folder, write_meta
 
@@ -16,13 +17,13 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork") or sys.platform != "linu
 SCRIPT = Path(__file__).parent / "kills.py"
 
 
-def killed(folder, *arguments, number=signal.SIGKILL, first=1, step=1):
-    """Kill it at its file operations; give a row for each, the last of which was not reached."""
-    command = [sys.executable, SCRIPT, folder, int(number), first, step, *arguments]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+def killed(folder, *arguments, number=signal.SIGKILL, points=0):
+    """Leave it alone, and kill it at some of its file operations, or at all; give a row for each."""
+    command = [sys.executable, SCRIPT, folder, int(number), points, *arguments]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPLCONFIGDIR": str(folder / "tmp")}
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [json.loads(line) for line in done.stdout.splitlines()][1:]
 
 
 def below(files, folder):
@@ -37,8 +38,8 @@ def test_a_folder_is_replaced_at_once(way, tmp_path):
     (folder / "a").mkdir(parents=True)
     write_meta(folder / "a", "poems", 1, old="old")
     old = {"meta.json": (folder / "a" / "meta.json").stat().st_size}
-    *rows, last = killed(folder, way)
-    new = below(last["left"], "a/")
+    left_alone, *rows = killed(folder, way)
+    new = below(left_alone["left"], "a/")
     assert len(rows) > 10
     for row in rows:
         assert row["status"] == -signal.SIGKILL
@@ -47,7 +48,7 @@ def test_a_folder_is_replaced_at_once(way, tmp_path):
         if not there:
             [aside] = {name.split("/")[0] for name in row["killed"] if "-of-a/" in name}
             assert below(row["killed"], f"{aside}/") == old
-        assert (row["again"], row["left"]) == (0, last["left"]), row
+        assert (row["again"], row["left"]) == (0, left_alone["left"]), row
 
 
 def test_two_processes_and_one_name(tmp_path):
@@ -88,27 +89,46 @@ def test_one_of_many_gets_a_name(tmp_path):
     assert said == ["mine", "refused", "refused", "refused"]
 
 
-TEXT = "\n".join(f"the cat number{i % 9} sat on mat{i % 7} and dog{i % 5} ran home{i % 4}." for i in range(60))
-CORPUS = ["corpus", "t.txt", "--out", "c", "--min-count", 2, "--jobs", 1, "--force"]
-TRAIN = ["train", "t.txt", "--out", "v", "--keep", "k", "--keep-text", "--min-count", 2, "--rank", 4, "--max-iter", 2]
-TRAIN += ["--threads", 1, "--tol", 0, "--force"]
+CALLS = verbs.TRAINED | verbs.CALLED
+KEPT = "train t.txt --out v --keep k --keep-text --min-count 2 --rank 4 --max-iter 2 --threads 1 --tol 0"
+COMMANDS = dict(verbs.verbs())
+POINTS = 4
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Give small input of every verb, and what those that learn make of it."""
+    folder = tmp_path_factory.mktemp("made")
+    command = [sys.executable, Path(verbs.__file__), folder, "0", "0"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    subprocess.run(list(map(str, command)), env=environment, check=True, capture_output=True)
+    return folder / "whole"
+
+
+def check_killed(left_alone, *rows, number):
+    """Under every name is what was there before or what is new; a second run does all of it, and nothing stays."""
+    old, new = left_alone["before"], left_alone["left"]
+    assert left_alone["status"] == left_alone["again"] == 0, left_alone["said"]
+    for row in rows:
+        assert row["status"] in ((-number,) if number == signal.SIGKILL else (143, 0)), row  # it may have ended
+        for name in {name.split("/")[0] for name in old.keys() & new.keys()}:
+            assert below(row["killed"], name) in (below(old, name), below(new, name)), row
+        assert row["again"] == 0, row["said"]
+        assert row["left"].keys() == new.keys(), row
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["kill", "term"])
-@pytest.mark.parametrize(
-    ("arguments", "step"),
-    [(CORPUS, 7), (TRAIN, 23)],
-    ids=["corpus", "train"],
-)
-def test_runs_can_be_done_again(arguments, step, number, tmp_path):
-    """At some of its operations; afterwards there is what there would have been, and nothing besides."""
-    folder = tmp_path / "w"
-    folder.mkdir()
-    (folder / "t.txt").write_text(TEXT, encoding="utf-8")
-    *rows, last = killed(folder, *arguments, number=number, step=step)
-    assert len(rows) > 3
-    for row in rows:
-        assert row["status"] in (-number, 143)
-        assert row["again"] == 0, row["said"]
-        assert row["left"].keys() == last["left"].keys(), row
+@pytest.mark.parametrize("verb", sorted(CALLS))
+def test_every_verb_may_be_killed(verb, number, made):
+    """At some of its operations, while it replaces what is there."""
+    call = CALLS[verb].split()
+    force = any("--force" in option.opts for option in COMMANDS[verb if verb in COMMANDS else f"{verb} train"].params)
+    check_killed(*killed(made, *call, *(["--force"] if force else []), number=number, points=POINTS), number=number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["kill", "term"])
+def test_stages_may_be_killed(number, tmp_path):
+    """A run that keeps its stages goes on from those that are whole."""
+    (tmp_path / "t.txt").write_text(verbs.TEXT, encoding="utf-8")
+    check_killed(*killed(tmp_path, *KEPT.split(), "--force", number=number, points=5), number=number)
