@@ -106,7 +106,12 @@ def sentences(text: str, language: str) -> Iterator[str]:
 def _parts(text: str, language: str) -> Iterator[str]:
     import sentencex
 
-    for part in sentencex.segment(language, text):
+    try:
+        parts = sentencex.segment(language, text)
+    except UnicodeEncodeError as error:
+        near = error.object[max(error.start - 20, 0) : error.end + 20]
+        raise InputError(f"a text has half of a surrogate pair, which is no character: {near!r}") from None
+    for part in parts:
         if len(part) <= LONGEST:
             yield part
             continue
