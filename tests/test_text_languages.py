@@ -98,6 +98,14 @@ def test_kin_of_chinese_are_read_as_chinese(monkeypatch):
     assert languages.guess("一页第节章一页第节章") == "zh"
 
 
+def test_halves_of_characters_are_refused(tmp_path):
+    """A text that is no text, from a file in an odd encoding or from a program, is refused where it is wrong."""
+    (tmp_path / "a.txt").write_text("The cat +2AA- sat.")
+    for source in (tmp_path / "a.txt", ["The cat \ud800 sat."]):
+        with pytest.raises(InputError, match=r"half of a surrogate pair, .*: 'The cat .ud800 sat.'"):
+            Corpus.build(source, min_count=1, encoding="utf-7")
+
+
 def test_language_of_a_corpus(tmp_path):
     """Guessed once from the text, or as said; it decides how text is cut and which stop list is meant."""
     corpus = Corpus.build([TEXTS["de"]], min_count=1, stop_words="language")

@@ -125,7 +125,7 @@ HUGE = ["1" + "0" * 30, "9223372036854775808", "2147483648", "99999999"]
 NUMBERS = ["0", "-1", "1", "2", "3", "nan", "inf", "-inf", "1e999", "-0.0", "1e-320", "0.5", "0x10", "1_0", "٣", "one"]
 PLACES = [
     *("missing", "spare", "empty", "t.txt", "v", "v.txt", "c", "n", "m-tag", "m-hmm", ".", "missing/x", "t.txt/x", "-"),
-    *("trees.conllu", "facts.tsv", "other.arff", "a" * 300, "*", "[", "~", "new", "spare/new", "new.png"),
+    *("trees.conllu", "facts.tsv", "other.arff", "a" * 300, "\udcff", "*", "[", "~", "new", "spare/new", "new.png"),
 ]
 TEXTS = [
     *(
@@ -145,7 +145,23 @@ TEXTS = [
         "1/0",
         "1,2",
     ),
-    *("auto", "none", "A,B", "cat", "*", '"', "a*b", "the cat", "log", "0/0", "1e999,2", "likes", "utf-16", "utf-7"),
+    *(
+        "auto",
+        "none",
+        "A,B",
+        "cat",
+        "*",
+        '"',
+        "a*b",
+        "the cat",
+        "\udcff",
+        "log",
+        "0/0",
+        "1e999,2",
+        "likes",
+        "utf-16",
+        "utf-7",
+    ),
 ]
 WORK = {"epochs", "max_iter", "draws", "passes", "starts", "steps", "number", "longest", "jobs", "threads", "updates"}
 WORK |= {"burn_in", "kept", "negative", "candidates", "batch", "rank", "themes", "order", "states", "bits", "filters"}

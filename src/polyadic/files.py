@@ -55,6 +55,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path)
     if target.is_dir():
         raise InputError(f"{target} is a folder; name a file")
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        raise InputError(f"{target} is a link or a device, and is not replaced; name a file")
     _need_parent(target)
     _sweep(target.parent)
     draft = _unused(target.parent, target.suffix)
@@ -413,7 +415,7 @@ def read_meta(folder: str | os.PathLike[str], kind: str | None = None, version: 
 def _seal(folder: Path) -> None:
     """Write the SHA-256 of each file of a folder, and of what else ``meta.json`` says, into that, if there is one."""
     if (folder / META).is_file():
-        meta = json.loads((folder / META).read_text(encoding="utf-8"))
+        meta = json.loads((folder / META).read_text(encoding="utf-8")) | {"sealed": True}
         write_meta(folder, **meta | {"digests": {**_digests(folder), META: _sealed(meta)}})
 
 
@@ -460,7 +462,7 @@ def check_whole(folder: str | os.PathLike[str]) -> int:
     """
     meta = read_meta(folder)
     digests = meta.get("digests", {})
-    if not isinstance(digests, dict):
+    if not isinstance(digests, dict) or (META in digests) != ("sealed" in meta):  # a name of these may be damaged too
         raise InputError(f"{Path(folder) / META} is damaged: its digests are none")
     found = {META: _sealed(meta), **(_digests(Path(folder)) if digests else {})}
     for name, digest in digests.items():

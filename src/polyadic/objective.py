@@ -141,7 +141,9 @@ class Objective:
     ) -> None:
         self.terms = tuple(terms)
         self.penalties = tuple(penalties)
-        self.threads = resources.cores() if threads is None else check_int("threads", threads, low=1)
+        self.threads = (
+            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
+        )
         named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
         if named != set(range(len(self.penalties))):
             raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")

@@ -23,6 +23,8 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+MOST_THREADS = 1024
+"""Threads that may be asked for; a stack of each takes memory."""
 SYSTEM = Path("/")
 GROUPS = {
     2: ("sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),

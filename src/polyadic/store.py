@@ -141,7 +141,7 @@ def read_label(label: Path) -> Facts | None:
         kept = json.loads(label.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RefusedError(f"{label} cannot be read ({error}); delete it, and the stage is done again") from None
     if not isinstance(kept, dict) or not {"made_of", "facts"} <= set(kept):
         raise RefusedError(f"{label} does not describe a stage; delete it, and the stage is done again")

@@ -45,6 +45,8 @@ SYSTEM = {
 }
 """What failures of the system mean; of others it tells itself."""
 
+LINE = 2000
+"""Characters of a sentence that are shown; it may quote a long line of input."""
 WRONG_USAGE: Any = typer.BadParameter.__base__
 """What typer raises of options; it is typer's own or click's, by its version."""
 _JSON: ContextVar[bool] = ContextVar("as_json", default=False)
@@ -212,6 +214,8 @@ def interrupted(*, kept: Sequence[str] = ()) -> typer.Exit:
 def say(message: str, kind: Literal["error", "warning", "note"] = "error") -> None:
     """Write one line to standard error; under ``--json`` an object with the line under its kind."""
     line = " ".join(message.split())
+    if len(line) > LINE:
+        line = f"{line[: LINE // 2]} ... {line[-LINE // 2 :]}"
     if _JSON.get():
         typer.echo(json.dumps({kind: line}), err=True)
     else:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import typer
 
 from polyadic.errors import InputError
+from polyadic.resources import MOST_THREADS
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
@@ -148,7 +149,7 @@ File = Annotated[
 Picture = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw it, as .png, .svg or .pdf; replaces what is there.")
 ]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="all cores")]
+Threads = Annotated[int | None, typer.Option(min=1, max=MOST_THREADS, help="Threads to use.", show_default="all cores")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Rank = Annotated[int, typer.Option(min=1, help="Length of a vector.")]
 Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many to show.")]

@@ -175,7 +175,10 @@ Epochs = Annotated[int | None, _model(min=1, help="Passes over the data.")]
 Context = Annotated[int | None, _model(min=1, max=1000, help="Words to each side, of word2vec.", show_default="5")]
 Negative = Annotated[int | None, _model(min=1, max=1000, help="Noise words per word, of word2vec.", show_default="5")]
 ModelSeed = Annotated[int, _model(min=0, help="The same seed gives the same vectors.")]
-ModelThreads = Annotated[int | None, typer.Option(min=1, help="Threads to use.", show_default="all cores; word2vec 1")]
+ModelThreads = Annotated[
+    int | None,
+    typer.Option(min=1, max=o.MOST_THREADS, help="Threads to use.", show_default="all cores; word2vec 1"),
+]
 Keep = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Keep the corpus and the counts here, and use them again if they are there."),

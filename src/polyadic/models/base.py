@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, dataclass_transform
+from typing import TYPE_CHECKING, Annotated, Any, Literal, dataclass_transform
 
 from sklearn.base import BaseEstimator
 
@@ -54,7 +54,7 @@ __all__ = [
     "learned",
 ]
 
-Threads = Count | None
+Threads = Annotated[int, Within(1, resources.MOST_THREADS)] | None
 """Threads to work with; all cores by default."""
 Watch = Callable[[Result], None] | None
 """Called with the result so far after each sweep. It belongs to a run, and is not saved.

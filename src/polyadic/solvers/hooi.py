@@ -168,7 +168,9 @@ class _Tensor:
         if entries.symmetric and len(set(self.slots)) > 1:
             raise InputError(f"symmetric entries share one factor; got slots {self.slots}")
         self.entries = entries if entries.symmetric else _sorted(entries)
-        self.threads = resources.cores() if threads is None else check_int("threads", threads, low=1)
+        self.threads = (
+            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
+        )
         x = self.entries.values
         self._values = x * self.entries.multiplicity() if entries.symmetric else x
         self.norm = float(np.dot(self._values.astype(float), x))

@@ -270,7 +270,7 @@ def plan(
 
 
 def _threads(threads: int | None) -> int:
-    return resources.cores() if threads is None else check_int("threads", threads, low=1)
+    return resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
 
 
 @dataclass(frozen=True, eq=False)

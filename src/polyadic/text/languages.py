@@ -107,14 +107,19 @@ def sentences(text: str, language: str) -> Iterator[str]:
 def _parts(text: str, language: str) -> Iterator[str]:
     import sentencex
 
-    for part in _segments(text, functools.partial(sentencex.segment, language)):
-        if len(part) <= LONGEST:
-            yield part
-            continue
-        at = 0
-        for end in accumulate(map(len, sentencex.segment(language, _QUOTES.sub(" ", part)))):
-            yield part[at:end]
-            at = end
+    segment = functools.partial(sentencex.segment, language)
+    try:
+        for part in _segments(text, segment):
+            if len(part) <= LONGEST:
+                yield part
+                continue
+            at = 0
+            for end in accumulate(map(len, segment(_QUOTES.sub(" ", part)))):
+                yield part[at:end]
+                at = end
+    except UnicodeEncodeError as error:
+        near = error.object[max(error.start - 20, 0) : error.end + 20]
+        raise InputError(f"a text has half of a surrogate pair, which is no character: {near!r}") from None
 
 
 def _segments(text: str, segment: Callable[[str], list[str]]) -> Iterator[str]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 BLOCK = 1 << 20  # bytes read at once
+LONGEST = 1 << 27
+"""Characters of a line; a file whose text is one line is no file of lines."""
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".lzma", ".zst")
 
 
@@ -96,15 +98,24 @@ def blocks(stream: BinaryIO, path: str, *, encoding: str | None = None, errors: 
 def lines(texts: Iterable[str]) -> Iterator[str]:
     r"""Cut consecutive blocks of text into lines, without their ``\n``.
 
+    Raises
+    ------
+    InputError
+        If a line is longer than ``LONGEST``.
+
     Examples
     --------
     >>> list(lines(["a\nb", "c\n", "\nd"]))
     ['a', 'bc', '', 'd']
     """
     unfinished: list[str] = []
+    number = 1
     for text in texts:
         first, *rest = text.split("\n")
         unfinished.append(first)
+        if len(unfinished) * BLOCK > LONGEST and sum(map(len, unfinished)) > LONGEST:
+            raise InputError(f"line {number} is longer than {LONGEST:,} characters; it may be no file of lines")
+        number += len(rest)
         if rest:
             yield "".join(unfinished)
             yield from rest[:-1]

@@ -28,6 +28,7 @@ from polyadic.models.syntax.dependency import ArcFactored
 from polyadic.models.syntax.derivations import Parse
 from polyadic.models.syntax.pcfg import PCFG
 from polyadic.progress import bar
+from polyadic.resources import MOST_THREADS
 from polyadic.text.streams import blocks, lines, open_bytes
 from polyadic.text.syntax.brackets import Phrase, parse_phrase, shared
 from polyadic.text.syntax.dependency_features import KINDS, ROOT, Head, tree_heads
@@ -119,7 +120,7 @@ def propose(parser: PCFG, trees: Sequence[Phrase], *, k: int = 50, threads: int 
 
 def parsed(parse: Callable[[Item], Proposed], sentences: Sequence[Item], *, threads: int) -> list[Proposed]:
     """Parse sentences, some at the same time, and give what was found in their order."""
-    check_int("threads", threads, low=1)
+    check_int("threads", threads, low=1, high=MOST_THREADS)
     results = []
     with bar("parsing", len(sentences), unit="sentences") as advance, ThreadPoolExecutor(threads) as pool:
         try:

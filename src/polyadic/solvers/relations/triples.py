@@ -30,7 +30,7 @@ import numpy as np
 from polyadic.errors import check_choice, check_int, check_number
 from polyadic.kernels import adagrad_step, add_rows, logistic_rows, softmax_rows, summed_rows
 from polyadic.progress import bar
-from polyadic.resources import cores
+from polyadic.resources import MOST_THREADS, cores
 from polyadic.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def descend_triples(
         If a number of the plan, or ``threads``, is out of range.
     """
     plan.check()
-    threads = cores() if threads is None else check_int("threads", threads, low=1)
+    threads = cores() if threads is None else check_int("threads", threads, low=1, high=MOST_THREADS)
     descent = _Descent(form, start, plan, ends, rng, threads)
     first = next(_batches(questions, plan.batch, rng))
     yield Sweep([x.copy() for x in descent.factors], descent.step(first, move=False) / len(first.answers))
