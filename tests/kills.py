@@ -94,7 +94,7 @@ def main():
             last = said["operations"]
             places += sorted({1 + k * last // points for k in range(points)} if points else range(1, last + 1))
         row["killed"] = tree(copy)
-        row["again"], said = child(arguments)
+        row["again"], said = child(arguments) if at else (row["status"], said)
         row["said"] = said.get("text", "")
         row["left"] = tree(copy)
         sys.stdout.write(json.dumps(row) + "\n")

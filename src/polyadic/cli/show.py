@@ -18,7 +18,7 @@ from polyadic.cli.faults import BAD_INPUT, Verb, say
 from polyadic.cli.options import MemoryOfAll
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.files import plain
-from polyadic.resources import memory_below
+from polyadic.resources import LEAST, memory_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -38,13 +38,13 @@ def add_verbs(app: typer.Typer, examples: Mapping[Callable[..., None], str]) -> 
 
 
 def _bounded(verb: Callable[..., None]) -> Callable[..., None]:
-    """Keep a verb below ``--memory``; one that has this option plans by it, and only heeds it."""
+    """Keep a verb below ``--memory``; one that has this option plans by it, also for very little."""
     signature = inspect.signature(verb, eval_str=True)
     plans = "memory" in signature.parameters
 
     @functools.wraps(verb)
     def run(*arguments: Any, memory: int | None = None, **options: Any) -> None:
-        with memory_below(memory, enforced=not plans):
+        with memory_below(memory, enforced=not plans or memory is None or memory >= LEAST):
             verb(*arguments, **options, **({"memory": memory} if plans else {}))
 
     if not plans:
