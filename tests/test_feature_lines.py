@@ -89,3 +89,16 @@ def test_marks_of_windows(path):
     found = read_feature_lines(path)
     assert found.features.toarray().tolist() == [[0, 2, 0], [0, 0, 3]]
     assert found.labels.tolist() == [1, 0]
+
+
+def test_many_short_lines(tmp_path):
+    """Of 100,000 lines of a list each is read, and a last one without ``qid:`` is told by its number."""
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"{n % 2} qid:{n // 9} {n % 5}:1\n" for n in range(100_000)))
+    X, y, groups = read_feature_lines(path)
+    assert X.indices.tolist() == [n % 5 for n in range(100_000)]
+    assert y.tolist() == [n % 2 for n in range(100_000)]
+    assert groups.tolist() == [n // 9 for n in range(100_000)]
+    path.write_text("1 qid:1 1:1\n" * 100_000 + "1 1:1\n")
+    with pytest.raises(InputError, match="line 100001: some lines have qid:, others have none"):
+        read_feature_lines(path)
