@@ -100,7 +100,7 @@ def read_tns(path: str | os.PathLike[str]) -> Entries:
     try:
         return Entries(indices, np.ascontiguousarray(table[:, -1]), shape, symmetric=symmetric)
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        raise InputError(f"{path}: {error!s:.300}") from None
 
 
 def _numbers(fields: list[str], path: str | os.PathLike[str], number: int, width: int | None) -> list[float]:
