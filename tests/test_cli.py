@@ -849,6 +849,21 @@ def test_warnings_are_json_where_results_are(vectors):
     assert all([*json.loads(line)] == ["warning"] for line in done.stderr.splitlines())
 
 
+def test_sentences_are_short(vectors):
+    """A sentence that quotes a long line shows its beginning and its end."""
+    line = sentence(polyadic("phrase", vectors, "apollo*" + "a" * 10_000 + "z"))
+    assert len(line) < 2 * faults.LINE
+    assert " ... " in line
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux holds it")
+def test_every_verb_has_a_bound_on_memory(vectors):
+    """It is an option of each; what does not fit is told."""
+    assert "--memory" in succeed("topics", "show", "--help")
+    assert "at least" in sentence(polyadic("neighbours", vectors, "apollo", "--memory", "1M"))
+    assert "moon" in succeed("neighbours", vectors, "apollo", "--memory", "4G")
+
+
 FULL = Path("/dev/full")
 
 

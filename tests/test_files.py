@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import stat
+import sys
 import threading
 import time
 from pathlib import Path
@@ -445,3 +446,47 @@ def test_digests_name_files_of_the_folder_only(tmp_path):
     write_meta(tmp_path / "a", **meta | {"more": 3})
     with pytest.raises(InputError, match=r"meta\.json is damaged: it does not hold what was written"):
         files.check_whole(tmp_path / "a")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and devices of POSIX")
+def test_links_and_devices_are_not_replaced(tmp_path):
+    """What is no file of its own stays what it is."""
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "link").symlink_to("file")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "pipe"):
+        with pytest.raises(InputError, match=f"{name} is a link or a device, and is not replaced"):
+            fill(whole_file(tmp_path / name), lambda draft: draft.write_text("new"))
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_text() == "old"
+
+
+@pytest.mark.parametrize("name", ["digests", "sealed"])
+def test_what_seals_is_sealed(name, tmp_path):
+    """Where the name of what seals a folder is damaged, the folder does not pass for an older one."""
+    make_folder(tmp_path / "a")
+    meta = read_meta(tmp_path / "a")
+    meta[f"{name}x"] = meta.pop(name)
+    write_meta(tmp_path / "a", **meta)
+    with pytest.raises(InputError, match=r"meta\.json is damaged"):
+        files.check_whole(tmp_path / "a")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux holds it")
+def test_memory_is_held():
+    """What needs more than the bound is told; afterwards there is none."""
+    with pytest.raises(MemoryError, match=r"needs more than the [\d,]+ MiB it may have \(Unable to allocate 1\.00 TiB"):
+        take(2**40)
+    with resources.memory_below(2**34):
+        assert resources.free_memory() <= 2**34
+        with pytest.raises(InputError, match=r"a lot needs .* lower it"):
+            resources.check_memory(2.0**34, "a lot", "lower it")
+    with pytest.raises(InputError, match="memory must be 256 MiB at least"), resources.memory_below(2**20):
+        pass
+    with resources.memory_below(2**20, enforced=False):
+        assert resources.free_memory() == 0
+
+
+def take(size):
+    with resources.memory_below(None):
+        np.ones(size, np.uint8)

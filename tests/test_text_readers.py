@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic.errors import InputError
-from polyadic.text import readers
+from polyadic.text import readers, streams
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.pieces import PIECE, Piece, Reading
 from polyadic.text.readers import pieces, read
@@ -316,3 +316,12 @@ def test_missing_extra(tmp_path, monkeypatch):
         list(read(tmp_path / "a.xml"))
     with pytest.raises(ImportError, match=r'pip install "polyadic\[gensim\]"'):
         clean_markup("x")
+
+
+def test_lines_have_an_end(monkeypatch):
+    """A line without end is refused before it fills the memory; as many short ones as there are do not count."""
+    monkeypatch.setattr(streams, "LONGEST", 3 * streams.BLOCK)
+    block = "a" * streams.BLOCK
+    with pytest.raises(InputError, match="line 2 is longer than 3,145,728 characters; it may be no file of lines"):
+        list(streams.lines(["a\n", *[block] * 9]))
+    assert len(list(streams.lines([f"{block}\n"] * 9))) == 9

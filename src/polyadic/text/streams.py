@@ -185,7 +185,7 @@ class _Zstandard(io.RawIOBase):
         self._new = zstandard.ZstdDecompressor().decompressobj
         self._fault = zstandard.ZstdError
         self._frame: Any = None
-        self._ready = b""
+        self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
@@ -193,7 +193,7 @@ class _Zstandard(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
             data = self._frame.unused_data if self._frame is not None and self._frame.eof else b""
-            data = data or self._source.read1(BLOCK // 8)
+            data = data or self._source.read1(BLOCK >> 8)  # which may become a thousand times as much
             if not data:
                 if self._frame is not None and not self._frame.eof:
                     raise EOFError("the last frame has no end")
@@ -201,7 +201,7 @@ class _Zstandard(io.RawIOBase):
             if self._frame is None or self._frame.eof:
                 self._frame = self._new()
             try:
-                self._ready = self._frame.decompress(data)
+                self._ready = memoryview(self._frame.decompress(data))
             except self._fault as error:
                 raise OSError(str(error)) from None
         n = min(len(buffer), len(self._ready))

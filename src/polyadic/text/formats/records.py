@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.text.pieces import Piece, checked, said
-from polyadic.text.streams import lines
+from polyadic.text.streams import LONGEST, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ def csv_rows(file: File) -> Iterator[Row]:
     first = next(texts, "")
     heading = first.split("\n", 1)[0]
     separator = max(SEPARATORS, key=heading.count)  # the first of them where there is none
-    csv.field_size_limit(1 << 30)
+    csv.field_size_limit(LONGEST)
     rows = csv.reader((line + "\n" for line in lines(chain([first], texts))), delimiter=separator, strict=True)
     try:
         for row in rows:
