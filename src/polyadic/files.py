@@ -462,7 +462,7 @@ def check_whole(folder: str | os.PathLike[str]) -> int:
     """
     meta = read_meta(folder)
     digests = meta.get("digests", {})
-    if not isinstance(digests, dict) or (META in digests) != ("sealed" in meta):  # a name of these may be damaged too
+    if not isinstance(digests, dict) or ("sealed" in meta and META not in digests):
         raise InputError(f"{Path(folder) / META} is damaged: its digests are none")
     found = {META: _sealed(meta), **(_digests(Path(folder)) if digests else {})}
     for name, digest in digests.items():
