@@ -5,6 +5,7 @@ signal at one of so many of its operations, or at each for 0; and after each onc
 The verb ``-fill`` writes the folder ``a`` anew, ``-aside`` does so as on systems that cannot exchange names.
 """
 
+import atexit
 import contextlib
 import importlib
 import io
@@ -62,10 +63,11 @@ def child(arguments, at=0, number=signal.SIGKILL):
                 os.kill(os.getpid(), number)
 
     sys.addaudithook(hook)
-    said = io.StringIO()
+    said = io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         status = work(arguments)
-    at, told = 0, {"text": said.getvalue()[-2000:], "modules": [*sys.modules], "operations": seen}
+        atexit._run_exitfuncs()  # temporary folders go as a process ends
+    at, told = 0, {"text": said.buffer.getvalue().decode()[-2000:], "modules": [*sys.modules], "operations": seen}
     with os.fdopen(write, "w") as pipe:
         json.dump(told, pipe)
     os._exit(status)
