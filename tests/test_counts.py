@@ -188,7 +188,7 @@ def test_temporary_counts_vanish(tmp_path, monkeypatch):
         ({"min_count": 99}, "no tuple of 3 words .* occurs 99 times; lower min_count"),
         ({"memory": 0}, "memory must be a whole number of at least 1; got 0"),
         ({"memory": 100}, "counting needs .* memory allows"),
-        ({"threads": 0}, "threads must be a whole number of at least 1; got 0"),
+        ({"threads": 0}, "threads must be a whole number from 1 to 1024; got 0"),
         ({"order": 5, "window": "chunk", "width": 1}, "no tuple of 5 words"),
     ],
 )

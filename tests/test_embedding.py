@@ -254,6 +254,7 @@ def test_damaged_folders_are_refused(tmp_path, file, spoil, fault):
     """A file that was cut short or changed is named, also where no digest tells, and nothing half-read comes back."""
     ROYAL.save(tmp_path / "e")
     told = json.loads((tmp_path / "e" / "meta.json").read_text(encoding="utf-8"))
+    assert told.pop("sealed")
     assert sorted(told.pop("digests")) == ["meta.json", "vectors.safetensors", "vocabulary.txt"]
     (tmp_path / "e" / "meta.json").write_text(json.dumps(told), encoding="utf-8")
     path = tmp_path / "e" / file

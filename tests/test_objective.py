@@ -382,7 +382,7 @@ def test_objective_refusals():
         with pytest.raises(InputError, match=r"penalties must be one per factor; got . for slots \[0, 1\]"):
             Objective([term], penalties)
     for threads in (0, -1, 1.5):
-        with pytest.raises(InputError, match="threads must be a whole number of at least 1"):
+        with pytest.raises(InputError, match="threads must be a whole number from 1 to 1024"):
             Objective([term], [L2(), L2()], threads=threads)
     f = Objective([term], [L2(), L2()])
     for shapes in [((3, 2), (2, 2)), ((2, 2), (3, 1)), ((2, 2), (4, 2)), ((1, 2), (3, 2)), ((2,), (3,))]:

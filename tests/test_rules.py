@@ -39,6 +39,7 @@ KEYWORDS_ARE_REFUSED = {"recipes/words.py: train", "recipes/words.py: counted", 
 # Those of reading are fields of a dataclass, which takes no others: tests/test_text_readers.py.
 KEYWORDS_ARE_REFUSED |= {"text/readers.py: read", "text/readers.py: documents", "text/corpus.py: build"}
 KEYWORDS_ARE_REFUSED |= {"models/topics/text.py: corpus"}
+KEYWORDS_ARE_REFUSED |= {"cli/faults.py: main"}  # typer's context takes no others
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
