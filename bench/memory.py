@@ -18,7 +18,7 @@ CALLS = {
     "train": "train {text} --out {bound}-vectors --rank 300 --max-iter 5",
     "topics train": "topics train {text} --out {bound}-topics --rank 100",
     "sentences train": "sentences train {text} --out {bound}-sentences --method mean --words vectors",
-    "complete train": "complete train ratings.csv --out {bound}-complete --method als --rank 1000",
+    "complete train": "complete train ratings.csv --out {bound}-complete --method als --rank 400",
     "relations train": "relations train facts.tsv --out {bound}-relations --rank 5000 --epochs 1",
     "machine train": "machine train lines.svm --out {bound}-machine --rank 200 --draws 2",
     "hmm train": "hmm train strings.txt --out {bound}-hmm --states 300 --steps 2",

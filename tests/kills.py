@@ -94,7 +94,8 @@ def main():
                     importlib.import_module(module)
         elif not at:
             last = said["operations"]
-            places += sorted({1 + k * last // points for k in range(points)} if points else range(1, last + 1))
+            points = points or last
+            places += sorted({1 + k * last // points for k in range(min(points, last))})
         row["killed"] = tree(copy)
         row["again"], said = child(arguments) if at else (row["status"], said)
         row["said"] = said.get("text", "")
