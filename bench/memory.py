@@ -1,6 +1,6 @@
 """What verbs hold at most under ``--memory``: done below the bound, or one sentence.
 
-    python bench/memory.py TEXT FOLDER [--bounds 400M 600M 1G 2G]
+    python bench/memory.py TEXT FOLDER [--verbs train senses] [--bounds 400M 600M 1G 2G]
 
 TEXT is a file of a few megabytes; tables of facts, ratings, features and strings are drawn.
 """
@@ -48,6 +48,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("text", type=Path)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--verbs", nargs="+", choices=CALLS, default=[*CALLS])
     parser.add_argument("--bounds", nargs="+", default=["400M", "600M", "1G", "2G"])
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -57,9 +58,9 @@ def main():
     for call in (f"corpus {text} --out corpus --min-count 5 --keep-text", "train corpus --out vectors --rank 100"):
         subprocess.run([polyadic, *call.split(), "--force"], check=True, stdout=subprocess.DEVNULL)
     print("verb", "bound", "peak MiB", "what came of it", sep="\t")
-    for verb, call in CALLS.items():
+    for verb in given.verbs:
         for bound in given.bounds:
-            words = [*call.format(text=text, bound=bound).split(), "--memory", bound]
+            words = [*CALLS[verb].format(text=text, bound=bound).split(), "--memory", bound]
             words += ["--force"] if "--out" in words else []
             with subprocess.Popen(
                 [polyadic, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True

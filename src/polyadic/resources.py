@@ -76,6 +76,8 @@ def memory_below(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
 
         soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
         known = [limit for limit in (min(most, sys.maxsize), soft, hard) if limit != resource.RLIM_INFINITY]
+        if bound is not None:
+            _take_buffers()
         resource.setrlimit(resource.RLIMIT_DATA, (min(known), hard))
         try:
             yield
@@ -87,6 +89,14 @@ def memory_below(bound: int | None, *, enforced: bool = True) -> Iterator[None]:
             resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
     finally:
         _BOUND.reset(before)
+
+
+def _take_buffers() -> None:
+    """Let BLAS take what it works in, once and for all its threads: if it could not later, it would end the process."""
+    import numpy as np
+
+    some = np.ones((256, 256))
+    _ = some @ some
 
 
 def _installed(*names: str) -> int:
