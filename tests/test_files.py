@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import stat
+import subprocess
 import sys
 import threading
 import time
@@ -490,3 +491,13 @@ def test_memory_is_held():
 def take(size):
     with resources.memory_below(None):
         np.ones(size, np.uint8)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux holds it")
+def test_products_need_no_memory_of_their_own():
+    """BLAS, which ends the process where it finds no room to work in, has taken it before the bound is there."""
+    code = "import numpy as np\nfrom polyadic.resources import memory_below\na, b, held = *np.ones((2, 512, 512)), []\n"
+    code += "with memory_below(900 << 20):\n try:\n  while True: held.append(np.ones(1 << 20))\n"
+    code += " except MemoryError: np.matmul(a, a, out=b)\nprint(b[0, 0])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "512.0\n", done.stderr

@@ -1,4 +1,4 @@
-"""Whatever kills a run, and whenever: what was there stays, or what is new is whole; the run can be done again."""
+"""Whatever stops a run, and whenever: what was there stays, or what is new is whole; the run can be done again."""
 
 import json
 import os
@@ -17,13 +17,13 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork") or sys.platform != "linu
 SCRIPT = Path(__file__).parent / "kills.py"
 
 
-def killed(folder, *arguments, number=signal.SIGKILL, points=0):
-    """Leave it alone, and kill it at some of its file operations, or at all; give a row for each."""
-    command = [sys.executable, SCRIPT, folder, int(number), points, *arguments]
+def stopped(folder, *arguments, way="kill", points=0):
+    """Leave it alone, and stop it at some of its file operations, or at all; give a row for each."""
+    command = [sys.executable, SCRIPT, folder, way, points, *arguments]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "MPLCONFIGDIR": str(folder / "tmp")}
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()][1:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
 
 
 def below(files, folder):
@@ -38,16 +38,16 @@ def test_a_folder_is_replaced_at_once(way, tmp_path):
     (folder / "a").mkdir(parents=True)
     write_meta(folder / "a", "poems", 1, old="old")
     old = {"meta.json": (folder / "a" / "meta.json").stat().st_size}
-    left_alone, *rows = killed(folder, way)
+    left_alone, *rows = stopped(folder, way)
     new = below(left_alone["left"], "a/")
     assert len(rows) > 10
     for row in rows:
         assert row["status"] == -signal.SIGKILL
-        there = below(row["killed"], "a/")
+        there = below(row["stopped"], "a/")
         assert there in (old, new) or way == "-aside"
         if not there:
-            [aside] = {name.split("/")[0] for name in row["killed"] if "-of-a/" in name}
-            assert below(row["killed"], f"{aside}/") == old
+            [aside] = {name.split("/")[0] for name in row["stopped"] if "-of-a/" in name}
+            assert below(row["stopped"], f"{aside}/") == old
         assert (row["again"], row["left"]) == (0, left_alone["left"]), row
 
 
@@ -92,8 +92,8 @@ def test_one_of_many_gets_a_name(tmp_path):
 CALLS = verbs.TRAINED | verbs.CALLED
 KEPT = "train t.txt --out v --keep k --keep-text --min-count 2 --rank 4 --max-iter 2 --threads 1 --tol 0"
 COMMANDS = dict(verbs.verbs())
-POINTS = 2
-"""Of each verb that are tried; `python tests/kills.py` tries all."""
+STOPPED = {"kill": {-signal.SIGKILL}, "term": {143, 0}, "full": {1, 0}}
+"""How what is stopped may end; it may have been done."""
 
 
 @pytest.fixture(scope="module")
@@ -106,30 +106,30 @@ def made(tmp_path_factory):
     return folder / "whole"
 
 
-def check_killed(left_alone, *rows, number):
+def check_stopped(left_alone, *rows):
     """Under every name is what was there before or what is new; a second run does all of it, and nothing stays."""
     old, new = left_alone["before"], left_alone["left"]
     assert left_alone["status"] == left_alone["again"] == 0, left_alone["said"]
     for row in rows:
-        assert row["status"] in ((-number,) if number == signal.SIGKILL else (143, 0)), row  # it may have ended
+        assert row["status"] in STOPPED[row["way"]], row["said"]
         for name in {name.split("/")[0] for name in old.keys() & new.keys()}:
-            assert below(row["killed"], name) in (below(old, name), below(new, name)), row
+            assert below(row["stopped"], name) in (below(old, name), below(new, name)), row
+        assert row["way"] == "kill" or row["stopped"].keys() <= old.keys() | new.keys(), row
         assert row["again"] == 0, row["said"]
         assert row["left"].keys() == new.keys(), row
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", sorted(CALLS))
-def test_every_verb_may_be_killed(verb, made):
-    """At some of its operations, while it replaces what is there."""
-    number = (signal.SIGKILL, signal.SIGTERM)[sorted(CALLS).index(verb) % 2]
+def test_every_verb_may_be_stopped(verb, made):
+    """At each of its operations, while it replaces what is there."""
     call = CALLS[verb].split()
     force = any("--force" in option.opts for option in COMMANDS[verb if verb in COMMANDS else f"{verb} train"].params)
-    check_killed(*killed(made, *call, *(["--force"] if force else []), number=number, points=POINTS), number=number)
+    check_stopped(*stopped(made, *call, *(["--force"] if force else []), way="each"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["kill", "term"])
-def test_stages_may_be_killed(number, tmp_path):
+@pytest.mark.parametrize("way", STOPPED)
+def test_stages_may_be_stopped(way, tmp_path):
     """A run that keeps its stages goes on from those that are whole."""
     (tmp_path / "t.txt").write_text(verbs.TEXT, encoding="utf-8")
-    check_killed(*killed(tmp_path, *KEPT.split(), "--force", number=number, points=5), number=number)
+    check_stopped(*stopped(tmp_path, *KEPT.split(), "--force", way=way, points=5))

@@ -12,7 +12,7 @@ import numpy as np
 
 from polyadic.arrays import open_array, save_array
 from polyadic.errors import InputError, check_choice, check_int, check_number
-from polyadic.files import read_meta, whole_folder, write_meta
+from polyadic.files import checked_meanwhile, read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
     import os
@@ -309,7 +309,9 @@ class Entries:
         InputError
             If the folder is of another kind or version, a file is cut short, or its content is not valid.
         """
-        return cls.read_from(Path(path), read_meta(path, "entries", VERSION))
+        meta = read_meta(path, "entries", VERSION)
+        with checked_meanwhile(Path(path)):
+            return cls.read_from(Path(path), meta)
 
     @classmethod
     def read_from(cls, folder: Path, meta: dict[str, Any]) -> Entries:

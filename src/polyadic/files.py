@@ -25,13 +25,14 @@ import shutil
 import sys
 import tempfile
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyadic.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 
 @contextlib.contextmanager
@@ -419,10 +420,10 @@ def _seal(folder: Path) -> None:
         write_meta(folder, **meta | {"digests": {**_digests(folder), META: _sealed(meta)}})
 
 
-def _digests(folder: Path) -> dict[str, str]:
+def _digests(folder: Path, but: Collection[str] = ()) -> dict[str, str]:
     digests = {}
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path != folder / META:
+        if path.is_file() and path.relative_to(folder).as_posix() not in (META, *but):
             with path.open("rb") as stream:
                 digests[path.relative_to(folder).as_posix()] = hashlib.file_digest(stream, "sha256").hexdigest()
     return digests
@@ -434,8 +435,15 @@ def _sealed(meta: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
-def check_whole(folder: str | os.PathLike[str]) -> int:
+def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) -> int:
     """Check that the files of a folder hold what was written; of others that lie there nothing is known.
+
+    Parameters
+    ----------
+    folder : path
+        What :func:`whole_folder` wrote.
+    but : collection of str
+        Files that are not looked at.
 
     Returns
     -------
@@ -464,13 +472,24 @@ def check_whole(folder: str | os.PathLike[str]) -> int:
     digests = meta.get("digests", {})
     if not isinstance(digests, dict) or ("sealed" in meta and META not in digests):
         raise InputError(f"{Path(folder) / META} is damaged: its digests are none")
-    found = {META: _sealed(meta), **(_digests(Path(folder)) if digests else {})}
+    found = {META: _sealed(meta), **(_digests(Path(folder), but) if digests else {})}
     for name, digest in digests.items():
+        if name in but:
+            continue
         if name not in found:
             raise InputError(f"{folder} is damaged: {name} is missing")
         if found[name] != digest:
             raise InputError(f"{Path(folder) / name} is damaged: it does not hold what was written")
-    return len(digests)
+    return len(digests.keys() - {*but})
+
+
+@contextlib.contextmanager
+def checked_meanwhile(folder: Path, *, but: Collection[str] = ()) -> Iterator[None]:
+    """Check the files of a folder, as :func:`check_whole` does, beside what the body does with them."""
+    with ThreadPoolExecutor(1) as pool:
+        whole = pool.submit(check_whole, folder, but=but)
+        yield
+        whole.result()
 
 
 @contextlib.contextmanager

@@ -132,8 +132,8 @@ def score(
 
 def sample(model: Model, *, number: Many = 10, longest: DrawLongest = 1000, seed: DrawSeed = 0) -> None:
     """Draw strings, one a line."""
-    for string in _load(model).sample(number, longest=longest, seed=seed):
-        typer.echo(" ".join(map(str, string)))
+    learned = _load(model)
+    show.drawn(lambda n, rng: learned.sample(n, longest=longest, seed=rng), number, seed)
 
 
 def _load(model: Path) -> Any:

@@ -132,8 +132,12 @@ def sample(model: Model, *, number: Many = 10, longest: Longest = 50, seed: Draw
     """Draw sequences, one a line; without ends they have the greatest length."""
     chain = _load(model)
     stop = END if END in chain.symbols_ else None
-    for sequence in chain.sample(number, length=longest, stop=stop, seed=seed):
-        typer.echo(" ".join(str(symbol) for symbol in sequence if symbol != END))
+
+    def draw(n: int, rng: Any) -> list[list[Any]]:
+        sequences = chain.sample(n, length=longest, stop=stop, seed=rng)
+        return [[symbol for symbol in sequence if symbol != END] for sequence in sequences]
+
+    show.drawn(draw, number, seed)
 
 
 def _load(model: Path, *, missing: bool = False) -> Any:

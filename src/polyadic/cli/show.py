@@ -55,6 +55,16 @@ def _bounded(verb: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def drawn(draw: Callable[[int, Any], Iterable[Sequence[object]]], number: int, seed: int) -> None:
+    """Print drawn strings, one a line, as they come: ``draw`` gives so many of them from a generator of numbers."""
+    import numpy as np
+
+    rng, some = np.random.default_rng(seed), 1000
+    for start in range(0, number, some):
+        for string in draw(min(some, number - start), rng):
+            typer.echo(" ".join(map(str, string)))
+
+
 class Steps:
     """Seconds and sizes of the steps of a run: shown as each ends unless ``silent``, and kept in ``done``."""
 

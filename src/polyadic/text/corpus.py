@@ -16,10 +16,11 @@ import numpy as np
 
 from polyadic.arrays import open_array, save_array
 from polyadic.errors import InputError, check_int
-from polyadic.files import folder_or_temporary, read_meta, whole_folder, write_meta
+from polyadic.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.progress import bar
 from polyadic.text import languages
 from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks
+from polyadic.text.lines import FILE as TEXT
 from polyadic.text.lines import Line, Lines
 from polyadic.text.multiwords import together
 from polyadic.text.pieces import Piece, Reading, nested
@@ -189,7 +190,7 @@ class Corpus:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Corpus:
-        """Open a corpus folder; the arrays stay on disk and are only checked.
+        """Open a corpus folder; the arrays stay on disk and are only checked, the text that was kept is not.
 
         Raises
         ------
@@ -201,13 +202,14 @@ class Corpus:
         for key, kind in (("settings", dict), ("digest", str)):
             if not isinstance(meta.get(key), kind):
                 raise InputError(f"{folder / 'meta.json'} lacks {key!r}")
-        vocabulary = Vocabulary.load(folder / "vocabulary.txt")
-        ids = open_array(folder / "ids.npy", (np.uint16, np.uint32))
-        sentences = open_array(folder / "sentences.npy", (np.int64,))
-        documents = open_array(folder / "documents.npy", (np.int64,))
-        _check_offsets(folder / "sentences.npy", sentences, end=len(ids), of="tokens in ids.npy")
-        _check_offsets(folder / "documents.npy", documents, end=len(sentences) - 1, of="sentences in sentences.npy")
-        _check_ids(folder / "ids.npy", ids, vocabulary)
+        with checked_meanwhile(folder, but=[TEXT]):
+            vocabulary = Vocabulary.load(folder / "vocabulary.txt")
+            ids = open_array(folder / "ids.npy", (np.uint16, np.uint32))
+            sentences = open_array(folder / "sentences.npy", (np.int64,))
+            documents = open_array(folder / "documents.npy", (np.int64,))
+            _check_offsets(folder / "sentences.npy", sentences, end=len(ids), of="tokens in ids.npy")
+            _check_offsets(folder / "documents.npy", documents, end=len(sentences) - 1, of="sentences in sentences.npy")
+            _check_ids(folder / "ids.npy", ids, vocabulary)
         return cls(
             ids,
             sentences,

@@ -32,7 +32,7 @@ from polyadic import kernels, resources
 from polyadic.arrays import ArrayWriter, open_array, save_array
 from polyadic.data import Entries
 from polyadic.errors import InputError, check_choice, check_int
-from polyadic.files import folder_or_temporary, read_meta, whole_folder, write_meta
+from polyadic.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.progress import bar
 from polyadic.text.vocabulary import Vocabulary
 
@@ -118,25 +118,28 @@ class Counts:
             If it is of another kind or version, damaged, or its parts do not fit.
         """
         folder, meta = Path(path), read_meta(path, "counts", VERSION)
-        entries = Entries.read_from(folder, meta)
-        if not entries.symmetric or entries.unlisted != "zero" or (len(entries) and entries.values.min() < 1):
-            raise InputError(f"{folder} is damaged: counts are symmetric, from 1 on, and what is not listed is zero")
-        vocabulary = Vocabulary.load(folder / "vocabulary.txt")
-        marginals = open_array(folder / "marginals.npy", (np.int64,))
-        if not len(vocabulary) == len(marginals) == entries.shape[0]:
-            raise InputError(
-                f"{folder} is damaged: {len(vocabulary)} words, {len(marginals)} marginals, shape {entries.shape}"
-            )
-        try:
-            events, settings, chunks = int(meta["events"]), dict(meta["settings"]), None
-            if "chunks" in meta:
-                chunk_marginals = open_array(folder / "chunk-marginals.npy", (np.int64,))
-                chunks = Chunks(int(meta["chunks"]["number"]), int(meta["chunks"]["words"]), chunk_marginals)
-        except KeyError as error:
-            raise InputError(f"{folder}: meta.json lacks {error}") from None
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{folder}: meta.json is damaged: {error}") from None
-        _check_marginals(folder, entries, marginals, events)
+        with checked_meanwhile(folder):
+            entries = Entries.read_from(folder, meta)
+            if not entries.symmetric or entries.unlisted != "zero" or (len(entries) and entries.values.min() < 1):
+                raise InputError(
+                    f"{folder} is damaged: counts are symmetric, from 1 on, and what is not listed is zero"
+                )
+            vocabulary = Vocabulary.load(folder / "vocabulary.txt")
+            marginals = open_array(folder / "marginals.npy", (np.int64,))
+            if not len(vocabulary) == len(marginals) == entries.shape[0]:
+                raise InputError(
+                    f"{folder} is damaged: {len(vocabulary)} words, {len(marginals)} marginals, shape {entries.shape}"
+                )
+            try:
+                events, settings, chunks = int(meta["events"]), dict(meta["settings"]), None
+                if "chunks" in meta:
+                    chunk_marginals = open_array(folder / "chunk-marginals.npy", (np.int64,))
+                    chunks = Chunks(int(meta["chunks"]["number"]), int(meta["chunks"]["words"]), chunk_marginals)
+            except KeyError as error:
+                raise InputError(f"{folder}: meta.json lacks {error}") from None
+            except (TypeError, ValueError) as error:
+                raise InputError(f"{folder}: meta.json is damaged: {error}") from None
+            _check_marginals(folder, entries, marginals, events)
         return cls(entries, events, marginals, vocabulary, settings, chunks)
 
 

@@ -176,7 +176,7 @@ class HiddenMarkov(Model):
         return np.asarray(np.vstack([self.start_, states @ self.moves_]) @ self.emissions_)
 
     def sample(
-        self, n: int = 1, *, length: int = 20, stop: Hashable = None, seed: int | None = None
+        self, n: int = 1, *, length: int = 20, stop: Hashable = None, seed: int | np.random.Generator | None = None
     ) -> list[list[Any]]:
         """Draw sequences.
 
@@ -188,7 +188,7 @@ class HiddenMarkov(Model):
             Symbols of each, at most.
         stop : symbol, optional
             A sequence ends behind it.
-        seed : int, optional
+        seed : int or Generator, optional
 
         Raises
         ------

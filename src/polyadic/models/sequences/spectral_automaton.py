@@ -205,7 +205,9 @@ class SpectralAutomaton(Model):
         """Give probabilities of the next symbol after each sequence, as in ``symbols_``, and last that it ends."""
         return self._model.after(self._coded(X))
 
-    def sample(self, n: int = 1, *, longest: int = 1000, seed: int | None = None) -> list[list[Any]]:
+    def sample(
+        self, n: int = 1, *, longest: int = 1000, seed: int | np.random.Generator | None = None
+    ) -> list[list[Any]]:
         """Draw sequences of at most ``longest`` symbols."""
         drawn = self._model.sample(n, np.random.default_rng(self.seed if seed is None else seed), longest=longest)
         return [[self.symbols_[a] for a in string] for string in drawn]
