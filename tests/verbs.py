@@ -57,7 +57,7 @@ TRAINED = {
     "train": "train n --out v --rank 3 --max-iter 2 --tol 0 --threads 1",
     "convert": "convert v v.txt --to word2vec",
     "sentences train": "sentences train t.txt --out m-sentences --method mean --words v",
-    "sentences": "sentences train t.txt --out m-filters --method convolutional --rank 4 --filters 2 --length 2",
+    "sentences": "sentences train t.txt --out m-filters --method convolutional --rank 3 --filters 1 --length 2",
     "topics train": "topics train t.txt --out m-topics --rank 2 --min-count 1 --threads 1 --language en",
     "complete train": "complete train ratings.csv --out m-complete --rank 1 --threads 1",
     "database train": "database train a.toml --out m-database --method als --rank 1 --threads 1",

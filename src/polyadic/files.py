@@ -70,7 +70,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
             draft.replace(target)
             _flush(target.parent)
     finally:
-        draft.unlink(missing_ok=True)
+        _remove(draft)
 
 
 @contextlib.contextmanager
@@ -128,7 +128,7 @@ def whole_folder(path: str | os.PathLike[str], *, kind: str, overwrite: bool = F
                 aside.replace(draft)
             _flush(target.parent)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        _remove(draft)
 
 
 def check_replaceable(path: str | os.PathLike[str], kind: str, *, overwrite: bool) -> None:
@@ -200,7 +200,7 @@ def claimed(path: Path) -> Iterator[None]:
             claim.touch(mode=0o600, exist_ok=False)
         yield
     finally:
-        claim.unlink(missing_ok=True)
+        _remove(claim)
 
 
 @contextlib.contextmanager
@@ -214,7 +214,7 @@ def folder_or_temporary(path: str | os.PathLike[str] | None) -> Iterator[tuple[P
         return
     _sweep(Path(tempfile.gettempdir()))
     temporary = _unused(Path(tempfile.gettempdir()))
-    release = functools.partial(shutil.rmtree, temporary, ignore_errors=True)
+    release = functools.partial(_remove, temporary)
     try:
         temporary.mkdir(mode=0o700)
         yield temporary / "folder", release
@@ -229,6 +229,21 @@ _OURS = re.compile(
 )
 """Names of drafts, of claims, with a digest of what is claimed, and of what was moved aside, with the name it had."""
 CLAIM = len("-for-") + 16
+
+
+def _remove(draft: Path) -> None:
+    """Delete a draft, or what is left of it; all of it also if a signal comes meanwhile."""
+
+    def remove() -> None:
+        if draft.is_dir():
+            shutil.rmtree(draft, ignore_errors=True)
+        else:
+            draft.unlink(missing_ok=True)
+
+    try:
+        remove()
+    finally:
+        remove()
 
 
 def _unused(folder: Path, suffix: str = "", *, of: str = "", claim: str = "") -> Path:

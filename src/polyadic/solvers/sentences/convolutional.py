@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
     Batch = NDArray[np.float64]
 
+WORTH = 1 << 16
+"""Numbers of a batch that are worth a thread: a sweep over them takes some milliseconds, threads take about one."""
+
 Projection = Literal["svd", "average"]
 NEARLY = 0.99
 """Share of the squares of a filter within its first values, from where the rest is noise."""
@@ -112,8 +115,8 @@ def convolutional_als(
 
 
 def _in_parts(work: Callable[..., tuple[Batch, ...]], arrays: list[Batch], threads: int) -> tuple[Batch, ...]:
-    """Give each thread a part of a batch, and put together what they make of it."""
-    threads = min(threads, len(arrays[0]))
+    """Give each thread a part of a batch that is worth it, and put together what they make of it."""
+    threads = max(1, min(threads, len(arrays[0]), arrays[0].size // WORTH))
     parts = list(zip(*(np.array_split(array, threads) for array in arrays), strict=True))
     return tuple(map(np.concatenate, zip(*in_threads(lambda t: work(*parts[t]), threads, threads), strict=True)))
 
