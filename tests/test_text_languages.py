@@ -29,6 +29,13 @@ def test_sentences_are_the_line(line, language):
     assert "".join(languages.sentences(line, language)) == line
 
 
+@pytest.mark.parametrize("blank", [chr(code) for code in range(0x3001) if chr(code).isspace() and chr(code) != "\n"])
+def test_any_blank_is_one(blank):
+    """Numerals before blanks of two bytes and more, at which what cuts sentences fails."""
+    for line in (f"I{blank}. ", f"See chapter IV{blank}. It is{blank}long. It{blank}ends."):
+        assert "".join(languages.sentences(line, "en")) == line
+
+
 @pytest.mark.parametrize(
     ("language", "sentences"),
     [

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import warnings
-from itertools import accumulate
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING
 
 from polyadic.errors import InputError, MissingExtraError
@@ -107,26 +107,26 @@ def sentences(text: str, language: str) -> Iterator[str]:
 def _parts(text: str, language: str) -> Iterator[str]:
     import sentencex
 
-    segment = functools.partial(sentencex.segment, language)
+    def segment(text: str, unseen: re.Pattern[str] = _WIDE_BLANKS) -> Iterator[str]:
+        ends = accumulate(map(len, sentencex.segment(language, unseen.sub(" ", text))))
+        return (text[start:end] for start, end in pairwise(chain([0], ends)))
+
     try:
         for part in _segments(text, segment):
             if len(part) <= LONGEST:
                 yield part
-                continue
-            at = 0
-            for end in accumulate(map(len, segment(_QUOTES.sub(" ", part)))):
-                yield part[at:end]
-                at = end
+            else:
+                yield from segment(part, _QUOTES)
     except UnicodeEncodeError as error:
         near = error.object[max(error.start - 20, 0) : error.end + 20]
         raise InputError(f"a text has half of a surrogate pair, which is no character: {near!r}") from None
 
 
-def _segments(text: str, segment: Callable[[str], list[str]]) -> Iterator[str]:
+def _segments(text: str, segment: Callable[[str], Iterator[str]]) -> Iterator[str]:
     """Cut a line as a function does that takes the square of its length, a stretch at a time."""
     at = 0
     while len(text) - at > STRETCH:
-        parts = segment(text[at : text.rfind(" ", at, at + STRETCH) + 1 or at + STRETCH])
+        parts = [*segment(text[at : text.rfind(" ", at, at + STRETCH) + 1 or at + STRETCH])]
         goes_on = len(parts[-1]) < STRETCH // 2  # the last, behind the stretch
         for part in parts[:-1] if goes_on else parts:
             yield part
@@ -138,7 +138,8 @@ STRETCH = 1 << 13
 """Characters of a line that are looked at together; hardly a paragraph is longer."""
 LONGEST = 500
 """Characters of a sentence; in a longer one a quotation mark without a partner may hide the ends of others."""
-_QUOTES = re.compile('["“”„«»‹›]')
+_WIDE_BLANKS = re.compile(r"[^\S\x00-\x7f]")  # behind "I" or another numeral, sentencex fails at them
+_QUOTES = re.compile('["“”„«»‹›]|[^\\S\\x00-\\x7f]')
 _GOES_ON = re.compile(r"(?<![^\s(\[„“\"'])[^\W\d_]\.\s+$")
 _GOES_ON_ORDINAL = re.compile(r"(?<![^\s(\[„“\"'])(?:[^\W\d_]|\d{1,2})\.\s+$")
 _BEFORE = 4  # characters that these look at before blanks
