@@ -23,8 +23,8 @@ CALLS = {
     "machine train": "machine train lines.svm --out {bound}-machine --rank 200 --draws 2",
     "hmm train": "hmm train strings.txt --out {bound}-hmm --states 300 --steps 2",
     "automaton train": "automaton train strings.txt --out {bound}-automaton --rank 100",
-    "neighbours": "neighbours vectors the",
-    "senses": "senses vectors two --corpus corpus",
+    "neighbours": "neighbours vectors city",
+    "senses": "senses vectors bank --corpus corpus",
 }
 
 

@@ -4,8 +4,9 @@ POLYADIC_DATA=... python bench/sizes.py TEXT --megabytes 1 5 --ranks 50 100 --ch
 
 Settings are chosen on the similarity of MTurk-771, MTurk-287, WS353 and RG-65, put together by the number of pairs that
 are known; MEN, SimLex-999 and SimVerb-3500 are for reports. With several --forms of words all are judged on the words
-that all know. Themes are judged by the NPMI of their ten words in 20 MB of the same text from which no slice is taken.
-Prints a JSON line for each slice and setting, with seconds of processor time.
+that all know; ``tagged`` are lemmas by the model --tagger of `polyadic tag train`. Themes are judged by the NPMI of
+their ten words in 20 MB of the same text from which no slice is taken. Prints a JSON line for each slice and setting,
+with seconds of processor time.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import subprocess
+import sys
+import tempfile
 import time
 from itertools import product
 from pathlib import Path
@@ -51,6 +55,16 @@ def documents(text: str) -> list[str]:
     return [article.partition(">\n")[2] for article in text.split("</doc>")]
 
 
+def tagged(text: str, tagger: Path, **settings: Any) -> Corpus:
+    """Give the corpus of the lemmas that a tagger tells."""
+    with tempfile.TemporaryDirectory() as name:
+        plain, treebank = Path(name) / "text", Path(name) / "text.conllu"
+        plain.write_text("\n".join(documents(text)), encoding="utf-8")
+        call = [Path(sys.executable).with_name("polyadic"), "tag", "apply", tagger, "--text", "--by-line", plain]
+        subprocess.run([*call, "--out", treebank], check=True)
+        return Corpus.build([treebank], field="lemma", **settings)
+
+
 def agreement(vectors: Embedding, names: tuple[str, ...]) -> tuple[float, int]:
     """Give the mean correlation with people's judgements, weighted by known pairs, and how many these are."""
     total, known, sets = 0.0, 0, similarity_sets()
@@ -81,7 +95,8 @@ def main() -> None:
     parser.add_argument("--ranks", type=int, nargs="+", default=[25, 50, 100, 200, 300])
     parser.add_argument("--slices", type=int, default=4)
     parser.add_argument("--change", nargs="*", default=[], help="settings of train besides, NAME=VALUE")
-    parser.add_argument("--forms", choices=FORMS, nargs="+", default=["words"])
+    parser.add_argument("--forms", choices=[*FORMS, "tagged"], nargs="+", default=["words"])
+    parser.add_argument("--tagger", type=Path)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     change: dict[str, Any] = {}
@@ -97,7 +112,12 @@ def main() -> None:
     ]
     for megabytes in options.megabytes:
         for number, part in enumerate(slices(text, int(megabytes * MEGABYTE), options.slices)):
-            corpora = {form: Corpus.build(documents(part), **FORMS[form], **of_text) for form in options.forms}
+            corpora = {
+                form: Corpus.build(documents(part), **FORMS[form], **of_text)
+                if form in FORMS
+                else tagged(part, options.tagger, **of_text)
+                for form in options.forms
+            }
             common = sorted(set.intersection(*(set(corpus.vocabulary.words) for corpus in corpora.values())))
             for rank, (form, corpus) in product(options.ranks, corpora.items()):
                 start = time.process_time()

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from polyadic import Corpus, Embedding, InputError, WordSenses, train
 from polyadic.cli import app
+from polyadic.cli.senses import _typical
 from polyadic.models.words import occurrences
 
 TOPICS, WORDS, LENGTH = 12, 25, 9
@@ -199,6 +200,16 @@ def test_too_little_text(corpus, vectors, space):
         space.senses("banc")
     with pytest.raises(InputError, match="0 words in common"):
         WordSenses.learn(Embedding(["x", "y"], np.eye(2)), small)
+
+
+def test_lines_that_are_shown_differ():
+    """A help page says the same on many pages; of a sense it is shown once."""
+    said = ["press the bank key", "press the bank key", "press the red bank key", "money lies in a bank", "a bank pays"]
+    text = Corpus.build(said, min_count=1, stop_words="none", keep_text=True)
+    places = np.flatnonzero(text.ids == text.vocabulary.words.index("bank"))
+    sense = occurrences.SenseOfWord(1.0, (), places, np.ones(1))
+    assert [line.text for line in _typical(text, sense, 2)] == [said[0], said[3]]
+    assert [line.text for line in _typical(text, sense, 9)] == [said[0], said[3], said[4]]
 
 
 def test_senses_on_the_command_line(corpus, vectors, tmp_path):
