@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from polyadic.errors import InputError, check_int, check_number
-from polyadic.linalg.truncated import truncated_svd
+
+ACCURATE = 1e-2
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -209,8 +210,8 @@ def _checked(
 
 
 def unfolded_start(
-    cells: NDArray[np.int64], values: NDArray[np.float64], shape: tuple[int, int, int], *, rank: int, seed: int = 0
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    cells: NDArray[np.int64], values: NDArray[Any], shape: tuple[int, int, int], *, rank: int, seed: int = 0
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     r"""Give factors whose tensor is near a sparse one.
 
     .. math:: T_{(1)} \approx \sum_{r=1}^R \sigma_r u_r x_r^\top, \qquad x_r \approx \sigma'_r v_r \otimes w_r
@@ -223,6 +224,7 @@ def unfolded_start(
     cells : ndarray of int of shape (n, 3)
         Where the tensor is not zero; of a cell that is there more than once, the values are added.
     values : ndarray of shape (n,)
+        Work is done in their precision.
     shape : (int, int, int)
     rank : int
     seed : int
@@ -245,26 +247,27 @@ def unfolded_start(
     [3.0, -2.0]
     """
     from scipy.sparse import csr_array
+    from scipy.sparse.linalg import svds
 
-    U, V, W = (np.zeros((size, rank)) for size in shape)
+    U, V, W = (np.zeros((size, rank), values.dtype) for size in shape)
     rows, row_at = np.unique(cells[:, 0], return_inverse=True)
     columns, column_at = np.unique(cells[:, 1] * shape[2] + cells[:, 2], return_inverse=True)
     unfolded = csr_array((values, (row_at, column_at)), shape=(len(rows), len(columns)))
-    small = min(unfolded.shape)
-    if rank < small and small > 1:
-        u, s, x = truncated_svd(unfolded, rank, method="randomized", seed=seed)
-    elif small:
-        left, s, right = np.linalg.svd(unfolded.toarray(), full_matrices=False)
-        u, x = left, right.T
-    else:
+    del row_at, column_at
+    if not unfolded.nnz:
         return U, V, W
-    for r in range(min(rank, len(s))):
-        matrix = np.zeros((shape[1], shape[2]))
-        matrix[columns // shape[2], columns % shape[2]] = x[:, r]
+    if rank < min(unfolded.shape):  # of the other side, which is far longer, one vector at a time
+        start = np.random.default_rng(seed).standard_normal(min(unfolded.shape)).astype(values.dtype)
+        u = svds(unfolded, rank, v0=start, return_singular_vectors="u")[0][:, ::-1]
+    else:
+        u = np.linalg.svd(unfolded.toarray(), full_matrices=False)[0]
+    for r in range(min(rank, u.shape[1])):
+        matrix = np.zeros((shape[1], shape[2]), values.dtype)
+        matrix[columns // shape[2], columns % shape[2]] = unfolded.T @ u[:, r]
         _, vectors = np.linalg.eigh(matrix.T @ matrix)
         w = vectors[:, -1]
         v = matrix @ w  # its length is the singular value
         length = float(np.linalg.norm(v))
         if length > 0:
-            U[rows, r], V[:, r], W[:, r] = u[:, r], v / length, s[r] * length * w
+            U[rows, r], V[:, r], W[:, r] = u[:, r], v / length, length * w
     return U, V, W

@@ -107,7 +107,7 @@ def step_arc_labels(
     C: float,
     clock: int,
     weights: NDArray[np.float32],
-    sums: NDArray[np.float64],
+    sums: NDArray[Any],
 ) -> int:
     """Make the relation of each word score 1 more than any other, by a step of at most ``C``, in place.
 
@@ -120,7 +120,7 @@ def step_arc_labels(
     C : float
     clock : int
         What is added, times ``clock``, joins ``sums``.
-    sums : ndarray of float64 of the shape of ``weights``
+    sums : ndarray of float32 or float64 of the shape of ``weights``
 
     Returns
     -------

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyadic.kernels.syntax.arcs import score_arc_labels, step_arc_labels
+from polyadic.solvers.syntax.averaging import mean_weights
 from polyadic.text.syntax.token_features import (
     BIAS,
     FIXED,
@@ -69,7 +70,7 @@ class RelationLearner:
         self.weights = np.zeros((1 << bits, relations), np.float32)
         self.C = C
         self.clock = 0
-        self._sums = np.zeros(self.weights.shape)
+        self._sums = np.zeros_like(self.weights)
 
     def learn(self, table: NDArray[np.int32], heads: NDArray[np.int32], labels: NDArray[np.int64]) -> int:
         """Take a step for each word of a sentence; gives how many relations were wrong."""
@@ -87,7 +88,7 @@ class RelationLearner:
 
     def mean(self) -> NDArray[np.float32]:
         """Give the mean of the weights at the start and after each sentence."""
-        return (self.weights - self._sums / (self.clock + 1)).astype(np.float32)
+        return mean_weights(self.weights, self._sums, self.clock)
 
 
 def best_relations(

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from polyadic.kernels.syntax.arc_tensor import ArcParts, Moves, Pairs, Scratch, score_tensor_arcs, step_tensor_arcs
+from polyadic.solvers.syntax.averaging import mean_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,4 +112,4 @@ class ArcLearner:
     def mean(self) -> ArcParts:
         """Give the mean of the parts at the start and after each sentence."""
         pairs = zip(self.parts, self._sums, strict=True)
-        return ArcParts(*((part - sums / (self.clock + 1)).astype(np.float32) for part, sums in pairs))
+        return ArcParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))

@@ -27,6 +27,7 @@ import numpy as np
 
 from polyadic.kernels.syntax.role_cells import score_cells
 from polyadic.kernels.triples import summed_rows
+from polyadic.solvers.syntax.averaging import mean_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -165,7 +166,7 @@ class RoleLearner:
     def mean(self) -> RoleParts:
         """Give the mean of the parts at the start and after each predicate."""
         pairs = zip(self.parts, self._sums, strict=True)
-        return RoleParts(*((part - sums / (self.clock + 1)).astype(np.float32) for part, sums in pairs))
+        return RoleParts(*(mean_weights(part, sums, self.clock) for part, sums in pairs))
 
     def _costs(self, roles: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Give the cost of each role for each word, and that of none."""

@@ -26,6 +26,7 @@ import numpy as np
 
 from polyadic.kernels.syntax.climbing import TreeParts, climb_trees, difference_of_trees, move_weights, score_trees
 from polyadic.solvers.syntax.arc_tensor import ArcLearner
+from polyadic.solvers.syntax.averaging import mean_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -148,5 +149,5 @@ class TreeLearner(ArcLearner):
     def reached(self, *, averaged: bool) -> list[NDArray[np.float32]]:
         """Give copies of the parts as they are, or their means, the weights of parts of trees last."""
         weights = self.tree_parts.weights
-        kept = weights - self._tree_sums / (self.clock + 1) if averaged else weights.copy()
-        return [*super().reached(averaged=averaged), kept.astype(np.float32)]
+        kept = mean_weights(weights, self._tree_sums, self.clock) if averaged else weights.copy()
+        return [*super().reached(averaged=averaged), kept]

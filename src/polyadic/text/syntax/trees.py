@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import warnings
 from dataclasses import dataclass, replace
 from itertools import chain, takewhile
@@ -198,7 +199,7 @@ def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = Tr
         if len(fields) != COLUMNS:
             raise InputError(f"{path}, line {at} must have {COLUMNS} columns between tabs; got {len(fields)}")
         if fields[0] == str(len(words) + 1):
-            words.append(fields)
+            words.append([*map(sys.intern, fields)])  # the same are said again and again
         elif re.fullmatch(r"[0-9]+[-.][0-9]+", fields[0]):
             skipped.append((len(words), line))
         else:
