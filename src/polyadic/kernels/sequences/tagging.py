@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.kernels.averaging import mean_weights
 from polyadic.kernels.doors import frozen
 from polyadic.kernels.loops.sequences import tagging
 
@@ -76,7 +77,7 @@ class TagTables(NamedTuple):
 
     def means(self, seen: int) -> TagParts:
         """Give the mean of the weights at the start and after each of ``seen`` sentences."""
-        return TagParts(*(table[:, 0] - table[:, 2] / np.float32(seen + 1) for table in self))
+        return TagParts(*(mean_weights(table[:, 0], table[:, 2], seen) for table in self))
 
 
 def tag_epoch(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyadic.kernels.averaging import mean_weights
 from polyadic.kernels.syntax.arcs import score_arc_labels, step_arc_labels
-from polyadic.solvers.syntax.averaging import mean_weights
 from polyadic.text.syntax.token_features import (
     BIAS,
     FIXED,

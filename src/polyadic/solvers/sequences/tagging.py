@@ -140,7 +140,9 @@ def tag_sweeps(
         if init == "svd":
             first = TagLearner(sentences, gold, parts, how)
             first.epoch(rng)
-            parts = of_rank(first.mean(), K)
+            parts = first.mean()
+            del first  # it is several times as large
+            parts = of_rank(parts, K)
         else:
             U, V = (rng.normal(scale=K**-0.5, size=(rows, K)).astype(np.float32) for rows in (F, Y))
             parts = TagParts(U * np.float32(RANDOM_SCALE), V, parts.T)

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from polyadic.kernels.averaging import mean_weights
 from polyadic.kernels.syntax.arc_tensor import ArcParts, Moves, Pairs, Scratch, score_tensor_arcs, step_tensor_arcs
-from polyadic.solvers.syntax.averaging import mean_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.kernels.averaging import mean_weights
 from polyadic.kernels.syntax.role_cells import score_cells
 from polyadic.kernels.triples import summed_rows
-from polyadic.solvers.syntax.averaging import mean_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.kernels.averaging import mean_weights
 from polyadic.kernels.syntax.climbing import TreeParts, climb_trees, difference_of_trees, move_weights, score_trees
 from polyadic.solvers.syntax.arc_tensor import ArcLearner
-from polyadic.solvers.syntax.averaging import mean_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
