@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from polyadic import InputError, load
 from polyadic.datasets.annotated import web_treebank
+from polyadic.kernels.averaging import ROWS, mean_weights
 from polyadic.kernels.syntax.arc_tensor import (
     DISTANCES,
     ArcParts,
@@ -215,6 +216,18 @@ def test_factors_may_move_in_turn(n, seed, turn):
     assert alpha > 0
 
 
+def test_means_of_many_rows():
+    """Of more rows than are looked at together: the mean of what the weights were at the start and after each step."""
+    rng = np.random.default_rng(0)
+    w = np.zeros((2 * ROWS + 3, 2), np.float32)
+    s, seen = np.zeros(w.shape), [w.copy()]
+    for t in range(1, 5):
+        moves = rng.integers(-8, 9, w.shape)
+        w, s = (w + moves).astype(np.float32), s + t * moves
+        seen.append(w)
+    np.testing.assert_allclose(mean_weights(w, s, 4), np.mean(seen, axis=0), rtol=1e-6)
+
+
 def test_means_are_those_of_all_moments():
     """The mean kept lazily is that of the parts at the start and after each sentence."""
     rng = np.random.default_rng(0)
@@ -251,12 +264,18 @@ def test_a_planted_tensor_is_found(seed, rank):
     np.testing.assert_allclose(np.einsum("ir,jr,kr->ijk", *found), T, atol=1e-6)
 
 
-def test_a_start_from_nothing():
-    """No cells, or a rank beyond the unfolding: zeros."""
-    U, V, W = unfolded_start(np.zeros((0, 3), np.int64), np.zeros(0), (4, 4, 3), rank=2)
-    assert not U.any()
-    assert not V.any()
-    assert not W.any()
+@pytest.mark.parametrize(("cells", "values"), [([], []), ([[1, 2, 0]] * 2 + [[2, 1, 0]] * 2, [5, -5, 1, -1])])
+def test_a_start_from_zeros(cells, values):
+    """No cells, or those whose values cancel: zeros, in the precision of the values."""
+    kind = np.float32
+    factors = unfolded_start(np.array(cells, np.int64).reshape(-1, 3), np.array(values, kind), (4, 4, 3), rank=1)
+    for factor in factors:
+        assert factor.dtype == kind
+        assert not factor.any()
+
+
+def test_a_start_beyond_the_unfolding():
+    """Columns beyond its rank are zeros."""
     U, V, W = unfolded_start(np.array([[1, 2, 0]]), np.array([5.0]), (4, 4, 3), rank=3)
     assert np.einsum("ir,jr,kr->ijk", U, V, W)[1, 2, 0] == pytest.approx(5)
     assert not W[:, 1:].any()

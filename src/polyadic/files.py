@@ -25,7 +25,6 @@ import shutil
 import sys
 import tempfile
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -501,6 +500,8 @@ def check_whole(folder: str | os.PathLike[str], *, but: Collection[str] = ()) ->
 @contextlib.contextmanager
 def checked_meanwhile(folder: Path, *, but: Collection[str] = ()) -> Iterator[None]:
     """Check the files of a folder, as :func:`check_whole` does, beside what the body does with them."""
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(1) as pool:
         whole = pool.submit(check_whole, folder, but=but)
         yield

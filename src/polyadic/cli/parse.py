@@ -77,9 +77,13 @@ def train(
     options["vectors"] = None if vectors is None else read_vectors(vectors)
     options |= {"decoding": decoding, "one_root": not several_roots, "seed": seed}
     parser = LowRankParser(rank, **options) if order == 1 else HigherOrderParser(rank, order=order, **options)
-    facts: dict[str, Any] = {"sentences": len(sentences), "words": sum(map(len, sentences))}
     model = parser.fit(sentences)
-    facts |= {"features": len(model.features_), "relations": len(model.relations_), "epochs": model.n_iter_}
+    facts: dict[str, Any] = {
+        "sentences": len(sentences),
+        "words": sum(map(len, sentences)),
+        "features": len(model.features_),
+    }
+    facts |= {"relations": len(model.relations_), "epochs": model.n_iter_}
     facts |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
     show.saved(model, out, facts, force=force, as_json=as_json, hint=("parse", "apply", out, "TREES"))
 

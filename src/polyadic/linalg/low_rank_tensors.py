@@ -21,8 +21,6 @@ import numpy as np
 
 from polyadic.errors import InputError, check_int, check_number
 
-ACCURATE = 1e-2
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -249,20 +247,21 @@ def unfolded_start(
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import svds
 
-    U, V, W = (np.zeros((size, rank), values.dtype) for size in shape)
+    kind = np.result_type(values, np.float32)
+    U, V, W = (np.zeros((size, rank), kind) for size in shape)
     rows, row_at = np.unique(cells[:, 0], return_inverse=True)
     columns, column_at = np.unique(cells[:, 1] * shape[2] + cells[:, 2], return_inverse=True)
-    unfolded = csr_array((values, (row_at, column_at)), shape=(len(rows), len(columns)))
+    unfolded = csr_array((values.astype(kind), (row_at, column_at)), shape=(len(rows), len(columns)))
     del row_at, column_at
-    if not unfolded.nnz:
+    if not unfolded.count_nonzero():
         return U, V, W
     if rank < min(unfolded.shape):  # of the other side, which is far longer, one vector at a time
-        start = np.random.default_rng(seed).standard_normal(min(unfolded.shape)).astype(values.dtype)
+        start = np.random.default_rng(seed).standard_normal(min(unfolded.shape)).astype(kind)
         u = svds(unfolded, rank, v0=start, return_singular_vectors="u")[0][:, ::-1]
     else:
         u = np.linalg.svd(unfolded.toarray(), full_matrices=False)[0]
     for r in range(min(rank, u.shape[1])):
-        matrix = np.zeros((shape[1], shape[2]), values.dtype)
+        matrix = np.zeros((shape[1], shape[2]), kind)
         matrix[columns // shape[2], columns % shape[2]] = unfolded.T @ u[:, r]
         _, vectors = np.linalg.eigh(matrix.T @ matrix)
         w = vectors[:, -1]

@@ -171,7 +171,6 @@ class LowRankParser(Model):
         labels = [np.array([number[name] for name in tree.relations]) for tree in treebank] if number else []
         coder = TokenCoder(known)
         sentences = [Sentence.of(tree, coder, self.vectors) for tree in treebank]
-        del treebank
         epochs = self._epochs(sentences, labels, features=len(known), relations=len(relations))
         result = run(epochs, max_iter=self.max_iter, watch=self.watch)
         *parts, self.relation_weights_ = self._keep(result)
