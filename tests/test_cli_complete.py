@@ -1,7 +1,7 @@
 """``polyadic complete`` and the model behind it: tables in, predictions and recommendations by name out; and faults."""
 
-import importlib
 import json
+import re
 
 import numpy as np
 import pytest
@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 
 from polyadic import InputError, TableCompletion, load
 from polyadic.cli import app
+from polyadic.models.chosen import chosen
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization
-from polyadic.models.completion.cells import cells_of
-from polyadic.models.completion.choosing import choose, rmse, split
+from polyadic.models.completion.cells import cells_of, split_cells
+from polyadic.models.completion.choosing import rmse
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
 from polyadic.models.completion.table_completion import connected_parts, named_cells, read_cells
@@ -155,15 +156,14 @@ def test_ctrl_c_is_told(table, tmp_path, monkeypatch):
         return objective(*arguments)
 
     monkeypatch.setattr(MatrixFactorization, "_objective", cut)
-    done = run("train", table, "--out", tmp_path / "model", "--rank", 1)
+    done = run("train", table, "--out", tmp_path / "model", "--no-choose")
     assert done.exit_code == 130
-    assert "interrupted; kept the matrix of the last sweep" in done.output
+    assert "interrupted; kept the best matrix so far" in done.output
     assert load(tmp_path / "model").known_.shape == (50, 30)
     calls.clear()
     assert "nothing was written" in run("train", table, "--out", tmp_path / "other", "--hold-out", "0.1").output
     calls.clear()
-    with pytest.raises(KeyboardInterrupt):
-        choose([MatrixFactorization(1, seed=0)], planted(), seed=0)
+    assert "nothing was written" in run("train", table, "--out", tmp_path / "other").output
 
 
 def test_faults_of_models(table, tmp_path):
@@ -187,17 +187,12 @@ def test_faults_of_models(table, tmp_path):
 
 
 def test_defaults_have_one_home():
-    """Settings that are not given are those of the model of the method, and so says the help."""
+    """Settings that are not given are those of the model of the method."""
     assert TableCompletion()._new().get_params() == MatrixFactorization().get_params()
     assert TableCompletion("implicit")._new().get_params() == ImplicitFactorization().get_params()
     assert TableCompletion("bayesian")._new().get_params() == BayesianMatrixFactorization().get_params()
-    help_ = importlib.import_module("polyadic.cli.complete")
-    defaults = [option.__metadata__[0].show_default for option in (help_.Rank, help_.Ridge, help_.Alpha)]
-    one, other = MatrixFactorization, ImplicitFactorization
-    assert one.rank == BayesianMatrixFactorization.rank
-    assert defaults[0] == f"{one.rank}; implicit {other.rank}"
-    assert defaults[1].startswith(f"{one.ridge}; implicit {other.ridge}; ")
-    assert defaults[2] == f"{other.alpha:g}"
+    given = TableCompletion(rank=3, ridge=2.0, seed=0)._new().get_params()
+    assert given == MatrixFactorization(3, ridge=2.0, seed=0).get_params()
 
 
 @pytest.mark.filterwarnings("ignore:stopped at max_iter")
@@ -222,7 +217,7 @@ def test_units_do_not_matter():
     """Ridges of least squares are in standard deviations: in another unit predictions are those of this one."""
     x = planted()
     tables = [[(i, j, scale * x[i, j]) for i, j in np.argwhere(~np.isnan(x)).tolist()] for scale in (1, 1000)]
-    one, other = (TableCompletion(rank=1, seed=0).fit(table).predict([0, 1], [2, 3]) for table in tables)
+    one, other = (TableCompletion(rank=1, choose=False, seed=0).fit(table).predict([0, 1], [2, 3]) for table in tables)
     np.testing.assert_allclose(other / 1000, one, rtol=1e-3)
 
 
@@ -285,21 +280,57 @@ def test_parts_are_those_that_were_put_together(number, seed):
     assert [sum(part) for part in found] == sorted((sum(part) for part in found), reverse=True)
 
 
-# ---- choosing
-
-
-def test_the_best_is_chosen():
-    """Errors are those of fits to the same part; the smallest wins, and what is held out is a share."""
+def test_cells_are_held_out():
+    """A share of the cells, and the others; none left on one side is refused."""
     cells = cells_of(planted())
-    models = [MatrixFactorization(rank, ridge=1e-3, max_iter=500, tol=1e-3, seed=0) for rank in (0, 1)]
-    choice = choose(models, cells, share=0.2, seed=3)
-    assert choice.best.rank == 1
-    train, held = split(cells, 0.2, seed=3)
+    train, held = split_cells(cells, 0.2, seed=3)
     assert len(held.values) == round(0.2 * len(cells.values))
-    assert choice.errors[0] == rmse(models[0].fit(train), held)
     together = np.sort(np.concatenate([part.rows * 30 + part.columns for part in (train, held)]))
     np.testing.assert_array_equal(together, cells.rows * 30 + cells.columns)
     with pytest.raises(InputError, match="leaves none on one side"):
-        split(cells, 1e-9)
-    with pytest.raises(InputError, match="no model to choose from"):
-        choose([], cells)
+        split_cells(cells, 1e-9)
+
+
+# ---- settings that cells held out choose
+
+
+def test_what_is_not_given_is_chosen(table, tmp_path):
+    """What is given stays; the verb says in one line, and to programs, what it chose and what that cost."""
+    done = run("train", table, "--out", tmp_path / "model", "--ridge", "0.5", "--seed", "1")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("chose ")]
+    assert re.fullmatch(r"chose bias_ridge \S+, rank \d+: RMSE \S+ of 95 cells held out.*\(\d+ fits in .* s\)", line)
+    model = load(tmp_path / "model")
+    assert model.model_.ridge == 0.5
+    assert model.model_.rank == model.choice_.settings["rank"] > 0
+    facts = json.loads(run("train", table, "--out", tmp_path / "other", "--budget", 0, "--json").stdout)["choice"]
+    assert (facts["fits"], facts["complete"], facts["figure"]) == (1, False, facts["default"])
+    plain = run("train", table, "--out", tmp_path / "plain", "--no-choose")
+    assert "chose" not in plain.stdout
+    assert load(tmp_path / "plain").model_.get_params() == MatrixFactorization(seed=0).get_params()
+
+
+def test_a_figure_to_report_is_of_cells_that_chose_nothing():
+    """Cells held out to be predicted are not among those that choose: as if they had never been there."""
+    cells = named_cells([(i, j, planted()[i, j]) for i, j in np.argwhere(~np.isnan(planted())).tolist()])
+    model = TableCompletion(rank=1, hold_out=0.2, seed=0, threads=1).fit(cells)
+    train, test = split_cells(cells.cells, 0.2, seed=0)
+    alone = chosen(MatrixFactorization(1, seed=0, threads=1), train, keep=["rank"])
+    assert model.held_out_["rmse"] == rmse(alone, test)
+
+
+def test_ctrl_c_keeps_the_best_so_far(table, tmp_path, monkeypatch):
+    """What was tried before is kept, and known to have been cut short."""
+    fit, calls = MatrixFactorization.fit, []
+
+    def cut(self, X, y=None):
+        calls.append(self.ridge)
+        if len(calls) == 4:
+            raise KeyboardInterrupt
+        return fit(self, X, y)
+
+    monkeypatch.setattr(MatrixFactorization, "fit", cut)
+    done = run("train", table, "--out", tmp_path / "model")
+    assert (done.exit_code, len(calls)) == (130, 4)
+    assert "kept the best matrix so far" in done.output
+    model = load(tmp_path / "model")
+    assert (len(model.choice_.trials), model.choice_.complete, model.interrupted_) == (3, False, True)

@@ -84,7 +84,7 @@ def test_the_objective_falls_to_a_stationary_point(power):
     def objective(U, V, a, b):
         counts = [np.maximum((~np.isnan(known)).sum(axis=axis), 1.0) ** power for axis in (1, 0)]
         left = known - known[~np.isnan(known)].mean() - a[:, None] - b - U @ V.T
-        sizes = [0.5 * (F**2).sum(axis=1) + 0.2 * c**2 for F, c in ((U, a), (V, b))]
+        sizes = [0.5 * np.nanstd(known) * (F**2).sum(axis=1) + 0.2 * c**2 for F, c in ((U, a), (V, b))]
         return np.nansum(left**2) + sum(n @ size for n, size in zip(counts, sizes, strict=True))
 
     parts = [model.row_factors_, model.column_factors_, model.row_biases_, model.column_biases_]

@@ -113,7 +113,7 @@ def test_the_objective_is_that_of_all_cells(steps, z):
         x
     )
     M = model.row_factors_.astype(float) @ model.column_factors_.T
-    weights = np.where(x > 0, 1 + 0.7 * x, z)
+    weights = np.where(x > 0, 1 + 0.7 * x / x[x > 0].mean(), z)
     norms = (model.row_factors_**2).sum() + (model.column_factors_**2).sum()
     loss = (weights * ((x > 0) - M) ** 2).sum() + 0.5 * norms
     assert model.history_[-1] == pytest.approx(loss, rel=1e-5)
@@ -123,10 +123,10 @@ def test_the_objective_is_that_of_all_cells(steps, z):
 def test_exact_rows_are_stationary():
     """In the end no row can be improved alone: each solves its weighted ridge regression over all columns."""
     x = heard()
-    model = ImplicitFactorization(2, ridge=0.5, steps=None, max_iter=3, tol=0, seed=0).fit(x)
+    model = ImplicitFactorization(2, alpha=1.5, ridge=0.5, steps=None, max_iter=3, tol=0, seed=0).fit(x)
     V = model.column_factors_
     for i in (0, 7, 39):
-        w = 1 + x[i]
+        w = 1 + 1.5 * x[i] / x[x > 0].mean()
         solution = np.linalg.solve((V.T * w) @ V + 0.5 * np.eye(2), (V.T * w) @ (x[i] > 0))
         np.testing.assert_allclose(model.row_factors_[i], solution, atol=1e-9)
     np.testing.assert_allclose(model.transform(x[:9]), model.row_factors_[:9], atol=1e-9)

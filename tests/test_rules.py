@@ -35,7 +35,12 @@ MODERN_RANDOM = {"default_rng", "Generator", "SeedSequence", "BitGenerator", "PC
 SLOW_TO_IMPORT = ("numba", "scipy", "sklearn", "rich", "typer", "joblib", "loky")
 KEYWORDS_ARE_CONTENT = {"files.py: write_meta"}  # its keywords are what it writes, none can be misspelt
 # Those that nothing knows are, which tests/test_recipes.py says.
-KEYWORDS_ARE_REFUSED = {"recipes/words.py: train", "recipes/words.py: counted", "recipes/relations.py: train_facts"}
+KEYWORDS_ARE_REFUSED = {
+    "recipes/words.py: train",
+    "recipes/words.py: counted",
+    "recipes/relations.py: train_facts",
+    "models/chosen.py: chosen",
+}
 # Those of reading are fields of a dataclass, which takes no others: tests/test_text_readers.py.
 KEYWORDS_ARE_REFUSED |= {"text/readers.py: read", "text/readers.py: documents", "text/corpus.py: build"}
 KEYWORDS_ARE_REFUSED |= {"models/topics/text.py: corpus"}

@@ -34,20 +34,21 @@ Rank = Annotated[
     typer.Option(
         min=0,
         help="Length of the factors (all but trace-norm); 0 for biases alone (als).",
-        show_default="10; implicit 32",
+        show_default="cells held out choose",
     ),
 ]
 Ridge = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="Penalty: of a row for each known cell, in standard deviations of the values (als); of all (implicit); of "
-        "the trace norm.",
-        show_default="0.12; implicit 0.1; trace-norm that which predicts cells held out best",
+        help="Penalty: of the factors, in standard deviations of the values (als); of all (implicit); of the trace "
+        "norm.",
+        show_default="cells held out choose",
     ),
 ]
 Alpha = Annotated[
-    float | None, typer.Option(min=0, help="Confidence for each unit of a value (implicit).", show_default="1")
+    float | None,
+    typer.Option(min=0, help="Confidence for the mean value (implicit).", show_default="cells held out choose"),
 ]
 Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many columns to show.")]
 HoldOut = Annotated[float, typer.Option(min=0, max=0.9, help="Share of the cells to hold out and predict first.")]
@@ -62,6 +63,8 @@ def train(
     rank: Rank = None,
     ridge: Ridge = None,
     alpha: Alpha = None,
+    choose: o.Choose = True,
+    budget: o.Budget = 600,
     hold_out: HoldOut = 0.0,
     seed: o.Seed = 0,
     threads: o.Threads = None,
@@ -70,24 +73,27 @@ def train(
 ) -> None:
     """Learn to complete a table.
 
-    With --hold-out, the error on cells held out is shown beside that of biases alone (for implicit: how many columns
-    held out are among the first 20, beside those of the most frequent), then all cells are learnt from.
+    Settings that are not given are chosen: cells held out tell which predict best. With --hold-out, the error on other
+    cells held out is shown beside that of biases alone (for implicit: how many columns held out are among the first
+    20, beside those of the most frequent), then all cells are learnt from.
     """
     from polyadic.files import check_replaceable
     from polyadic.models.completion.table_completion import TableCompletion, read_cells
     from polyadic.models.folder import KIND
 
     how: dict[str, Any] = {"rank": rank, "ridge": ridge, "alpha": alpha, "hold_out": hold_out}
+    how |= {"choose": choose, "budget": budget}
     model = TableCompletion(method, **how, seed=seed, threads=threads)
     model.check()
     check_replaceable(out, KIND, overwrite=force)
     model.fit(read_cells(table, fields=_fields(columns)))
     model.save(out, overwrite=force)
     if model.interrupted_:
-        raise interrupted(kept=[f"the matrix of the last sweep in {out}"])
+        raise interrupted(kept=[f"the best matrix so far in {out}"])
     facts = model.facts()
     if not as_json:
         show.table(["", "value"], [(key.replace("_", " "), value) for key, value in facts.items()])
+    facts |= show.chosen(model, as_json=as_json)
     show.wrote(out, facts, as_json=as_json, hint=("complete", "recommend", out, model.rows_[0]))
 
 

@@ -150,6 +150,12 @@ Picture = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw it, as .png, .svg or .pdf; replaces what is there.")
 ]
 Threads = Annotated[int | None, typer.Option(min=1, max=MOST_THREADS, help="Threads to use.", show_default="all cores")]
+Choose = Annotated[
+    bool, typer.Option("--choose/--no-choose", help="Let what is held out choose the settings that are not given.")
+]
+Budget = Annotated[
+    float, typer.Option(min=0, metavar="SECONDS", help="After which no more settings are tried; the first always are.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Rank = Annotated[int, typer.Option(min=1, help="Length of a vector.")]
 Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many to show.")]

@@ -50,8 +50,13 @@ Loss = Annotated[
 Penalty = Annotated[
     Literal["n3", "l2", "dura"] | None, typer.Option(help="Of the vectors of a fact.", show_default="n3")
 ]
+Rank = Annotated[
+    int | None,
+    typer.Option(min=1, help="Length of the vectors.", show_default="facts held out choose; universal 100"),
+]
 Strength = Annotated[
-    float | None, typer.Option(min=0, help="Strength of the penalty.", show_default="0.05; universal 0.01")
+    float | None,
+    typer.Option(min=0, help="Strength of the penalty.", show_default="facts held out choose; universal 0.01"),
 ]
 Step = Annotated[float | None, typer.Option(min=0, help="How far Adagrad first moves.", show_default="0.1")]
 Batch = Annotated[
@@ -121,7 +126,7 @@ def train(
     *,
     out: o.Out,
     method: Method = "complex",
-    rank: o.Rank = 100,
+    rank: Rank = None,
     validation: Validation = None,
     known: AlsoTrue = None,
     relation_rank: RelationRank = None,
@@ -137,6 +142,8 @@ def train(
     regime: Regime = None,
     add: Added = None,
     epochs: Epochs = None,
+    choose: o.Choose = True,
+    budget: o.Budget = 600,
     seed: o.Seed = 0,
     threads: o.Threads = None,
     force: o.Force = False,
@@ -145,7 +152,8 @@ def train(
     """Learn from facts.
 
     Triples are learned by the questions that they answer: given a subject and a relation, which object, and the other
-    way round. With --method universal the facts are pairs of entities and what is said of them, in tables or in words.
+    way round. Strength and rank that are not given are chosen by facts held out, or those of --validation. With
+    --method universal the facts are pairs of entities and what is said of them, in tables or in words.
     """
     o.belonging(
         method,
@@ -170,6 +178,7 @@ def train(
     else:
         chosen |= {"relation_rank": relation_rank, "reciprocal": False if one_way else None, "candidates": candidates}
         chosen |= {"penalty": penalty and penalty.upper(), "strength": strength, "threads": threads, "seed": seed}
+        chosen |= {"choose": choose, "budget": budget}
         model, sizes = _tensor(facts, out, method, chosen, (validation, known), force=force)
     sizes |= {"epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}
     hint = "--subject NAME --relation NAME" if method != "universal" else "--relation PREDICATE"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyadic.errors import InputError, check_choice
+from polyadic.models.chosen import chosen
 from polyadic.models.relations.knowledge import Form, KnowledgeTensor
 from polyadic.models.relations.logic import InjectedLogic
 from polyadic.models.relations.universal import UniversalSchema
@@ -29,6 +30,8 @@ FORMS: dict[str, Form] = {
     "tucker3": "Tucker3",
 }
 """The form of each method for triples."""
+FEWEST = 100
+"""Facts of which a tenth can choose."""
 
 
 def train_facts(
@@ -40,6 +43,8 @@ def train_facts(
     rules: str | Path | Sequence[Rule] | None = None,
     regime: Literal["joint", "pre"] | None = None,
     add: Sequence[str] = (),
+    choose: bool = True,
+    budget: float | None = 600.0,
     **options: Any,
 ) -> KnowledgeTensor | UniversalSchema:
     """Learn from facts: triples by the questions that they answer, or pairs of entities and what is said of them.
@@ -60,6 +65,11 @@ def train_facts(
         Learn rules beside facts (the default), or first add what follows from them.
     add : sequence of str
         Predicates without facts, which rules conclude.
+    choose : bool
+        Of triples, from 100 on: whether strength and rank that are not given are chosen by the facts of ``validation``,
+        or by some held out (:func:`~polyadic.models.chosen.chosen`); if not, the model has the defaults.
+    budget : float, optional
+        Seconds after which nothing more is tried.
     **options
         Settings of the model, which has the defaults: :class:`~polyadic.models.relations.knowledge.KnowledgeTensor` or
         :class:`~polyadic.models.relations.universal.UniversalSchema`; with rules, ``features`` is "F".
@@ -98,7 +108,10 @@ def train_facts(
     held_out, true = like(validation, facts), like(known, facts)
     if held_out is not None and not len(held_out):
         raise InputError("validation has no fact of entities and relations that are to be learned")
-    return KnowledgeTensor(form=FORMS[method], **options).fit(facts, validation=held_out, known=true)
+    model = KnowledgeTensor(form=FORMS[method], **options)
+    if not choose or len(facts) < FEWEST:
+        return model.fit(facts, validation=held_out, known=true)
+    return chosen(model, facts, keep=options, budget=budget, seed=model.seed, validation=held_out, known=true)
 
 
 def like(part: str | Path | Facts | None, facts: Facts) -> Facts | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.data import Entries
-from polyadic.errors import InputError
+from polyadic.errors import InputError, check_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -118,6 +118,24 @@ def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
         return X.indices[:, 0], X.indices[:, 1], X.values.astype(float), X.shape
     listed = X.tocoo()
     return listed.row, listed.col, listed.data.astype(float), listed.shape
+
+
+def split_cells(cells: Cells, share: float, *, seed: int | None = None) -> tuple[Cells, Cells]:
+    """Hold out a random share of cells.
+
+    Raises
+    ------
+    InputError
+        If the share is not between 0 and 1, or leaves no cell on one side.
+    """
+    if check_number("share", share, above=True) >= 1:
+        raise InputError(f"the share to hold out must be less than 1; got {share!r}")
+    number = round(share * len(cells.values))
+    if not 0 < number < len(cells.values):
+        raise InputError(f"a share of {share:g} of {len(cells.values):,} cells leaves none on one side")
+    out = np.zeros(len(cells.values), bool)
+    out[np.random.default_rng(seed).permutation(len(out))[:number]] = True
+    return cells.at(~out), cells.at(out)
 
 
 def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

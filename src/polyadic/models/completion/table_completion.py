@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.errors import InputError, check_int
 from polyadic.metrics.recommendation import recommendation
 from polyadic.models.base import Amount, Model, Natural, Seed, Threads, Within
+from polyadic.models.chosen import Choice, chosen
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization, Prediction
-from polyadic.models.completion.cells import Cells
-from polyadic.models.completion.choosing import choose_penalty, rmse, split
+from polyadic.models.completion.cells import Cells, split_cells
+from polyadic.models.completion.choosing import choose_penalty, rmse
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
 from polyadic.models.completion.recommending import best_columns
@@ -208,6 +209,8 @@ TAKEN = {
     "alpha": ("implicit",),
 }
 """Settings that not all methods have, and those that do."""
+FEWEST = 100
+"""Cells of which a tenth can choose."""
 FIRST = 20
 """Columns in which those held out are looked for."""
 
@@ -223,12 +226,14 @@ class TableCompletion(Model):
         its uncertainty; :class:`~polyadic.models.completion.implicit.ImplicitFactorization` of counts, or of what is
         listed without values; :class:`~polyadic.models.completion.trace_norm.TraceNormCompletion` with an offset for
         each row and column.
-    rank, alpha : int, and float, optional
-        Of the model of the method, if it has them; by default as there.
-    ridge : float, optional
-        The same. Of ``als`` it is in standard deviations of the values, so that it does not depend on their unit; of
-        ``trace-norm`` it is the penalty, by default the one that predicts cells held out best
-        (:func:`~polyadic.models.completion.choosing.choose_penalty`).
+    rank, ridge, alpha : int, and float, optional
+        Of the model of the method, if it has them; of ``trace-norm`` the ridge is the penalty. By default cells held
+        out choose them: :func:`~polyadic.models.chosen.chosen`,
+        :func:`~polyadic.models.completion.choosing.choose_penalty`.
+    choose : bool
+        Whether they do; if not, and for less than 100 cells, the defaults of the model stand.
+    budget : float, optional
+        Seconds after which nothing more is tried (of ``als`` and ``implicit``).
     hold_out : float
         Share of the cells that are held out and predicted first, to see how well; then all are learnt from.
     seed : int, optional
@@ -246,6 +251,8 @@ class TableCompletion(Model):
         What the table says.
     parts_ : list of (int, int)
         Rows and columns of the parts between which no cell is known.
+    choice_ : Choice or None
+        What cells held out have chosen, of ``als`` and ``implicit``.
     held_out_ : dict of str to float
         Root mean squared error of the cells held out, and that of biases alone; for ``implicit`` which share of them
         is among the first 20 columns, and their NDCG, beside those of the most frequent columns. Empty without
@@ -268,6 +275,8 @@ class TableCompletion(Model):
     rank: Natural | None = None
     ridge: Amount | None = None
     alpha: Amount | None = None
+    choose: bool = True
+    budget: Amount | None = 600.0
     hold_out: Annotated[float, Within(0, 0.9)] = 0.0
     seed: Seed = None
     threads: Threads = None
@@ -299,8 +308,9 @@ class TableCompletion(Model):
         known, rows, columns, valued = table if isinstance(table, NamedCells) else named_cells(table)
         if not valued and self.method != "implicit":
             raise InputError("the table has no values; use the method implicit, which learns from what is listed")
-        held_out = self._held_out(*split(known, self.hold_out, seed=self.seed)) if self.hold_out else {}
-        self.model_ = self._new(known).fit(known)
+        held_out = self._held_out(*split_cells(known, self.hold_out, seed=self.seed)) if self.hold_out else {}
+        self.model_ = self._fitted(known)
+        self.choice_: Choice | None = getattr(self.model_, "choice_", None)
         self.known_, self.rows_, self.columns_, self.held_out_ = known, rows, columns, held_out
         self.interrupted_, self.parts_ = self.model_.interrupted_, connected_parts(known)
         _warn_of_parts(self.parts_)
@@ -337,8 +347,8 @@ class TableCompletion(Model):
         facts |= {"share_known": cells / (rows * columns), "parts": len(self.parts_), "largest_part": [*self.parts_[0]]}
         return facts | ({"held_out": self.hold_out, **self.held_out_} if self.held_out_ else {})
 
-    def _new(self, known: Cells | None = None) -> Any:
-        """Make the model of the method for a table, not fitted."""
+    def _new(self) -> Any:
+        """Make the model of the method, not fitted."""
         own: dict[str, Any] = {name: value for name in TAKEN if (value := getattr(self, name)) is not None}
         how: dict[str, Any] = {"seed": self.seed, "threads": self.threads}
         if self.method == "bayesian":
@@ -346,17 +356,25 @@ class TableCompletion(Model):
         if self.method == "implicit":
             return ImplicitFactorization(**own, **how)
         if self.method == "als":
-            size = 1.0 if known is None else float(known.values.std()) or 1.0
-            return MatrixFactorization(**own | {"ridge": own.get("ridge", MatrixFactorization.ridge) * size}, **how)
+            return MatrixFactorization(**own, **how)
         model = TraceNormCompletion(offsets="biases", threads=self.threads)
-        penalty = self.ridge
-        if penalty is None and known is not None:
-            penalty = choose_penalty(model, known).best
-        return model if penalty is None else model.set_params(penalty=penalty)
+        return model if self.ridge is None else model.set_params(penalty=self.ridge)
+
+    def _fitted(self, known: Cells) -> Any:
+        """Fit the model of the method, with what cells held out choose of what is not given."""
+        model = self._new()
+        if not self.choose or self.method == "bayesian" or len(known.values) < FEWEST:
+            return model.fit(known)
+        if self.method == "trace-norm":
+            if self.ridge is None:
+                model.set_params(penalty=choose_penalty(model, known).best)
+            return model.fit(known)
+        given = [name for name in TAKEN if getattr(self, name) is not None]
+        return chosen(model, known, keep=given, budget=self.budget, seed=self.seed)
 
     def _held_out(self, train: Cells, test: Cells) -> dict[str, float]:
         """Fit to a part of the cells and say how well the others are predicted, beside the plainest way."""
-        model = self._new(train).fit(train)
+        model = self._fitted(train)
         if model.interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
         if self.method == "implicit":

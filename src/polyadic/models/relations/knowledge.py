@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -12,10 +13,11 @@ from polyadic.bilinear import Complex, Core, Diagonal, Slices
 from polyadic.errors import InputError, SeenFactsWarning, check_int
 from polyadic.metrics.ranking import MEMORY, Ranking, ranking
 from polyadic.models.base import Amount, Count, Model, Positive, Seed, Threads, Watch
+from polyadic.models.chosen import HELD_OUT, Search
 from polyadic.models.relations.entity_names import as_names, numbers_of
 from polyadic.solvers.relations.triples import Penalty, Plan, Questions, TripleLoss, descend_triples, questions_of
 from polyadic.solvers.run import run
-from polyadic.text.relations.facts import Facts, checked_triples, shared, triples_by
+from polyadic.text.relations.facts import Facts, checked_triples, held_out_facts, shared, triples_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -45,6 +47,13 @@ STEPS, LARGEST, WATCHED = 50, 500, 2000
 """Steps of an epoch at least, and questions of a step at most, by default; facts ranked after each epoch at most."""
 BLOCK = 1 << 16
 """Triples whose scores are computed at once."""
+
+
+VALUES = {
+    "strength": (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005),
+    "rank": (12, 25, 50, 100, 200, 400),
+}
+"""What facts held out choose from."""
 
 
 class EmptyRelationWarning(UserWarning):
@@ -123,7 +132,7 @@ class KnowledgeTensor(Model):
     reciprocal: bool = True
     loss: TripleLoss = "softmax"
     penalty: Penalty = "N3"
-    strength: Amount = 0.05
+    strength: Amount = 0.02
     step: Positive = 0.1
     batch: Count | None = None
     candidates: Count | None = None
@@ -175,6 +184,44 @@ class KnowledgeTensor(Model):
         solver = descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads)
         self._place(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch, measure=measure)))
         return self
+
+    def search(
+        self,
+        X: Facts | ArrayLike,
+        *,
+        seed: int | None = 0,
+        validation: Facts | ArrayLike | None = None,
+        known: Facts | ArrayLike | None = None,
+    ) -> Search:
+        """Judge the strength of the penalty and the rank by facts to predict: by the logarithm of their ranks.
+
+        They are those given for that, as for :meth:`fit`, or a tenth of the facts, of entities and relations that have
+        others. Among those may be many that are true and not listed, which a good model names first: the logarithm is
+        less noisy then than the reciprocal, and since both are too noisy to tell an epoch, all are made.
+        """
+        part: Any = X
+        judged: Any = validation
+        if validation is None:
+            triples, *_ = learned_facts(X)
+            out = held_out_facts(triples, HELD_OUT, seed=seed)
+            part, judged = triples[~out], triples[out]
+            if isinstance(X, Facts):
+                part, judged = (replace(X, triples=some) for some in (part, judged))
+
+        def losses(model: KnowledgeTensor) -> NDArray[np.float64]:
+            ranks = model.evaluate(judged, known=known)
+            return (np.log(ranks.objects) + np.log(ranks.subjects)) / 2
+
+        return Search(
+            values=VALUES,
+            fit=lambda model: model.fit(part, validation=validation, known=known),
+            last=lambda model: model.fit(X, validation=validation, known=known),
+            losses=losses,
+            units="facts",
+            measure="geometric mean rank",
+            figure=math.exp,
+            whole=validation is not None,
+        )
 
     def _place(self, factors: Factors) -> None:
         """Give factors their places."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.models.chosen import chosen
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization
-from polyadic.models.completion.choosing import choose, choose_penalty
+from polyadic.models.completion.choosing import choose_penalty
 from polyadic.models.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
 from polyadic.models.completion.trace_norm import TraceNormCompletion
 from polyadic.models.relations.bayesian import BayesianFactorization
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from polyadic.datasets.ratings import Fold, MovieLens
     from polyadic.store import Facts
 
-RANKS, RIDGES, BIAS_RIDGES = (20, 40), (1.2, 1.4, 1.6), (0.3, 1.0)
-"""What alternating least squares choose from, penalties by the root of the count."""
 DECADES = (0, 18, 25, 35, 45, 50, 56, 200)
 """Bounds of the ages that MovieLens itself uses."""
 
@@ -69,16 +68,9 @@ def _completions(rank: int, seed: int) -> list[tuple[str, Callable[[Entries], tu
     def plain(model: Any) -> Callable[[Entries], tuple[Any, Facts]]:
         return lambda X: (model.fit(X).predict, {})
 
-    def chosen(X: Entries) -> tuple[Any, Facts]:
-        models = [
-            MatrixFactorization(r, ridge=ridge, bias_ridge=bias, count_power=0.5, seed=seed)
-            for r in RANKS
-            for ridge in RIDGES
-            for bias in BIAS_RIDGES
-        ]
-        best = choose(models, X, seed=seed).best
-        settings = {"rank": best.rank, "ridge": best.ridge, "bias_ridge": best.bias_ridge}
-        return best.fit(X).predict, settings
+    def least_squares(X: Entries) -> tuple[Any, Facts]:
+        model = chosen(MatrixFactorization(seed=seed), X, seed=seed)
+        return model.predict, model.choice_.settings
 
     def trace_norm(X: Entries) -> tuple[Any, Facts]:
         model = TraceNormCompletion(offsets="biases", bias_ridge=5.0, tol=1e-3)
@@ -86,12 +78,12 @@ def _completions(rank: int, seed: int) -> list[tuple[str, Callable[[Entries], tu
         return model.predict, {"penalty": model.penalty, "rank": model.rank_}
 
     return [
-        ("biases alone", plain(MatrixFactorization(0, bias_ridge=0.01))),
+        ("biases alone", plain(MatrixFactorization(0))),
         (
             "stochastic gradient, rank 10, not chosen",
             plain(StochasticMatrixFactorization(10, bias_ridge=0.01, seed=seed)),
         ),
-        ("alternating least squares", chosen),
+        ("alternating least squares", least_squares),
         ("trace norm", trace_norm),
         (f"Bayesian, rank {rank}", plain(BayesianMatrixFactorization(rank, seed=seed))),
     ]
@@ -121,8 +113,8 @@ def _databases(about: MovieLens, rank: int, seed: int) -> list[tuple[str, Callab
 
 def _timed(name: str, make: Callable[[Entries], tuple[Any, Facts]], fold: Fold) -> Facts:
     start = time.perf_counter()
-    predict, chosen = make(fold.train)
+    predict, settings = make(fold.train)
     seconds = time.perf_counter() - start
     i, j = np.asarray(fold.test.indices, np.int64).T
     m = np.clip(predict(i, j), 1, 5)
-    return {"name": name, "rmse": float(np.sqrt(np.mean((m - fold.test.values) ** 2))), "seconds": seconds, **chosen}
+    return {"name": name, "rmse": float(np.sqrt(np.mean((m - fold.test.values) ** 2))), "seconds": seconds, **settings}

@@ -124,6 +124,44 @@ def shared(facts: NDArray[np.int64], others: NDArray[np.int64]) -> int:
     return sum(tuple(row) in known for row in facts.tolist())
 
 
+def held_out_facts(triples: NDArray[np.int64], share: float, *, seed: int | None = 0) -> NDArray[np.bool_]:
+    """Hold out a random share of facts, none of them the last that is left of an entity or a relation.
+
+    Raises
+    ------
+    InputError
+        If that leaves none to hold out.
+
+    Examples
+    --------
+    >>> circle = np.array([[0, 0, 1], [1, 0, 2], [2, 0, 0], [3, 0, 0]])
+    >>> out = held_out_facts(circle, 0.5)
+    >>> int(out.sum()), bool(out[3])
+    (1, False)
+    """
+    entities = np.bincount(triples[:, [0, 2]].ravel())
+    relations = np.bincount(triples[:, 1])
+    out = np.zeros(len(triples), bool)
+    wanted = round(share * len(triples))
+    for at in np.random.default_rng(seed).permutation(len(triples)).tolist():
+        if wanted == 0:
+            break
+        s, r, o = triples[at].tolist()
+        entities[s] -= 1
+        entities[o] -= 1
+        relations[r] -= 1
+        if entities[s] and entities[o] and relations[r]:
+            out[at] = True
+            wanted -= 1
+        else:
+            entities[s] += 1
+            entities[o] += 1
+            relations[r] += 1
+    if not out.any():
+        raise InputError(f"{len(triples):,} facts are too few to hold some out: each entity and relation needs others")
+    return out
+
+
 def facts_of(
     named: Iterable[Named],
     *,
