@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic import ImplicitFactorization, KnowledgeTensor, MatrixFactorization, load
+from polyadic import HiddenMarkov, ImplicitFactorization, KnowledgeTensor, MatrixFactorization, load
 from polyadic.errors import InputError
 from polyadic.models.base import Amount, Model, Natural
 from polyadic.models.chosen import Search, chosen
@@ -157,9 +157,17 @@ def kin():
     return facts_of(facts)
 
 
+def strings():
+    """Walks of three hidden states that each prefer two of six letters."""
+    rng = np.random.default_rng(0)
+    states = (rng.integers(3, size=(60, 1)) + np.cumsum(rng.random((60, 15)) < 0.3, axis=1)) % 3
+    return (2 * states + (rng.random(states.shape) < 0.4)).tolist()
+
+
 FAMILIES = {
     "ratings": (MatrixFactorization(seed=0, threads=1, max_iter=20), lambda: ratings(2, 0.5), {}),
     "counts": (ImplicitFactorization(seed=0, threads=1), crowds, {}),
+    "strings": (HiddenMarkov(5, seed=0, max_iter=30), strings, {}),
     "facts": (KnowledgeTensor(25, seed=0, threads=1, max_iter=10), kin, {}),
 }
 

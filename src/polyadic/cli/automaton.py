@@ -20,7 +20,10 @@ Format = Annotated[
     Literal["lines", "pautomac"],
     typer.Option("--format", help="pautomac: a line `strings size`, then `length symbol symbol ...`."),
 ]
-Ranks = Annotated[str, typer.Option("--rank", metavar="R[,R...]", help="States; of several, strings held out choose.")]
+Ranks = Annotated[
+    str,
+    typer.Option("--rank", metavar="R[,R...]", help="States; of several, from the fewest on, strings held out choose."),
+]
 Method = Annotated[
     Literal["hull", "svd"],
     typer.Option(help="hull: no negative weights, improved by likelihood. svd: singular vectors."),
@@ -51,7 +54,7 @@ def train(
     *,
     out: o.Out,
     form: Format = "lines",
-    rank: Ranks = "10,20,40",
+    rank: Ranks = "5,10,20,40,80,160",
     method: Method = "hull",
     statistic: Statistic = "factor",
     basis: Basis = 300,

@@ -20,13 +20,20 @@ Sequences = Annotated[
     typer.Argument(metavar="SEQUENCES", help="A sequence a line, spaces between its symbols; `-` for standard input."),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `polyadic hmm train`.")]
-States = Annotated[int, typer.Option(min=1, help="Hidden states.")]
+States = Annotated[
+    int | None, typer.Option(min=1, help="Hidden states.", show_default="sequences held out choose, or 10")
+]
 Init = Annotated[
     Literal["spectral", "random"],
     typer.Option(help="Where Baum-Welch starts: at moments of three symbols, or by chance."),
 ]
 Steps = Annotated[int, typer.Option(min=1, help="Of Baum-Welch, at most.")]
-Smoothing = Annotated[float, typer.Option(min=0, help="Added to each expected count.")]
+Smoothing = Annotated[
+    float | None,
+    typer.Option(min=0, help="Added to each expected count.", show_default="sequences held out choose, or 0"),
+]
+FEWEST = 20
+"""Sequences of which a tenth can choose."""
 Ends = Annotated[bool, typer.Option("--ends", help=f"Learn where sequences end too, as the symbol {END}.")]
 Each = Annotated[bool, typer.Option("--each", help="Print the log-probability of each sequence, one a line.")]
 Many = Annotated[int, typer.Option("--number", "-n", min=1, help="How many sequences to draw.")]
@@ -41,17 +48,20 @@ def train(
     sequences: Sequences,
     *,
     out: o.Out,
-    states: States = 10,
+    states: States = None,
     init: Init = "spectral",
     steps: Steps = 100,
-    smoothing: Smoothing = 0.0,
+    smoothing: Smoothing = None,
     ends: Ends = False,
+    choose: o.Choose = True,
+    budget: o.Budget = 600,
     seed: o.Seed = 0,
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:
-    """Learn from sequences."""
+    """Learn from sequences; states and smoothing that are not given are chosen by sequences held out."""
     from polyadic.files import check_replaceable
+    from polyadic.models.chosen import chosen
     from polyadic.models.folder import KIND
     from polyadic.models.sequences.hidden_markov import HiddenMarkov
     from polyadic.text.sequences.strings import read_strings
@@ -62,7 +72,15 @@ def train(
         if any(END in sequence for sequence in data):
             raise InputError(f"{sequences} has the symbol {END} already; leave it or --ends out")
         data = [(*sequence, END) for sequence in data]
-    model = HiddenMarkov(states, init=init, max_iter=steps, smoothing=smoothing, seed=seed).fit(data)
+    both: dict[str, Any] = {"states": states, "smoothing": smoothing}
+    given = {name: value for name, value in both.items() if value is not None}
+    symbols = len({symbol for sequence in data for symbol in sequence})
+    first = given if init == "random" else {"states": max(1, min(HiddenMarkov.states, symbols)), **given}
+    model = HiddenMarkov(**first, init=init, max_iter=steps, seed=seed)
+    if choose and len(data) >= FEWEST:
+        model = chosen(model, data, keep=given, budget=budget, seed=seed)
+    else:
+        model.fit(data)
     facts: dict[str, Any] = {"sequences": len(data), "symbols": len(model.symbols_), "steps": model.n_iter_}
     facts |= {"perplexity": round(math.exp(-model.score(data) / sum(map(len, data))), 4)}
     facts |= {"seconds": round(model.result_.seconds[-1], 2)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -10,8 +11,9 @@ import numpy as np
 from polyadic.errors import InputError, check_int
 from polyadic.kernels.sequences.hidden import Chain, expected_counts, hidden_states, viterbi_states
 from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
+from polyadic.models.chosen import HELD_OUT, Search
 from polyadic.models.sequences.hidden_spectral import spectral_chain
-from polyadic.models.sequences.symbols import coded, known_symbols, listed
+from polyadic.models.sequences.symbols import coded, held_out, known_symbols, listed
 from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 MIXED = 0.3
 """Share of the uniform (of symbols: the mean) distribution in what Baum-Welch starts from: what is 0 would stay 0."""
+SMOOTHINGS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0)
+STATES = (1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80)
+"""What sequences held out choose from."""
 NEVER = -1e30
 """Stands for the logarithm of 0 where it must be finite: no path that can be costs as much."""
 
@@ -122,6 +127,28 @@ class HiddenMarkov(Model):
         self.start_, self.moves_, self.emissions_ = start, moves, np.ascontiguousarray(emit.T)
         self.symbols_ = symbols
         return self
+
+    def search(self, sequences: Sequences, *, seed: int | None = 0) -> Search:
+        """Judge smoothing and states by a tenth of the sequences, where symbols that are only there say nothing."""
+        strings = listed(sequences)
+        out = held_out(len(strings), HELD_OUT, seed)
+        part, judged = ([string for string, is_out in zip(strings, out, strict=True) if is_out == at] for at in (0, 1))
+        mean = sum(map(len, judged)) / len(judged)
+
+        def fit(model: HiddenMarkov) -> HiddenMarkov:
+            return model.set_params(unknown="missing").fit(part)
+
+        most = len(known_symbols(part)) if self.init == "spectral" else max(STATES)
+        return Search(
+            values={"smoothing": SMOOTHINGS, "states": [states for states in STATES if states <= most]},
+            fit=fit,
+            last=lambda model: model.fit(strings),
+            losses=lambda model: -model.score_sequences(judged) / mean,
+            units="sequences",
+            measure="perplexity",
+            figure=lambda loss: math.exp(min(loss, 700)),
+            size="states",
+        )
 
     def score(self, sequences: Sequences) -> float:
         """Give the logarithm of the probability of all sequences together; minus infinity if one cannot be.

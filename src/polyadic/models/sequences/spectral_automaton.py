@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -61,7 +60,8 @@ class SpectralAutomaton(Model):
     Parameters
     ----------
     rank : int or sequence of int
-        States; of several the number that makes strings held out likeliest.
+        States; of several, tried from the fewest on until strings held out get no likelier, the number for which they
+        are likeliest.
     method : {"hull", "svd"}
         States that are extreme prefixes, with no negative weight; or the singular vectors themselves.
     statistic : {"factor", "prefix", "string"}
@@ -112,7 +112,7 @@ class SpectralAutomaton(Model):
     ([1, 2], ['a', 'b'])
     """
 
-    rank: Count | Sequence[Count] = (10, 20, 40)
+    rank: Count | Sequence[Count] = (5, 10, 20, 40, 80, 160)
     _: KW_ONLY
     method: Literal["hull", "svd"] = "hull"
     statistic: Statistic = "factor"
@@ -175,7 +175,7 @@ class SpectralAutomaton(Model):
         if not self._ranks or (max(len(self._ranks), self.starts) > 1 and not self.held_out):
             raise InputError("to choose among ranks or starts strings must be held out; give one, or held_out above 0")
         if self.alphabet is not None:
-            cells = 10.0 * len(self.alphabet) * (self._ranks[0] ** 2 + NAMES)
+            cells = 10.0 * len(self.alphabet) * (self._ranks[-1] ** 2 + NAMES)
             resources.check_memory(
                 8 * cells, f"an alphabet of {len(self.alphabet):,} symbols", "lower the rank, or rename rare symbols"
             )
@@ -214,8 +214,8 @@ class SpectralAutomaton(Model):
 
     @property
     def _ranks(self) -> list[int]:
-        """The ranks to try, the largest first."""
-        return sorted(np.atleast_1d(self.rank).tolist(), reverse=True)
+        """The ranks to try, the smallest first."""
+        return sorted(np.atleast_1d(self.rank).tolist())
 
     @property
     def _model(self) -> SmoothedAutomaton:
@@ -269,17 +269,21 @@ class Learner:
     settings: SpectralAutomaton
 
     def tried(self, ranks: Sequence[int], held_out: Coded | None) -> tuple[list[Tried], bool]:
-        """Learn an automaton of each rank and start; and tell whether Ctrl-C came."""
+        """Learn automata of rising rank until strings held out get no likelier; and tell whether Ctrl-C came."""
         s, tried = self.settings, list[Tried]()
         if held_out is None:
             ngrams = NGrams(s.order).fit(self.data, self.size)
         else:
             ngrams = tuned_ngrams(self.data, held_out, self.size, orders=(s.order,))
         try:
-            for automaton, start in product(self.automata(ranks), range(s.starts if self.passes else 1)):
-                tried.append(self._mixed(automaton, start, held_out, ngrams))
-                if (result := tried[-1].result) is not None and result.interrupted:
-                    return tried, True
+            for automaton in self.automata(ranks):
+                before = max((t.held_out for t in tried), default=-math.inf)
+                for start in range(s.starts if self.passes else 1):
+                    tried.append(self._mixed(automaton, start, held_out, ngrams))
+                    if (result := tried[-1].result) is not None and result.interrupted:
+                        return tried, True
+                if max(t.held_out for t in tried) <= before:
+                    break
         except KeyboardInterrupt:
             if not tried:
                 raise
@@ -298,18 +302,21 @@ class Learner:
         return SmoothedAutomaton(automaton, ngrams, old.share), result
 
     def automata(self, ranks: Sequence[int]) -> Iterator[WeightedAutomaton]:
-        """Give an automaton for each rank, none twice; one alone is told of if the matrix does not have it."""
-        s = self.settings
-        with warnings.catch_warnings():
-            if len(ranks) > 1:
-                warnings.simplefilter("ignore", RankWarning)
-            if s.method == "hull":
-                hulls = [hull_automaton(self.table, rank, scaling=s.scaling) for rank in ranks]
-                automata = [blurred(automaton, FAINT, seed=s.seed) for automaton in hulls]
-            else:
-                largest = svd_automaton(self.table, max(ranks), scaling=s.scaling)
-                automata = [largest.leading(rank) for rank in ranks]
-        yield from {automaton.rank: automaton for automaton in automata}.values()
+        """Give automata of rising rank; one alone is told of if the matrix does not have it."""
+        reached, largest = 0, None
+        for rank in ranks:
+            with warnings.catch_warnings():
+                if len(ranks) > 1:
+                    warnings.simplefilter("ignore", RankWarning)
+                if self.settings.method == "svd":
+                    largest = largest or svd_automaton(self.table, max(ranks), scaling=self.settings.scaling)
+                    automaton = largest.leading(rank)
+                else:
+                    automaton = hull_automaton(self.table, rank, scaling=self.settings.scaling)
+                    automaton = blurred(automaton, FAINT, seed=self.settings.seed)
+            if automaton.rank > reached:
+                reached = automaton.rank
+                yield automaton
 
     def likelier(self, automaton: WeightedAutomaton, passes: int, held_out: Coded | None = None) -> Result:
         """Make an automaton likelier, until strings held out or the gain of a pass say that it is enough."""

@@ -73,12 +73,23 @@ def listed(sequences: Iterable[Sequence[Hashable]]) -> list[Sequence[Hashable]]:
 
 def split(data: Coded, share: float, seed: int | None) -> tuple[Coded, Coded]:
     """Divide sequences by chance; the second part has the share, and at least one of them, as has the first."""
-    many = len(data.edges) - 1
+    second = held_out(len(data.edges) - 1, share, seed)
+    return data.taken(~second), data.taken(second)
+
+
+def held_out(many: int, share: float, seed: int | None) -> NDArray[np.bool_]:
+    """Draw a share of so many sequences: at least one, and not all.
+
+    Raises
+    ------
+    InputError
+        If there are less than two.
+    """
     if many < 2:
         raise InputError(f"to hold sequences out there must be at least 2; got {many}")
     second = np.zeros(many, bool)
     second[np.random.default_rng(seed).permutation(many)[: min(max(round(share * many), 1), many - 1)]] = True
-    return data.taken(~second), data.taken(second)
+    return second
 
 
 def known_symbols(sequences: Iterable[Sequence[Hashable]]) -> list[Any]:
