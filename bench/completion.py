@@ -33,9 +33,10 @@ from scipy import sparse
 
 from polyadic.datasets import citeulike, lastfm, movielens, movielens_fold
 from polyadic.metrics.recommendation import recommendation
+from polyadic.models.chosen import chosen
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization
-from polyadic.models.completion.cells import Cells, cells_of, positive_cells
-from polyadic.models.completion.choosing import choose, rmse, split
+from polyadic.models.completion.cells import Cells, cells_of, positive_cells, split_cells
+from polyadic.models.completion.choosing import rmse
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
 
@@ -70,8 +71,8 @@ def counts() -> dict[str, sparse.csr_array]:
 
 
 def ours(x, rank: int, ridge: float, *, threads: int, steps: int | None = 3, passes: int = PASSES):
-    how = {"alpha": ALPHA, "ridge": ridge, "steps": steps, "max_iter": passes, "tol": 0, "seed": 0, "threads": threads}
-    return ImplicitFactorization(rank, **how).fit(x)
+    how = {"ridge": ridge, "steps": steps, "max_iter": passes, "tol": 0, "seed": 0, "threads": threads}
+    return ImplicitFactorization(rank, alpha=ALPHA * x.data.mean(), **how).fit(x)
 
 
 def theirs(x, rank: int, ridge: float, *, threads: int, steps: int | None = 3, passes: int = PASSES):
@@ -122,8 +123,8 @@ def implicit(options: argparse.Namespace) -> None:
 
 
 def judge(x, fits, options: argparse.Namespace) -> None:
-    rest, test = split(positive_cells(x), 0.2, seed=0)
-    train, held = split(rest, 0.1, seed=1)
+    rest, test = split_cells(positive_cells(x), 0.2, seed=0)
+    train, held = split_cells(rest, 0.1, seed=1)
     for rank in options.ranks:
         for who, fit in fits.items():
 
@@ -136,25 +137,6 @@ def judge(x, fits, options: argparse.Namespace) -> None:
 
 
 # ---- ratings
-
-
-def candidates() -> list[MatrixFactorization]:
-    """Give what is chosen from: penalties by the count or by its root, and then a higher rank."""
-    shared = {"max_iter": 50, "seed": 0, "threads": 1}
-    by_count = [MatrixFactorization(40, ridge=ridge, bias_ridge=0.03, **shared) for ridge in (0.1, 0.12, 0.14)]
-    by_root = [
-        MatrixFactorization(rank, ridge=ridge, bias_ridge=bias, count_power=0.5, **shared)
-        for rank, ridge, bias in [
-            *[(40, ridge, bias) for ridge in (1.2, 1.4, 1.6) for bias in (0.1, 0.3, 1.0)],
-            *[(rank, 1.4, 0.3) for rank in (20, 80)],
-        ]
-    ]
-    return by_count + by_root
-
-
-def ours_chosen(train: Cells):
-    choice = choose(candidates(), train, seed=1)
-    return choice.best.fit(train)
 
 
 def matrix(cells: Cells) -> sparse.coo_matrix:
@@ -216,7 +198,7 @@ class Smurff:
 
 def chosen_among(make, values, train: Cells):
     """Choose a setting of another library as ours are chosen."""
-    kept, held = split(train, 0.1, seed=1)
+    kept, held = split_cells(train, 0.1, seed=1)
     best = min(values, key=lambda value: rmse(make(value).fit(kept), held))
     return make(best).fit(train)
 
@@ -224,11 +206,9 @@ def chosen_among(make, values, train: Cells):
 def rivals() -> dict:
     """Give what makes a fitted model of cells, by name."""
     found = {
-        "polyadic biases": lambda cells: MatrixFactorization(0, bias_ridge=0.03, threads=1).fit(cells),
-        "polyadic ALS rank 40, ridge .12": lambda cells: MatrixFactorization(
-            40, ridge=0.12, bias_ridge=0.03, seed=0, threads=1
-        ).fit(cells),
-        "polyadic ALS, chosen": ours_chosen,
+        "polyadic biases": lambda cells: MatrixFactorization(0, threads=1).fit(cells),
+        "polyadic ALS": lambda cells: MatrixFactorization(seed=0, threads=1).fit(cells),
+        "polyadic ALS, chosen": lambda cells: chosen(MatrixFactorization(seed=0, threads=1), cells, seed=1),
         "polyadic Bayesian rank 10": lambda cells: BayesianMatrixFactorization(10, seed=0, threads=1).fit(cells),
         "polyadic Bayesian rank 32": lambda cells: BayesianMatrixFactorization(32, seed=0, threads=1).fit(cells),
     }
@@ -275,7 +255,7 @@ def ratings(options: argparse.Namespace) -> None:
 
 def bayesian(options: argparse.Namespace) -> None:
     cells = cells_of(movielens().ratings)
-    train, test = split(cells, 0.1, seed=0)
+    train, test = split_cells(cells, 0.1, seed=0)
     for rank in options.ranks:
         times: dict[str, list[float]] = {"polyadic": [], "smurff": []}
         ways = {

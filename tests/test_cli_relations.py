@@ -67,6 +67,21 @@ def test_triples(triples, method):
     assert one["predictions"][0]["relation"] in {"speaks", "lies_in", "official"}
 
 
+def test_strength_and_rank_are_chosen(tmp_path):
+    """By facts held out, or by those given to judge by; what is given stays, and nothing is chosen if so told."""
+    families = [(f"{k}-{i}", "sibling", f"{k}-{j}") for k in range(12) for i in range(4) for j in range(4) if i != j]
+    facts = written(tmp_path / "facts.tsv", families)
+    valid = written(tmp_path / "valid.tsv", [("0-0", "sibling", "1-0")])
+    quick = (facts, "--epochs", 3, "--rank", 4, "--json", "--out")
+    choice = json.loads(run("train", *quick, tmp_path / "own"))["choice"]
+    assert (choice["held_out"], choice["units"], [*choice["settings"]]) == (14, "facts", ["strength"])
+    given = json.loads(run("train", *quick, tmp_path / "given", "--validation", valid))["choice"]
+    assert given["held_out"] == 1
+    assert "choice" not in json.loads(run("train", *quick, tmp_path / "plain", "--no-choose"))
+    assert "choice" not in json.loads(run("train", *quick, tmp_path / "all", "--strength", 0.1))
+    assert "chose strength " in run("train", facts, "--epochs", 2, "--budget", 0, "--out", tmp_path / "told")
+
+
 @pytest.mark.filterwarnings("default::polyadic.errors.SeenFactsWarning")
 def test_bad_triples(triples):
     """One sentence for each: lines, names, options, models of another kind; facts that were learned are counted."""

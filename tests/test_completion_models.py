@@ -82,7 +82,8 @@ def test_the_objective_falls_to_a_stationary_point(power):
     assert (np.diff(model.history_) <= 1e-9 * model.history_[0]).all()
 
     def objective(U, V, a, b):
-        counts = [np.maximum((~np.isnan(known)).sum(axis=axis), 1.0) ** power for axis in (1, 0)]
+        size = np.sqrt((~np.isnan(known)).sum(axis=0).mean() * (~np.isnan(known)).sum(axis=1).mean())
+        counts = [(np.maximum((~np.isnan(known)).sum(axis=axis), 1.0) / size) ** power for axis in (1, 0)]
         left = known - known[~np.isnan(known)].mean() - a[:, None] - b - U @ V.T
         sizes = [0.5 * np.nanstd(known) * (F**2).sum(axis=1) + 0.2 * c**2 for F, c in ((U, a), (V, b))]
         return np.nansum(left**2) + sum(n @ size for n, size in zip(counts, sizes, strict=True))

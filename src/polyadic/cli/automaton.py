@@ -159,7 +159,7 @@ def _read(strings: Path, form: str) -> tuple[Any, Any]:
 show.add_verbs(
     app,
     {
-        train: "polyadic automaton train strings.txt --out model --rank 10,20,40",
+        train: "polyadic automaton train strings.txt --out model",
         score: "polyadic automaton score model others.txt",
         sample: "polyadic automaton sample model --number 5",
     },

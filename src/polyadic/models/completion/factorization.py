@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 VALUES = {
     "ridge": (44.0, 31.0, 22.0, 16.0, 11.0, 8.0, 5.5, 3.9, 2.8, 1.4, 0.7, 0.35, 0.18, 0.09, 0.045),
+    "count_power": (0.0, 0.25, 0.5, 0.75, 1.0),
     "bias_ridge": (100.0, 30.0, 10.0, 5.0, 3.0, 2.0, 1.0, 0.3, 0.1),
     "rank": (0, 1, 2, 3, 5, 10, 20, 40, 80, 160),
 }
@@ -40,12 +41,12 @@ class MatrixFactorization(Model):
     r"""Two factors and biases that explain the known cells of a matrix.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{known}} (x_{ij} - \mu - a_i - b_j - u_i \cdot v_j)^2
-              + \sum_i n_i^\gamma (\lambda s \|u_i\|^2 + \lambda_b a_i^2)
-              + \sum_j n_j^\gamma (\lambda s \|v_j\|^2 + \lambda_b b_j^2)
+              + \sum_i (n_i / n)^\gamma (\lambda s \|u_i\|^2 + \lambda_b a_i^2)
+              + \sum_j (n_j / n)^\gamma (\lambda s \|v_j\|^2 + \lambda_b b_j^2)
 
-    with :math:`n_i` known cells in row :math:`i`, and :math:`s` the standard deviation of all, so that no setting
-    depends on the unit of the values. Rows with their biases, then columns with theirs, are solved for exactly, so no
-    step raises the objective.
+    with :math:`n_i` known cells in row :math:`i`, :math:`n` in a mean row or column (the geometric mean of the two),
+    and :math:`s` the standard deviation of all: no setting depends on the unit of the values or the size of the table.
+    Rows with their biases, then columns with theirs, are solved for exactly, so no step raises the objective.
 
     Parameters
     ----------
@@ -54,9 +55,8 @@ class MatrixFactorization(Model):
     ridge, bias_ridge : float
         :math:`\lambda` and :math:`\lambda_b`.
     count_power : float
-        :math:`\gamma`: 0 penalises all rows alike, 1, which Zhou et al. propose, by their known cells; penalties are
-        then to be much smaller. On six sets of ratings 0 was level with 1 or better, the more so the fewer cells a row
-        has.
+        :math:`\gamma`: 0 penalises all rows alike, 1, which Zhou et al. propose, by their known cells. On six sets of
+        ratings 0 was level with 1 or better, the more so the fewer cells a row has.
     max_iter, tol
         See :func:`~polyadic.solvers.run.run`; a sweep is both steps.
     seed : int, optional
@@ -72,6 +72,8 @@ class MatrixFactorization(Model):
     row_biases_, column_biases_ : ndarray
     mean_, scale_ : float
         :math:`\mu` and :math:`s`, of the known cells; the latter is 1 where all are the same.
+    size_ : float
+        :math:`n`.
     history_, n_iter_, converged_, interrupted_
         See :class:`~polyadic.models.base.Model`.
 
@@ -119,6 +121,7 @@ class MatrixFactorization(Model):
         self.check()
         cells = cells_of(X)
         self.mean_, self.scale_ = float(cells.values.mean()), float(cells.values.std()) or 1.0
+        self.size_ = len(cells.values) / math.sqrt(math.prod(cells.shape))
         result = run(self._sweeps(cells.less(self.mean_)), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
         U, V = self._keep(result)
         self.row_factors_, self.column_factors_ = U[:, :-1], V[:, :-1]
@@ -170,8 +173,7 @@ class MatrixFactorization(Model):
 
     def _solved(self, cells: Cells, V: NDArray[np.float64]) -> NDArray[np.float64]:
         """Solve for the rows and their biases: least squares against the columns, with ones for the bias."""
-        counts = np.maximum(np.diff(cells.starts), 1.0) ** -self.count_power
-        c = counts[cells.rows]
+        c = (1 / self._shares(np.diff(cells.starts)))[cells.rows]
         left = cells.values - V[cells.columns, -1]
         against = np.column_stack([V[:, :-1], np.ones(len(V))])
         entries = RowEntries(cells.starts, cells.columns, c, c * left)
@@ -184,9 +186,12 @@ class MatrixFactorization(Model):
         m = U[cells.rows, -1] + V[cells.columns, -1] + np.einsum("nr,nr->n", U[cells.rows, :-1], V[cells.columns, :-1])
         total = float(((cells.values - m) ** 2).sum())
         for factor, at in ((U, cells.rows), (V, cells.columns)):
-            counts = np.maximum(np.bincount(at, minlength=len(factor)), 1.0) ** self.count_power
-            total += float(counts @ (factor**2 @ self._ridges()))
+            total += float(self._shares(np.bincount(at, minlength=len(factor))) @ (factor**2 @ self._ridges()))
         return total
+
+    def _shares(self, counts: NDArray[Any]) -> NDArray[np.float64]:
+        """Give by how much more than the mean rows of so many cells are penalised."""
+        return np.asarray((np.maximum(counts, 1) / self.size_) ** self.count_power)
 
 
 class StochasticMatrixFactorization(MatrixFactorization):
@@ -198,8 +203,7 @@ class StochasticMatrixFactorization(MatrixFactorization):
     Parameters
     ----------
     rank, ridge, bias_ridge
-        As those of :class:`~polyadic.models.completion.factorization.MatrixFactorization`; much smaller, since they are
-        due at each cell.
+        As those of :class:`~polyadic.models.completion.factorization.MatrixFactorization`.
     step, decay : float
         Sweep :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`; with :math:`d = 0` it does not settle.
     max_iter, tol, seed, threads, watch
@@ -220,15 +224,14 @@ class StochasticMatrixFactorization(MatrixFactorization):
     True
     """
 
-    ridge: Positive = 0.12
-    bias_ridge: Positive = 0.03
     count_power: ClassVar[float] = 1.0  # type: ignore[misc] # no setting here: penalties are due at each cell
     step: Positive = 0.02
     decay: Amount = 0.02
     max_iter: Count = 200
 
     def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
-        if self.step * self._ridges().max() >= 1:
+        ridges = self._ridges() / self.size_  # due at each cell
+        if self.step * ridges.max() >= 1:
             raise InputError(f"a step of {self.step:g} with these penalties turns factors around; take a shorter one")
         rng = np.random.default_rng(self.seed)
         start = [np.zeros((size, self.rank + 1)) for size in cells.shape]
@@ -238,7 +241,7 @@ class StochasticMatrixFactorization(MatrixFactorization):
         return descend_cells(
             listed,
             start,
-            ridges=self._ridges(),
+            ridges=ridges,
             objective=lambda U, V: self._objective(cells, U, V),
             steps=Steps(self.step, self.decay),
             rng=rng,

@@ -1,0 +1,109 @@
+"""Regret of what data choose by themselves: against the best of a grid, which is judged by what nobody chose by.
+
+    python bench/choosing.py ratings ratings.csv ...
+    python bench/choosing.py implicit plays.csv ...
+    python bench/choosing.py facts kinship/ umls/ ...
+
+A fifth of the cells of each table is kept to judge by; facts are folders with train.txt, valid.txt and test.txt.
+Printed are the errors with the defaults, with what was chosen, and of the best of the grid: RMSE, 1 - NDCG@20, 1 - MRR;
+the regret, in percent of the error; and what choosing cost, in fits with the defaults. One thread, processor time.
+"""
+
+import argparse
+import itertools
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import clone
+
+from polyadic.metrics.recommendation import recommendation
+from polyadic.models.chosen import chosen
+from polyadic.models.completion.cells import positive_cells, split_cells
+from polyadic.models.completion.choosing import rmse
+from polyadic.models.completion.factorization import MatrixFactorization
+from polyadic.models.completion.implicit import ImplicitFactorization
+from polyadic.models.completion.table_completion import read_cells
+from polyadic.models.relations.knowledge import KnowledgeTensor
+from polyadic.text.relations.facts import read_facts
+
+GRIDS = {
+    "ratings": {
+        "ridge": (22, 16, 11, 8, 5.5),
+        "count_power": (0, 0.5),
+        "bias_ridge": (1, 3, 5, 10),
+        "rank": (0, 5, 10, 20, 40),
+    },
+    "implicit": {"alpha": (1, 2, 4, 8, 16, 32), "ridge": (300, 100, 30, 10, 3), "rank": (16, 32, 64, 128)},
+    "facts": {"strength": (0.05, 0.02, 0.01, 0.005, 0.002), "rank": (50, 100, 200, 400)},
+}
+TEST = 0.2
+
+
+def ratings(path):
+    """Cells to learn from, and the error of the others."""
+    train, test = split_cells(read_cells(path).cells, TEST, seed=1)
+    return MatrixFactorization(seed=0, threads=1), train, {}, lambda model: rmse(model, test)
+
+
+def implicit(path):
+    """Cells to learn from, and how late the others are recommended."""
+    train, test = split_cells(positive_cells(read_cells(path).cells), TEST, seed=1)
+    rows = np.arange(train.shape[0])
+
+    def error(model):
+        named = model.recommend(rows, 20, without=train).columns
+        return 1 - float(np.nanmean(recommendation(named, test.rows, test.columns).ndcg))
+
+    return ImplicitFactorization(seed=0, threads=1), train, {}, error
+
+
+def facts(folder):
+    """Facts to learn from, those given to choose by, and how late those of the test part are named."""
+    train = read_facts(folder / "train.txt")
+    names = {"entities": train.entities, "relations": train.relations, "unknown": "skip"}
+    valid, test = (read_facts(folder / f"{part}.txt", **names) for part in ("valid", "test"))
+    parts = {"validation": valid, "known": test}
+    model = KnowledgeTensor(seed=0, threads=1)
+    return model, train, parts, lambda model: 1 - model.evaluate(test, known=valid).mean_reciprocal_rank
+
+
+def timed(work):
+    """Do some work, and say what it took."""
+    start = time.process_time()
+    return work(), time.process_time() - start
+
+
+def main():
+    """Print a line for each set."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("family", choices=GRIDS)
+    options.add_argument("sources", nargs="+", type=Path)
+    options.add_argument("--own", action="store_true", help="facts: hold some out of those to learn from")
+    asked = options.parse_args()
+    warnings.simplefilter("ignore")
+    print("| set | defaults | chosen | best of the grid | regret, % | cost, fits | settings |")
+    print("|---|---|---|---|---|---|---|")
+    regrets = []
+    for source in asked.sources:
+        model, train, parts, error = globals()[asked.family](source)
+        parts = {} if asked.own else parts
+        given = {"validation": parts["validation"], "known": parts["known"]} if parts else {}
+        plain, one = timed(lambda: clone(model).fit(train, **given))  # noqa: B023 # called at once
+        best, all_ = timed(lambda: chosen(model, train, **given))  # noqa: B023 # called at once
+        grid = GRIDS[asked.family]
+        errors = {
+            values: error(clone(model).set_params(**dict(zip(grid, values, strict=True))).fit(train, **given))
+            for values in itertools.product(*grid.values())
+        }
+        least = min(errors.values())
+        regrets.append(100 * (error(best) - least) / least)
+        figures = " | ".join(f"{value:.4f}" for value in (error(plain), error(best), least))
+        at = ", ".join(f"{name} {value:g}" for name, value in best.choice_.settings.items())
+        print(f"| {source.stem} | {figures} | {regrets[-1]:.2f} | {all_ / one:.1f} | {at} |", flush=True)
+    print(f"median regret {np.median(regrets):.2f} %, largest {max(regrets):.2f} %")
+
+
+if __name__ == "__main__":
+    main()
