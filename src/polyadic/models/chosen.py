@@ -3,9 +3,9 @@ r"""Settings that the data choose: a walk over a few values, judged by what is h
 A model says how by its method ``search``, which takes the data and a seed and gives a :class:`Search`: which settings
 matter, their values from the simple to the rich, what it learns from, and what it loses on each unit that is held out,
 be it a rating, a user, a fact, a string or a document. The walk begins at the settings of the model and goes along one
-setting after another for as long as the mean loss falls; when no step from where it stands lowers it, it ends. Then, of
-all that was tried, the smallest model is taken whose loss :math:`l` cannot be told from the least, :math:`l^*`: over
-the n units, each compared with itself,
+setting after another for as long as the mean loss falls, to larger models for as long as it falls by more than chance;
+when no step from where it stands lowers it, it ends. Then, of all that was tried, the smallest model is taken whose
+loss :math:`l` cannot be told from the least, :math:`l^*`: over the n units, each compared with itself,
 
 .. math:: \overline{l - l^*} \le \sqrt{\operatorname{var}(l - l^*) / n}
 
@@ -239,13 +239,16 @@ class _Trials:
         return True, False
 
     def along(self, at: tuple[int, ...], axis: int) -> tuple[int, ...]:
-        """Give the best place along a setting: up while the loss falls, or else down."""
-        length = len([*self.values.values()][axis])
+        """Give the best place along a setting: up while the loss falls, or else down.
+
+        A larger model has to gain more than a standard error.
+        """
+        length, size = len([*self.values.values()][axis]), [*self.values][axis] == self.task.size
         for places in (range(at[axis] + 1, length), range(at[axis] - 1, -1, -1)):
             best = at
             for place in places:
                 reached = (*at[:axis], place, *at[axis + 1 :])
-                if self.loss(reached) >= self.loss(best):
+                if self.loss(reached) >= self.loss(best) or (size and place > at[axis] and self.close(best, reached)):
                     break
                 best = reached
             if best != at:
@@ -281,13 +284,14 @@ class _Trials:
     def alike(self) -> list[tuple[int, ...]]:
         """Give the best place, and those within one standard error of it, unit by unit; the best first."""
         best, *others = sorted(self.losses, key=lambda at: float(self.losses[at].mean()))
-        least = self.losses[best]
+        return [best, *(at for at in others if self.close(at, best))]
 
-        def close(losses: NDArray[np.float64]) -> bool:
-            excess = losses - least
-            return bool(excess.mean() <= excess.std() / math.sqrt(len(excess)))
-
-        return [best, *(at for at in others if np.isfinite(self.losses[at].mean()) and close(self.losses[at]))]
+    def close(self, at: tuple[int, ...], best: tuple[int, ...]) -> bool:
+        """Say whether the loss of a place is within one standard error of that of a better one."""
+        if not np.isfinite(self.losses[at].mean()):
+            return False
+        excess = self.losses[at] - self.losses[best]
+        return bool(excess.mean() <= excess.std() / math.sqrt(len(excess)))
 
     def choice(self, *, complete: bool) -> tuple[Choice, Any]:
         """Take the smallest model that cannot be told from the best, and of those the one of least loss."""

@@ -224,6 +224,7 @@ class StochasticMatrixFactorization(MatrixFactorization):
     True
     """
 
+    ridge: Positive = 7.0
     count_power: ClassVar[float] = 1.0  # type: ignore[misc] # no setting here: penalties are due at each cell
     step: Positive = 0.02
     decay: Amount = 0.02
