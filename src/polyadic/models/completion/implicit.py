@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 VALUES = {
-    "alpha": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0),
     "ridge": (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1),
+    "alpha": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0),
     "rank": (4, 8, 16, 32, 64, 128, 256),
 }
 """What cells held out choose from."""
@@ -133,7 +133,7 @@ class ImplicitFactorization(Recommending):
         return U.astype(V.dtype, copy=False)
 
     def search(self, X: Any, *, seed: int | None = 0) -> Search:
-        """Judge alpha, ridge and rank by a tenth of the cells: how early they are recommended, by row."""
+        """Judge ridge, alpha and rank by a tenth of the cells: how early they are recommended, by row."""
         cells, out = split_cells(positive_cells(X), HELD_OUT, seed=seed)
         rows = np.unique(out.rows)
         if len(rows) > ROWS:
