@@ -71,8 +71,17 @@ def counts() -> dict[str, sparse.csr_array]:
 
 
 def ours(x, rank: int, ridge: float, *, threads: int, steps: int | None = 3, passes: int = PASSES):
-    how = {"ridge": ridge, "steps": steps, "max_iter": passes, "tol": 0, "seed": 0, "threads": threads}
-    return ImplicitFactorization(rank, alpha=ALPHA * x.data.mean(), **how).fit(x)
+    alpha = ALPHA * x.data.mean()
+    how = {
+        "alpha": alpha,
+        "ridge": ridge / (1 + alpha),
+        "steps": steps,
+        "max_iter": passes,
+        "tol": 0,
+        "seed": 0,
+        "threads": threads,
+    }
+    return ImplicitFactorization(rank, **how).fit(x)
 
 
 def theirs(x, rank: int, ridge: float, *, threads: int, steps: int | None = 3, passes: int = PASSES):

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 VALUES = {
-    "ridge": (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1),
-    "alpha": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0),
+    "alpha": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0),
     "rank": (4, 8, 16, 32, 64, 128, 256),
+    "ridge": (200.0, 60.0, 20.0, 6.0, 2.0, 0.6, 0.2, 0.06, 0.02),
 }
 """What cells held out choose from."""
 FIRST, ROWS = 20, 10_000
@@ -38,7 +38,8 @@ class ImplicitFactorization(Recommending):
     r"""Two factors whose product is near one where something is listed, the more so the larger its value, or near zero.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{listed}} (1 + \alpha r_{ij} / \bar r) (1 - u_i \cdot v_j)^2
-              + z \sum_{(i, j)\ \mathrm{unlisted}} (u_i \cdot v_j)^2 + \lambda (\|U\|_F^2 + \|V\|_F^2)
+              + z \sum_{(i, j)\ \mathrm{unlisted}} (u_i \cdot v_j)^2
+              + (1 + \alpha) \lambda (\|U\|_F^2 + \|V\|_F^2)
 
     with :math:`\bar r` the mean of the values listed, so that :math:`\alpha` does not depend on their unit. The second
     sum is exact and costs no more than the first: it is that over all cells, :math:`\langle U^\top U, V^\top V
@@ -55,7 +56,7 @@ class ImplicitFactorization(Recommending):
     zero_weight : float
         :math:`z`; 1 as published.
     ridge : float
-        :math:`\lambda`.
+        :math:`\lambda`, for the confidence of the mean value.
     steps : int, optional
         Conjugate gradient steps, in single precision; None solves exactly, in double precision.
     max_iter, tol
@@ -95,7 +96,7 @@ class ImplicitFactorization(Recommending):
     _: KW_ONLY
     alpha: Amount = 4.0
     zero_weight: Positive = 1.0
-    ridge: Positive = 30.0
+    ridge: Positive = 6.0
     steps: Count | None = 3
     max_iter: Count = 50
     tol: Amount = 1e-3
@@ -133,7 +134,7 @@ class ImplicitFactorization(Recommending):
         return U.astype(V.dtype, copy=False)
 
     def search(self, X: Any, *, seed: int | None = 0) -> Search:
-        """Judge ridge, alpha and rank by a tenth of the cells: how early they are recommended, by row."""
+        """Judge alpha, rank and ridge by a tenth of the cells: how early they are recommended, by row."""
         cells, out = split_cells(positive_cells(X), HELD_OUT, seed=seed)
         rows = np.unique(out.rows)
         if len(rows) > ROWS:
@@ -172,8 +173,12 @@ class ImplicitFactorization(Recommending):
             cells.starts, cells.columns.astype(np.int32), (c - self.zero_weight).astype(kind), c.astype(kind)
         )
 
+    @property
+    def _ridge(self) -> float:
+        return (1 + self.alpha) * self.ridge
+
     def _precision(self, V: NDArray[Any]) -> NDArray[Any]:
-        return self.zero_weight * (V.T @ V) + self.ridge * np.eye(V.shape[1])
+        return self.zero_weight * (V.T @ V) + self._ridge * np.eye(V.shape[1])
 
     def _solved(self, entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
         precision, threads = self._precision(V), self._threads
@@ -188,4 +193,4 @@ class ImplicitFactorization(Recommending):
         m = cp_predict(at, np.concatenate([U, V]), offsets=[0, len(U)], threads=self._threads).astype(float)
         listed = (1 + self.alpha / self.mean_ * cells.values) @ (1 - m) ** 2 - self.zero_weight * (m @ m)
         grams = [(F.T @ F).astype(float) for F in (U, V)]
-        return float(listed + self.zero_weight * np.vdot(*grams) + self.ridge * sum(np.trace(G) for G in grams))
+        return float(listed + self.zero_weight * np.vdot(*grams) + self._ridge * sum(np.trace(G) for G in grams))
