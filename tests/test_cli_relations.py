@@ -79,7 +79,9 @@ def test_strength_and_rank_are_chosen(tmp_path):
     assert given["held_out"] == 1
     assert "choice" not in json.loads(run("train", *quick, tmp_path / "plain", "--no-choose"))
     assert "choice" not in json.loads(run("train", *quick, tmp_path / "all", "--strength", 0.1))
-    assert "chose strength " in run("train", facts, "--epochs", 2, "--budget", 0, "--out", tmp_path / "told")
+    told = run("train", facts, "--epochs", 2, "--budget", 0, "--out", tmp_path / "told")
+    assert "chose strength " in told
+    assert "next: polyadic relations predict" in told
 
 
 @pytest.mark.filterwarnings("default::polyadic.errors.SeenFactsWarning")

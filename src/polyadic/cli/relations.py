@@ -181,8 +181,8 @@ def train(
         chosen |= {"choose": choose, "budget": budget}
         model, sizes = _tensor(facts, out, method, chosen, (validation, known), force=force)
     sizes |= {"epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}
-    hint = "--subject NAME --relation NAME" if method != "universal" else "--relation PREDICATE"
-    hint = f"polyadic relations predict {out} {hint}"
+    asked = ("--subject", "NAME", "--relation", "NAME") if method != "universal" else ("--relation", "PREDICATE")
+    hint = ("relations", "predict", out, *asked)
     show.saved(model, out, {"method": method, **sizes}, force=force, as_json=as_json, hint=hint)
 
 
@@ -301,7 +301,7 @@ def patterns(
     sizes = {"pairs": len({fact[:2] for fact in kept}), "patterns": len({fact[2] for fact in kept}), "facts": len(kept)}
     if not as_json:
         show.table([*sizes], [tuple(sizes.values())])
-    hint = f"polyadic relations train {out} --out model --method universal"
+    hint = ("relations", "train", out, "--out", "model", "--method", "universal")
     show.wrote(out, sizes, as_json=as_json, hint=hint)
 
 

@@ -28,7 +28,6 @@ from sklearn.base import clone
 
 from polyadic.errors import InputError, check_number
 from polyadic.progress import bar
-from polyadic.solvers.run import NotConvergedWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -138,7 +137,8 @@ class Choice:
         first, best = self.trials[0].figure, self.trials[self.best].figure
         gain = f"; {_short(first)} with the defaults" if self.best else ", as by default"
         end = "" if self.complete else ", stopped early"
-        cost = f"{len(self.trials)} fits" + (f" in {sum(self.seconds):,.1f} s" if self.seconds else "") + end
+        number = len(self.trials)
+        cost = f"{number} fit{'s' * (number > 1)}" + (f" in {sum(self.seconds):,.1f} s" if self.seconds else "") + end
         return (
             f"chose {settings}: {self.measure} {_short(best)} of {self.number:,} {self.units} held out{gain} ({cost})"
         )
@@ -271,7 +271,7 @@ class _Trials:
         began = time.perf_counter()
         settings = {name: row[place] for (name, row), place in zip(self.values.items(), at, strict=True)}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotConvergedWarning)  # the last fit may warn
+            warnings.simplefilter("ignore")  # the last fit warns
             fitted = self.task.fit(clone(self.model).set_params(**settings))
         if getattr(fitted, "interrupted_", False):
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared
