@@ -229,7 +229,7 @@ def test_ratings(realdata):
     folds = [np.loadtxt(realdata / "ratings" / "ml-100k" / f"u1.{part}", dtype=int)[:, :3] for part in ("base", "test")]
     train, test = folds
     X = coo_array((train[:, 2].astype(float), (train[:, 0] - 1, train[:, 1] - 1)), shape=(943, 1682))
-    models = [MatrixFactorization(0), MatrixFactorization(10, ridge=0.15, seed=0)]
+    models = [MatrixFactorization(0), MatrixFactorization(10, seed=0)]
     models.append(BayesianMatrixFactorization(10, draws=30, seed=0))
     errors = [np.sqrt(np.mean((m.fit(X).predict(test[:, 0] - 1, test[:, 1] - 1) - test[:, 2]) ** 2)) for m in models]
     assert errors[0] > errors[1] > errors[2]
