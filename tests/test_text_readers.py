@@ -164,6 +164,7 @@ def test_jsonl(tmp_path):
         ('{"text": null}', "got NoneType"),
         ('{"text": [1]}', "got a list of int"),
         ('{"text": [[1]]}', "got the token 1"),
+        ('{"text": [["a", null]]}', "got the token None"),
     ],
 )
 def test_bad_json_lines(line, fault, tmp_path):
@@ -262,7 +263,7 @@ def test_iterables_are_read_once():
     assert drawn == [0, 1, 2]
 
 
-@pytest.mark.parametrize("item", [b"bytes", 3, None, {"text": "a"}, [1], ["a", ["b"]], [["a", 1]], [[["a"]]], [b"a"]])
+@pytest.mark.parametrize("item", [b"bytes", 3, None, {"text": "a"}, [1], ["a", ["b"]], [["a", 1]], [[None]], [[["a"]]], [b"a"]])
 def test_items_that_are_no_documents(item):
     """What is neither text nor tokens is refused with its place and kind."""
     with pytest.raises(InputError, match="document 1 must be a string, a list of tokens or a list of lists"):

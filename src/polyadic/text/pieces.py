@@ -172,7 +172,7 @@ def checked(item: Any, where: str) -> Content:
         kinds = ", ".join(sorted({type(part).__name__ for part in parts}))
         raise InputError(f"{where} {wanted}; got a list of {kinds}")
     sentences = [list(part) for part in parts]
-    odd = next((token for sentence in sentences for token in sentence if not isinstance(token, str)), None)
+    odd = next((repr(token) for sentence in sentences for token in sentence if not isinstance(token, str)), None)
     if odd is not None:
-        raise InputError(f"{where} {wanted}; got the token {odd!r}")
+        raise InputError(f"{where} {wanted}; got the token {odd}")
     return sentences
