@@ -263,7 +263,9 @@ def test_iterables_are_read_once():
     assert drawn == [0, 1, 2]
 
 
-@pytest.mark.parametrize("item", [b"bytes", 3, None, {"text": "a"}, [1], ["a", ["b"]], [["a", 1]], [[None]], [[["a"]]], [b"a"]])
+@pytest.mark.parametrize(
+    "item", [b"bytes", 3, None, {"text": "a"}, [1], ["a", ["b"]], [["a", 1]], [[None]], [[["a"]]], [b"a"]]
+)
 def test_items_that_are_no_documents(item):
     """What is neither text nor tokens is refused with its place and kind."""
     with pytest.raises(InputError, match="document 1 must be a string, a list of tokens or a list of lists"):
