@@ -206,6 +206,17 @@ def test_what_is_chosen_is_near_the_best_there_is():
         assert error(MatrixFactorization(start, seed=0, threads=1).fit(known)) > 1.2 * best
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_what_a_model_refuses_is_not_chosen():
+    """Pairs of symbols allow no ten states here: fewer are found; and if nothing else may be tried, it is told."""
+    model = chosen(HiddenMarkov(6, seed=0, max_iter=5), ["abcabcabc", "bcabca", "cabcab"] * 9 + ["def"])
+    assert model.states < 6
+    assert any(math.isinf(trial.loss) for trial in model.choice_.trials)
+    with pytest.raises(InputError, match="6 states"):
+        chosen(HiddenMarkov(6, seed=0, max_iter=5), ["abcabcabc", "bcabca"] * 9, budget=0)
+    assert model.unknown == "raise"
+
+
 @given(st.integers(0, 99), st.integers(5, 60))
 def test_facts_held_out_leave_others(seed, number):
     """All entities and relations that have facts keep one."""

@@ -181,6 +181,8 @@ def test_faults_of_models(table, tmp_path):
         done = run("train", table, "--out", tmp_path / "m", "--method", method, f"--{name}", 1)
         assert f"{name} is a setting of" in done.output
         assert f"leave it out for {method}" in done.output
+    idle = run("train", table, "--out", tmp_path / "m", "--method", "bayesian", "--budget", 5)
+    assert "--budget is an option of --method als or implicit" in idle.output
 
 
 # ---- the model behind them

@@ -64,7 +64,7 @@ def train(
     ridge: Ridge = None,
     alpha: Alpha = None,
     choose: o.Choose = True,
-    budget: o.Budget = 600,
+    budget: o.Budget = None,
     hold_out: HoldOut = 0.0,
     seed: o.Seed = 0,
     threads: o.Threads = None,
@@ -81,8 +81,9 @@ def train(
     from polyadic.models.completion.table_completion import TableCompletion, read_cells
     from polyadic.models.folder import KIND
 
+    o.belonging(method, {"--budget": (budget, ("als", "implicit"))})
     how: dict[str, Any] = {"rank": rank, "ridge": ridge, "alpha": alpha, "hold_out": hold_out}
-    how |= {"choose": choose, "budget": budget}
+    how |= {"choose": choose} | ({} if budget is None else {"budget": budget})
     model = TableCompletion(method, **how, seed=seed, threads=threads)
     model.check()
     check_replaceable(out, KIND, overwrite=force)

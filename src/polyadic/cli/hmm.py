@@ -54,14 +54,14 @@ def train(
     smoothing: Smoothing = None,
     ends: Ends = False,
     choose: o.Choose = True,
-    budget: o.Budget = 600,
+    budget: o.Budget = None,
     seed: o.Seed = 0,
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Learn from sequences; states and smoothing that are not given are chosen by sequences held out."""
     from polyadic.files import check_replaceable
-    from polyadic.models.chosen import chosen
+    from polyadic.models.chosen import BUDGET, chosen
     from polyadic.models.folder import KIND
     from polyadic.models.sequences.hidden_markov import HiddenMarkov
     from polyadic.text.sequences.strings import read_strings
@@ -78,7 +78,7 @@ def train(
     first = given if init == "random" else {"states": max(1, min(HiddenMarkov.states, symbols)), **given}
     model = HiddenMarkov(**first, init=init, max_iter=steps, seed=seed)
     if choose and len(data) >= FEWEST:
-        model = chosen(model, data, keep=given, budget=budget, seed=seed)
+        model = chosen(model, data, keep=given, budget=BUDGET if budget is None else budget, seed=seed)
     else:
         model.fit(data)
     facts: dict[str, Any] = {"sequences": len(data), "symbols": len(model.symbols_), "steps": model.n_iter_}

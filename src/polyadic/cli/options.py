@@ -154,7 +154,13 @@ Choose = Annotated[
     bool, typer.Option("--choose/--no-choose", help="Let what is held out choose the settings that are not given.")
 ]
 Budget = Annotated[
-    float, typer.Option(min=0, metavar="SECONDS", help="After which no more settings are tried; the first always are.")
+    float | None,
+    typer.Option(
+        min=0,
+        metavar="SECONDS",
+        help="After which no more settings are tried; the first always are.",
+        show_default="600",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same result.")]
 Rank = Annotated[int, typer.Option(min=1, help="Length of a vector.")]

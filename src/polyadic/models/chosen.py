@@ -40,8 +40,10 @@ if TYPE_CHECKING:
 
 GAIN = 1e-3
 """Share of the loss that a larger model has to gain: without, noise led ratings to rank 160."""
-HELD_OUT = 0.1
-"""Share of the units held out, where it is not said otherwise."""
+HELD_OUT, ENOUGH = 0.1, 100_000
+"""Share of the units that is held out, and their number at most: more would tell no better, and fill memory."""
+BUDGET = 600.0
+"""Seconds that verbs, and what does the same from Python, look for settings."""
 
 
 @dataclass(frozen=True)
@@ -221,6 +223,7 @@ class _Trials:
         self.seconds: list[float] = []
         self.losses: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self.fitted: dict[tuple[int, ...], Any] = {}
+        self.refused: InputError | None = None
 
     def walk(self) -> tuple[bool, bool]:
         """Go along one setting after another until no step helps; say if that was done, and if Ctrl-C came."""
@@ -233,17 +236,21 @@ class _Trials:
                     for axis in range(len(at)):
                         at = self.along(at, axis)
             except _TimeUp:
-                return False, False
+                complete, interrupted = False, False
             except KeyboardInterrupt:
-                if not self.made:
+                if not self.fitted:
                     raise
-                return False, True
-        return True, False
+                complete, interrupted = False, True
+            else:
+                complete, interrupted = True, False
+        if not self.fitted and self.refused is not None:
+            raise self.refused
+        return complete, interrupted
 
     def along(self, at: tuple[int, ...], axis: int) -> tuple[int, ...]:
         """Give the best place along a setting: up while the loss falls, or else down.
 
-        A larger model has to lower it by a thousandth.
+        A larger model has to lower it by a thousandth. From what is infinite it goes on to what is not.
         """
         length, size = len([*self.values.values()][axis]), [*self.values][axis] == self.task.size
         for places in (range(at[axis] + 1, length), range(at[axis] - 1, -1, -1)):
@@ -251,9 +258,10 @@ class _Trials:
             for place in places:
                 reached = (*at[:axis], place, *at[axis + 1 :])
                 least = self.loss(best) * (1 - GAIN if size and place > at[axis] else 1)
-                if self.loss(reached) >= least:
+                if self.loss(reached) < least:
+                    best = reached
+                elif math.isfinite(least):
                     break
-                best = reached
             if best != at:
                 return best
         return at
@@ -267,19 +275,24 @@ class _Trials:
         return float(self.losses[at].mean())
 
     def try_(self, at: tuple[int, ...]) -> None:
-        """Fit with the settings at a place, and measure."""
+        """Fit with the settings at a place, and measure; what the model refuses loses all."""
         began = time.perf_counter()
         settings = {name: row[place] for (name, row), place in zip(self.values.items(), at, strict=True)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the last fit warns
-            fitted = self.task.fit(clone(self.model).set_params(**settings))
+            try:
+                fitted = self.task.fit(clone(self.model).set_params(**settings))
+                losses = np.nan_to_num(self.task.losses(fitted), nan=np.inf, posinf=np.inf)
+            except InputError as error:
+                self.refused, fitted, losses = self.refused or error, None, np.array([np.inf])
         if getattr(fitted, "interrupted_", False):
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared
-        losses = np.nan_to_num(self.task.losses(fitted), nan=np.inf, posinf=np.inf)
         mean = float(losses.mean())
         self.made.append(Trial(settings, mean, self.task.figure(mean)))
         self.seconds.append(time.perf_counter() - began)
-        self.losses[at], self.fitted[at] = losses, fitted
+        self.losses[at] = losses
+        if fitted is not None:
+            self.fitted[at] = fitted
         alike = self.alike()
         self.fitted = {place: model for place, model in self.fitted.items() if place in alike}
         self.advance(1, note=f"{self.task.measure} {_short(min(self.made, key=lambda trial: trial.loss).figure)}")
@@ -307,6 +320,17 @@ class _Trials:
         settings, task = self.made[best].settings, self.task
         facts = task.measure, task.units, len(self.losses[alike[0]])
         return Choice(settings, self.made, best, *facts, complete, self.seconds), self.fitted[alike[0]]
+
+
+def held_out_share(number: int) -> float:
+    """Give the share of so many units that is held out.
+
+    Examples
+    --------
+    >>> held_out_share(5000), held_out_share(2_000_000)
+    (0.1, 0.05)
+    """
+    return min(HELD_OUT, ENOUGH / number)
 
 
 def _joined(row: Sequence[Any], value: Any) -> list[Any]:

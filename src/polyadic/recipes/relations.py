@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from polyadic.errors import InputError, check_choice
-from polyadic.models.chosen import chosen
+from polyadic.models.chosen import BUDGET, chosen
 from polyadic.models.relations.knowledge import Form, KnowledgeTensor
 from polyadic.models.relations.logic import InjectedLogic
 from polyadic.models.relations.universal import UniversalSchema
@@ -44,7 +44,7 @@ def train_facts(
     regime: Literal["joint", "pre"] | None = None,
     add: Sequence[str] = (),
     choose: bool = True,
-    budget: float | None = 600.0,
+    budget: float | None = BUDGET,
     **options: Any,
 ) -> KnowledgeTensor | UniversalSchema:
     """Learn from facts: triples by the questions that they answer, or pairs of entities and what is said of them.

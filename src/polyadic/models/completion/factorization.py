@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.errors import InputError
 from polyadic.kernels import RowEntries, posterior_rows
 from polyadic.models.base import Amount, Count, Model, Natural, Positive, Seed, Threads, Watch
-from polyadic.models.chosen import HELD_OUT, Search
+from polyadic.models.chosen import Search, held_out_share
 from polyadic.models.completion.cells import cells_of, pairs, split_cells
 from polyadic.solvers.run import Sweep, run
 from polyadic.solvers.sgd import Steps, descend_cells
@@ -137,7 +137,8 @@ class MatrixFactorization(Model):
 
     def search(self, X: Any, *, seed: int | None = 0) -> Search:
         """Judge ridge, ridge of the biases, and rank by a tenth of the cells."""
-        cells, out = split_cells(cells_of(X), HELD_OUT, seed=seed)
+        known = cells_of(X)
+        cells, out = split_cells(known, held_out_share(len(known.values)), seed=seed)
         return Search(
             values=VALUES,
             fit=lambda model: model.fit(cells),

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
 from polyadic.metrics.recommendation import recommendation
 from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
-from polyadic.models.chosen import HELD_OUT, Search
+from polyadic.models.chosen import Search, held_out_share
 from polyadic.models.completion.cells import pairs, positive_cells, split_cells
 from polyadic.models.completion.recommending import Recommending
 from polyadic.solvers.run import Sweep, run
@@ -135,7 +135,8 @@ class ImplicitFactorization(Recommending):
 
     def search(self, X: Any, *, seed: int | None = 0) -> Search:
         """Judge alpha, rank and ridge by a tenth of the cells: how early they are recommended, by row."""
-        cells, out = split_cells(positive_cells(X), HELD_OUT, seed=seed)
+        listed = positive_cells(X)
+        cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
         rows = np.unique(out.rows)
         if len(rows) > ROWS:
             rows = np.sort(np.random.default_rng(seed).choice(rows, ROWS, replace=False))

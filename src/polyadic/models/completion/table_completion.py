@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.errors import InputError, check_int
 from polyadic.metrics.recommendation import recommendation
 from polyadic.models.base import Amount, Model, Natural, Seed, Threads, Within
-from polyadic.models.chosen import Choice, chosen
+from polyadic.models.chosen import BUDGET, Choice, chosen
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization, Prediction
 from polyadic.models.completion.cells import Cells, split_cells
 from polyadic.models.completion.choosing import choose_penalty, rmse
@@ -276,7 +276,7 @@ class TableCompletion(Model):
     ridge: Amount | None = None
     alpha: Amount | None = None
     choose: bool = True
-    budget: Amount | None = 600.0
+    budget: Amount | None = BUDGET
     hold_out: Annotated[float, Within(0, 0.9)] = 0.0
     seed: Seed = None
     threads: Threads = None

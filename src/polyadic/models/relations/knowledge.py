@@ -13,7 +13,7 @@ from polyadic.bilinear import Complex, Core, Diagonal, Slices
 from polyadic.errors import InputError, SeenFactsWarning, check_int
 from polyadic.metrics.ranking import MEMORY, Ranking, ranking
 from polyadic.models.base import Amount, Count, Model, Positive, Seed, Threads, Watch
-from polyadic.models.chosen import HELD_OUT, Search
+from polyadic.models.chosen import Search, held_out_share
 from polyadic.models.relations.entity_names import as_names, numbers_of
 from polyadic.solvers.relations.triples import Penalty, Plan, Questions, TripleLoss, descend_triples, questions_of
 from polyadic.solvers.run import run
@@ -203,7 +203,7 @@ class KnowledgeTensor(Model):
         judged: Any = validation
         if validation is None:
             triples, *_ = learned_facts(X)
-            out = held_out_facts(triples, HELD_OUT, seed=seed)
+            out = held_out_facts(triples, held_out_share(len(triples)), seed=seed)
             part, judged = triples[~out], triples[out]
             if isinstance(X, Facts):
                 part, judged = (replace(X, triples=some) for some in (part, judged))

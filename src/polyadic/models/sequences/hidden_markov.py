@@ -11,7 +11,7 @@ import numpy as np
 from polyadic.errors import InputError, check_int
 from polyadic.kernels.sequences.hidden import Chain, expected_counts, hidden_states, viterbi_states
 from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
-from polyadic.models.chosen import HELD_OUT, Search
+from polyadic.models.chosen import Search, held_out_share
 from polyadic.models.sequences.hidden_spectral import spectral_chain
 from polyadic.models.sequences.symbols import coded, held_out, known_symbols, listed
 from polyadic.solvers.run import Sweep, run
@@ -131,19 +131,28 @@ class HiddenMarkov(Model):
     def search(self, sequences: Sequences, *, seed: int | None = 0) -> Search:
         """Judge smoothing and states by a tenth of the sequences, where symbols that are only there say nothing."""
         strings = listed(sequences)
-        out = held_out(len(strings), HELD_OUT, seed)
+        out = held_out(len(strings), held_out_share(len(strings)), seed)
         part, judged = ([string for string, is_out in zip(strings, out, strict=True) if is_out == at] for at in (0, 1))
         mean = sum(map(len, judged)) / len(judged)
 
-        def fit(model: HiddenMarkov) -> HiddenMarkov:
-            return model.set_params(unknown="missing").fit(part)
-
         most = len(known_symbols(part)) if self.init == "spectral" else max(STATES)
+
+        def fit(model: HiddenMarkov) -> HiddenMarkov:
+            fewer = {"states": min(model.states, most)} if self.init == "spectral" else {}  # a symbol may be held out
+            return model.set_params(**fewer).fit(part)
+
+        def losses(model: HiddenMarkov) -> NDArray[np.float64]:
+            asked, model.unknown = model.unknown, "missing"
+            try:
+                return -model.score_sequences(judged) / mean
+            finally:
+                model.unknown = asked
+
         return Search(
             values={"smoothing": SMOOTHINGS, "states": [states for states in STATES if states <= most]},
             fit=fit,
             last=lambda model: model.fit(strings),
-            losses=lambda model: -model.score_sequences(judged) / mean,
+            losses=losses,
             units="sequences",
             measure="perplexity",
             figure=lambda loss: math.exp(min(loss, 700)),
