@@ -196,11 +196,18 @@ def chosen(
     trials = _Trials(model, task, values, math.inf if budget is None else time.perf_counter() + budget)
     complete, interrupted = trials.walk()
     choice, fitted = trials.choice(complete=complete)
-    if not (interrupted or task.whole):
+    while not (interrupted or task.whole):
         try:
             fitted = task.last(clone(model).set_params(**choice.settings))
+        except InputError as error:  # which the part did not show
+            trials.refuse(choice.best, error)
+            choice, fitted = trials.choice(complete=complete)
         except KeyboardInterrupt:
             interrupted = True
+        else:
+            break
+    if fitted is None:
+        raise KeyboardInterrupt
     if interrupted:
         fitted.interrupted_ = True
     fitted.choice_ = choice
@@ -223,7 +230,7 @@ class _Trials:
         self.seconds: list[float] = []
         self.losses: dict[tuple[int, ...], NDArray[np.float64]] = {}
         self.fitted: dict[tuple[int, ...], Any] = {}
-        self.refused: InputError | None = None
+        self.refused: dict[tuple[int, ...], InputError] = {}
 
     def walk(self) -> tuple[bool, bool]:
         """Go along one setting after another until no step helps; say if that was done, and if Ctrl-C came."""
@@ -243,8 +250,7 @@ class _Trials:
                 complete, interrupted = False, True
             else:
                 complete, interrupted = True, False
-        if not self.fitted and self.refused is not None:
-            raise self.refused
+        self.check()
         return complete, interrupted
 
     def along(self, at: tuple[int, ...], axis: int) -> tuple[int, ...]:
@@ -284,7 +290,7 @@ class _Trials:
                 fitted = self.task.fit(clone(self.model).set_params(**settings))
                 losses = np.nan_to_num(self.task.losses(fitted), nan=np.inf, posinf=np.inf)
             except InputError as error:
-                self.refused, fitted, losses = self.refused or error, None, np.array([np.inf])
+                self.refused[at], fitted, losses = error, None, np.array([np.inf])
         if getattr(fitted, "interrupted_", False):
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared
         mean = float(losses.mean())
@@ -297,9 +303,22 @@ class _Trials:
         self.fitted = {place: model for place, model in self.fitted.items() if place in alike}
         self.advance(1, note=f"{self.task.measure} {_short(min(self.made, key=lambda trial: trial.loss).figure)}")
 
+    def refuse(self, number: int, error: InputError) -> None:
+        """Note that a trial which went well for a part is refused for everything."""
+        at = [*self.losses][number]
+        self.refused[at], self.losses[at] = error, np.array([np.inf])
+        self.made[number].loss, self.made[number].figure = math.inf, self.task.figure(math.inf)
+        self.fitted.pop(at, None)
+        self.check()
+
+    def check(self) -> None:
+        """Refuse what was refused wherever it was tried."""
+        if len(self.refused) == len(self.losses):
+            raise next(iter(self.refused.values()))
+
     def alike(self) -> list[tuple[int, ...]]:
         """Give the best place, and those within one standard error of it, and of those before; the best first."""
-        best, *others = sorted(self.losses, key=lambda at: float(self.losses[at].mean()))
+        best, *others = sorted(self.losses, key=lambda at: (float(self.losses[at].mean()), at in self.refused))
         return [best, *(at for at in others if at in self.fitted and self.close(at, best))]
 
     def close(self, at: tuple[int, ...], best: tuple[int, ...]) -> bool:
@@ -319,7 +338,7 @@ class _Trials:
         best = [*self.losses].index(alike[0])
         settings, task = self.made[best].settings, self.task
         facts = task.measure, task.units, len(self.losses[alike[0]])
-        return Choice(settings, self.made, best, *facts, complete, self.seconds), self.fitted[alike[0]]
+        return Choice(settings, self.made, best, *facts, complete, self.seconds), self.fitted.get(alike[0])
 
 
 def held_out_share(number: int) -> float:
@@ -342,4 +361,6 @@ def _joined(row: Sequence[Any], value: Any) -> list[Any]:
 
 
 def _short(value: Any) -> str:
+    if value == math.inf:
+        return "infinite"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

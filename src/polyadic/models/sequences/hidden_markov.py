@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -134,12 +135,11 @@ class HiddenMarkov(Model):
         out = held_out(len(strings), held_out_share(len(strings)), seed)
         part, judged = ([string for string, is_out in zip(strings, out, strict=True) if is_out == at] for at in (0, 1))
         mean = sum(map(len, judged)) / len(judged)
-
-        most = len(known_symbols(part)) if self.init == "spectral" else max(STATES)
+        whole, most = (len(known_symbols(some)) if self.init == "spectral" else max(STATES) for some in (strings, part))
 
         def fit(model: HiddenMarkov) -> HiddenMarkov:
-            fewer = {"states": min(model.states, most)} if self.init == "spectral" else {}  # a symbol may be held out
-            return model.set_params(**fewer).fit(part)
+            lost = most < model.states <= whole  # with symbols that are only held out
+            return model.set_params(states=most if lost else model.states).fit(part)
 
         def losses(model: HiddenMarkov) -> NDArray[np.float64]:
             asked, model.unknown = model.unknown, "missing"
@@ -155,7 +155,7 @@ class HiddenMarkov(Model):
             losses=losses,
             units="sequences",
             measure="perplexity",
-            figure=lambda loss: math.exp(min(loss, 700)),
+            figure=lambda loss: math.exp(loss) if loss < math.log(sys.float_info.max) else math.inf,
             size="states",
         )
 

@@ -84,7 +84,7 @@ def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> 
     if states > symbols:
         raise InputError(
             f"moments tell at most as many states apart as there are symbols, {symbols}; got {states}: give fewer,"
-            " or start at random (init='random', --init random)"
+            " or start at random (init='random')"
         )
     x, weights = triples(data, symbols)
     share = np.bincount(x.ravel(), np.repeat(weights, 3), minlength=symbols) / 3
