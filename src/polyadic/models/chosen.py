@@ -195,23 +195,7 @@ def chosen(
         return task.last(clone(model))
     trials = _Trials(model, task, values, math.inf if budget is None else time.perf_counter() + budget)
     complete, interrupted = trials.walk()
-    choice, fitted = trials.choice(complete=complete)
-    while not (interrupted or task.whole):
-        try:
-            fitted = task.last(clone(model).set_params(**choice.settings))
-        except InputError as error:  # which the part did not show
-            trials.refuse(choice.best, error)
-            choice, fitted = trials.choice(complete=complete)
-        except KeyboardInterrupt:
-            interrupted = True
-        else:
-            break
-    if fitted is None:
-        raise KeyboardInterrupt
-    if interrupted:
-        fitted.interrupted_ = True
-    fitted.choice_ = choice
-    return fitted
+    return trials.last(complete=complete, interrupted=interrupted)
 
 
 class _TimeUp(Exception):  # noqa: N818 # no error: the walk ends
@@ -302,6 +286,26 @@ class _Trials:
         alike = self.alike()
         self.fitted = {place: model for place, model in self.fitted.items() if place in alike}
         self.advance(1, note=f"{self.task.measure} {_short(min(self.made, key=lambda trial: trial.loss).figure)}")
+
+    def last(self, *, complete: bool, interrupted: bool) -> Any:
+        """Fit what is chosen to everything, unless Ctrl-C came or it was; what that refuses is not chosen either."""
+        choice, fitted = self.choice(complete=complete)
+        while not (interrupted or self.task.whole):
+            try:
+                fitted = self.task.last(clone(self.model).set_params(**choice.settings))
+            except InputError as error:
+                self.refuse(choice.best, error)
+                choice, fitted = self.choice(complete=complete)
+            except KeyboardInterrupt:
+                interrupted = True
+            else:
+                break
+        if fitted is None:
+            raise KeyboardInterrupt
+        if interrupted:
+            fitted.interrupted_ = True
+        fitted.choice_ = choice
+        return fitted
 
     def refuse(self, number: int, error: InputError) -> None:
         """Note that a trial which went well for a part is refused for everything."""
