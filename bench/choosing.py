@@ -3,6 +3,7 @@
     python bench/choosing.py ratings ratings.csv ...
     python bench/choosing.py implicit plays.csv ...
     python bench/choosing.py facts kinship/ umls/ ...
+    python bench/choosing.py matrices kinship/ umls/ ...
 
 A fifth of the cells of each table is kept to judge by; facts are folders with train.txt, valid.txt and test.txt.
 Printed are the errors with the defaults, with what was chosen, and of the best of the grid: RMSE, 1 - NDCG@20, 1 - MRR;
@@ -37,6 +38,12 @@ GRIDS = {
     },
     "implicit": {"alpha": (1, 4, 16, 64), "rank": (16, 32, 64, 128), "ridge": (20, 6, 2)},
     "facts": {"strength": (0.05, 0.02, 0.01, 0.005, 0.002), "rank": (50, 100, 200, 400)},
+    "matrices": {
+        "penalty": ("N3", "DURA"),
+        "reciprocal": (True, False),
+        "strength": (0.05, 0.02, 0.01),
+        "rank": (50, 100, 200),
+    },
 }
 TEST = 0.2
 
@@ -59,14 +66,19 @@ def implicit(path):
     return ImplicitFactorization(seed=0, threads=1), train, {}, error
 
 
-def facts(folder):
+def facts(folder, form="ComplEx"):
     """Facts to learn from, those given to choose by, and how late those of the test part are named."""
     train = read_facts(folder / "train.txt")
     names = {"entities": train.entities, "relations": train.relations, "unknown": "skip"}
     valid, test = (read_facts(folder / f"{part}.txt", **names) for part in ("valid", "test"))
     parts = {"validation": valid, "known": test}
-    model = KnowledgeTensor(seed=0, threads=1)
+    model = KnowledgeTensor(form=form, seed=0, threads=1)
     return model, train, parts, lambda model: 1 - model.evaluate(test, known=valid).mean_reciprocal_rank
+
+
+def matrices(folder):
+    """The same, with a matrix for each relation."""
+    return facts(folder, "RESCAL")
 
 
 def timed(work):
@@ -100,7 +112,7 @@ def main():
         least = min(errors.values())
         regrets.append(100 * (error(best) - least) / least)
         figures = " | ".join(f"{value:.4f}" for value in (error(plain), error(best), least))
-        at = ", ".join(f"{name} {value:g}" for name, value in best.choice_.settings.items())
+        at = ", ".join(f"{name} {value}" for name, value in best.choice_.settings.items())
         print(f"| {source.stem} | {figures} | {regrets[-1]:.2f} | {all_ / one:.1f} | {at} |", flush=True)
     print(f"median regret {np.median(regrets):.2f} %, largest {max(regrets):.2f} %")
 

@@ -136,11 +136,28 @@ def matrices(form, R):
     return R[0] if isinstance(form, Slices) else np.einsum("rk,kij->rij", *R)
 
 
+def start_like(name, n, K, *, rank, relation_rank, rng):
+    """A start of which the elements are about one."""
+    return [x / x.std() for x in start_of(name, n, K, rank=rank, relation_rank=relation_rank, rng=rng)]
+
+
 def random_form(name, seed, n=5, K=3, rank=4):
     form, ends = FORMS[name]
-    factors = start_of(name, n, K, rank=rank, relation_rank=2, rng=np.random.default_rng(seed))
-    factors = [1e3 * x.astype(float) for x in factors]
+    factors = start_like(name, n, K, rank=rank, relation_rank=2, rng=np.random.default_rng(seed))
+    factors = [x.astype(float) for x in factors]
     return form, factors[ends[0]], factors[ends[1]], factors[max(ends) + 1 :]
+
+
+@pytest.mark.parametrize("name", ["RESCAL", "Tucker2", "TuckER", "Tucker3"])
+def test_matrices_start_symmetric_and_grow_no_vector(name):
+    """A random query has the length of what it is asked of, and the same backwards."""
+    n, rank = 50, 40
+    start = start_of(name, n, 6, rank=rank, relation_rank=30, rng=np.random.default_rng(0))
+    form, ends = FORMS[name]
+    M = matrices(form, start[max(ends) + 1 :])
+    np.testing.assert_array_equal(M, M.transpose(0, 2, 1))
+    lengths = np.linalg.norm(start[0] @ M[0], axis=1) / np.linalg.norm(start[0], axis=1)
+    assert 0.5 < np.median(lengths) < 2
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -215,7 +232,7 @@ def slow_objective(name, factors, facts, K, plan, *, reciprocal):
 def test_objective_and_its_gradient(name, loss, penalty, reciprocal):
     """The first objective is that of the definition; the first step of Adagrad goes against its gradient."""
     rng, K = np.random.default_rng(3), 3
-    start = [1e3 * x for x in start_of(name, 5, 6 if reciprocal else 3, rank=3, relation_rank=2, rng=rng)]
+    start = start_like(name, 5, 6 if reciprocal else 3, rank=3, relation_rank=2, rng=rng)
     plan = Plan(loss, penalty, strength=0.1, step=1e-3, batch=99)
     ends = FORMS[name][1]
     total, moved = [], []
@@ -237,8 +254,9 @@ def test_objective_and_its_gradient(name, loss, penalty, reciprocal):
                 x[at] -= 2e-5
                 slope = (up - value(exact)) / 2e-5
                 x[at] += 1e-5
+                step = 1e-3 / np.sqrt(x.shape[-1] if x.ndim > 2 else 1)
                 if abs(slope) > 1e-3:
-                    assert moved[0][k][at] - start[k][at] == pytest.approx(-1e-3 * np.sign(slope), rel=0.02)
+                    assert moved[0][k][at] - start[k][at] == pytest.approx(-step * np.sign(slope), rel=0.02)
 
 
 def test_questions_share_a_row_of_scores():
@@ -263,7 +281,7 @@ def test_sampled_candidates_are_right_in_expectation(form, others, backwards):
     """
     rng = np.random.default_rng(0)
     kind, ends = FORMS[form]
-    start = [300 * x for x in start_of(form, 40, 2, rank=3, relation_rank=None, rng=rng)]
+    start = [0.3 * x for x in start_like(form, 40, 2, rank=3, relation_rank=None, rng=rng)]
     part = [questions_of(np.array([[0, 0, 1], [2, 1, 3]]), backwards=backwards)]
 
     def objective(candidates, seed):

@@ -42,7 +42,7 @@ FORMS: dict[str, tuple[Bilinear, tuple[int, int]]] = {
 }
 """The form of each, and which factor is that of subjects and which that of objects."""
 SPREAD = 1e-3
-"""Standard deviation of the start. The first step of Adagrad is as long for any."""
+"""Standard deviation of the start of vectors. The first step of Adagrad is as long for any."""
 STEPS, LARGEST, WATCHED = 50, 500, 2000
 """Steps of an epoch at least, and questions of a step at most, by default; facts ranked after each epoch at most."""
 BLOCK = 1 << 16
@@ -54,6 +54,8 @@ VALUES = {
     "rank": (12, 25, 50, 100, 200, 400),
 }
 """What facts held out choose from."""
+OF_MATRICES = {"penalty": ("N3", "DURA"), "reciprocal": (True, False)}
+"""What they choose from where relations are matrices, before the others: neither is best on all sets."""
 
 
 class EmptyRelationWarning(UserWarning):
@@ -193,7 +195,7 @@ class KnowledgeTensor(Model):
         validation: Facts | ArrayLike | None = None,
         known: Facts | ArrayLike | None = None,
     ) -> Search:
-        """Judge the strength of the penalty and the rank by facts to predict: by the logarithm of their ranks.
+        """Judge the penalty, its strength and the rank by facts to predict: by the logarithm of their ranks.
 
         They are those given for that, as for :meth:`fit`, or a tenth of the facts, of entities and relations that have
         others. Among those may be many that are true and not listed, which a good model names first: the logarithm is
@@ -213,7 +215,7 @@ class KnowledgeTensor(Model):
             return (np.log(ranks.objects) + np.log(ranks.subjects)) / 2
 
         return Search(
-            values=VALUES,
+            values=VALUES if isinstance(FORMS[self.form][0], (Diagonal, Complex)) else OF_MATRICES | VALUES,
             fit=lambda model: model.fit(part, validation=validation, known=known),
             last=lambda model: model.fit(X, validation=validation, known=known),
             losses=losses,
@@ -408,11 +410,20 @@ def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:
 
 
 def start_of(form: str, n: int, K: int, *, rank: int, relation_rank: int | None, rng: np.random.Generator) -> Factors:
-    """Give small random factors of entities, then what the form holds of relations."""
+    """Give small random factors of entities, then what the form holds of relations.
+
+    Matrices start symmetric and neither small nor large: who is a subject of what may be its object, until facts deny.
+    """
     kind, ends = FORMS[form]
     shapes: list[tuple[int, ...]] = [(n, kind.width(rank))] * (max(ends) + 1)
     shapes += kind.shapes(rank, K, relation_rank or rank)
-    return [(SPREAD * rng.standard_normal(shape)).astype(np.float32) for shape in shapes]
+    start = [rng.standard_normal(shape) for shape in shapes]
+    full = start[-1].ndim > 2
+    for k, x in enumerate(start):
+        if x.ndim > 2:
+            x += x.transpose(0, 2, 1)
+        x *= (2 * x.shape[-1]) ** -0.5 if full and k > max(ends) else SPREAD
+    return [x.astype(np.float32) for x in start]
 
 
 def questions(triples: NDArray[np.int64], K: int, *, reciprocal: bool) -> list[Questions]:

@@ -103,7 +103,7 @@ class Plan(NamedTuple):
     strength : float
         :math:`\lambda` before it.
     step : float
-        Of Adagrad: how far an element moves at first.
+        Of Adagrad: how far an element moves at first; of an n x n matrix, :math:`n^{-1/2}` of it.
     batch : int
         Questions of a step.
     candidates : int or None
@@ -281,7 +281,9 @@ class _Descent:
     def _move(self, k: int, gradient: NDArray[Any], rows: NDArray[Any]) -> None:
         x, h = (array.reshape(len(array), -1) for array in (self.factors[k], self.squares[k]))
         g = gradient.reshape(len(gradient), -1)
-        adagrad_step(x, h, g, rows=rows, step=self.plan.step, eps=EPS, threads=self.threads)
+        # The elements of a matrix move together: as far as one of a vector each, they would soon outweigh its start.
+        step = self.plan.step / np.sqrt(gradient.shape[-1] if gradient.ndim > 2 else 1)
+        adagrad_step(x, h, g, rows=rows, step=step, eps=EPS, threads=self.threads)
 
 
 def _summed(index: NDArray[Any], rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
