@@ -1,4 +1,4 @@
-"""Vectors of sentences, and features of them."""
+"""Vectors of sentences, features of them, and classes of documents."""
 
 from polyadic._lazy import attach
 
@@ -7,6 +7,7 @@ HOMES = {
     "LogCountRatio": "polyadic.models.sentences.bayes",
     "MeanSentences": "polyadic.models.sentences.mean",
     "ScoreRegression": "polyadic.models.sentences.pairs",
+    "TextClassifier": "polyadic.models.sentences.classifier",
 }
 __all__ = sorted(HOMES)  # noqa: PLE0605 # the names are strings
 __getattr__, __dir__ = attach(__name__, HOMES)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from examples import Example
-from polyadic import ConvolutionalSentences, LogCountRatio, MeanSentences, ScoreRegression
+from polyadic import ConvolutionalSentences, LogCountRatio, MeanSentences, ScoreRegression, TextClassifier
 
 FRAME = ["the", "film", "is", "a", "very", "story", "with", "actors"]
 RNG = np.random.default_rng(0)
@@ -35,6 +35,11 @@ EXAMPLES = [
         make=LogCountRatio,
         fit=lambda model: model.fit(SENTENCES, np.arange(40) % 2),
         ask=lambda model: [model.transform(NEW), model.ratio_, list(model.features_), model.classes_],
+    ),
+    Example(
+        make=lambda: TextClassifier(C=3.0),
+        fit=lambda model: model.fit(SENTENCES, np.arange(40) % 2),
+        ask=lambda model: [model.predict_proba(NEW), model.explain(NEW[0]), model.top_features(1, 5), model.pairs_],
     ),
     Example(
         make=lambda: ScoreRegression(C=10.0),

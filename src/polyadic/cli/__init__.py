@@ -9,6 +9,7 @@ import typer
 from polyadic import __version__
 from polyadic.cli.automaton import app as automaton
 from polyadic.cli.check import check
+from polyadic.cli.classify import app as classify
 from polyadic.cli.complete import app as complete
 from polyadic.cli.components import components
 from polyadic.cli.convert import convert
@@ -65,6 +66,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
 
 add_verbs(app, EXAMPLES)
 app.add_typer(sentences, name="sentences")
+app.add_typer(classify, name="classify")
 app.add_typer(topics, name="topics")
 app.add_typer(complete, name="complete")
 app.add_typer(database, name="database")

@@ -238,11 +238,12 @@ class _Trials:
         return complete, interrupted
 
     def along(self, at: tuple[int, ...], axis: int) -> tuple[int, ...]:
-        """Give the best place along a setting: up while the loss falls, or else down.
+        """Give the best place along a setting: up while the loss falls, and down while it does.
 
         A larger model has to lower it by a thousandth. From what is infinite it goes on to what is not.
         """
         length, size = len([*self.values.values()][axis]), [*self.values][axis] == self.task.size
+        ends = []
         for places in (range(at[axis] + 1, length), range(at[axis] - 1, -1, -1)):
             best = at
             for place in places:
@@ -252,9 +253,8 @@ class _Trials:
                     best = reached
                 elif math.isfinite(least):
                     break
-            if best != at:
-                return best
-        return at
+            ends.append(best)
+        return min(ends, key=self.loss)
 
     def loss(self, at: tuple[int, ...]) -> float:
         """Give the mean loss of the settings at a place."""

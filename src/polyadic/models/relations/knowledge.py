@@ -54,8 +54,10 @@ VALUES = {
     "rank": (12, 25, 50, 100, 200, 400),
 }
 """What facts held out choose from."""
-OF_MATRICES = {"penalty": ("N3", "DURA"), "reciprocal": (True, False)}
-"""What they choose from where relations are matrices, before the others: neither is best on all sets."""
+OF_MATRICES = {"strength": VALUES["strength"], "penalty": ("N3", "DURA"), "reciprocal": (True, False)} | VALUES
+"""The same where relations are matrices, for which neither penalty, and neither way to ask, is best on all sets.
+
+The strength comes first: at a wrong one the penalties cannot be compared."""
 
 
 class EmptyRelationWarning(UserWarning):
@@ -215,7 +217,7 @@ class KnowledgeTensor(Model):
             return (np.log(ranks.objects) + np.log(ranks.subjects)) / 2
 
         return Search(
-            values=VALUES if isinstance(FORMS[self.form][0], (Diagonal, Complex)) else OF_MATRICES | VALUES,
+            values=VALUES if isinstance(FORMS[self.form][0], (Diagonal, Complex)) else OF_MATRICES,
             fit=lambda model: model.fit(part, validation=validation, known=known),
             last=lambda model: model.fit(X, validation=validation, known=known),
             losses=losses,
@@ -415,15 +417,11 @@ def start_of(form: str, n: int, K: int, *, rank: int, relation_rank: int | None,
     Matrices start symmetric and neither small nor large: who is a subject of what may be its object, until facts deny.
     """
     kind, ends = FORMS[form]
-    shapes: list[tuple[int, ...]] = [(n, kind.width(rank))] * (max(ends) + 1)
-    shapes += kind.shapes(rank, K, relation_rank or rank)
-    start = [rng.standard_normal(shape) for shape in shapes]
-    full = start[-1].ndim > 2
-    for k, x in enumerate(start):
-        if x.ndim > 2:
-            x += x.transpose(0, 2, 1)
-        x *= (2 * x.shape[-1]) ** -0.5 if full and k > max(ends) else SPREAD
-    return [x.astype(np.float32) for x in start]
+    vectors = [SPREAD * rng.standard_normal((n, kind.width(rank))) for _ in range(max(ends) + 1)]
+    R = [rng.standard_normal(shape) for shape in kind.shapes(rank, K, relation_rank or rank)]
+    matrices = R[-1].ndim > 2
+    R = [(x + x.swapaxes(1, 2) if x.ndim > 2 else x) * ((2 * x.shape[-1]) ** -0.5 if matrices else SPREAD) for x in R]
+    return [x.astype(np.float32) for x in (*vectors, *R)]
 
 
 def questions(triples: NDArray[np.int64], K: int, *, reciprocal: bool) -> list[Questions]:
