@@ -7,8 +7,8 @@
     python bench/choosing.py classes reviews/ questions/ ...
 
 A fifth of the cells of each table is kept to judge by; facts are folders with train.txt, valid.txt and test.txt,
-documents folders with train.csv and test.csv, of columns text and label. Printed are the errors with the defaults, with
-what was chosen, and of the best of the grid: RMSE, 1 - NDCG@20, 1 - MRR, the share of documents classified wrongly;
+documents folders with train.csv and test.csv, or all.csv, of columns text and label. Printed are the errors with the
+defaults, with what was chosen, and of the best of the grid: RMSE, 1 - NDCG@20, 1 - MRR, documents classified wrongly;
 the regret, in percent of the error; and what choosing cost, in fits with the defaults. One thread, processor time.
 """
 
@@ -51,6 +51,8 @@ GRIDS = {
     "classes": {"share": (1, 0.75, 0.5, 0.25, 0), "C": (0.3, 1, 3, 10, 30, 100, 300)},
 }
 TEST = 0.2
+DIVISIONS = 5
+"""Of documents, where the set has no test part: each fifth is one once, and errors are means."""
 
 
 def ratings(path):
@@ -86,13 +88,26 @@ def matrices(folder):
     return facts(folder, "RESCAL")
 
 
-def classes(folder):
+def classes(folder, division=0):
     """Documents to learn from, the class of each, and the share of the others that are classified wrongly."""
-    (texts, y), (judged, right) = (
-        zip(*((row.text, row.fields["label"]) for row in documents(folder / f"{part}.csv", field="text")), strict=True)
-        for part in ("train", "test")
-    )
+    rows = [[(row.text, row.fields["label"]) for row in documents(file, field="text")] for file in parts_of(folder)]
+    if len(rows) == 1:
+        order = np.random.default_rng(1).permutation(len(rows[0]))
+        is_test = np.arange(len(order)) % DIVISIONS == division
+        rows = [[rows[0][at] for at in order[some]] for some in (~is_test, is_test)]
+    (texts, y), (judged, right) = (zip(*part, strict=True) for part in rows)
     return TextClassifier(), texts, {"y": y}, lambda model: float(np.mean(model.predict(judged) != np.array(right)))
+
+
+def parts_of(folder):
+    """The files of a set: those of both parts, or one of all documents."""
+    every = folder / "all.csv"
+    return [every] if every.exists() else [folder / f"{part}.csv" for part in ("train", "test")]
+
+
+def divisions_of(source):
+    """How often a set is divided."""
+    return range(DIVISIONS if (source / "all.csv").exists() else 1)
 
 
 def timed(work):
@@ -112,21 +127,26 @@ def main():
     print("| set | defaults | chosen | best of the grid | regret, % | cost, fits | settings |")
     print("|---|---|---|---|---|---|---|")
     regrets = []
+    grid = GRIDS[asked.family]
     for source in asked.sources:
-        model, train, parts, error = globals()[asked.family](source)
-        parts = {} if asked.own else parts
-        plain, one = timed(lambda: clone(model).fit(train, **parts))  # noqa: B023 # called at once
-        best, all_ = timed(lambda: chosen(model, train, **parts))  # noqa: B023 # called at once
-        grid = GRIDS[asked.family]
-        errors = {
-            values: error(clone(model).set_params(**dict(zip(grid, values, strict=True))).fit(train, **parts))
-            for values in itertools.product(*grid.values())
-        }
-        least = min(errors.values())
-        regrets.append(100 * (error(best) - least) / least)
-        figures = " | ".join(f"{value:.4f}" for value in (error(plain), error(best), least))
-        at = ", ".join(f"{name} {value}" for name, value in best.choice_.settings.items())
-        print(f"| {source.stem} | {figures} | {regrets[-1]:.2f} | {all_ / one:.1f} | {at} |", flush=True)
+        rows, chose, spent = [], [], []
+        for division in divisions_of(source):
+            some = {"division": division} if division else {}
+            model, train, parts, error = globals()[asked.family](source, **some)
+            parts = {} if asked.own else parts
+            plain, one = timed(lambda: clone(model).fit(train, **parts))  # noqa: B023 # called at once
+            best, all_ = timed(lambda: chosen(model, train, **parts))  # noqa: B023 # called at once
+            errors = [
+                error(clone(model).set_params(**dict(zip(grid, values, strict=True))).fit(train, **parts))
+                for values in itertools.product(*grid.values())
+            ]
+            rows.append([error(plain), error(best), *errors])
+            spent.append(all_ / one)
+            chose.append(", ".join(f"{name} {value}" for name, value in best.choice_.settings.items()))
+        plain, best, *errors = np.mean(rows, axis=0)
+        regrets.append(100 * (best - min(errors)) / min(errors))
+        figures = f"{plain:.4f} | {best:.4f} | {min(errors):.4f} | {regrets[-1]:.2f} | {np.mean(spent):.1f}"
+        print(f"| {source.stem} | {figures} | {'; '.join(dict.fromkeys(chose))} |", flush=True)
     print(f"median regret {np.median(regrets):.2f} %, largest {max(regrets):.2f} %")
 
 

@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic import HiddenMarkov, ImplicitFactorization, KnowledgeTensor, MatrixFactorization, load
+from polyadic import (
+    HiddenMarkov,
+    ImplicitFactorization,
+    KnowledgeTensor,
+    LogisticFactorization,
+    LowRankTasks,
+    MatrixFactorization,
+    PairwiseRanking,
+    TextClassifier,
+    TextTopics,
+    load,
+)
 from polyadic.errors import InputError
 from polyadic.models.base import Amount, Model, Natural
 from polyadic.models.chosen import Search, chosen
@@ -164,10 +175,31 @@ def strings():
     return (2 * states + (rng.random(states.shape) < 0.4)).tolist()
 
 
+def marks():
+    """Rows of features, and marks of which half are known: all go along one direction."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((90, 8))
+    Y = np.outer(X @ rng.standard_normal(8), rng.standard_normal(6)) + rng.standard_normal((90, 6))
+    return X, np.where(rng.random(Y.shape) < 0.5, Y, np.nan)
+
+
+def letters():
+    """Documents of three topics, each with words of its own."""
+    rng = np.random.default_rng(0)
+    return [" ".join(rng.choice([*word], 20)) for word in ("bcdf", "ghjk", "lmnp") * 20]
+
+
+MARKS = marks()
 FAMILIES = {
     "ratings": (MatrixFactorization(seed=0, threads=1, max_iter=20), lambda: ratings(2, 0.5), {}),
     "counts": (ImplicitFactorization(seed=0, threads=1), crowds, {}),
     "strings": (HiddenMarkov(5, seed=0, max_iter=30), strings, {}),
+    "pairs": (PairwiseRanking(seed=0, max_iter=20), crowds, {}),
+    "labels of cells": (LogisticFactorization(4, negatives=2, seed=0, threads=1, max_iter=10, tol=0), crowds, {}),
+    "truth values": (LogisticFactorization(4, seed=0, threads=1, max_iter=10, tol=0), crowds, {}),
+    "marks": (LowRankTasks(4), lambda: MARKS[0], {"y": MARKS[1]}),
+    "topics": (TextTopics(rank=3, min_count=1, stop_words=None, seed=0, threads=1), letters, {}),
+    "classes": (TextClassifier(C=1.0, language="en"), letters, {"y": [0, 1, 2] * 20}),
     "facts": (KnowledgeTensor(25, seed=0, threads=1, max_iter=10), kin, {}),
 }
 

@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 
 from polyadic import InputError, TextClassifier, chosen, load
 from polyadic.cli import app
-from polyadic.models.sentences.classifier import TOKENIZER, held_out
+from polyadic.models.sentences import classifier
+from polyadic.models.sentences.classifier import TOKENIZER, folds, held_out
 from strategies import tries
 
 KINDS = {"+": ["good", "fine", "a joy"], "-": ["bad", "poor", "a bore"], "?": ["late", "lost", "on hold"]}
@@ -54,30 +55,36 @@ def tables(texts, asked):
     return (hstack(parts, format="csr") for parts in zip(*both, strict=True))
 
 
+@pytest.fixture
+def exact(monkeypatch):
+    """Regressions to the last digit."""
+    monkeypatch.setattr(classifier, "TOLERANCE", 1e-8)
+
+
 @pytest.mark.parametrize("classes", ["+-", "+-?"])
-def test_features_are_those_of_scikit_learn(classes):
+def test_features_are_those_of_scikit_learn(classes, exact):
     """Without ratios the decision is that of logistic regression of its vectors; also for words that are new."""
     texts, labels = made(classes)
     asked = [*made(classes, seed=1)[0], "an unseen gooder thing, unfine", "", "bad"]
     X, Z = tables(texts, asked)
     model = TextClassifier(share=0, C=3, language="en").fit(texts, labels)
     for at, label in enumerate(sorted(KINDS)[: len(classes)]):
-        slow = LogisticRegression(C=3, solver="liblinear", tol=1e-2).fit(X, np.array(labels) == label)
+        slow = LogisticRegression(C=3, solver="liblinear", tol=1e-8).fit(X, np.array(labels) == label)
         values = model.decision_function(asked)
         if len(classes) == 2:
             values = np.stack([-values, values], axis=1)
-        np.testing.assert_allclose(values[:, at], slow.decision_function(Z), atol=2e-2)
+        np.testing.assert_allclose(values[:, at], slow.decision_function(Z), atol=1e-5)
     assert (np.array(model.predict(asked[:60])) == made(classes, seed=1)[1]).mean() > 0.9
 
 
-def test_ratios_are_log_count_ratios():
+def test_ratios_are_log_count_ratios(exact):
     """With nothing but ratios, what decides is a sum of them, by hand, on the scale of the weights."""
     texts, y = ["good fun", "good", "bad fun", "bad", "bad bad"], [1, 1, 0, 0, 0]
     model = TextClassifier(share=1, characters=0, language="en", alpha=1).fit(texts, y)
     p = {"good": 3, "fun": 2, "bad": 1, "good fun": 2, "bad fun": 1, "bad bad": 1}
     q = {"good": 1, "fun": 2, "bad": 4, "good fun": 1, "bad fun": 2, "bad bad": 2}
     r = {f: np.log(p[f] / 10) - np.log(q[f] / 12) for f in p}
-    weights = LogisticRegression(C=30, solver="liblinear", tol=1e-2).fit(
+    weights = LogisticRegression(C=30, solver="liblinear", tol=1e-8).fit(
         TextClassifier(share=0, characters=0, language="en").fit(texts, y)._features(model._numbered(texts)), y
     )
     k = np.abs(weights.coef_).mean() / np.mean([abs(value) for value in r.values()])
@@ -129,9 +136,26 @@ def test_settings_are_chosen_by_documents_held_out():
     texts, labels = made("+-?", number=200)
     model = chosen(TextClassifier(C=1, language="en"), texts, y=labels, keep=["share"])
     assert model.share == 0.5
-    assert model.choice_.number == 3 * (66 // 10)
+    assert model.choice_.number == 200
     again = TextClassifier(**model.get_params()).fit(texts, labels)
     np.testing.assert_array_equal(model.coef_, again.coef_)
+
+
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=80), st.integers(2, 6))
+def test_folds_have_as_many_of_each_class(labels, number):
+    """And each class has others where one is held out; who is alone never is."""
+    labels = np.array(labels)
+    if len({*labels.tolist()}) == len(labels):
+        with pytest.raises(InputError, match="alone in its class"):
+            folds(labels, number, 0)
+        return
+    fold = folds(labels, number, 0)
+    for label in {*labels.tolist()}:
+        counts = [((fold == k) & (labels == label)).sum() for k in range(number)]
+        size = (labels == label).sum()
+        assert max(counts) - min(counts) <= 1
+        assert sum(counts) == (size if size > 1 else 0)
+        assert max(counts) < size or size == 1
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=80), st.floats(0.05, 0.9))

@@ -209,15 +209,17 @@ def halves(table: csr_array, *, seed: int | None = None, share: float = 0.5) -> 
     return parts[0], parts[1]
 
 
-def completion_perplexity(
+def surprise(
     hidden: csr_array,
     mixtures: NDArray[Any],
     words: NDArray[Any],
     *,
     background: NDArray[Any],
     background_share: float = 0.05,
-) -> float:
-    r"""Give the perplexity of hidden words, :math:`P(w|d) = (1 - \beta) \sum_z P(z|d) P(w|z) + \beta P(w)`.
+) -> NDArray[np.float64]:
+    r"""Give :math:`-\log P` of the hidden words of each document, shape (documents,).
+
+    .. math:: P(w|d) = (1 - \beta) \sum_z P(z|d) P(w|z) + \beta P(w)
 
     Parameters
     ----------
@@ -250,7 +252,8 @@ def completion_perplexity(
     if not hidden.data.any():
         raise InputError("no word is hidden; there is nothing to foretell")
     every = np.asarray(background, float) / np.sum(background, dtype=float)
-    total, W, H = 0.0, np.asarray(mixtures, float), np.asarray(words, float)
+    W, H = np.asarray(mixtures, float), np.asarray(words, float)
+    surprises = np.zeros(hidden.shape[0])
     for d in range(hidden.shape[0]):
         here = slice(hidden.indptr[d], hidden.indptr[d + 1])
         model = np.maximum(W[d] @ H, 0)
@@ -260,8 +263,24 @@ def completion_perplexity(
             chances += (1 - background_share) * model[hidden.indices[here]] / model.sum()
         if len(chances) and chances.min() <= 0:
             raise InputError("a hidden word has no chance at all; add to background, or raise background_share")
-        total -= float(hidden.data[here] @ np.log(chances))
-    return float(np.exp(total / hidden.data.sum(dtype=float)))
+        surprises[d] = -hidden.data[here] @ np.log(chances)
+    return surprises
+
+
+def completion_perplexity(
+    hidden: csr_array,
+    mixtures: NDArray[Any],
+    words: NDArray[Any],
+    *,
+    background: NDArray[Any],
+    background_share: float = 0.05,
+) -> float:
+    """Give the perplexity of hidden words: the exponential of the mean of :func:`surprise` over them.
+
+    Parameters and errors are those of it.
+    """
+    each = surprise(hidden, mixtures, words, background=background, background_share=background_share)
+    return float(np.exp(each.sum() / hidden.sum(dtype=float)))
 
 
 def stability(first: NDArray[Any], second: NDArray[Any]) -> float:

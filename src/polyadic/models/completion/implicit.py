@@ -9,11 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
-from polyadic.metrics.recommendation import recommendation
 from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
-from polyadic.models.chosen import Search, held_out_share
-from polyadic.models.completion.cells import pairs, positive_cells, split_cells
-from polyadic.models.completion.recommending import Recommending
+from polyadic.models.completion.cells import pairs, positive_cells
+from polyadic.models.completion.recommending import Recommending, search_listed
 from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
@@ -21,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from polyadic.models.chosen import Search
     from polyadic.models.completion.cells import Cells
-
 
 VALUES = {
     "alpha": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0),
@@ -30,8 +28,6 @@ VALUES = {
     "ridge": (200.0, 60.0, 20.0, 6.0, 2.0, 0.6, 0.2, 0.06, 0.02),
 }
 """What cells held out choose from."""
-FIRST, ROWS = 20, 10_000
-"""Columns among which those held out are looked for, and rows for which they are, at most."""
 
 
 class ImplicitFactorization(Recommending):
@@ -135,26 +131,7 @@ class ImplicitFactorization(Recommending):
 
     def search(self, X: Any, *, seed: int | None = 0) -> Search:
         """Judge alpha, rank and ridge by a tenth of the cells: how early they are recommended, by row."""
-        listed = positive_cells(X)
-        cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
-        rows = np.unique(out.rows)
-        if len(rows) > ROWS:
-            rows = np.sort(np.random.default_rng(seed).choice(rows, ROWS, replace=False))
-        out = out.take(rows)
-
-        def losses(model: ImplicitFactorization) -> NDArray[np.float64]:
-            named = model.recommend(rows, FIRST, without=cells).columns
-            return 1 - recommendation(named, out.rows, out.columns).ndcg
-
-        return Search(
-            values=VALUES,
-            fit=lambda model: model.fit(cells),
-            last=lambda model: model.fit(X),
-            losses=losses,
-            units="rows",
-            measure=f"NDCG@{FIRST}",
-            figure=lambda loss: 1 - loss,
-        )
+        return search_listed(positive_cells(X), VALUES, seed=seed)
 
     def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
         rng = np.random.default_rng(self.seed)

@@ -15,8 +15,9 @@ from polyadic.errors import InputError, check_int
 from polyadic.forms import CP
 from polyadic.losses import Logistic
 from polyadic.models.base import Amount, Count, Seed, Threads, Watch
-from polyadic.models.completion.cells import Cells, cells_of
-from polyadic.models.completion.recommending import Recommending
+from polyadic.models.chosen import Search, held_out_share
+from polyadic.models.completion.cells import Cells, cells_of, split_cells
+from polyadic.models.completion.recommending import Recommending, search_listed
 from polyadic.objective import Objective, Term
 from polyadic.penalties import L2
 from polyadic.solvers.adaptive import Adagrad
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+
+VALUES = {"ridge": (30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03), "rank": (2, 5, 10, 20, 50, 100)}
+"""What cells held out choose from."""
 
 
 class LogisticFactorization(Recommending):
@@ -118,6 +123,29 @@ class LogisticFactorization(Recommending):
         result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
         self.row_factors_, self.column_factors_ = self._keep(result)
         return self
+
+    def search(self, X: Any, *, seed: int | None = 0) -> Search:
+        """Judge ridge and rank by a tenth of the cells: by their log loss, or how early they are recommended, by row.
+
+        The latter if zeros are drawn: what is held out are true things then, and what is drawn beside them is unknown.
+        """
+        known = labelled(X)
+        if self.negatives:
+            return search_listed(known.at(known.values > 0), VALUES, seed=seed)
+        cells, out = split_cells(known, held_out_share(len(known.values)), seed=seed)
+
+        def losses(model: LogisticFactorization) -> NDArray[np.float64]:
+            m = Recommending.predict(model, out.rows, out.columns)
+            return Logistic().value(out.values, m)
+
+        return Search(
+            values=VALUES,
+            fit=lambda model: model.fit(cells),
+            last=lambda model: model.fit(known),
+            losses=losses,
+            units="cells",
+            measure="log loss",
+        )
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
         """Give how likely cells are true; where cells were drawn, true rather than one of those drawn."""

@@ -9,16 +9,22 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int
+from polyadic.metrics.recommendation import recommendation
 from polyadic.models.base import Model, learned
-from polyadic.models.completion.cells import cells_of, pairs
+from polyadic.models.chosen import Search, held_out_share
+from polyadic.models.completion.cells import cells_of, pairs, split_cells
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import ArrayLike
 
     from polyadic.models.completion.cells import Cells
 
 BLOCK = 1 << 24
 """Products of rows and columns held at once."""
+FIRST, ROWS = 20, 10_000
+"""Columns among which those held out are looked for, and rows for which they are, at most."""
 
 
 class Recommended(NamedTuple):
@@ -76,6 +82,29 @@ class Recommending(Model):
             raise InputError(f"what is known must be of shape {len(U), len(V)}; got {known.shape}")
         known = None if known is None else known.at(known.values > 0)
         return best_columns(U[i], V, n, without=None if known is None else known.take(i))
+
+
+def search_listed(listed: Cells, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> Search:
+    """Judge settings by a tenth of the listed cells: how early they are recommended, by row."""
+    cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
+    rows = np.unique(out.rows)
+    if len(rows) > ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, ROWS, replace=False))
+    out = out.take(rows)
+
+    def losses(model: Recommending) -> NDArray[np.float64]:
+        named = model.recommend(rows, FIRST, without=cells).columns
+        return 1 - recommendation(named, out.rows, out.columns).ndcg
+
+    return Search(
+        values=values,
+        fit=lambda model: model.fit(cells),
+        last=lambda model: model.fit(listed),
+        losses=losses,
+        units="rows",
+        measure=f"NDCG@{FIRST}",
+        figure=lambda loss: 1 - loss,
+    )
 
 
 def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | None = None) -> Recommended:

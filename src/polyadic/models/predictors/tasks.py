@@ -6,11 +6,12 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from polyadic.errors import InputError
 from polyadic.losses import Huber, Logistic, Squared
 from polyadic.models.base import Amount, Count, Model, Watch
+from polyadic.models.chosen import Search, held_out_share
 from polyadic.solvers.predictors.tasks import Tasks
 from polyadic.solvers.quasi_newton import quasi_newton
 from polyadic.solvers.run import run
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 LossName = Literal["squared", "logistic", "huber"]
 LOSSES: dict[str, Convex] = {"squared": Squared(), "logistic": Logistic(), "huber": Huber()}
+RIDGES = 3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01
+RANKS = 1, 2, 5, 10, 20, 50, 100, 200
+"""What rows held out choose from; ranks up to the number of features or tasks."""
 
 
 class LowRankTasks(Model):
@@ -94,6 +98,32 @@ class LowRankTasks(Model):
         self.U_, self.V_, b = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
         self.intercept_ = b + tasks.centre
         return self
+
+    def search(self, X: Any, *, y: ArrayLike, seed: int | None = 0) -> Search:
+        """Judge ridge and rank by a tenth of the rows: by the loss of their known targets."""
+        X, Y = check_array(X, accept_sparse="csr", dtype=np.float64), np.asarray(y, float)
+        Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # which refuses what does not fit
+        out = np.random.default_rng(seed).random(len(Y)) < held_out_share(len(Y))
+        known = ~np.isnan(Y)
+        judged = out & known.any(axis=1)
+        if not judged.any() or not known[~out].any():
+            raise InputError(f"the {len(Y):,} rows have too few targets to hold any out")
+        known, right, Z = known[judged], Y[judged], X[judged]
+        mean = known.sum() / len(known)
+
+        def losses(model: LowRankTasks) -> Array:
+            each = LOSSES[model.loss].value(np.where(known, right, 0.0), model.decision_function(Z))
+            return np.asarray(np.where(known, each, 0.0).sum(axis=1) / mean)
+
+        most = min(X.shape[1], Y.shape[1])
+        return Search(
+            values={"ridge": RIDGES, "rank": (*(rank for rank in RANKS if rank < most), most)},
+            fit=lambda model: model.fit(X[~out], Y[~out]),
+            last=lambda model: model.fit(X, Y),
+            losses=losses,
+            units="rows",
+            measure=f"{self.loss} loss",
+        )
 
     def decision_function(self, X: Any) -> Array:
         """Give what the loss is of: targets, or log-odds; of shape (n, tasks)."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array, hstack
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError
 from polyadic.models.base import Model, Positive, Share, Within
-from polyadic.models.chosen import Search, held_out_share
+from polyadic.models.chosen import Search
 from polyadic.text.corpus import Corpus
 from polyadic.text.documents import counts_by_row
 from polyadic.text.pieces import checked, nested
@@ -38,6 +38,8 @@ TOLERANCE = 1e-2
 """Of the logistic regression; a smaller one changed no figure in docs/results/classes.md by .001."""
 VALUES = {"share": (1.0, 0.75, 0.5, 0.25, 0.0), "C": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)}
 """What documents held out choose from."""
+FOLDS = 5
+"""Parts of the documents, each of which is held out once."""
 
 
 class _Numbered(NamedTuple):
@@ -46,6 +48,16 @@ class _Numbered(NamedTuple):
     words: Sequence[str]
     ids: NDArray[np.int64]
     starts: NDArray[np.int64]
+
+
+class _Weights(NamedTuple):
+    """Of one class against others: the regression's weights and intercept, the ratios, and the scale of these."""
+
+    w: NDArray[np.float64]
+    b: float
+    r: NDArray[np.float64]
+    odds: float
+    k: float
 
 
 class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
@@ -126,7 +138,8 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         """
         self.check()
         X, labels = self._tables(documents, y)
-        return self._learn(X, labels)
+        classes = np.unique(labels)
+        return self._mixed(classes, self._weights_of(X, labels, classes))
 
     def corpus(self, source: Any, **reading: Any) -> Corpus:
         """Read documents as :meth:`fit` does; see :meth:`~polyadic.text.corpus.Corpus.build`."""
@@ -135,27 +148,38 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         )
 
     def search(self, documents: Corpus | Documents, *, y: ArrayLike, seed: int | None = 0) -> Search:
-        """Judge the share of ratios and C by a tenth of the documents of each class, whose words alone are known."""
+        """Judge the share of ratios and C by all documents, each by a model that did not learn it: in folds.
+
+        Of what is held out the words are known, and nothing else. That a tenth of some thousand documents cannot tell
+        settings apart is measured in docs/results/choosing.md.
+        """
         base = type(self)(**self.get_params(deep=False))
         X, labels = base._tables(documents, y)  # noqa: SLF001 # of its own kind
-        out = held_out(labels, held_out_share(len(labels)), seed)
-        part, judged = X[~out], X[out]
-        right = np.searchsorted(np.unique(labels), labels[out])
+        classes, right = np.unique(labels, return_inverse=True)
+        fold = folds(labels, FOLDS, seed)
+        last: dict[int, tuple[float, list[_Weights]]] = {}
 
-        def learned(model: TextClassifier, X: csr_array, y: NDArray[Any]) -> TextClassifier:
+        def learned(model: TextClassifier, k: int) -> TextClassifier:
+            """Learn all but a fold; while C is the same the weights are, too."""
             model._restore(base._state())  # noqa: SLF001
-            return model._learn(X, y)
+            if last.get(k, (None,))[0] != model.C:
+                last[k] = model.C, model._weights_of(X[fold != k], labels[fold != k], classes)
+            return model._mixed(classes, last[k][1])
 
         def losses(model: TextClassifier) -> NDArray[np.float64]:
-            return -np.log(model._probabilities(judged)[np.arange(len(right)), right])
+            p = np.ones((len(labels), len(classes)))
+            for k in range(FOLDS):
+                p[fold == k] = learned(clone(model), k)._probabilities(X[fold == k])  # noqa: SLF001
+            return -np.log(p[np.arange(len(right)), right][fold >= 0])
 
         return Search(
             values=VALUES,
-            fit=lambda model: learned(model, part, labels[~out]),
-            last=lambda model: learned(model, X, labels),
+            fit=lambda model: learned(model, FOLDS),
+            last=lambda model: learned(model, FOLDS),
             losses=losses,
             units="documents",
             measure="log loss",
+            whole=True,
         )
 
     def decision_function(self, documents: Documents) -> NDArray[np.float64]:
@@ -269,24 +293,27 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         super()._restore(state)
         self._name(self.words_, self.pieces_)
 
-    def _learn(self, X: csr_array, y: NDArray[Any]) -> Self:
-        """Find weights for what documents have."""
-        self.classes_ = np.unique(y)
-        positive = self.classes_[1:] if len(self.classes_) == 2 else self.classes_
-        rows = [self._against(X, y == label) for label in positive]
-        self.coef_, self.intercept_ = np.stack([w for w, _ in rows]), np.array([b for _, b in rows])
+    def _weights_of(self, X: csr_array, y: NDArray[Any], classes: NDArray[Any]) -> list[_Weights]:
+        """Find weights for what documents have, of each class or, of two, of the second."""
+        return [self._against(X, y == label) for label in (classes[1:] if len(classes) == 2 else classes)]
+
+    def _mixed(self, classes: NDArray[Any], weights: list[_Weights]) -> Self:
+        """Take the share of ratios."""
+        s = self.share
+        self.classes_ = classes
+        self.coef_ = np.stack([(1 - s) * each.w + s * each.k * each.r for each in weights])
+        self.intercept_ = np.array([(1 - s) * each.b + s * each.k * each.odds for each in weights])
         return self
 
-    def _against(self, X: csr_array, positive: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float]:
-        """Give the weights and the intercept for one class against others."""
-        model = LogisticRegression(C=self.C, solver="liblinear", tol=TOLERANCE).fit(X, positive)
+    def _against(self, X: csr_array, positive: NDArray[np.bool_]) -> _Weights:
+        """Give the weights for one class against others."""
+        model = LogisticRegression(C=self.C, solver="liblinear", dual=True, tol=TOLERANCE, random_state=0)
+        model.fit(X, positive)
         w, b = model.coef_[0], float(model.intercept_[0])
         p, q = (self.alpha + np.bincount(X[is_].indices, minlength=X.shape[1]) for is_ in (positive, ~positive))
         r = np.log(p / p.sum()) - np.log(q / q.sum())
-        k = np.abs(w).mean() / max(np.abs(r).mean(), np.finfo(float).tiny)
-        odds = np.log(positive.sum() / (~positive).sum())
-        s = self.share
-        return (1 - s) * w + s * k * r, float((1 - s) * b + s * k * odds)
+        k = float(np.abs(w).mean() / max(np.abs(r).mean(), np.finfo(float).tiny))
+        return _Weights(w, b, r, float(np.log(positive.sum() / (~positive).sum())), k)
 
     def _decisions(self, X: csr_array) -> NDArray[np.float64]:
         return np.asarray(X @ self.coef_.T) + self.intercept_
@@ -404,3 +431,27 @@ def held_out(labels: NDArray[Any], share: float, seed: int | None) -> NDArray[np
     if not out.any():
         raise InputError(f"the {len(labels):,} documents are too few of each class to hold any out")
     return out
+
+
+def folds(labels: NDArray[Any], number: int, seed: int | None) -> NDArray[np.int64]:
+    """Give the fold of each document, with those of a class in all folds alike; -1 if it is the only one of its class.
+
+    Raises
+    ------
+    InputError
+        If no class has two.
+
+    Examples
+    --------
+    >>> folds(np.array(["a", "a", "b", "a"]), 3, seed=0)[2]
+    np.int64(-1)
+    """
+    rng = np.random.default_rng(seed)
+    fold = np.full(len(labels), -1)
+    for label in np.unique(labels):
+        members = rng.permutation(np.flatnonzero(labels == label))
+        if len(members) > 1:
+            fold[members] = (rng.integers(number) + np.arange(len(members))) % number
+    if (fold < 0).all():
+        raise InputError(f"each of the {len(labels):,} documents is alone in its class: none can be held out")
+    return fold

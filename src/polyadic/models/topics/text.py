@@ -12,7 +12,9 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int
+from polyadic.metrics.topics import halves, surprise
 from polyadic.models.base import Count, Model, Seed, Threads
+from polyadic.models.chosen import Search, held_out_share
 from polyadic.models.topics.anchors import AnchorTopics
 from polyadic.models.topics.lda import LDA
 from polyadic.models.topics.nmf import NMF
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 OF_TFIDF = ("nmf", "rlsi")
 """Methods of squares: counts of frequent words would be all that they explain."""
 TOKENIZER = Tokenizer(digits="drop")
+RANKS = 5, 10, 20, 40, 80, 160
+"""Numbers of topics from which documents held out choose."""
 
 
 class TextTopics(Model):
@@ -110,6 +114,32 @@ class TextTopics(Model):
         with bar("finding topics", unit="sweeps") as advance:
             self.language_ = str(corpus.settings["language"])
             return self._fitted(document_table(corpus), corpus.vocabulary.words, advance)
+
+    def search(self, documents: Corpus | Iterable[str], *, seed: int | None = 0) -> Search:
+        """Judge the number of topics by a tenth of the documents: by half of their words, given the other half."""
+        corpus = documents if isinstance(documents, Corpus) else self.corpus(documents)
+        counts, words = document_table(corpus), corpus.vocabulary.words
+        out = np.random.default_rng(seed).random(counts.shape[0]) < held_out_share(counts.shape[0])
+        seen, hidden = halves(counts[out], seed=seed)
+        told = hidden.sum(axis=1) > 0
+        if not told.any() or out.all():
+            raise InputError(f"the {len(out):,} documents are too few, or too short, to hold any out")
+        seen, hidden = seen[told], hidden[told]
+        mean = hidden.sum(dtype=float) / hidden.shape[0]
+
+        def losses(model: TextTopics) -> NDArray[np.float64]:
+            mixtures, background = model.transform_table(seen), model.background_ + 1
+            return surprise(hidden, mixtures, model.word_weights_, background=background) / mean
+
+        return Search(
+            values={"rank": RANKS},
+            fit=lambda model: model.fit_table(counts[~out], words),
+            last=lambda model: model.fit(corpus),
+            losses=losses,
+            units="documents",
+            measure="perplexity",
+            figure=lambda loss: float(np.exp(loss)),
+        )
 
     def corpus(self, source: Any, **reading: Any) -> Corpus:
         """Read documents as :meth:`fit` does; see :meth:`~polyadic.text.corpus.Corpus.build`."""
