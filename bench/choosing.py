@@ -4,11 +4,15 @@
     python bench/choosing.py implicit plays.csv ...
     python bench/choosing.py facts kinship/ umls/ ...
     python bench/choosing.py matrices kinship/ umls/ ...
+    python bench/choosing.py pairs plays.csv ...
     python bench/choosing.py classes reviews/ questions/ ...
+    python bench/choosing.py topics news.txt ...
+    python bench/choosing.py labels bibtex/ ...
 
 A fifth of the cells of each table is kept to judge by; facts are folders with train.txt, valid.txt and test.txt,
 documents folders with train.csv and test.csv, or all.csv, of columns text and label. Printed are the errors with the
-defaults, with what was chosen, and of the best of the grid: RMSE, 1 - NDCG@20, 1 - MRR, documents classified wrongly;
+defaults, with what was chosen, and of the best of the grid: RMSE, 1 - NDCG@20, 1 - MRR, documents classified wrongly,
+perplexity of half of the words of documents given the others, log loss of labels;
 the regret, in percent of the error; and what choosing cost, in fits with the defaults. One thread, processor time.
 """
 
@@ -21,15 +25,20 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
+from polyadic.datasets.multilabel import multilabel
 from polyadic.metrics.recommendation import recommendation
 from polyadic.models.chosen import chosen
 from polyadic.models.completion.cells import positive_cells, split_cells
 from polyadic.models.completion.choosing import rmse
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
+from polyadic.models.completion.pairwise_ranking import PairwiseRanking
 from polyadic.models.completion.table_completion import read_cells
+from polyadic.models.predictors.tasks import LowRankTasks
 from polyadic.models.relations.knowledge import KnowledgeTensor
 from polyadic.models.sentences.classifier import TextClassifier
+from polyadic.models.topics.choose import held_out_perplexity
+from polyadic.models.topics.text import TextTopics
 from polyadic.text.readers import documents
 from polyadic.text.relations.facts import read_facts
 
@@ -48,7 +57,10 @@ GRIDS = {
         "strength": (0.05, 0.02, 0.01),
         "rank": (50, 100, 200),
     },
-    "classes": {"share": (1, 0.75, 0.5, 0.25, 0), "C": (0.3, 1, 3, 10, 30, 100, 300)},
+    "pairs": {"ridge": (0.1, 0.03, 0.01, 0.003), "rank": (16, 32, 64, 128, 256)},
+    "classes": {"C": (0.3, 1, 3, 10, 30, 100, 300), "share": (1, 0.75, 0.5, 0.25, 0)},
+    "topics": {"rank": (5, 10, 20, 40, 80, 160)},
+    "labels": {"rank": (10, 20, 50, 100), "ridge": (0.1, 0.3, 1, 3, 10, 30, 100)},
 }
 TEST = 0.2
 DIVISIONS = 5
@@ -71,6 +83,28 @@ def implicit(path):
         return 1 - float(np.nanmean(recommendation(named, test.rows, test.columns).ndcg))
 
     return ImplicitFactorization(seed=0, threads=1), train, {}, error
+
+
+def pairs(path):
+    """The same, for a model of pairs of columns."""
+    _, train, parts, error = implicit(path)
+    return PairwiseRanking(seed=0), train, parts, error
+
+
+def topics(path):
+    """Documents, one a line, to learn from, and how surprising words of the others are, given half of them."""
+    model, lines = TextTopics(seed=0, threads=1), path.read_text(encoding="utf-8").splitlines()
+    is_test = np.random.default_rng(1).random(len(lines)) < TEST
+    train = [line for line, out in zip(lines, is_test, strict=True) if not out]
+    judged = [line for line, out in zip(lines, is_test, strict=True) if out]
+    return model, model.corpus(train), {}, lambda fitted: held_out_perplexity(fitted, fitted.table(judged))
+
+
+def labels(folder):
+    """Rows of features with labels, and the log loss of those of the test part."""
+    train, test = multilabel(folder.name, folder.parents[1])
+    model = LowRankTasks(50, loss="logistic")
+    return model, train.features, {"y": train.labels}, lambda fitted: -fitted.score(test.features, test.labels)
 
 
 def facts(folder, form="ComplEx"):
@@ -136,8 +170,9 @@ def main():
             parts = {} if asked.own else parts
             plain, one = timed(lambda: clone(model).fit(train, **parts))  # noqa: B023 # called at once
             best, all_ = timed(lambda: chosen(model, train, **parts))  # noqa: B023 # called at once
+            task = model.search(train, **parts)
             errors = [
-                error(clone(model).set_params(**dict(zip(grid, values, strict=True))).fit(train, **parts))
+                error(task.last(clone(model).set_params(**dict(zip(grid, values, strict=True)))))
                 for values in itertools.product(*grid.values())
             ]
             rows.append([error(plain), error(best), *errors])

@@ -26,6 +26,7 @@ from polyadic.kernels.syntax.arcs import score_arc_labels, step_arc_labels
 from polyadic.linalg.low_rank_tensors import unfolded_start
 from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.models.syntax.arc_features import PAIRS, coded, known_features, rows_of
+from polyadic.models.syntax.higher_order import HigherOrderParser
 from polyadic.models.syntax.low_rank_parser import LowRankParser
 from polyadic.solvers.syntax.arc_tensor import ArcLearner
 from polyadic.text.syntax.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
@@ -428,6 +429,24 @@ def test_the_tensor_helps_where_sentences_are_few(realdata):
     assert 0.65 < scores[0.3].las < scores[0.3].uas < 0.9
 
 
+@pytest.mark.parametrize("labels", [True, False])
+@pytest.mark.parametrize("cls", [LowRankParser, HigherOrderParser])
+def test_the_pass_that_parses_best_is_kept(cls, labels):
+    """It is the first of them, what it gives is that of so many passes, and it was measured as others measure."""
+    train, judged = made(12, 0), made(20, 1)
+    how = {"bits": 10, "C": 0.01, "seed": 3, "labels": labels}
+    parser = cls(2, max_iter=12, **how).fit(train, validation=iter(judged))
+    errors, best = parser.result_.measured, parser.result_.best
+    assert best == max(at for at, error in enumerate(errors) if error == min(errors))
+    score = dependency_score([match_trees(*pair) for pair in zip(judged, parser.annotate(judged), strict=True)])
+    assert min(errors) == 1 - (score.las if labels else score.uas)
+    same = cls(2, max_iter=max(best, 1), **how).fit(train)
+    assert best == 0 or (same.parts_.U == parser.parts_.U).all()
+    assert parser.n_iter_ - best <= 5
+    with pytest.raises(InputError, match="at least one sentence"):
+        cls(2, **how).fit(train, validation=[])
+
+
 def test_what_fails_leaves_the_parser_as_it_was():
     """A refit that is refused or interrupted changes nothing; trees may come from a generator; words are no string."""
     train, new = made(30, 0), made(5, 1)
@@ -466,8 +485,11 @@ def test_the_command_line(tmp_path):
     new = made(10, 1)
     rows = [line.split("\t") for tree in new for line in tree.conllu().split("\n")[:-1]]
     bare.write_text("\n".join("\t".join([*row[:6], "_", "_", *row[8:]]) if len(row) > 1 else "" for row in rows) + "\n")
-    told = json.loads(call("train", train, "--out", tmp_path / "model", "--rank", 4, "--C", 0.1, "--json"))
-    assert (told["sentences"], told["relations"], told["epochs"]) == (40, 5, 5)
+    options = ["--rank", 4, "--C", 0.1, "--epochs", 5, "--validation", train, "--json"]
+    told = json.loads(call("train", train, "--out", tmp_path / "model", *options))
+    assert (told["sentences"], told["relations"]) == (40, 5)
+    assert 0 <= told["best_epoch"] <= told["epochs"] <= 5
+    assert told["validation_error"] < 0.1
     call("apply", tmp_path / "model", bare, "--out", out)
     model = load(tmp_path / "model")
     for one, other in zip(read_trees(out), model.annotate(new), strict=True):

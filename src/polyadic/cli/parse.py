@@ -26,7 +26,13 @@ Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `
 Rank = Annotated[int, typer.Option(min=1, help="Of the tensor.")]
 Gamma = Annotated[float, typer.Option(min=0, max=1, help="Share of pairs of features; 1 is no tensor.")]
 Cap = Annotated[float, typer.Option("--C", help="Length of a step at most, above 0.")]
-Epochs = Annotated[int, typer.Option(min=1, help="Passes over the sentences.")]
+Epochs = Annotated[int, typer.Option(min=1, help="Passes over the sentences, at most.")]
+Validation = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="TREES", help="Keep the pass that parses these best; end when five are no better.", show_default="none"
+    ),
+]
 Order = Annotated[int, typer.Option(min=1, max=3, help="Arcs looked at together, at most: 3 is best and slowest.")]
 Heads = Annotated[bool, typer.Option("--heads", help="Learn heads alone, no relations.")]
 Decoding = Annotated[Literal["projective", "any"], typer.Option(help="Whether arcs may cross.")]
@@ -51,7 +57,8 @@ def train(
     order: Order = 1,
     gamma: Gamma = 0.3,
     cap: Cap = 0.01,
-    epochs: Epochs = 5,
+    epochs: Epochs = 10,
+    validation: Validation = None,
     heads: Heads = False,
     decoding: Decoding = "projective",
     several_roots: SeveralRoots = False,
@@ -77,13 +84,15 @@ def train(
     options["vectors"] = None if vectors is None else read_vectors(vectors)
     options |= {"decoding": decoding, "one_root": not several_roots, "seed": seed}
     parser = LowRankParser(rank, **options) if order == 1 else HigherOrderParser(rank, order=order, **options)
-    model = parser.fit(sentences)
+    model = parser.fit(sentences, validation=None if validation is None else read_trees(validation, invalid=invalid))
     facts: dict[str, Any] = {
         "sentences": len(sentences),
         "words": sum(map(len, sentences)),
         "features": len(model.features_),
     }
     facts |= {"relations": len(model.relations_), "epochs": model.n_iter_}
+    if validation is not None:
+        facts |= {"best_epoch": model.result_.best, "validation_error": round(min(model.result_.measured), 4)}
     facts |= {"loss": round(model.history_[-1], 4), "seconds": round(model.result_.seconds[-1], 2)}
     show.saved(model, out, facts, force=force, as_json=as_json, hint=("parse", "apply", out, "TREES"))
 

@@ -74,8 +74,8 @@ class PairwiseRanking(Recommending):
     ridge: Amount = 0.01
     negatives: Count = 3
     within: Literal["row", "column"] = "row"
-    step: Positive = 0.05
-    decay: Amount = 0.0
+    step: Positive = 0.2
+    decay: Amount = 0.1
     max_iter: Count = 100
     tol: Amount = 0.0
     seed: Seed = None

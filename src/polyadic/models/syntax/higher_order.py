@@ -14,7 +14,7 @@ No program finds the best tree in reasonable time, so trees are improved one hea
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from polyadic.forms import Factors
     from polyadic.kernels.syntax.arc_tensor import ArcParts
-    from polyadic.solvers.run import Result
     from polyadic.text.syntax.trees import Tree
 
 NOISE, BEAM = 0.3, 1.5
@@ -180,9 +179,9 @@ class HigherOrderParser(LowRankParser):
         for tree in trees:
             _check_length(tree.forms)
 
-    def _keep(self, result: Result) -> Factors:
-        *arcs, self.tree_weights_, relations = super()._keep(result)
-        return [*arcs, relations]
+    def _place(self, factors: Factors) -> Self:
+        *arcs, self.tree_weights_, relations = factors
+        return super()._place([*arcs, relations])
 
     def _tree_parts(self) -> TreeParts:
         return TreeParts(self.order, TEMPLATES, self.tree_weights_, self.gamma)

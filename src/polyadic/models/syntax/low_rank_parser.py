@@ -11,6 +11,7 @@ particular to a pair.
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
@@ -21,6 +22,7 @@ from polyadic.errors import InputError, check_int
 from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts, hashed_cells, score_tensor_arcs, tensor_cells
 from polyadic.kernels.syntax.best_trees import best_arcs, best_projective_tree, best_spanning_tree
 from polyadic.linalg.low_rank_tensors import unfolded_start
+from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.models.base import Count, Model, Positive, Seed, Share, Watch, Within
 from polyadic.models.syntax.arc_features import (
     AROUND,
@@ -40,10 +42,11 @@ from polyadic.solvers.syntax.arc_tensor import ArcLearner, Updates
 from polyadic.text.syntax.token_features import TAG, TokenCoder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
+    from polyadic.forms import Factors
     from polyadic.solvers.syntax.arc_tensor import Decoder
     from polyadic.text.syntax.trees import Tree
 
@@ -81,7 +84,7 @@ class LowRankParser(Model):
     C : float
         Of a step, at most.
     max_iter : int
-        Passes over the sentences.
+        Passes over the sentences, at most.
     labels : bool
         Whether to learn relations too; they are chosen word by word when the tree is known.
     init : {"svd", "random"}
@@ -135,7 +138,7 @@ class LowRankParser(Model):
     _: KW_ONLY
     gamma: Share = 0.3
     C: Positive = 0.01
-    max_iter: Count = 5
+    max_iter: Count = 10
     labels: bool = True
     init: Literal["svd", "random"] = "svd"
     decoding: Decoding = "projective"
@@ -148,12 +151,15 @@ class LowRankParser(Model):
     seed: Seed = 0
     watch: Watch = None
 
-    def fit(self, trees: Iterable[Tree]) -> Self:
+    def fit(self, trees: Iterable[Tree], *, validation: Iterable[Tree] | None = None) -> Self:
         """Learn from sentences.
 
         Parameters
         ----------
         trees : iterable of Tree
+        validation : iterable of Tree, optional
+            Sentences to parse after each pass: what parses them best is kept, and passes end when five in a row were no
+            better.
 
         Raises
         ------
@@ -163,6 +169,9 @@ class LowRankParser(Model):
         self.check()
         treebank = list(trees)
         self._check_treebank(treebank)
+        judged = None if validation is None else list(validation)
+        if judged is not None:
+            self._check_treebank(judged)
         if self.one_root:
             tell_of_roots(treebank)
         known = known_features(treebank, least=self.least)
@@ -172,11 +181,30 @@ class LowRankParser(Model):
         coder = TokenCoder(known)
         sentences = [Sentence.of(tree, coder, self.vectors) for tree in treebank]
         epochs = self._epochs(sentences, labels, features=len(known), relations=len(relations))
-        result = run(epochs, max_iter=self.max_iter, watch=self.watch)
-        *parts, self.relation_weights_ = self._keep(result)
-        self.parts_, self.relations_, self.features_ = ArcParts(*parts), relations, known
-        self._coder = coder
+        measure = None if judged is None else self._measure(judged, known, relations)
+        result = run(epochs, max_iter=self.max_iter, watch=self.watch, measure=measure)
+        self.relations_, self.features_, self._coder = relations, known, coder
+        return self._place(self._keep(result))
+
+    def _place(self, factors: Factors) -> Self:
+        """Give factors their places."""
+        *parts, self.relation_weights_ = factors
+        self.parts_ = ArcParts(*parts)
         return self
+
+    def _measure(
+        self, trees: Sequence[Tree], known: dict[str, int], relations: list[str]
+    ) -> Callable[[Factors], float]:
+        """Give the share of words whose head, or relation if these are learned, factors get wrong."""
+        reached = copy(self)
+        reached.__dict__ |= {"relations_": relations, "features_": known, "_coder": TokenCoder(known)}
+
+        def measure(factors: Factors) -> float:
+            parsed = reached._place(factors).annotate(trees)  # noqa: SLF001 # of its own kind
+            score = dependency_score([match_trees(*pair) for pair in zip(trees, parsed, strict=True)])
+            return 1 - (score.las if relations else score.uas)
+
+        return measure
 
     def parse(
         self,
