@@ -615,8 +615,9 @@ def test_the_number_of_topics_that_was_planted():
     choices = choose_rank(TextTopics("plsa", threads=1), table_, words, ranks=[1, 3, 8], folds=2)
     assert [one.rank for one in choices] == [1, 3, 8]
     assert best(choices).rank == 3
-    made = [Choice(5, 10.0, 0.1, 0.9), Choice(2, 10.0, 0.1, 0.8)]
-    assert (best(made).rank, best(made, "stability").rank) == (2, 5)
+    assert best(choices, "coherence").rank == 3
+    made = [Choice(5, 10.0, 0.1, 0.2, 0.9), Choice(2, 10.0, 0.1, 0.3, 0.8)]
+    assert [best(made, by).rank for by in ("perplexity", "coherence", "stability")] == [2, 2, 5]
     with pytest.raises(InputError, match="name the numbers"):
         choose_rank(TextTopics(), table_, words, ranks=[])
 

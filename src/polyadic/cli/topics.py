@@ -172,7 +172,11 @@ def choose(
     threads: o.Threads = None,
     as_json: o.AsJson = False,
 ) -> None:
-    """Compare numbers of topics: how well they foretell documents held out, and whether they are found again."""
+    """Compare numbers of topics: by documents held out, and by whether other documents give the same.
+
+    Perplexity, of words of documents held out, likes many topics; coherence, whether the words of a topic belong
+    together there, likes few; stability is how alike the topics of other documents are.
+    """
     from polyadic.models.topics.choose import best, choose_rank
     from polyadic.models.topics.text import TextTopics
     from polyadic.text.documents import document_table
@@ -185,11 +189,11 @@ def choose(
     corpus = model.corpus(docs, **_reading(docs, ctx))
     table, known = document_table(corpus), corpus.vocabulary.words
     choices = choose_rank(model, table, known, ranks=numbers, folds=folds, seed=seed)
-    chosen = {f"by_{measure}": best(choices, measure).rank for measure in ("perplexity", "stability")}
+    chosen = {f"by_{measure}": best(choices, measure).rank for measure in ("perplexity", "coherence", "stability")}
     if as_json:
         show.in_json({"ranks": [choice._asdict() for choice in choices], **chosen})
         return
-    show.table(["topics", "perplexity", "spread", "stability"], choices)
+    show.table(["topics", "perplexity", "spread", "coherence", "stability"], choices)
     show.table(list(chosen), [tuple(chosen.values())])
 
 

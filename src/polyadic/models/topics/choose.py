@@ -1,4 +1,4 @@
-"""How many topics: by words foretold in documents held out, and by whether other documents give the same topics."""
+"""How many topics: by words and coherence in documents held out, and by whether others give the same topics."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from polyadic.errors import InputError, check_choice, check_int
-from polyadic.metrics.topics import completion_perplexity, halves, stability
+from polyadic.metrics.topics import completion_perplexity, halves, in_documents, npmi_coherence, stability
 from polyadic.progress import bar
 from polyadic.text.documents import counts_by_row
 
@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from polyadic.models.topics.text import TextTopics
 
-Measure = Literal["perplexity", "stability"]
+Measure = Literal["perplexity", "coherence", "stability"]
+TOP = 10
+"""Words of a topic that are to belong together."""
 
 
 class Choice(NamedTuple):
@@ -33,6 +35,8 @@ class Choice(NamedTuple):
         Mean over folds: half of the words of each document held out, given the other half.
     spread : float
         Standard deviation of the perplexity over folds.
+    coherence : float
+        Mean NPMI of the ten first words of each topic, by the documents held out; mean over folds.
     stability : float
         Mean cosine of matched topics of two folds, over all pairs.
     """
@@ -40,6 +44,7 @@ class Choice(NamedTuple):
     rank: int
     perplexity: float
     spread: float
+    coherence: float
     stability: float
 
 
@@ -76,25 +81,29 @@ def choose_rank(
     choices = []
     with bar("choosing", total=len(ranks) * folds, unit="fits") as advance:
         for rank in ranks:
-            fits, figures = [], []
+            fits, figures, coherent = [], [], []
             for k in range(folds):
                 some = clone(model).set_params(rank=rank, seed=seed + k).fit_table(counts[fold != k], words)
                 if getattr(some.model_, "interrupted_", False):
                     raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be compared
                 fits.append(some.model_.components_)
                 figures.append(held_out_perplexity(some, counts[fold == k], seed=seed))
+                coherent.append(held_out_coherence(some, counts[fold == k]))
                 advance(1, note=f"{rank} topics")
             same = np.mean([stability(*pair) for pair in combinations(fits, 2)])
-            choices.append(Choice(int(rank), float(np.mean(figures)), float(np.std(figures)), float(same)))
+            choices.append(
+                Choice(
+                    int(rank), float(np.mean(figures)), float(np.std(figures)), float(np.mean(coherent)), float(same)
+                )
+            )
     return choices
 
 
 def best(choices: Sequence[Choice], measure: Measure = "perplexity") -> Choice:
-    """Give the choice of lowest perplexity, or of highest stability; of equals the one with fewer topics."""
+    """Give the choice of lowest perplexity, or highest coherence or stability; of equals that with fewer topics."""
     check_choice("measure", measure, get_args(Measure))
-    if measure == "stability":
-        return min(choices, key=lambda choice: (-choice.stability, choice.rank))
-    return min(choices, key=lambda choice: (choice.perplexity, choice.rank))
+    sign = 1 if measure == "perplexity" else -1
+    return min(choices, key=lambda choice: (sign * getattr(choice, measure), choice.rank))
 
 
 def held_out_perplexity(model: TextTopics, counts: csr_array, *, seed: int = 0) -> float:
@@ -102,3 +111,13 @@ def held_out_perplexity(model: TextTopics, counts: csr_array, *, seed: int = 0) 
     seen, hidden = halves(counts, seed=seed)
     mixtures = model.transform_table(seen)
     return completion_perplexity(hidden, mixtures, model.word_weights_, background=model.background_ + 1)
+
+
+def held_out_coherence(model: TextTopics, counts: csr_array) -> float:
+    """Give the mean NPMI of the first words of topics in documents that a model was not fitted to; -1 without two."""
+    falling = np.argsort(-model.model_.components_, axis=1, kind="stable")[:, :TOP]
+    topics = [[int(at) for at in best if w[at] > 0] for w, best in zip(model.model_.components_, falling, strict=True)]
+    topics = [topic for topic in topics if len(topic) > 1]
+    if not topics:
+        return -1.0
+    return float(npmi_coherence(topics, in_documents(counts, [word for topic in topics for word in topic])).mean())

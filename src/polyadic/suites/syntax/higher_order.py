@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     Root = str | os.PathLike[str] | None
     Facts = dict[str, Any]
 
+PASSES = 5
+"""Over the sentences, for all that are compared."""
+
 
 def higher_orders(
     size: int,
@@ -73,7 +76,7 @@ def higher_orders(
     for gamma in gammas:
         first: list[Attached] = []
         for order in orders:
-            how: Facts = {"gamma": gamma, "decoding": decoding, "seed": seed}
+            how: Facts = {"gamma": gamma, "decoding": decoding, "seed": seed, "max_iter": PASSES}
             parser = HigherOrderParser(order=order, **how) if order > 1 else LowRankParser(**how)
             start = time.process_time()
             whole(parser.fit(train[at] for at in drawn))
