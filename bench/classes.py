@@ -52,8 +52,9 @@ CONTENDERS = {
     "`LogCountRatio`, logistic": lambda: OneVsRestClassifier(
         make_pipeline(LogCountRatio(), LogisticRegression(max_iter=1000))
     ),
-    "features below and word vectors": WithVectors,
-    "`TextClassifier`": TextClassifier,
+    "`TextClassifier(share=0)`": lambda: TextClassifier(share=0),
+    "the same with word vectors beside": WithVectors,
+    "`TextClassifier()`": TextClassifier,
     "chosen": None,
 }
 

@@ -141,12 +141,6 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         classes = np.unique(labels)
         return self._mixed(classes, self._weights_of(X, labels, classes))
 
-    def corpus(self, source: Any, **reading: Any) -> Corpus:
-        """Read documents as :meth:`fit` does; see :meth:`~polyadic.text.corpus.Corpus.build`."""
-        return Corpus.build(
-            source, tokenizer=TOKENIZER, min_count=1, stop_words=None, language=self.language, **reading
-        )
-
     def search(self, documents: Corpus | Documents, *, y: ArrayLike, seed: int | None = 0) -> Search:
         """Judge the share of ratios and C by all documents, each by a model that did not learn it: in folds.
 
@@ -262,7 +256,11 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
 
     def _tables(self, documents: Corpus | Documents, y: ArrayLike) -> tuple[csr_array, NDArray[Any]]:
         """Find the features of documents, and give their table, with the classes."""
-        corpus = documents if isinstance(documents, Corpus) else self.corpus(documents)
+        if isinstance(documents, Corpus):
+            corpus = documents
+        else:
+            how: dict[str, Any] = {"tokenizer": TOKENIZER, "min_count": 1, "stop_words": None}
+            corpus = Corpus.build(documents, **how, language=self.language)
         labels = np.asarray(y)
         starts = np.asarray(corpus.sentences)[np.asarray(corpus.documents)].astype(np.int64)
         if labels.shape != (len(starts) - 1,):
