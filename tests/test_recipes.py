@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 import polyadic
 from polyadic import Corpus, Embedding, InputError
 from polyadic.cli import app
+from polyadic.recipes import words
 from polyadic.recipes.methods import METHODS
 from polyadic.recipes.relations import FORMS, train_facts
 from polyadic.recipes.words import counted, train
@@ -30,6 +31,18 @@ def test_verb_and_function_agree(method, tmp_path):
     np.testing.assert_array_equal(written.vectors, made.vectors)
     np.testing.assert_array_equal(written.counts, made.counts)
     assert (written.words, written.themes.rank, written.meta) == (made.words, made.themes.rank, made.meta)
+
+
+@pytest.mark.parametrize(
+    ("options", "rank", "themes"),
+    [({}, 8, 2), ({"themes": 3}, 8, 3), ({"themes": 5}, 10, 5), ({"rank": 6}, 6, 3)],
+)
+def test_text_says_how_many_columns_are_themes(options, rank, themes, monkeypatch):
+    """Unless somebody else does."""
+    monkeypatch.setattr(words, "supported_rank", lambda *_, **__: (8, 2))
+    how = {name: value for name, value in SETTINGS.items() if name != "rank"}
+    made = polyadic.train(TEXTS, **how, **options)
+    assert (made.rank, made.themes.rank) == (rank, themes)
 
 
 def test_text_corpus_and_counts_agree():

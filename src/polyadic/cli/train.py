@@ -114,7 +114,11 @@ ZeroPower = Annotated[
 ]
 Themes = Annotated[
     int | None,
-    _model(min=1, help="Non-negative columns, which explain larger tuples.", show_default="half of the rank"),
+    _model(
+        min=1,
+        help="Non-negative columns, which explain larger tuples.",
+        show_default="half of the rank; a quarter where a large text gets 300",
+    ),
 ]
 Coupling = Annotated[
     float | None, _model(min=0, max=1, help="Scale of themes in the explanation of pairs.", show_default="0.5")

@@ -93,8 +93,10 @@ def train(
     if plan.start is not None:
         model.start = _rows(plan.start, vocabulary.words)
     elif "rank" not in plan.options:
-        supported = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), most=model.rank)
-        model.rank = max(supported, 2 * (getattr(model, "themes", None) or 0))
+        rank, themes = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), most=model.rank)
+        if getattr(model, "themes", 0) is None:
+            model.themes = themes
+        model.rank = max(rank, 2 * (getattr(model, "themes", None) or 0))
     if hasattr(model, "words"):
         model.words = vocabulary.words
     if steps:  # an evaluation tells how long the fit takes
@@ -188,10 +190,12 @@ class Making:
         return kind.open(target)
 
 
-def supported_rank(tokens: int, words: int, *, most: int) -> int:
-    """Give the length of vectors that a text supports: a sixth of the root of its length, and words enough for each.
+def supported_rank(tokens: int, words: int, *, most: int) -> tuple[int, int]:
+    """Give the length of vectors that a text supports, and how many columns of it are themes.
 
-    More take longer and are no better, from 1 to 50 MB of Wikipedia: docs/results/sizes.md.
+    The former is a sixth of the root of the text's length, with words enough for each; more take longer and are no
+    better, from 1 to 50 MB of Wikipedia. Half of them are themes, but a quarter where the length is at its most, from
+    50 MB on: docs/results/sizes.md.
 
     Parameters
     ----------
@@ -203,9 +207,10 @@ def supported_rank(tokens: int, words: int, *, most: int) -> int:
     Examples
     --------
     >>> [supported_rank(tokens, 8_000, most=300) for tokens in (60_000, 360_000, 4_000_000)]
-    [41, 100, 300]
+    [(41, 20), (100, 50), (300, 75)]
     """
-    return max(min(most, round(tokens**0.5 / 6), words // 10), 2)
+    rank = max(min(round(tokens**0.5 / 6), words // 10), 2)
+    return (rank, rank // 2) if rank < most else (most, max(most // 4, 1))
 
 
 def _opened(source: Any) -> Any:
