@@ -174,7 +174,7 @@ def test_a_share_of_each_class_is_held_out(labels, share):
     ("documents", "y", "message"),
     [
         (["a", "b"], [1], "a class for each of 2 documents"),
-        (["a", "b"], [1, 1], "at least two classes"),
+        (["a", "b"], ["x", "x"], "at least two classes; all documents are 'x'"),
         ([b"a", "b"], [1, 2], "must be a string"),
     ],
 )
@@ -243,6 +243,17 @@ def test_folders_are_classes(tmp_path):
     assert "glad\t10\t1\t1\t1\t-" in table
     wrong = run("evaluate", out, tmp_path / "docs" / "sad")
     assert "no folder for each class" in wrong.output
+
+
+def test_a_line_of_plain_text_is_a_document(table, tmp_path):
+    """As of topics; so it is from standard input."""
+    out, lines = tmp_path / "model", tmp_path / "new.txt"
+    assert run("train", table, "--out", out, "--field", "text", "--label", "class", "--no-choose").exit_code == 0
+    lines.write_text("the film is good\nso bad here\n", encoding="utf-8")
+    rows = json.loads(run("apply", out, lines, "--json").stdout)["documents"]
+    assert [(row["document"], row["class"]) for row in rows] == [(1, "+"), (2, "-")]
+    piped = CliRunner().invoke(app, ["classify", "apply", str(out), "-", "--json"], input=lines.read_text())
+    assert json.loads(piped.stdout)["documents"] == rows
 
 
 def test_what_is_missing_is_told(table, tmp_path):

@@ -490,6 +490,11 @@ def test_the_command_line(tmp_path):
     assert (told["sentences"], told["relations"]) == (40, 5)
     assert 0 <= told["best_epoch"] <= told["epochs"] <= 5
     assert told["validation_error"] < 0.1
+    (tmp_path / "none.conllu").write_text("")
+    refused = CliRunner().invoke(
+        app, ["parse", "train", str(train), "--out", str(tmp_path / "m"), "--validation", str(tmp_path / "none.conllu")]
+    )
+    assert "none.conllu has no sentences to judge passes by" in refused.output
     call("apply", tmp_path / "model", bare, "--out", out)
     model = load(tmp_path / "model")
     for one, other in zip(read_trees(out), model.annotate(new), strict=True):

@@ -49,7 +49,7 @@ HoldOut = Annotated[
 Why = Annotated[int, typer.Option(min=0, help="Show so many words of each document that say most for its class.")]
 Named = Annotated[str | None, typer.Argument(metavar="[CLASS]", help="Only of this class.")]
 FEWEST = 50
-"""Documents of which a tenth can choose."""
+"""Documents whose folds can choose."""
 
 
 def train(
@@ -86,7 +86,7 @@ def train(
     from polyadic.models.sentences.classifier import TextClassifier, held_out
 
     check_replaceable(out, KIND, overwrite=force)
-    texts, labels, others = _labelled(docs, label, o.reading(ctx))
+    texts, labels, others = _labelled(docs, label, o.reading_documents(docs, ctx))
     given: dict[str, Any] = {name: value for name, value in (("C", c), ("share", share)) if value is not None}
     model = TextClassifier(**given, language=language)
     model.check()
@@ -134,7 +134,7 @@ def apply(
     from polyadic.text.readers import documents, name_of_document
 
     opened, texts, names = _open(model), [], []
-    for number, document in enumerate(documents(docs, **o.reading(ctx)), 1):
+    for number, document in enumerate(documents(docs, **o.reading_documents(docs, ctx)), 1):
         names.append(name_of_document(document.fields) or number)
         texts.append(document.text)
     if not texts:
@@ -169,7 +169,7 @@ def evaluate(
     from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
 
     opened = _open(model)
-    texts, labels, others = _labelled(docs, label, o.reading(ctx))
+    texts, labels, others = _labelled(docs, label, o.reading_documents(docs, ctx))
     told = opened.predict(texts)
     classes = sorted({*opened.classes_.tolist(), *labels.tolist()})
     confused = confusion_matrix(labels, told, labels=classes)

@@ -94,6 +94,18 @@ def reading(ctx: typer.Context) -> dict[str, Any]:
     return {name.rstrip("_"): ctx.params[name] for name in ("format_", "field", "wrapped", "encoding", "errors")}
 
 
+def reading_documents(docs: str, ctx: typer.Context) -> dict[str, Any]:
+    """Say how documents are read: of a file of plain text each line is one, of a folder or a glob each file."""
+    from polyadic.text.readers import OTHERS, SUFFIXES
+
+    path, how = Path(docs), reading(ctx)
+    suffixes = {suffix.lower() for suffix in path.suffixes}
+    by_line = docs == "-" or (path.exists() and not path.is_dir() and not suffixes & {*SUFFIXES, *OTHERS})
+    if by_line and how["format"] == "auto" and how["field"] is None:
+        how["format"] = "lines"
+    return how
+
+
 def source(sources: list[str]) -> Any:
     """Give one source as it is, and several as paths."""
     return sources[0] if len(sources) == 1 else [Path(each) for each in sources]

@@ -80,11 +80,14 @@ def train(
     check_replaceable(out, KIND, overwrite=force)
     if not (sentences := list(read_trees(trees, invalid=invalid))):
         raise InputError(f"{trees} has no sentences to learn from")
+    judged = None if validation is None else list(read_trees(validation, invalid=invalid))
+    if judged is not None and not judged:
+        raise InputError(f"{validation} has no sentences to judge passes by")
     options: dict[str, Any] = {"gamma": gamma, "C": cap, "max_iter": epochs, "labels": not heads, "updates": updates}
     options["vectors"] = None if vectors is None else read_vectors(vectors)
     options |= {"decoding": decoding, "one_root": not several_roots, "seed": seed}
     parser = LowRankParser(rank, **options) if order == 1 else HigherOrderParser(rank, order=order, **options)
-    model = parser.fit(sentences, validation=None if validation is None else read_trees(validation, invalid=invalid))
+    model = parser.fit(sentences, validation=judged)
     facts: dict[str, Any] = {
         "sentences": len(sentences),
         "words": sum(map(len, sentences)),

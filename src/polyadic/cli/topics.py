@@ -69,7 +69,7 @@ def train(
     show.check_picture(picture)
     words_: dict[str, Any] = {"min_count": min_count, "max_size": max_size, "language": language}
     model = TextTopics(method, rank=rank, seed=seed, threads=threads, stop_words=stop_words, **words_)
-    corpus = model.corpus(docs, **_reading(docs, ctx))
+    corpus = model.corpus(docs, **o.reading_documents(docs, ctx))
     model.fit(corpus).save(out, overwrite=force)
     if getattr(model.model_, "interrupted_", False):
         raise interrupted(kept=[f"the topics found so far in {out}"])
@@ -129,7 +129,7 @@ def assign(
     names: list[str | int] = []
 
     def texts() -> Iterator[str]:
-        read = documents(docs, **_reading(docs, ctx))
+        read = documents(docs, **o.reading_documents(docs, ctx))
         for number, document in enumerate(read, 1):
             names.append(name_of_document(document.fields) or number)
             yield document.text
@@ -186,7 +186,7 @@ def choose(
     except ValueError:
         raise InputError(f"--ranks are whole numbers between commas, such as 5,10,20; got {ranks}") from None
     model = TextTopics(method, min_count=min_count, language=language, stop_words=stop_words, threads=threads)
-    corpus = model.corpus(docs, **_reading(docs, ctx))
+    corpus = model.corpus(docs, **o.reading_documents(docs, ctx))
     table, known = document_table(corpus), corpus.vocabulary.words
     choices = choose_rank(model, table, known, ranks=numbers, folds=folds, seed=seed)
     chosen = {f"by_{measure}": best(choices, measure).rank for measure in ("perplexity", "coherence", "stability")}
@@ -219,18 +219,6 @@ def _draw(model: Any, file: Path, top: int) -> None:
     from polyadic.plots.topics import topic_words
 
     show.draw(topic_words(model, range(len(model.model_.components_)), top=min(top, 12)), file)
-
-
-def _reading(docs: str, ctx: typer.Context) -> dict[str, Any]:
-    """Say how documents are read: of a file of plain text each line is one, of a folder or a glob each file."""
-    from polyadic.text.readers import OTHERS, SUFFIXES
-
-    path, reading = Path(docs), o.reading(ctx)
-    suffixes = {suffix.lower() for suffix in path.suffixes}
-    by_line = docs == "-" or (path.exists() and not path.is_dir() and not suffixes & {*SUFFIXES, *OTHERS})
-    if by_line and reading["format"] == "auto" and reading["field"] is None:
-        reading["format"] = "lines"
-    return reading
 
 
 def _open(path: Path) -> Any:
