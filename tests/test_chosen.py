@@ -221,6 +221,17 @@ def test_each_family_chooses(family, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("negatives", [0, 2])
+def test_zeros_that_are_listed_are_learned(negatives):
+    """What is given back is a fit to everything, with zeros that are drawn beside those listed, or without."""
+    x = np.where(np.random.default_rng(1).random((80, 60)) < 0.3, crowds(), np.nan)
+    model = LogisticFactorization(4, negatives=negatives, seed=0, threads=1, max_iter=5, tol=0)
+    best = chosen(model, x, keep=["rank"])
+    again = LogisticFactorization(**best.get_params()).fit(x)
+    np.testing.assert_array_equal(best.row_factors_, again.row_factors_)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_what_is_chosen_is_near_the_best_there_is():
     """Cells never seen are predicted about as well as by the planted rank with the ridge that is best for them."""
     truth, known = ratings(2, 1.0, share=1.0), ratings(2, 1.0)

@@ -131,7 +131,7 @@ class LogisticFactorization(Recommending):
         """
         known = labelled(X)
         if self.negatives:
-            return search_listed(known.at(known.values > 0), VALUES, seed=seed)
+            return search_listed(known, VALUES, seed=seed)
         cells, out = split_cells(known, held_out_share(len(known.values)), seed=seed)
 
         def losses(model: LogisticFactorization) -> NDArray[np.float64]:

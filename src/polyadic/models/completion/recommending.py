@@ -85,8 +85,9 @@ class Recommending(Model):
 
 
 def search_listed(listed: Cells, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> Search:
-    """Judge settings by a tenth of the listed cells: how early they are recommended, by row."""
+    """Judge settings by a tenth of the listed cells: how early those above 0 are recommended, by row."""
     cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
+    out = out.at(out.values > 0)
     rows = np.unique(out.rows)
     if len(rows) > ROWS:
         rows = np.sort(np.random.default_rng(seed).choice(rows, ROWS, replace=False))
