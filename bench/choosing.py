@@ -26,6 +26,7 @@ import numpy as np
 from sklearn.base import clone
 
 from polyadic.datasets.multilabel import multilabel
+from polyadic.datasets.school import school
 from polyadic.metrics.recommendation import recommendation
 from polyadic.models.chosen import chosen
 from polyadic.models.completion.cells import positive_cells, split_cells
@@ -60,7 +61,7 @@ GRIDS = {
     "pairs": {"ridge": (0.1, 0.03, 0.01, 0.003), "rank": (16, 32, 64, 128, 256)},
     "classes": {"C": (0.3, 1, 3, 10, 30, 100, 300), "share": (1, 0.75, 0.5, 0.25, 0)},
     "topics": {"rank": (5, 10, 20, 40, 80, 160)},
-    "labels": {"rank": (10, 20, 50, 100), "ridge": (0.1, 0.3, 1, 3, 10, 30, 100)},
+    "labels": {"rank": (10, 20, 50, 100), "ridge": (0.3, 1, 3, 10, 30, 100, 300, 1000)},
 }
 TEST = 0.2
 DIVISIONS = 5
@@ -101,7 +102,14 @@ def topics(path):
 
 
 def labels(folder):
-    """Rows of features with labels, and the log loss of those of the test part."""
+    """Rows of features with labels, and the log loss of those of the test part; of school.mat, squared errors."""
+    if folder.suffix == ".mat":
+        X, scores, schools = school(root=folder.parents[1])
+        Y = np.full((len(X), schools.max() + 1), np.nan)
+        Y[np.arange(len(X)), schools] = scores
+        is_test = np.random.default_rng(1).random(len(X)) < TEST
+        X = (X - X[~is_test].mean(axis=0)) / X[~is_test].std(axis=0)
+        return LowRankTasks(50), X[~is_test], {"y": Y[~is_test]}, lambda fitted: -fitted.score(X[is_test], Y[is_test])
     train, test = multilabel(folder.name, folder.parents[1])
     model = LowRankTasks(50, loss="logistic")
     return model, train.features, {"y": train.labels}, lambda fitted: -fitted.score(test.features, test.labels)

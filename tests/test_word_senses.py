@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from polyadic import Corpus, Embedding, InputError, WordSenses, train
 from polyadic.cli import app
-from polyadic.cli.senses import _typical
 from polyadic.models.words import occurrences
 
 TOPICS, WORDS, LENGTH = 12, 25, 9
@@ -208,8 +207,9 @@ def test_lines_that_are_shown_differ():
     text = Corpus.build(said, min_count=1, stop_words="none", keep_text=True)
     places = np.flatnonzero(text.ids == text.vocabulary.words.index("bank"))
     sense = occurrences.SenseOfWord(1.0, (), places, np.ones(1))
-    assert [line.text for line in _typical(text, sense, 2)] == [said[0], said[3]]
-    assert [line.text for line in _typical(text, sense, 9)] == [said[0], said[3], said[4]]
+    space = WordSenses(Embedding(["bank", "key"], np.eye(2)), text, np.zeros((0, 0)), np.zeros(0), 0.0)
+    assert [line.text for line in space.lines(sense, 2)] == [said[0], said[3]]
+    assert [line.text for line in space.lines(sense, 9)] == [said[0], said[3], said[4]]
 
 
 def test_senses_on_the_command_line(corpus, vectors, tmp_path):

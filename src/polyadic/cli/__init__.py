@@ -18,6 +18,7 @@ from polyadic.cli.count import count
 from polyadic.cli.database import app as database
 from polyadic.cli.demo import demo
 from polyadic.cli.evaluate import compare, evaluate
+from polyadic.cli.explore import explore
 from polyadic.cli.faults import Verbs
 from polyadic.cli.hmm import app as hmm
 from polyadic.cli.lines import lines
@@ -50,6 +51,7 @@ app = typer.Typer(
 EXAMPLES: dict[Callable[..., None], str] = {
     demo: "polyadic demo --out demo",
     train: "polyadic train wiki.txt.xz --out vectors",
+    explore: "polyadic explore wiki.txt.xz",
     neighbours: "polyadic neighbours vectors apollo",
     phrase: "polyadic phrase vectors apollo god 'apollo*moon'",
     senses: "polyadic senses vectors apollo",

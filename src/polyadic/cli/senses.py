@@ -12,12 +12,7 @@ from polyadic.errors import InputError
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
-    from polyadic.models.words.occurrences import SenseOfWord, SensesOfWord, WordSenses
-    from polyadic.text.corpus import Corpus
-    from polyadic.text.lines import Line
-
-LOOKED_AT = 20
-"""Times as many lines as are shown, in search of some that differ."""
+    from polyadic.models.words.occurrences import SensesOfWord, WordSenses
 
 Number = Annotated[
     int | None,
@@ -76,7 +71,7 @@ def senses(
     }
     if as_json:
         show.in_json(
-            {"senses": {word: _in_json(text, each, lines) for word, each in answers.items()}, **answers.in_json}
+            {"senses": {word: _in_json(space, each, lines) for word, each in answers.items()}, **answers.in_json}
         )
     else:
         numbered = [(each, k, sense) for each in answers.values() for k, sense in enumerate(each.senses, 1)]
@@ -84,7 +79,7 @@ def senses(
         show.table(["word", "sense", "share", "agreement", "words in its place"], rows)
         if lines and rows:
             typer.echo()
-            shown = [(each.word, k, line) for each, k, sense in numbered for line in _typical(text, sense, lines)]
+            shown = [(each.word, k, line) for each, k, sense in numbered for line in space.lines(sense, lines)]
             show.table(["word", "sense", "line"], [(word, k, line.text) for word, k, line in shown])
     show.draw_words(embedding, shares, picture)
     answers.end()
@@ -116,25 +111,12 @@ def _assign(space: "WordSenses", word: str, file: Path, top: int, *, as_json: bo
         faults.say(f"{absent:,} of {len(texts):,} lines do not have {word!r}", "warning")
 
 
-def _typical(text: "Corpus", sense: "SenseOfWord", number: int) -> list["Line"]:
-    """Give the most typical lines that differ: none has most of its words in common with one before."""
-    kept: list[tuple[Line, set[str]]] = []
-    for at in sense.positions[: LOOKED_AT * number]:
-        line = text.line(at)
-        words = {*line.text.lower().split()}
-        if all(2 * len(words & other) <= len(words | other) for _, other in kept):
-            kept.append((line, words))
-        if len(kept) == number:
-            break
-    return [line for line, _ in kept]
-
-
-def _in_json(text: "Corpus", found: "SensesOfWord", lines: int) -> dict[str, Any]:
+def _in_json(space: "WordSenses", found: "SensesOfWord", lines: int) -> dict[str, Any]:
     senses = [
         {
             "share": sense.share,
             "words": list(sense.substitutes),
-            "lines": [*map(show.line, _typical(text, sense, lines))],
+            "lines": [*map(show.line, space.lines(sense, lines))],
         }
         for sense in found.senses
     ]

@@ -11,6 +11,7 @@ import contextlib
 import json
 import re
 import sqlite3
+import threading
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
@@ -144,7 +145,15 @@ class Lines:
         self._pairs = {*(settings.get("multiwords") or ())}
         self._bare = "punctuation='drop'" in tokenizer
         self._lemma = languages.lemmatizer(settings["language"]) if "lemmas=True" in tokenizer else None
-        self._base = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+        self._bases = threading.local()
+
+    @property
+    def _base(self) -> sqlite3.Connection:
+        """The connection of this thread."""
+        if not hasattr(self._bases, "base"):
+            self._bases.base = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+        base: sqlite3.Connection = self._bases.base
+        return base
 
     def __len__(self) -> int:
         with self._told():

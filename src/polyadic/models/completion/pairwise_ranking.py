@@ -17,7 +17,7 @@ from polyadic.solvers.sgd import Listed, Steps, descend_pairs
 if TYPE_CHECKING:
     from polyadic.models.chosen import Search
 
-VALUES = {"ridge": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001), "rank": (8, 16, 32, 64, 128, 256)}
+VALUES = {"ridge": (0.3, 0.1, 0.03, 0.01, 0.003, 0.001), "rank": (8, 32, 128, 256)}
 """What cells held out choose from."""
 
 

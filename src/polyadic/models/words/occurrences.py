@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
     from polyadic.embedding import Embedding
     from polyadic.text.corpus import Corpus
+    from polyadic.text.lines import Line
 
 WIDE, NEAR = 10, 2
 """Words to each side of the two contexts."""
@@ -87,6 +88,8 @@ RIDGES = tuple(10.0 ** (power / 2) for power in range(-8, 2))
 """To choose from, of the mean diagonal of the normal equations. On 50 MB 1e-3 is best, on a Bible 3e-2."""
 KNOWN = 100
 """A substitute occurs so often in the text."""
+LOOKED_AT = 20
+"""Times as many lines as are asked for, in search of some that differ."""
 REPELLED = 0.5
 """How much a substitute of another sense counts against a word."""
 
@@ -245,6 +248,18 @@ class WordSenses:
             senses.append(SenseOfWord(float(np.mean(labels == s)), substitutes[s], at, vectors[s]))
         senses.sort(key=lambda sense: -sense.share)
         return SensesOfWord(word, len(positions), agreement, tuple(senses))
+
+    def lines(self, sense: SenseOfWord, number: int) -> list[Line]:
+        """Give the most typical lines of a sense that differ: none has most of its words in common with one before."""
+        kept: list[tuple[Line, set[str]]] = []
+        for at in sense.positions[: LOOKED_AT * number]:
+            line = self.corpus.line(at)
+            words = {*line.text.lower().split()}
+            if all(2 * len(words & other) <= len(words | other) for _, other in kept):
+                kept.append((line, words))
+            if len(kept) == number:
+                break
+        return [line for line, _ in kept]
 
     def divide(self, positions: NDArray[np.int64], words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]:
         """Say in which sense each of some occurrences is meant, from 0, as if ``words``, which stand there, were one.

@@ -1,0 +1,93 @@
+// The frame: the search, the views, and which of them an address shows.
+import { address, h } from "./dom.js";
+import { ask } from "./ask.js";
+import * as lines from "./views/lines.js";
+import * as overview from "./views/overview.js";
+import * as phrase from "./views/phrase.js";
+import * as theme from "./views/theme.js";
+import * as word from "./views/word.js";
+
+const VIEWS = { "": overview, lines, phrase, theme, word, map: { title: () => "Map", show: async (...all) => (await import("./views/map.js")).show(...all) } };
+const LINKS = [["Overview", "#/"], ["Lines", "#/lines"], ["Map", "#/map"]];
+
+const main = document.getElementById("main");
+const status = document.getElementById("status");
+const query = document.getElementById("query");
+const begun = document.getElementById("begun");
+let shown = 0;
+
+document.querySelector("nav").append(...LINKS.map(([title, href]) => h("a", { href }, title)));
+
+/** Take an address apart: its view, what it shows, its settings. */
+export function parse(hash) {
+  const [path, settings] = hash.replace(/^#\/?/, "").split("?");
+  const [view, what = ""] = path.split("/");
+  return { view, what: decode(what), settings: new URLSearchParams(settings ?? "") };
+}
+
+function decode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+async function show() {
+  const mine = ++shown;
+  const { view, what, settings } = parse(location.hash);
+  const module = VIEWS[view];
+  const page = h("div", { class: `view ${view || "overview"}` });
+  const title = module ? module.title(what, settings) : "Not found";
+  document.title = `${title} · polyadic`;
+  document.querySelectorAll("nav a").forEach((link) =>
+    link.getAttribute("href") === `#/${view}` ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current"));
+  main.setAttribute("aria-busy", "true");
+  status.textContent = `Looking up ${title}`;
+  const waiting = setTimeout(() => mine === shown && main.replaceChildren(h("p", { class: "waiting" }, "Looking …")), 200);
+  try {
+    if (!module) throw new Error(`There is no view ${view}.`);
+    await module.show(page, what, settings);
+  } catch (error) {
+    page.replaceChildren(h("h1", {}, title), h("p", { class: "fault", role: "alert" }, error.message));
+  }
+  clearTimeout(waiting);
+  if (mine !== shown) return;
+  main.replaceChildren(page);
+  main.removeAttribute("aria-busy");
+  status.textContent = `${title} is shown`;
+  if (document.activeElement === document.body || main.contains(document.activeElement)) main.focus({ preventScroll: true });
+  window.scrollTo(0, 0);
+}
+
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address is that of a view
+  main.focus();
+});
+
+document.getElementById("search").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const words = query.value.trim().split(/\s+/).filter(Boolean);
+  if (words.length) location.hash = words.length > 1 ? address("phrase", words.join(" ")) : address("word", words[0]);
+});
+
+let typed = 0;
+query.addEventListener("input", async () => {
+  const mine = ++typed;
+  const before = query.value.match(/^.*\s/)?.[0] ?? "";
+  const start = query.value.slice(before.length);
+  if (!start) return;
+  const answer = await ask("words", { start }).catch(() => null);
+  if (answer && mine === typed) begun.replaceChildren(...answer.words.map(([found]) => h("option", { value: before + found })));
+});
+
+document.addEventListener("keydown", (event) => {
+  const writing = event.target.closest("input, select, textarea");
+  if (event.key === "/" && !writing && !event.ctrlKey && !event.metaKey) {
+    event.preventDefault();
+    query.focus();
+  }
+});
+
+window.addEventListener("hashchange", show);
+show();

@@ -1,0 +1,307 @@
+// The map: every word a point, near those that are used alike. Points by WebGL, words that do not overlap above them.
+import { polygonContains } from "d3-polygon";
+import { quadtree } from "d3-quadtree";
+import { scaleLinear } from "d3-scale";
+import { select } from "d3-selection";
+import { zoom, zoomIdentity } from "d3-zoom";
+import { ask } from "../ask.js";
+import { address, fill, h, number, word } from "../dom.js";
+import { csv, png } from "../take.js";
+
+const HUES = 24;
+const LABELS = 140;
+const NEAR = 12; // pixels
+
+export const title = () => "Map";
+
+export async function show(page, what, settings) {
+  const answer = await ask("places");
+  const points = arrange(answer);
+  const stage = h("div", { class: "stage" });
+  const dots = h("canvas", { "aria-hidden": "true" });
+  const names = h("canvas", { tabindex: "0", role: "img", "aria-label":
+    `Map of ${number(answer.words.length)} words, those used alike near one another. Arrows move, plus and minus zoom; the search finds a word.` });
+  stage.append(dots, names);
+  const chosen = h("div", { class: "chosen", role: "status" }, h("p", { class: "small" }, "Drag to move, wheel or pinch to zoom, click a word to read of it; hold shift and drag around words to list them."));
+  const view = new Picture(points, dots, names, stage, (words) => list(chosen, answer, words));
+  const colour = h("select", { id: "colour", change: () => view.colour(colour.value) },
+    h("option", { value: "theme" }, "their strongest theme"), h("option", { value: "count" }, "how frequent they are"));
+  const find = h("input", { id: "find", value: what, dir: "auto", autocomplete: "off" });
+  page.append(
+    h("h1", {}, "Map"),
+    h("form", { class: "legend", submit: (event) => { event.preventDefault(); if (!view.find(find.value.trim())) fill(chosen, h("p", { role: "alert" }, `The map has no ${find.value}.`)); } },
+      h("label", { for: "colour" }, "Colours tell "), colour,
+      h("label", { for: "find" }, "Find "), find, h("button", {}, "Show"),
+      h("button", { type: "button", class: "quiet", click: () => view.home() }, "Whole map"),
+      png("map", () => view.picture())),
+    stage, chosen);
+  const watch = new ResizeObserver(() => {
+    if (!stage.isConnected && view.size) return watch.disconnect();
+    view.resize();
+    if (what && !view.shown) view.shown = view.find(what);
+  });
+  watch.observe(stage);
+}
+
+function list(place, answer, chosen) {
+  const words = chosen.sort((a, b) => answer.counts[b] - answer.counts[a]);
+  fill(place, 
+    h("p", {}, `${number(words.length)} words `, csv("words of the map", () => [["word", "count", "x", "y"], ...words.map((at) => [answer.words[at], answer.counts[at], answer.x[at], answer.y[at]])])),
+    h("p", { class: "words" }, words.slice(0, 300).map((at) => h("span", {}, word(answer.words[at]), h("small", {}, number(answer.counts[at])))),
+      words.length > 300 && "…"));
+}
+
+/** Points as the graphics card takes them, and the order in which words are named. */
+function arrange(answer) {
+  const n = answer.words.length;
+  const most = Math.log(Math.max(...answer.counts, 2)), least = Math.log(Math.max(1, answer.counts.at(-1)));
+  const scale = (count) => (most > least ? (Math.log(Math.max(count, 1)) - least) / (most - least) : 0.5);
+  return {
+    ...answer, n,
+    at: Float32Array.from({ length: 2 * n }, (_, k) => (k % 2 ? -answer.y[k >> 1] : answer.x[k >> 1])),
+    share: Float32Array.from(answer.counts, scale),
+    order: [...answer.counts.keys()], // by frequency already
+  };
+}
+
+function colourOf(points, by, dark) {
+  const bytes = new Uint8Array(4 * points.n);
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const seen = new Map();
+  const rgb = (css) => {
+    if (!seen.has(css)) {
+      canvas.fillStyle = css;
+      canvas.fillRect(0, 0, 1, 1);
+      seen.set(css, canvas.getImageData(0, 0, 1, 1).data);
+    }
+    return seen.get(css);
+  };
+  for (let k = 0; k < points.n; k++) {
+    const css = by === "theme"
+      ? `oklch(${dark ? 0.75 : 0.58} 0.13 ${((points.themes[k] * 137.508) % 360).toFixed(0)})`
+      : `oklch(${(dark ? 0.45 + 0.4 * points.share[k] : 0.8 - 0.45 * points.share[k]).toFixed(2)} ${(0.05 + 0.12 * points.share[k]).toFixed(3)} ${dark ? 70 : 250})`;
+    bytes.set(rgb(css), 4 * k);
+  }
+  return bytes;
+}
+
+const VERTEX = `#version 300 es
+in vec2 at; in float share; in vec4 colour;
+uniform vec2 scale, shift; uniform float size;
+out vec4 fill;
+void main() { gl_Position = vec4(at * scale + shift, 0.0, 1.0); gl_PointSize = size * (0.7 + 1.6 * share); fill = colour; }`;
+const FRAGMENT = `#version 300 es
+precision mediump float;
+in vec4 fill; out vec4 shown;
+void main() { float r = length(gl_PointCoord - 0.5); if (r > 0.5) discard; float a = 0.75 * smoothstep(0.5, 0.35, r); shown = vec4(fill.rgb * a, a); }`;
+
+/** The picture: what is where under the present transform. */
+class Picture {
+  constructor(points, dots, names, stage, told) {
+    Object.assign(this, { points, dots, names, stage, told, transform: zoomIdentity, by: "theme", marked: -1, lasso: null });
+    this.tree = quadtree(points.order, (k) => points.at[2 * k], (k) => points.at[2 * k + 1]);
+    this.dark = matchMedia("(prefers-color-scheme: dark)");
+    this.dark.addEventListener("change", () => this.colour(this.by));
+    this.zoom = zoom().scaleExtent([0.7, 200]).filter((event) => !event.shiftKey && !event.button)
+      .on("zoom", ({ transform }) => { this.transform = transform; this.draw(); });
+    select(names).call(this.zoom);
+    names.addEventListener("click", (event) => { const k = this.under(event); if (k >= 0 && !event.shiftKey) location.hash = address("word", points.words[k]); });
+    names.addEventListener("pointermove", (event) => this.hover(event));
+    names.addEventListener("pointerdown", (event) => { if (event.shiftKey) this.begin(event); });
+    names.addEventListener("keydown", (event) => this.key(event));
+    this.start();
+  }
+
+  start() {
+    const gl = (this.gl = this.dots.getContext("webgl2", { preserveDrawingBuffer: true, antialias: true, premultipliedAlpha: true }));
+    if (!gl) return;
+    const program = gl.createProgram();
+    for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
+      const shader = gl.createShader(kind);
+      gl.shaderSource(shader, source);
+      gl.compileShader(shader);
+      gl.attachShader(program, shader);
+    }
+    gl.linkProgram(program);
+    gl.useProgram(program);
+    this.uniform = Object.fromEntries(["scale", "shift", "size"].map((name) => [name, gl.getUniformLocation(program, name)]));
+    const fill = (name, data, width, type, normal) => {
+      const place = gl.getAttribLocation(program, name);
+      const buffer = gl.createBuffer();
+      gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
+      gl.bufferData(gl.ARRAY_BUFFER, data, gl.STATIC_DRAW);
+      gl.enableVertexAttribArray(place);
+      gl.vertexAttribPointer(place, width, type, normal, 0, 0);
+      return buffer;
+    };
+    fill("at", this.points.at, 2, gl.FLOAT, false);
+    fill("share", this.points.share, 1, gl.FLOAT, false);
+    this.colours = fill("colour", colourOf(this.points, this.by, this.dark.matches), 4, gl.UNSIGNED_BYTE, true);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+  }
+
+  colour(by) {
+    this.by = by;
+    if (this.gl) {
+      this.gl.bindBuffer(this.gl.ARRAY_BUFFER, this.colours);
+      this.gl.bufferData(this.gl.ARRAY_BUFFER, colourOf(this.points, by, this.dark.matches), this.gl.STATIC_DRAW);
+    }
+    this.draw();
+  }
+
+  resize() {
+    const { clientWidth: width, clientHeight: height } = this.stage;
+    if (!width) return;
+    const ratio = Math.min(devicePixelRatio || 1, 2);
+    this.size = { width, height, ratio };
+    for (const canvas of [this.dots, this.names]) [canvas.width, canvas.height] = [width * ratio, height * ratio];
+    const half = Math.min(width, height) / 2.1;
+    this.x = scaleLinear([-1, 1], [width / 2 - half, width / 2 + half]);
+    this.y = scaleLinear([-1, 1], [height / 2 - half, height / 2 + half]);
+    this.draw();
+  }
+
+  /** Where a point is, in pixels. */
+  pixel(k) {
+    const { x, y } = this.transform.rescaleX ? { x: this.transform.applyX(this.x(this.points.at[2 * k])), y: this.transform.applyY(this.y(this.points.at[2 * k + 1])) } : {};
+    return [x, y];
+  }
+
+  draw() {
+    if (this.size && !this.waiting) this.waiting = requestAnimationFrame(() => { this.waiting = 0; this.paint(); });
+  }
+
+  paint() {
+    const { width, height, ratio } = this.size, { k, x, y } = this.transform, gl = this.gl;
+    if (gl) {
+      gl.viewport(0, 0, this.dots.width, this.dots.height);
+      gl.clearColor(0, 0, 0, 0);
+      gl.clear(gl.COLOR_BUFFER_BIT);
+      const unit = this.x(1) - this.x(0);
+      gl.uniform2f(this.uniform.scale, (2 * k * unit) / width, (-2 * k * unit) / height);
+      gl.uniform2f(this.uniform.shift, (2 * (k * this.x(0) + x)) / width - 1, 1 - (2 * (k * this.y(0) + y)) / height);
+      gl.uniform1f(this.uniform.size, ratio * (2.2 + 1.1 * Math.log2(Math.max(1, k))));
+      gl.drawArrays(gl.POINTS, 0, this.points.n);
+    }
+    this.label();
+    this.frames = (this.frames ?? 0) + 1;
+  }
+
+  /** Name the most frequent words in sight, none over another. */
+  label() {
+    const { width, height, ratio } = this.size;
+    const pen = this.names.getContext("2d");
+    const style = getComputedStyle(this.stage);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    pen.font = `13px ${style.fontFamily}`;
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    pen.lineJoin = "round";
+    const grid = new Map();
+    const write = (k, strong) => {
+      const [x, y] = this.pixel(k);
+      if (x < 0 || y < 0 || x > width || y > height) return false;
+      const text = this.points.words[k].length > 24 ? this.points.words[k].slice(0, 23) + "…" : this.points.words[k];
+      const half = pen.measureText(text).width / 2 + 3;
+      const box = [x - half, y - 17, x + half, y - 1];
+      const cells = [];
+      for (let a = Math.floor(box[0] / 64); a <= Math.floor(box[2] / 64); a++) for (let b = Math.floor(box[1] / 32); b <= Math.floor(box[3] / 32); b++) cells.push(`${a},${b}`);
+      const free = cells.every((cell) => (grid.get(cell) ?? []).every((o) => box[2] < o[0] || box[0] > o[2] || box[3] < o[1] || box[1] > o[3]));
+      if (!free && !strong) return false;
+      for (const cell of cells) grid.set(cell, [...(grid.get(cell) ?? []), box]);
+      pen.lineWidth = 3;
+      pen.strokeStyle = style.getPropertyValue("--sheet");
+      pen.fillStyle = style.getPropertyValue(strong ? "--accent" : "--ink");
+      pen.strokeText(text, x, y - 9);
+      pen.fillText(text, x, y - 9);
+      return true;
+    };
+    if (this.marked >= 0) write(this.marked, true);
+    let left = LABELS, tried = 0;
+    for (const k of this.points.order) {
+      if (k !== this.marked && write(k, false) && --left === 0) break;
+      if (++tried > 20000) break;
+    }
+    if (this.lasso?.length > 1) {
+      pen.beginPath();
+      this.lasso.forEach(([x, y], at) => (at ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+      pen.closePath();
+      pen.lineWidth = 1.5;
+      pen.strokeStyle = style.getPropertyValue("--accent");
+      pen.stroke();
+    }
+  }
+
+  place(event) {
+    const box = this.names.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  }
+
+  /** The word under the pointer. */
+  under(event) {
+    const [px, py] = this.place(event);
+    const unit = this.x(1) - this.x(0);
+    const k = this.tree.find(this.x.invert(this.transform.invertX(px)), this.y.invert(this.transform.invertY(py)), NEAR / unit / this.transform.k);
+    return k ?? -1;
+  }
+
+  hover(event) {
+    if (this.lasso) return;
+    const k = this.under(event);
+    this.names.style.cursor = k >= 0 ? "pointer" : "grab";
+    if (k !== this.marked) { this.marked = k; this.draw(); }
+  }
+
+  begin(event) {
+    event.preventDefault();
+    this.lasso = [this.place(event)];
+    const move = (next) => { this.lasso.push(this.place(next)); this.draw(); };
+    const end = () => {
+      this.names.removeEventListener("pointermove", move);
+      const around = this.lasso;
+      this.told(around.length > 2 ? this.points.order.filter((k) => polygonContains(around, this.pixel(k))) : []);
+      this.lasso = null;
+      this.draw();
+    };
+    this.names.setPointerCapture(event.pointerId);
+    this.names.addEventListener("pointermove", move);
+    this.names.addEventListener("pointerup", end, { once: true });
+  }
+
+  key(event) {
+    const moves = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+    const zooms = { "+": 1.4, "=": 1.4, "-": 1 / 1.4 };
+    if (event.key in moves) select(this.names).call(this.zoom.translateBy, ...moves[event.key].map((step) => step / this.transform.k));
+    else if (event.key in zooms) select(this.names).call(this.zoom.scaleBy, zooms[event.key]);
+    else return;
+    event.preventDefault();
+  }
+
+  home() {
+    this.marked = -1;
+    select(this.names).call(this.zoom.transform, zoomIdentity);
+  }
+
+  /** Go to a word; say whether there is one. */
+  find(text) {
+    const at = this.points.words.indexOf(text) >= 0 ? this.points.words.indexOf(text) : this.points.words.indexOf(text.toLowerCase());
+    if (at < 0) return false;
+    this.marked = at;
+    const k = 12, { width, height } = this.size;
+    select(this.names).call(this.zoom.transform, zoomIdentity.translate(width / 2 - k * this.x(this.points.at[2 * at]), height / 2 - k * this.y(this.points.at[2 * at + 1])).scale(k));
+    return true;
+  }
+
+  /** Dots and names on one sheet. */
+  picture() {
+    const sheet = h("canvas", { width: this.dots.width, height: this.dots.height });
+    const pen = sheet.getContext("2d");
+    pen.fillStyle = getComputedStyle(this.stage).getPropertyValue("--sheet");
+    pen.fillRect(0, 0, sheet.width, sheet.height);
+    pen.drawImage(this.dots, 0, 0);
+    pen.drawImage(this.names, 0, 0);
+    return sheet;
+  }
+}

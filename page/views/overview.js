@@ -1,0 +1,32 @@
+// What there is, and where to begin.
+import { ask } from "../ask.js";
+import { address, h, number, word } from "../dom.js";
+
+export const title = () => "Overview";
+
+export async function show(page) {
+  const answer = await ask("overview");
+  const facts = [
+    ["documents", number(answer.documents)],
+    ["sentences", number(answer.sentences)],
+    ["words of text", number(answer.tokens)],
+    ["different words", number(answer.words)],
+    ["language", answer.language],
+    ["vectors", `${answer.method}, rank ${answer.rank}`],
+  ];
+  page.append(
+    h("h1", { dir: "auto" }, answer.name),
+    h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
+    h("p", {}, "Counts leave out words that stand all over the text, and rare ones; lines have all. Press / to look for a word."),
+    h("section", { "aria-labelledby": "frequent" },
+      h("h2", { id: "frequent" }, "Frequent words"),
+      h("p", { class: "words" }, answer.frequent.map(([text, count]) => h("span", {}, word(text), h("small", {}, number(count)))))),
+    h("section", { "aria-labelledby": "ways" },
+      h("h2", { id: "ways" }, "Ways to look"),
+      h("ul", {},
+        h("li", {}, h("a", { href: address("map") }, "The map"), " of all words, near where they are used alike"),
+        h("li", {}, h("a", { href: address("lines") }, "Lines"), " in which words, phrases or beginnings of words stand"))),
+    h("p", { class: "small" }, `Made by polyadic ${answer.polyadic ?? ""} of ${answer.source ?? "a text"}; digest ${answer.digest.slice(0, 16)}. `,
+      h("a", { href: "openapi.json" }, "What may be asked, for programs")),
+  );
+}

@@ -1,0 +1,84 @@
+// A word: how often, its senses with their evidence, nearest words, collocates, themes.
+import { ask } from "../ask.js";
+import { address, fill, h, linesOf, number, percent, quote, section, table, word } from "../dom.js";
+import { csv, svg } from "../take.js";
+
+const LINES = 3;
+
+export const title = (what) => what;
+
+export async function show(page, what) {
+  const answer = await ask("word", { word: what });
+  const senses = h("div", { class: "senses" }, h("p", { class: "waiting" }, "Telling senses apart …"));
+  page.append(
+    h("h1", { dir: "auto" }, answer.word),
+    h("p", { class: "lead" },
+      `${number(answer.count)} times (${number(answer.per_million)} in a million), number ${number(answer.rank)} by frequency; ` +
+      `in ${number(answer.documents)} of ${number(answer.of_documents)} documents `,
+      h("abbr", { title: "Gries's deviation of proportions: 0 where a word is spread as the text is, 1 where it stands in one place" },
+        `(deviation ${number(answer.deviation, 2)})`), ". ",
+      linesOf([answer.word], "All lines")),
+    spread(answer),
+    section("Senses", [csv(`senses of ${answer.word}`, () => senseRows(senses.answer))], senses),
+    h("div", { class: "columns" },
+      section("Nearest words", [csv(`nearest to ${answer.word}`, () => [["word", "cosine"], ...answer.neighbours])],
+        h("ol", { class: "bars" }, answer.neighbours.map(([other, cosine]) =>
+          h("li", {}, word(other), h("span", { class: "bar", style: { width: `${Math.max(0, 100 * cosine)}%` } }), h("small", {}, number(cosine, 2)))))),
+      section("Collocates", [csv(`collocates of ${answer.word}`, () => collocateRows(answer))],
+        answer.looked_at < answer.count && h("p", { class: "small" }, `Of ${number(answer.looked_at)} occurrences, evenly from all of the text.`),
+        table(`Words within 5 words of ${answer.word}`, [
+          ["word", (row) => row.word, (row) => word(row.word)],
+          ["together", (row) => row.together, (row) => linesOf([answer.word, row.word], number(row.together)), true],
+          ["G²", (row) => row.log_likelihood, (row) => number(row.log_likelihood, 0), true],
+          ["PMI", (row) => row.pmi, (row) => number(row.pmi, 1), true],
+          ["logDice", (row) => row.log_dice, (row) => number(row.log_dice, 1), true],
+        ], answer.collocates, { sorted: 2 }))),
+    section("Themes", [], h("ol", { class: "themes" }, answer.themes.map((theme) =>
+      h("li", {}, h("a", { href: address("theme", String(theme.column)) }, `Theme ${theme.column}`), ": ", theme.words.map((each) => [word(each), " "]))))),
+  );
+  if (answer.senses) tell(senses, answer.word);
+  else fill(senses, h("p", {}, "It occurs too seldom to tell senses apart."));
+}
+
+async function tell(place, text) {
+  try {
+    const answer = await ask("senses", { word: text, lines: LINES });
+    place.answer = answer;
+    fill(place, 
+      h("p", { class: "small" },
+        answer.senses.length === 1 ? "One sense was found" : `${answer.senses.length} senses were found`,
+        ` in ${percent(answer.agreement)} of the starts`, answer.sure ? "." : "; the word is rare, so that a sense may be missed."),
+      answer.senses.map((sense, at) => card(answer.word, sense, at)));
+  } catch (error) {
+    fill(place, h("p", { class: "fault", role: "alert" }, error.message));
+  }
+}
+
+function card(text, sense, at) {
+  return h("article", { class: "sense", "aria-label": `Sense ${at + 1}: ${sense.words.slice(0, 3).join(", ")}` },
+    h("h3", {}, sense.words.slice(0, 3).join(", "), " ", h("span", { class: "share" }, percent(sense.share))),
+    h("div", { class: "meter", "aria-hidden": "true" }, h("span", { style: { width: percent(sense.share).replace(" ", "") } })),
+    h("p", {}, h("span", { class: "what" }, "In its place: "), sense.words.map((each) => [word(each), " "])),
+    sense.triples.length > 0 && h("p", { class: "triples" }, h("span", { class: "what" }, "Stands with: "),
+      sense.triples.map(([u, v, count]) => [linesOf([text, u, v], h("span", { dir: "auto" }, `${u} + ${v}`), h("small", {}, ` ${number(count)}`)), " "])),
+    h("ul", { class: "quotes" }, sense.lines.map(quote)));
+}
+
+/** How often the word stands in each part of the text, from its beginning to its end. */
+function spread(answer) {
+  const most = Math.max(...answer.spread, 1);
+  const parts = answer.spread.length;
+  const drawing = h("svg", { viewBox: `0 0 ${parts * 10} 40`, preserveAspectRatio: "none", class: "spread", role: "img",
+    "aria-label": `How often ${answer.word} stands in each of ${parts} equal parts of the text, at most ${most} times` },
+    answer.spread.map((count, at) => h("rect", { x: at * 10 + 1, y: 40 - (38 * count) / most, width: 8, height: (38 * count) / most },
+      h("title", {}, `part ${at + 1} of ${parts}: ${count}`))));
+  return h("figure", {}, drawing,
+    h("figcaption", {}, `From the beginning of the text to its end, in ${parts} equal parts. `, svg(`spread of ${answer.word}`, () => drawing)));
+}
+
+const senseRows = (answer) => [["sense", "share", "words in its place", "triples", "document", "line"],
+  ...(answer?.senses ?? []).flatMap((sense, at) => sense.lines.map((line) =>
+    [at + 1, sense.share, sense.words.join(" "), sense.triples.map(([u, v, n]) => `${u}+${v} ${n}`).join("; "), line.name, line.text]))];
+
+const collocateRows = (answer) => [["word", "together", "count", "log_likelihood", "pmi", "log_dice"],
+  ...answer.collocates.map((row) => [row.word, row.together, row.count, row.log_likelihood, row.pmi, row.log_dice])];

@@ -1,0 +1,128 @@
+"""``polyadic explore``: look at a text in a browser: words, senses, phrases, the triples behind them, lines, a map."""
+
+import contextlib
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polyadic.cli import faults, show
+from polyadic.cli import options as o
+from polyadic.errors import InputError, MissingExtraError
+from polyadic.recipes.methods import Training
+
+if TYPE_CHECKING:
+    from polyadic.recipes.shelf import Shelf
+
+Sources = Annotated[
+    list[str], typer.Argument(metavar="SOURCE...", help="Text (files, folders, globs), or a folder that explore made.")
+]
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="DIR",
+        help="Folder for all that is made of the text; what is there already is used.",
+        show_default="the name of the source, with -shelf",
+    ),
+]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 for any that is free.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open a browser, but only say the address.")]
+OnlyMake = Annotated[bool, typer.Option("--only-make", help="Make the folder, and serve nothing.")]
+
+
+@o.with_defaults_of(Training)
+def explore(
+    ctx: typer.Context,
+    sources: Sources,
+    *,
+    out: Folder = None,
+    port: Port = 0,
+    no_browser: NoBrowser = False,
+    only_make: OnlyMake = False,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+    min_count: o.MinCount,
+    max_size: o.MaxSize,
+    language: o.Language,
+    stop_words: o.StopWords,
+    tokenised: o.Tokenised,
+    lemmas: o.Lemmas,
+    multiwords: o.Multiwords,
+    format_: o.Format,
+    field: o.Field,
+    wrapped: o.Wrapped,
+    encoding: o.Encoding,
+    errors: o.Errors,
+    memory: o.Memory,
+    threads: o.Threads,
+    seed: o.Seed,
+) -> None:
+    """Look at a text in a browser: its words, their senses, phrases, the triples and lines behind them, and a map."""
+    settings = o.chosen(ctx, but=("sources", "out", "port", "no_browser", "only_make", "force", "as_json"))
+    if not only_make:
+        _check_server()
+    shelf = _shelf(sources, out, settings, force=force, silent=as_json)
+    if only_make:
+        sizes = {"words": len(shelf.vectors), "documents": len(shelf.corpus.documents) - 1}
+        show.wrote(shelf.path, sizes, as_json=as_json)
+        return
+    _serve(shelf, port, browser=not no_browser, as_json=as_json)
+
+
+def _shelf(sources: list[str], out: Path | None, settings: dict[str, Any], *, force: bool, silent: bool) -> "Shelf":
+    """Open a shelf, or make one."""
+    from polyadic.files import read_meta
+    from polyadic.recipes.shelf import KIND, Shelf
+
+    first = Path(sources[0])
+    if len(sources) == 1 and (first / "meta.json").is_file() and read_meta(first)["kind"] == KIND:
+        if settings or out is not None:
+            raise InputError(f"{first} is made already; leave out --{(*settings, 'out')[0].replace('_', '-')}")
+        return Shelf.open(first)
+    name = first.resolve().name.split(".")[0] or "text"
+    folder = out or Path(f"{name}-shelf")
+    with faults.keeping(faults.stages_in(folder)):
+        return Shelf.build(o.source(sources), folder, steps=show.Steps(silent=silent), overwrite=force, **settings)
+
+
+def _check_server() -> None:
+    try:
+        import starlette  # noqa: F401 # only whether it is there
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(str(error.name), "explore", "a page in a browser") from None
+
+
+def _serve(shelf: "Shelf", port: int, *, browser: bool, as_json: bool) -> None:
+    """Serve the page until Ctrl-C."""
+    import socket
+    import webbrowser
+
+    import uvicorn
+
+    from polyadic.explore.server import HOST, application, new_token
+
+    with socket.socket() as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, port))
+        except OSError as error:
+            raise InputError(f"port {port} cannot be used: {error.strerror}; name another, or 0 for any") from None
+        port, token = listening.getsockname()[1], new_token()
+        address = f"http://{HOST}:{port}/{token}/"
+        app = application(shelf, token=token, port=port)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", timeout_graceful_shutdown=1))
+        shelf.warm()
+        if as_json:
+            typer.echo(json.dumps({"address": address, "folder": str(shelf.path)}))  # one line, as no end comes
+        else:
+            typer.echo(f"{address}\nCtrl-C ends it.")
+        sys.stdout.flush()  # a program that reads the address waits for it
+        if browser:
+            webbrowser.open(address)
+        with contextlib.suppress(KeyboardInterrupt):  # it is how this ends
+            server.run(sockets=[listening])

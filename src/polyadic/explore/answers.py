@@ -1,0 +1,313 @@
+"""What is asked of a shelf: plain functions of it, whose parameters say what may be asked and whose answers are JSON.
+
+The server (:mod:`polyadic.explore.server`) and the page to send (:mod:`polyadic.explore.export`) call them by name.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import numpy as np
+
+from polyadic.embedding import components, unit_rows
+from polyadic.embedding.components import components_of
+from polyadic.errors import InputError
+from polyadic.metrics.association import log_dice, log_likelihood, pmi
+from polyadic.models.words.occurrences import FEWEST
+from polyadic.models.words.phrases import BLEND
+from polyadic.settings import Count, Natural, Within
+from polyadic.text.occurrences import REACH, sample
+from polyadic.text.readers import name_of_document
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from polyadic.recipes.shelf import Shelf
+    from polyadic.text.lines import Line
+
+    Answer = dict[str, Any]
+
+Top = Annotated[int, Within(1, 1000)]
+Width = Annotated[int, Within(1, REACH)]
+OCCURRENCES = 100_000
+"""Of a word that are looked at for what stands around it; of more, so many from all of the text."""
+WINDOWS = 5_000
+"""Occurrences around which triples are counted, since each has hundreds."""
+PARTS = 60
+"""Of the text, in which the spread of a word is shown."""
+SPAN = 10
+"""Consecutive words less one that hold a triple; as in the counts of which the vectors are made."""
+
+
+def overview(shelf: Shelf) -> Answer:
+    """Tell what there is: sizes, language, the fields of documents, and the most frequent words."""
+    corpus, vectors = shelf.corpus, shelf.vectors
+    words = corpus.vocabulary.words[:30]
+    trained = vectors.meta.get("trained", {})
+    return {
+        "name": shelf.path.resolve().name,
+        "source": trained.get("source"),
+        "language": corpus.settings.get("language"),
+        "documents": len(corpus.documents) - 1,
+        "sentences": len(corpus.lines),
+        "tokens": len(corpus.ids),
+        "words": len(corpus.vocabulary),
+        "rank": vectors.rank,
+        "method": trained.get("method"),
+        "fields": corpus.lines.fields,
+        "frequent": [[word, int(n)] for word, n in zip(words, corpus.vocabulary.counts, strict=False)],
+        "polyadic": trained.get("polyadic"),
+        "digest": corpus.digest,
+    }
+
+
+def words(shelf: Shelf, start: str, top: Top = 12) -> Answer:
+    """Give the most frequent words with a beginning, to choose from while one types."""
+    begun = start.lower()
+    lowered = _lowered(shelf)
+    found = [at for at, word in enumerate(lowered) if word.startswith(begun)][:top]
+    vocabulary = shelf.corpus.vocabulary
+    return {"words": [[vocabulary.words[at], int(vocabulary.counts[at])] for at in found]}
+
+
+def word(shelf: Shelf, word: str, width: Width = 5, top: Top = 30, least: Count = 3) -> Answer:
+    """Tell of a word: how often it stands where, its nearest words, what stands around it, and its themes.
+
+    Collocates stand within ``width`` words of it in the sentence and do so ``least`` times.
+    """
+    number, word = _known(shelf, word)
+    where, vocabulary = shelf.occurrences, shelf.corpus.vocabulary
+    positions = where.positions(number)
+    n, N = len(positions), len(shelf.corpus.ids)
+    documents, counts = np.unique(where.documents(positions), return_counts=True)
+    size = where.lengths()[documents] / N
+    spread = np.bincount(positions * PARTS // N, minlength=PARTS)
+    looked = sample(positions, OCCURRENCES)
+    others, together = where.pairs(looked, width)
+    around = together.sum()
+    kept = (together >= least) & (others != number)
+    others, together = others[kept], together[kept]
+    frequent = vocabulary.counts[others]
+    measures = {
+        "log_likelihood": log_likelihood(together, around, frequent, N),
+        "pmi": pmi(together, around, frequent, N),
+        "log_dice": log_dice(together * (n / len(looked)), n, frequent),
+    }
+    best = {name: np.argsort(-values, kind="stable")[:top] for name, values in measures.items()}
+    shown = np.unique(np.concatenate([*best.values()]))
+    return {
+        "word": word,
+        "count": n,
+        "per_million": 1e6 * n / N,
+        "rank": int((vocabulary.counts > n).sum()) + 1,
+        "documents": len(documents),
+        "of_documents": len(where.lengths()),
+        "deviation": float((np.abs(counts / n - size).sum() + 1 - size.sum()) / 2),
+        "spread": spread.tolist(),
+        "neighbours": [[other, _short(cosine)] for other, cosine in shelf.vectors.neighbours(word, top=top)],
+        "collocates": [
+            {"word": vocabulary.words[others[at]], "together": int(together[at]), "count": int(frequent[at])}
+            | {name: _short(values[at]) for name, values in measures.items()}
+            for at in shown
+        ],
+        "looked_at": len(looked),
+        "themes": _themes(shelf, word),
+        "senses": n >= FEWEST,
+    }
+
+
+def senses(shelf: Shelf, word: str, lines: Natural = 3, triples: Natural = 8, top: Top = 10) -> Answer:
+    """Tell the senses of a word: how often each is meant, what could stand in its place, its triples, and lines."""
+    _, word = _known(shelf, word)
+    found = _senses(shelf, word, top)
+    return {
+        "word": word,
+        "count": found.occurrences,
+        "agreement": found.agreement,
+        "sure": found.sure,
+        "senses": [
+            {
+                "share": _short(sense.share),
+                "words": list(sense.substitutes),
+                "triples": _triples(shelf, word, sense.positions, triples),
+                "lines": [_line(line) for line in shelf.senses.lines(sense, lines)] if lines else [],
+            }
+            for sense in found.senses
+        ],
+    }
+
+
+def phrase(shelf: Shelf, words: list[str], top: Top = 15, lines: Natural = 10) -> Answer:
+    """Tell what two words or more mean together by their triples, by the product and by the sum of their vectors."""
+    numbers, words = _several(shelf, words)
+    vectors = shelf.vectors
+    positions = shelf.occurrences.together(numbers, SPAN)
+    joined = unit_rows(sum(vectors.unit[vectors.index[word]].astype(np.float64) for word in words)[None])[0]
+    ways: dict[str, NDArray[Any]] = {"sum": joined}
+    product = vectors.phrase(*words)
+    if product.any():
+        ways["product"] = product
+    third, counts, weights = _third_words(shelf, numbers, positions)
+    if len(third):
+        known = [vectors.index[shelf.corpus.vocabulary.words[at]] for at in third]
+        ways["triples"] = unit_rows((weights @ vectors.unit[known].astype(np.float64))[None])[0] + BLEND * joined
+    nearest = {name: vectors.neighbours(vector, top=top, exclude=words) for name, vector in ways.items()}
+    best = np.argsort(-counts * weights, kind="stable")[:top]
+    return {
+        "words": words,
+        "together": len(positions),
+        "nearest": {name: [[w, _short(cosine)] for w, cosine in some] for name, some in nearest.items()},
+        "third": [[shelf.corpus.vocabulary.words[third[at]], int(counts[at])] for at in best],
+        "count": shelf.corpus.lines.count(*words),
+        "lines": [_line(line) for line in shelf.corpus.lines.find(*words, top=lines)] if lines else [],
+    }
+
+
+def lines(
+    shelf: Shelf,
+    words: list[str],
+    width: Annotated[int, Within(0, 1000)] | None = None,
+    either: bool = False,  # noqa: FBT001, FBT002 # from a URL
+    sort: Literal["document", "left", "right", "relevance"] = "document",
+    field: str | None = None,
+    value: str | None = None,
+    start: Natural = 0,
+    top: Top = 100,
+) -> Answer:
+    """Give the lines in which words stand (``wo*`` is a beginning, several in one are a phrase), and how many there are."""
+    text = shelf.corpus.lines
+    where = {field: value or ""} if field else {}
+    found = text.find(*words, width=width, either=either, sort=sort, where=where, start=start, top=top)
+    return {
+        "words": words,
+        "lines": [_line(line) for line in found],
+        "count": text.count(*words, width=width, either=either, where=where),
+        "start": start,
+    }
+
+
+def places(shelf: Shelf, top: Annotated[int, Within(2, 100_000)] = 100_000) -> Answer:
+    """Place the most frequent words on the map; tell how frequent they are, and the theme that each has most of."""
+    vectors = shelf.vectors
+    number = min(top, len(shelf.places))
+    at = np.asarray(shelf.places[:number], float)
+    low, high = at.min(axis=0), at.max(axis=0)
+    at = 2 * (at - low) / np.maximum(high - low, 1e-9).max() - (high - low) / np.maximum(high - low, 1e-9).max()
+    themes = vectors.themes
+    strength = np.abs(themes.vectors[:number]) / np.maximum(np.linalg.norm(themes.vectors, axis=0), 1e-12)
+    counts = np.zeros(number) if vectors.counts is None else vectors.counts[:number]
+    return {
+        "words": list(vectors.words[:number]),
+        "x": at[:, 0].round(4).tolist(),
+        "y": at[:, 1].round(4).tolist(),
+        "counts": counts.astype(int).tolist(),
+        "themes": strength.argmax(axis=1).tolist(),
+        "names": [[c.column, [w for w, _ in c.words]] for c in components(vectors, top=4)],
+    }
+
+
+def theme(shelf: Shelf, column: Natural, top: Top = 30) -> Answer:
+    """Give a theme: the words that have most of it."""
+    if column >= shelf.vectors.themes.rank:
+        raise InputError(f"column must be below {shelf.vectors.themes.rank}, the number of themes; got {column}")
+    found = components(shelf.vectors, [column], top=top)
+    return {"column": column, "words": [[word, _short(value)] for each in found for word, value in each.words]}
+
+
+ANSWERS: dict[str, Callable[..., Answer]] = {
+    each.__name__: each for each in (overview, words, word, senses, phrase, lines, places, theme)
+}
+"""What may be asked, by name."""
+
+
+@functools.lru_cache(maxsize=4)
+def _lowered(shelf: Shelf) -> list[str]:
+    return [word.lower() for word in shelf.corpus.vocabulary.words]
+
+
+@functools.lru_cache(maxsize=512)
+def _senses(shelf: Shelf, word: str, top: int) -> Any:
+    return shelf.senses.senses(word, top=top)
+
+
+def _known(shelf: Shelf, word: str) -> tuple[int, str]:
+    """Give the number of a word in the text, and its spelling there."""
+    row = shelf.vectors.find(word)
+    spelt = word if row is None else shelf.vectors.words[row]
+    shelf.vectors[spelt]  # or it is refused, with words spelt like it
+    return shelf.corpus.vocabulary[spelt], spelt
+
+
+def _several(shelf: Shelf, words: list[str]) -> tuple[list[int], list[str]]:
+    known = dict(_known(shelf, word)[::-1] for word in words)
+    if len(known) < 2:
+        raise InputError(f"a phrase has two different words or more; got {' '.join(words)!r}")
+    return [*known.values()], [*known]
+
+
+def _triples(shelf: Shelf, word: str, positions: NDArray[np.int64], top: int) -> list[list[Any]]:
+    r"""Give the pairs of words that stand with some occurrences of a word far more often than by chance.
+
+    With c windows that hold both, of T pairs in all, and :math:`e = 2 T p_u p_v`, they are those of the largest
+    :math:`c \log(c / e) - (c - e)`, the evidence against chance of Poisson counts; no word in more than two.
+    """
+    if not top or not len(positions):
+        return []
+    pairs, counts = shelf.occurrences.triples(sample(np.sort(positions), WINDOWS), SPAN)
+    vocabulary = shelf.corpus.vocabulary
+    number = vocabulary[word]
+    p = vocabulary.counts / vocabulary.counts.sum()
+    e = 2 * counts.sum() * p[pairs[:, 0]] * p[pairs[:, 1]]
+    score = np.where(counts > e, counts * np.log(np.maximum(counts, 1) / e) - (counts - e), 0)
+    score[(pairs == number).any(axis=1) | (counts < 2)] = 0
+    shown: list[list[Any]] = []
+    seen: dict[int, int] = {}
+    for at in np.argsort(-score, kind="stable"):
+        u, v = pairs[at].tolist()
+        if len(shown) == top or score[at] <= 0:
+            break
+        if max(seen.get(u, 0), seen.get(v, 0)) < 2:
+            seen |= {u: seen.get(u, 0) + 1, v: seen.get(v, 0) + 1}
+            shown.append([vocabulary.words[u], vocabulary.words[v], int(counts[at])])
+    return shown
+
+
+def _third_words(
+    shelf: Shelf, numbers: list[int], positions: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    r"""Give words that stand with all of some words, how often, and their associations with them.
+
+    The weight is :math:`\max(0, \log (c_{uvw} / c_{uv}) - \log p_w)`, the PPMI of the third word with the others.
+    """
+    words, counts = shelf.occurrences.pairs(sample(positions, OCCURRENCES), SPAN)
+    others = ~np.isin(words, numbers)
+    words, counts = words[others], counts[others]
+    vocabulary = shelf.corpus.vocabulary
+    share = vocabulary.counts[words] / vocabulary.counts.sum()
+    weights = np.log(counts / max(counts.sum(), 1) / share) if len(words) else np.zeros(0)
+    kept = weights > 0
+    return words[kept], counts[kept], weights[kept]
+
+
+def _themes(shelf: Shelf, word: str) -> list[Answer]:
+    return [
+        {"column": each.column, "words": [word for word, _ in each.words]}
+        for each in components_of(shelf.vectors, word, most=5, top=8)
+    ]
+
+
+def _line(line: Line) -> Answer:
+    return {
+        "document": line.document,
+        "name": name_of_document(line.fields) or str(line.document + 1),
+        "fields": dict(line.fields),
+        "text": line.text,
+        "places": [list(place) for place in line.places],
+    }
+
+
+def _short(value: Any) -> float | None:
+    return round(float(value), 4) if np.isfinite(value) else None
