@@ -1,14 +1,18 @@
 // The frame: the search, the views, and which of them an address shows.
 import { address, h } from "./dom.js";
 import { ask } from "./ask.js";
+import * as document_ from "./views/document.js";
 import * as lines from "./views/lines.js";
 import * as overview from "./views/overview.js";
+import * as parts from "./views/parts.js";
 import * as phrase from "./views/phrase.js";
+import * as table from "./views/table.js";
 import * as theme from "./views/theme.js";
+import * as topics from "./views/topics.js";
 import * as word from "./views/word.js";
 
-const VIEWS = { "": overview, lines, phrase, theme, word, map: { title: () => "Map", show: async (...all) => (await import("./views/map.js")).show(...all) } };
-const LINKS = [["Overview", "#/"], ["Lines", "#/lines"], ["Map", "#/map"]];
+const VIEWS = { "": overview, document: document_, lines, parts, phrase, table, theme, topics, word, map: { title: () => "Map", show: async (...all) => (await import("./views/map.js")).show(...all) } };
+const LINKS = [["Overview", "#/"], ["Lines", "#/lines"], ["Map", "#/map"], ["Topics", "#/topics"], ["Parts", "#/parts"], ["Table", "#/table"]];
 
 const main = document.getElementById("main");
 const status = document.getElementById("status");

@@ -69,7 +69,7 @@ export function codePoints(text) {
 }
 
 export function quote(line) {
-  return h("li", {}, h("q", { dir: "auto" }, marked(line)), " ", h("cite", { dir: "auto" }, line.name));
+  return h("li", {}, h("q", { dir: "auto" }, marked(line)), " ", h("cite", {}, h("a", { href: address("document", String(line.document)), dir: "auto" }, line.name)));
 }
 
 /** A table whose columns can be sorted; a column is [title, value of a row, cell of a row, is it a number]. */

@@ -15,7 +15,7 @@ export async function show(page, what, settings) {
   const words = settings.getAll("words");
   const asked = { words, width: settings.get("width"), either: settings.get("either"), sort: settings.get("sort"),
     field: settings.get("field"), value: settings.get("value"), start: settings.get("start") };
-  const { fields } = await ask("overview");
+  const fields = Object.keys((await ask("overview")).fields);
   page.append(h("h1", {}, "Lines"), form(asked, fields));
   if (!words.length) {
     page.append(h("p", {}, "Words stand in one sentence; \"two words\" in quotation marks are a phrase, and wo* is every word that begins so."));
@@ -36,7 +36,7 @@ export async function show(page, what, settings) {
         h("tbody", {}, answer.lines.map((line) => {
           const { left, word, right } = cut(line);
           return h("tr", {}, h("td", { class: "left", dir: "auto" }, h("bdi", {}, left)), h("td", { class: "word", dir: "auto" }, h("mark", {}, word)),
-            h("td", { class: "right", dir: "auto" }, right), h("td", { class: "name", dir: "auto", title: about(line) }, line.name));
+            h("td", { class: "right", dir: "auto" }, right), h("td", { class: "name", dir: "auto", title: about(line) }, h("a", { href: address("document", String(line.document)) }, line.name)));
         })))),
   );
 }

@@ -6,6 +6,7 @@ export const title = () => "Overview";
 
 export async function show(page) {
   const answer = await ask("overview");
+  const usable = Object.keys(answer.fields).filter((name) => answer.fields[name] && answer.fields[name].length > 1);
   const facts = [
     ["documents", number(answer.documents)],
     ["sentences", number(answer.sentences)],
@@ -25,7 +26,10 @@ export async function show(page) {
       h("h2", { id: "ways" }, "Ways to look"),
       h("ul", {},
         h("li", {}, h("a", { href: address("map") }, "The map"), " of all words, near where they are used alike"),
-        h("li", {}, h("a", { href: address("lines") }, "Lines"), " in which words, phrases or beginnings of words stand"))),
+        h("li", {}, h("a", { href: address("lines") }, "Lines"), " in which words, phrases or beginnings of words stand"),
+        answer.topics && h("li", {}, h("a", { href: address("topics") }, "Topics"), " of the documents"),
+        usable.length > 0 && h("li", {}, h("a", { href: address("parts") }, "Parts"), ` set apart by ${usable.join(", ")}, word by word`),
+        usable.length > 0 && h("li", {}, h("a", { href: address("table") }, "Tables"), " of these fields"))),
     h("p", { class: "small" }, `Made by polyadic ${answer.polyadic ?? ""} of ${answer.source ?? "a text"}; digest ${answer.digest.slice(0, 16)}. `,
       h("a", { href: "openapi.json" }, "What may be asked, for programs")),
   );

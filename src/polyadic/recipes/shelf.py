@@ -1,6 +1,7 @@
 """Everything that a text gives, made once and kept in one folder, to be looked at: what ``polyadic explore`` opens.
 
-text, to a corpus with its lines, to counts of pairs and triples, to vectors, to what tells senses apart, to a map
+text, to a corpus with its lines, to counts of pairs and triples, to vectors, to what tells senses apart, to a map, and
+to topics
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from polyadic.arrays import open_array, save_array
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.files import made_folder, read_meta, write_meta
 from polyadic.models.completion.recommending import best_columns
+from polyadic.models.folder import load
+from polyadic.models.topics.text import TextTopics
 from polyadic.models.words.occurrences import WordSenses
 from polyadic.progress import untold
 from polyadic.recipes.words import train
 from polyadic.store import Store
 from polyadic.text.corpus import Corpus
+from polyadic.text.documents import document_table
 from polyadic.text.occurrences import Occurrences
 from polyadic.text.readers import find_files, stamp
 
@@ -36,6 +41,8 @@ if TYPE_CHECKING:
 KIND, VERSION = "shelf", 1
 MAPPED = 100_000
 """Words on the map at most, the most frequent."""
+FEWEST_DOCUMENTS = 20
+"""Of fewer there are no topics: the default number of them is as large."""
 NEIGHBOURS = 15
 """Of each word, by which it is placed on the map: the default of the library."""
 
@@ -52,12 +59,18 @@ class Shelf:
     vectors : Embedding
     places : ndarray of shape (words, 2)
         Of the most frequent words on the map.
+    topics : TextTopics or None
+        Topics of the documents, where there are enough of them.
+    mixtures : ndarray of shape (documents, topics) or None
+        How much of each topic is in each document; rows sum to 1, or to 0.
     """
 
     path: Path
     corpus: Corpus
     vectors: Embedding
     places: NDArray[np.float32]
+    topics: TextTopics | None = None
+    mixtures: NDArray[np.float32] | None = None
 
     @classmethod
     def build(
@@ -117,6 +130,16 @@ class Shelf:
                 return {}
 
             store.keep("map", made_of, place, target=folder / "map.npy")
+            if len(corpus.documents) > FEWEST_DOCUMENTS:
+
+                def find() -> dict[str, Any]:
+                    with made_folder(folder / "topics"):
+                        model, mixtures = topics_of(corpus)
+                        model.save(folder / "topics" / "model", overwrite=True)
+                        save_array(folder / "topics" / "mixtures.npy", mixtures)
+                    return {"topics": model.rank}
+
+                store.keep("topics", {"corpus": corpus.digest}, find, target=folder / "topics")
             write_meta(folder, KIND, VERSION, corpus=corpus.digest)
         return cls.open(folder)
 
@@ -137,7 +160,13 @@ class Shelf:
             raise InputError(f"{folder / 'corpus'} is not the text of which the shelf was made; make the shelf again")
         if places.shape != (min(len(vectors), MAPPED), 2):
             raise InputError(f"{folder / 'map.npy'} is damaged: it places {len(places):,} words")
-        return cls(folder, corpus, vectors, places)
+        if not (folder / "topics").is_dir():
+            return cls(folder, corpus, vectors, places)
+        topics = load(folder / "topics" / "model", (TextTopics,))
+        mixtures = open_array(folder / "topics" / "mixtures.npy", (np.float32,), ndim=2)
+        if mixtures.shape != (len(corpus.documents) - 1, topics.rank):
+            raise InputError(f"{folder / 'topics'} is damaged: it is of {len(mixtures):,} documents")
+        return cls(folder, corpus, vectors, places, topics, mixtures)
 
     @cached_property
     def occurrences(self) -> Occurrences:
@@ -172,6 +201,17 @@ def placed(umap: Any, vectors: Embedding, *, seed: int = 0) -> NDArray[np.float3
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of one thread, and that no other words can be placed later
         return np.asarray(model.fit_transform(unit), np.float32)
+
+
+def topics_of(corpus: Corpus) -> tuple[TextTopics, NDArray[np.float32]]:
+    """Find topics by the words of a corpus, numbers left out, and how much of each is in each document."""
+    words = corpus.vocabulary.words
+    kept = [at for at, word in enumerate(words) if len(word) > 1 and not any(letter.isdigit() for letter in word)]
+    counts = csr_array(document_table(corpus)[:, kept])
+    model = TextTopics(language=str(corpus.settings["language"]), seed=0)
+    model.fit_table(counts, [words[at] for at in kept])
+    weights = np.maximum(model.transform_table(counts), 0)
+    return model, np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12), np.float32)
 
 
 def _umap() -> Any:

@@ -232,6 +232,42 @@ class Lines:
             document, known, text = self._base.execute(query, (row,)).fetchone() or (0, "{}", "")
             return Line(document, json.loads(known), text, _places(text, [self._form(word) for word in words]))
 
+    def document(self, number: int, *, start: int = 0, top: int | None = None) -> tuple[dict[str, str], list[str], int]:
+        """Give what is known of a document, its sentences from one on, and how many it has.
+
+        Raises
+        ------
+        InputError
+            If there is no such document, or the file is damaged.
+
+        Examples
+        --------
+        >>> from polyadic import Corpus
+        >>> text = Corpus.build(["One rose. Two roses.", "No rose."], min_count=1, keep_text=True).lines
+        >>> text.document(0, start=1)
+        ({}, ['Two roses.'], 2)
+        """
+        check_int("start", start, low=0, high=MOST)
+        with self._told():
+            known = self._base.execute("SELECT fields FROM documents WHERE id = ?", (number,)).fetchone()
+            if known is None:
+                raise InputError(f"{self.path} has no document {number}, counted from 0")
+            first, last = self._first(number), self._first(number + 1)
+            end = last if top is None else min(last, first + start + check_int("top", top, low=1, high=MOST))
+            rows = self._base.execute(
+                "SELECT text FROM sentences WHERE id >= ? AND id < ? ORDER BY id", (first + start, end)
+            )
+            return json.loads(known[0]), [text for (text,) in rows], last - first
+
+    def _first(self, document: int) -> int:
+        """Give the first sentence that is of a document or a later one; they are in order, so it is looked for."""
+        low, high = 0, len(self)
+        while low < high:
+            half = (low + high) // 2
+            (of,) = self._base.execute("SELECT document FROM sentences WHERE id = ?", (half,)).fetchone()
+            low, high = (low, half) if of >= document else (half + 1, high)
+        return low
+
     def _chosen(
         self, words: Sequence[str], width: int | None, where: Mapping[str, str] | None, *, either: bool
     ) -> tuple[str, list[str]]:

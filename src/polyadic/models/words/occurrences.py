@@ -249,6 +249,14 @@ class WordSenses:
         senses.sort(key=lambda sense: -sense.share)
         return SensesOfWord(word, len(positions), agreement, tuple(senses))
 
+    def vector(self, word: str, positions: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Give what the contexts of some occurrences of a word say of it: a place among the word vectors.
+
+        So the same word in two parts of a text has two vectors that can be compared, and have neighbours.
+        """
+        Y = self._contexts(self._around(np.asarray(positions)), [self.corpus.vocabulary[word]])[1]
+        return Y.mean(axis=0).astype(np.float64)
+
     def lines(self, sense: SenseOfWord, number: int) -> list[Line]:
         """Give the most typical lines of a sense that differ: none has most of its words in common with one before."""
         kept: list[tuple[Line, set[str]]] = []

@@ -1,67 +1,35 @@
-"""What is asked of a shelf: plain functions of it, whose parameters say what may be asked and whose answers are JSON.
-
-The server (:mod:`polyadic.explore.server`) and the page to send (:mod:`polyadic.explore.export`) call them by name.
-"""
+"""Words, their senses, phrases, themes, and the map of all words."""
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from polyadic.embedding import components, unit_rows
 from polyadic.embedding.components import components_of
 from polyadic.errors import InputError
+from polyadic.explore.answers.common import OCCURRENCES, Top, Width, known_word, line_of, lists, short
 from polyadic.metrics.association import log_dice, log_likelihood, pmi
 from polyadic.models.words.occurrences import FEWEST
 from polyadic.models.words.phrases import BLEND
 from polyadic.settings import Count, Natural, Within
-from polyadic.text.occurrences import REACH, sample
-from polyadic.text.readers import name_of_document
+from polyadic.text.occurrences import sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
+    from polyadic.explore.answers.common import Answer
+    from polyadic.models.words.occurrences import SensesOfWord
     from polyadic.recipes.shelf import Shelf
-    from polyadic.text.lines import Line
 
-    Answer = dict[str, Any]
-
-Top = Annotated[int, Within(1, 1000)]
-Width = Annotated[int, Within(1, REACH)]
-OCCURRENCES = 100_000
-"""Of a word that are looked at for what stands around it; of more, so many from all of the text."""
 WINDOWS = 5_000
 """Occurrences around which triples are counted, since each has hundreds."""
 PARTS = 60
 """Of the text, in which the spread of a word is shown."""
 SPAN = 10
 """Consecutive words less one that hold a triple; as in the counts of which the vectors are made."""
-
-
-def overview(shelf: Shelf) -> Answer:
-    """Tell what there is: sizes, language, the fields of documents, and the most frequent words."""
-    corpus, vectors = shelf.corpus, shelf.vectors
-    words = corpus.vocabulary.words[:30]
-    trained = vectors.meta.get("trained", {})
-    return {
-        "name": shelf.path.resolve().name,
-        "source": trained.get("source"),
-        "language": corpus.settings.get("language"),
-        "documents": len(corpus.documents) - 1,
-        "sentences": len(corpus.lines),
-        "tokens": len(corpus.ids),
-        "words": len(corpus.vocabulary),
-        "rank": vectors.rank,
-        "method": trained.get("method"),
-        "fields": corpus.lines.fields,
-        "frequent": [[word, int(n)] for word, n in zip(words, corpus.vocabulary.counts, strict=False)],
-        "polyadic": trained.get("polyadic"),
-        "digest": corpus.digest,
-    }
 
 
 def words(shelf: Shelf, start: str, top: Top = 12) -> Answer:
@@ -78,7 +46,7 @@ def word(shelf: Shelf, word: str, width: Width = 5, top: Top = 30, least: Count 
 
     Collocates stand within ``width`` words of it in the sentence and do so ``least`` times.
     """
-    number, word = _known(shelf, word)
+    number, word = known_word(shelf, word)
     where, vocabulary = shelf.occurrences, shelf.corpus.vocabulary
     positions = where.positions(number)
     n, N = len(positions), len(shelf.corpus.ids)
@@ -107,10 +75,10 @@ def word(shelf: Shelf, word: str, width: Width = 5, top: Top = 30, least: Count 
         "of_documents": len(where.lengths()),
         "deviation": float((np.abs(counts / n - size).sum() + 1 - size.sum()) / 2),
         "spread": spread.tolist(),
-        "neighbours": [[other, _short(cosine)] for other, cosine in shelf.vectors.neighbours(word, top=top)],
+        "neighbours": lists(shelf.vectors.neighbours(word, top=top)),
         "collocates": [
             {"word": vocabulary.words[others[at]], "together": int(together[at]), "count": int(frequent[at])}
-            | {name: _short(values[at]) for name, values in measures.items()}
+            | {name: short(values[at]) for name, values in measures.items()}
             for at in shown
         ],
         "looked_at": len(looked),
@@ -121,8 +89,8 @@ def word(shelf: Shelf, word: str, width: Width = 5, top: Top = 30, least: Count 
 
 def senses(shelf: Shelf, word: str, lines: Natural = 3, triples: Natural = 8, top: Top = 10) -> Answer:
     """Tell the senses of a word: how often each is meant, what could stand in its place, its triples, and lines."""
-    _, word = _known(shelf, word)
-    found = _senses(shelf, word, top)
+    _, word = known_word(shelf, word)
+    found = senses_of(shelf, word, top)
     return {
         "word": word,
         "count": found.occurrences,
@@ -130,10 +98,10 @@ def senses(shelf: Shelf, word: str, lines: Natural = 3, triples: Natural = 8, to
         "sure": found.sure,
         "senses": [
             {
-                "share": _short(sense.share),
+                "share": short(sense.share),
                 "words": list(sense.substitutes),
                 "triples": _triples(shelf, word, sense.positions, triples),
-                "lines": [_line(line) for line in shelf.senses.lines(sense, lines)] if lines else [],
+                "lines": [line_of(line) for line in shelf.senses.lines(sense, lines)] if lines else [],
             }
             for sense in found.senses
         ],
@@ -159,33 +127,10 @@ def phrase(shelf: Shelf, words: list[str], top: Top = 15, lines: Natural = 10) -
     return {
         "words": words,
         "together": len(positions),
-        "nearest": {name: [[w, _short(cosine)] for w, cosine in some] for name, some in nearest.items()},
+        "nearest": {name: lists(some) for name, some in nearest.items()},
         "third": [[shelf.corpus.vocabulary.words[third[at]], int(counts[at])] for at in best],
         "count": shelf.corpus.lines.count(*words),
-        "lines": [_line(line) for line in shelf.corpus.lines.find(*words, top=lines)] if lines else [],
-    }
-
-
-def lines(
-    shelf: Shelf,
-    words: list[str],
-    width: Annotated[int, Within(0, 1000)] | None = None,
-    either: bool = False,  # noqa: FBT001, FBT002 # from a URL
-    sort: Literal["document", "left", "right", "relevance"] = "document",
-    field: str | None = None,
-    value: str | None = None,
-    start: Natural = 0,
-    top: Top = 100,
-) -> Answer:
-    """Give the lines in which words stand (``wo*`` is a beginning, several in one are a phrase), and how many there are."""
-    text = shelf.corpus.lines
-    where = {field: value or ""} if field else {}
-    found = text.find(*words, width=width, either=either, sort=sort, where=where, start=start, top=top)
-    return {
-        "words": words,
-        "lines": [_line(line) for line in found],
-        "count": text.count(*words, width=width, either=either, where=where),
-        "start": start,
+        "lines": [line_of(line) for line in shelf.corpus.lines.find(*words, top=lines)] if lines else [],
     }
 
 
@@ -214,13 +159,7 @@ def theme(shelf: Shelf, column: Natural, top: Top = 30) -> Answer:
     if column >= shelf.vectors.themes.rank:
         raise InputError(f"column must be below {shelf.vectors.themes.rank}, the number of themes; got {column}")
     found = components(shelf.vectors, [column], top=top)
-    return {"column": column, "words": [[word, _short(value)] for each in found for word, value in each.words]}
-
-
-ANSWERS: dict[str, Callable[..., Answer]] = {
-    each.__name__: each for each in (overview, words, word, senses, phrase, lines, places, theme)
-}
-"""What may be asked, by name."""
+    return {"column": column, "words": lists([pair for each in found for pair in each.words])}
 
 
 @functools.lru_cache(maxsize=4)
@@ -229,20 +168,13 @@ def _lowered(shelf: Shelf) -> list[str]:
 
 
 @functools.lru_cache(maxsize=512)
-def _senses(shelf: Shelf, word: str, top: int) -> Any:
+def senses_of(shelf: Shelf, word: str, top: int) -> SensesOfWord:
+    """Give the senses of a word, which are found once."""
     return shelf.senses.senses(word, top=top)
 
 
-def _known(shelf: Shelf, word: str) -> tuple[int, str]:
-    """Give the number of a word in the text, and its spelling there."""
-    row = shelf.vectors.find(word)
-    spelt = word if row is None else shelf.vectors.words[row]
-    shelf.vectors[spelt]  # or it is refused, with words spelt like it
-    return shelf.corpus.vocabulary[spelt], spelt
-
-
 def _several(shelf: Shelf, words: list[str]) -> tuple[list[int], list[str]]:
-    known = dict(_known(shelf, word)[::-1] for word in words)
+    known = dict(known_word(shelf, word)[::-1] for word in words)
     if len(known) < 2:
         raise InputError(f"a phrase has two different words or more; got {' '.join(words)!r}")
     return [*known.values()], [*known]
@@ -297,17 +229,3 @@ def _themes(shelf: Shelf, word: str) -> list[Answer]:
         {"column": each.column, "words": [word for word, _ in each.words]}
         for each in components_of(shelf.vectors, word, most=5, top=8)
     ]
-
-
-def _line(line: Line) -> Answer:
-    return {
-        "document": line.document,
-        "name": name_of_document(line.fields) or str(line.document + 1),
-        "fields": dict(line.fields),
-        "text": line.text,
-        "places": [list(place) for place in line.places],
-    }
-
-
-def _short(value: Any) -> float | None:
-    return round(float(value), 4) if np.isfinite(value) else None

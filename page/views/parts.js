@@ -1,0 +1,72 @@
+// Two parts of the text: what words set them apart, and how the same word differs between them.
+import { ask } from "../ask.js";
+import { address, h, number, percent, quote, section, table, word } from "../dom.js";
+import { csv } from "../take.js";
+
+export const title = (what, settings) => (settings.get("value") ? `${settings.get("value")} and ${settings.get("against") || "the rest"}${what && `: ${what}`}` : "Parts");
+
+export async function show(page, what, settings) {
+  const { fields } = await ask("overview");
+  const usable = Object.keys(fields).filter((name) => fields[name] && fields[name].length > 1);
+  page.append(h("h1", {}, "Two parts of the text"));
+  if (!usable.length) {
+    page.append(h("p", {}, "The documents have no field with a few values; several files have one, and a table of texts may have more."));
+    return;
+  }
+  const asked = { field: settings.get("field") ?? usable[0], value: settings.get("value"), against: settings.get("against") };
+  page.append(form(usable, fields, asked, what));
+  if (!asked.value) return;
+  if (what) await contrast(page, what, asked);
+  else await keywords(page, asked);
+}
+
+function form(usable, fields, asked, what) {
+  const values = fields[asked.field] ?? [];
+  const select = (name, options, chosen, change) => h("select", { name, change }, options.map(([value, text]) => h("option", { value, selected: value === (chosen ?? "") }, text)));
+  return h("form", { class: "ask", submit: (event) => {
+    event.preventDefault();
+    const given = Object.fromEntries(new FormData(event.target));
+    location.hash = address("parts", given.word.trim(), { field: given.field, value: given.value, against: given.against });
+  } },
+    h("label", {}, h("span", {}, "Field"), select("field", usable.map((name) => [name, name]), asked.field, (event) => (location.hash = address("parts", what, { field: event.target.value })))),
+    h("label", {}, h("span", {}, "This"), select("value", values.map((value) => [value, value]), asked.value)),
+    h("label", {}, h("span", {}, "Against"), select("against", [["", "all others"], ...values.map((value) => [value, value])], asked.against)),
+    h("label", {}, h("span", {}, "One word"), h("input", { name: "word", value: what, placeholder: "all words", dir: "auto", autocapitalize: "off", spellcheck: "false" })),
+    h("button", {}, "Compare"));
+}
+
+const others = (asked) => asked.against || "all others";
+
+async function keywords(page, asked) {
+  const answer = await ask("keywords", asked);
+  const names = [asked.value, others(asked)];
+  page.append(
+    h("p", { class: "lead" }, names.map((name, at) => [h("strong", { dir: "auto" }, name), `: ${number(answer.documents[at])} documents, ${number(answer.tokens[at])} words`, at ? "." : "; "])),
+    h("div", { class: "columns half" }, answer.words.map((rows, at) => section(`More in ${names[at]}`,
+      [csv(`more in ${names[at]}`, () => [["word", names[0], names[1], "log_likelihood", "log_ratio"], ...rows.map((row) => [row.word, row.count, row.against, row.log_likelihood, row.log_ratio])])],
+      table(`Words that are more frequent in ${names[at]}`, [
+        ["word", (row) => row.word, (row) => h("a", { href: address("parts", row.word, asked), dir: "auto" }, row.word)],
+        [names[0], (row) => row.count, (row) => number(row.count), true],
+        [names[1], (row) => row.against, (row) => number(row.against), true],
+        ["G²", (row) => row.log_likelihood, (row) => number(row.log_likelihood), true],
+        ["log ratio", (row) => row.log_ratio, (row) => number(row.log_ratio, 1), true],
+      ], rows, { sorted: 3 })))),
+    h("p", { class: "small" }, "G² tells how sure a difference is; the log ratio how large: 1 is twice as often, 2 four times."));
+}
+
+async function contrast(page, text, asked) {
+  const answer = await ask("contrast", { word: text, ...asked });
+  const names = [asked.value, others(asked)];
+  page.append(
+    h("p", { class: "lead" }, word(answer.word), answer.cosine === null ? " stands in one of them only. " : `: contexts are alike by ${number(answer.cosine, 2)} (cosine). `,
+      h("a", { href: address("parts", "", asked) }, "All words")),
+    answer.senses.length > 1 && section("Senses", [], table(`Share of the senses of ${answer.word}`, [
+      ["sense", (row) => row.words[0], (row) => row.words.slice(0, 5).join(", ")],
+      [names[0], (row) => row.shares[0], (row) => percent(row.shares[0]), true],
+      [names[1], (row) => row.shares[1], (row) => percent(row.shares[1]), true],
+    ], answer.senses, { sorted: 1 })),
+    h("div", { class: "columns half" }, answer.parts.map((part, at) => section(names[at], [csv(`${answer.word} in ${names[at]}`, () => [["word", "cosine"], ...part.neighbours])],
+      h("p", {}, `${number(part.count)} times, ${number(part.per_million)} in a million`),
+      part.neighbours.length > 0 && h("p", {}, h("span", { class: "what" }, "Could stand in its place: "), part.neighbours.map(([other]) => [word(other), " "])),
+      h("ul", { class: "quotes" }, part.lines.map(quote))))));
+}

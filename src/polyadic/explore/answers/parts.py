@@ -1,0 +1,171 @@
+r"""Two parts of the text, such as two files or two values of a field: what sets them apart, word by word.
+
+Words of the one are told by the log-likelihood ratio, which says how sure the difference is, and by how large it is,
+
+.. math:: \log_2 \frac{(c_1 + \tfrac12) / n_1}{(c_2 + \tfrac12) / n_2} ,
+
+with counts c and lengths n. Of a word, what its contexts say in either part are two vectors in one space.
+
+References
+----------
+Rayson, Garside (2000), Comparing corpora using frequency profiling. Hardie (2014), Log ratio: an informal introduction.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.embedding import unit_rows
+from polyadic.errors import InputError
+from polyadic.explore.answers.common import Top, known_word, line_of, lists, short
+from polyadic.explore.answers.words import senses_of
+from polyadic.metrics.association import log_likelihood
+from polyadic.models.words.occurrences import FEWEST
+from polyadic.settings import Count, Natural  # noqa: TC001 # the server reads annotations
+from polyadic.text.occurrences import sample
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polyadic.explore.answers.common import Answer
+    from polyadic.recipes.shelf import Shelf
+
+LOOKED_AT = 5_000
+"""Occurrences of a word in a part whose contexts are looked at."""
+
+
+def keywords(
+    shelf: Shelf, field: str, value: str, against: str | None = None, least: Count = 5, top: Top = 50
+) -> Answer:
+    """Tell which words set documents with one value of a field apart from those with another, or from all others.
+
+    A keyword stands ``least`` times in its part.
+    """
+    one, other = _parts(shelf, field, value, against)
+    first, second = _counts(shelf, one), _counts(shelf, other)
+    n, m = first.sum(), second.sum()
+    evidence = log_likelihood(first, n, first + second, n + m)
+    ratio = np.log2((first + 0.5) / n) - np.log2((second + 0.5) / m)
+    words = shelf.corpus.vocabulary.words
+
+    def best(sign: int, mine: NDArray[np.int64]) -> list[Answer]:
+        score = np.where(mine >= least, sign * evidence, 0)
+        chosen = [at for at in np.argsort(-score, kind="stable")[:top] if score[at] > 0]
+        return [
+            {
+                "word": words[at],
+                "count": int(first[at]),
+                "against": int(second[at]),
+                "log_likelihood": short(abs(evidence[at])),
+                "log_ratio": short(ratio[at]),
+            }
+            for at in chosen
+        ]
+
+    return {
+        "field": field,
+        "value": value,
+        "against": against,
+        "tokens": [int(n), int(m)],
+        "documents": [int(part.sum()) for part in (one, other)],
+        "words": [best(1, first), best(-1, second)],
+    }
+
+
+def contrast(
+    shelf: Shelf,
+    word: str,
+    field: str,
+    value: str,
+    against: str | None = None,
+    lines: Natural = 3,
+    top: Top = 12,
+) -> Answer:
+    """Tell how the neighbours, the senses and the lines of a word differ between two parts of the text."""
+    number, word = known_word(shelf, word)
+    parts = _parts(shelf, field, value, against)
+    where = shelf.occurrences
+    positions = where.positions(number)
+    of = where.documents(positions)
+    here = [positions[part[of]] for part in parts]
+    found = senses_of(shelf, word, 10) if len(positions) >= FEWEST else None
+    vectors = [shelf.senses.vector(word, sample(some, LOOKED_AT)) if len(some) else None for some in here]
+    alike = None
+    if vectors[0] is not None and vectors[1] is not None:
+        one, other = unit_rows(np.stack([vectors[0], vectors[1]]))
+        alike = float(one @ other)
+    return {
+        "word": word,
+        "field": field,
+        "value": value,
+        "against": against,
+        "cosine": None if alike is None else short(alike),
+        "parts": [
+            {
+                "count": len(some),
+                "per_million": 1e6 * len(some) / max(where.lengths()[part].sum(), 1),
+                "neighbours": []
+                if vector is None
+                else lists(shelf.vectors.neighbours(vector, top=top, exclude=[word])),
+                "lines": [line_of(shelf.corpus.line(int(at))) for at in sample(some, lines)] if lines else [],
+            }
+            for part, some, vector in zip(parts, here, vectors, strict=True)
+        ],
+        "senses": [] if found is None else _shares(shelf, found, parts),
+    }
+
+
+def _shares(shelf: Shelf, found: Any, parts: tuple[NDArray[np.bool_], NDArray[np.bool_]]) -> list[Answer]:
+    """Give the share of each sense in either part, of those occurrences that were looked at."""
+    counts = np.array(
+        [
+            [np.count_nonzero(part[shelf.occurrences.documents(sense.positions)]) for part in parts]
+            for sense in found.senses
+        ]
+    )
+    shares = counts / np.maximum(counts.sum(axis=0), 1)
+    return [
+        {"words": list(sense.substitutes), "shares": [short(each) for each in row], "counts": count}
+        for sense, row, count in zip(found.senses, shares, counts.tolist(), strict=True)
+    ]
+
+
+def _parts(shelf: Shelf, field: str, value: str, against: str | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Say which documents are of one part, and which of the other."""
+    values = values_of(shelf, field)
+    for each in (value, against):
+        if each is not None and each not in values:
+            named = ", ".join(map(repr, [*values][:10])) + (", ..." if len(values) > 10 else "")
+            raise InputError(
+                f"no document has {field} {each!r}; there are {named}" if values else f"no document has {field!r}"
+            )
+    number = _numbers(shelf, field)
+    one = number == values[value]
+    other = ~one if against is None else number == values[against]
+    if against == value or not other.any():
+        raise InputError(f"there is nothing to compare {field} {value!r} with; name another value")
+    return one, other
+
+
+@functools.lru_cache(maxsize=64)
+def values_of(shelf: Shelf, field: str) -> dict[str, int]:
+    """Give the values of a field of the documents, with their numbers."""
+    values = (fields.get(field) for fields in shelf.corpus.fields or ())
+    return {value: at for at, value in enumerate(dict.fromkeys(value for value in values if value is not None))}
+
+
+@functools.lru_cache(maxsize=16)
+def _numbers(shelf: Shelf, field: str) -> NDArray[np.int64]:
+    """Give the number of the value of each document, -1 where it has none."""
+    values = values_of(shelf, field)
+    return np.array([values.get(fields.get(field, ""), -1) for fields in shelf.corpus.fields or ()], np.int64)
+
+
+def _counts(shelf: Shelf, part: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Count the words of a part."""
+    corpus = shelf.corpus
+    inside = np.repeat(part, shelf.occurrences.lengths())
+    return np.bincount(np.asarray(corpus.ids)[inside], minlength=len(corpus.vocabulary))

@@ -1,0 +1,56 @@
+"""Tables: a field of the documents against another, or against their words, by correspondence analysis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+
+from polyadic.errors import InputError
+from polyadic.explore.answers.common import short
+from polyadic.explore.answers.parts import values_of
+from polyadic.recipes.tables import cross_table
+from polyadic.settings import Within
+
+if TYPE_CHECKING:
+    from polyadic.explore.answers.common import Answer
+    from polyadic.recipes.shelf import Shelf
+
+MOST = 500
+"""Values of a field in a table: more cannot be looked at, and are rather names."""
+
+
+def table(shelf: Shelf, rows: str, columns: str | None = None, words: Annotated[int, Within(2, 2000)] = 300) -> Answer:
+    """Analyse a field of the documents against another, or against the most frequent words.
+
+    Coordinates are principal, on five axes at most; contributions are shares of the inertia of an axis, and the quality
+    of a point is the share of its own inertia that two axes show.
+    """
+    for name in (rows, columns):
+        if name is not None and len(values_of(shelf, name)) > MOST:
+            raise InputError(f"{name} has {len(values_of(shelf, name)):,} different values; a table takes {MOST}")
+    counted = cross_table(shelf.corpus, rows=rows, columns=columns, words=words if columns is None else None)
+    model = counted.analyse()
+    sides: dict[str, list[Any]] = {}
+    for side, names in (("rows", counted.rows), ("columns", counted.columns)):
+        places, given = model.coordinates(side), model.contributions(side)  # type: ignore[arg-type]
+        shown = model.squared_cosines(side)  # type: ignore[arg-type]
+        masses = model.row_masses_ if side == "rows" else model.column_masses_
+        sides[side] = [
+            {
+                "name": name,
+                "mass": short(masses[at]),
+                "places": [short(each) for each in places[at]],
+                "contributions": [short(each) for each in given[at]],
+                "squared_cosines": [short(each) for each in shown[at]],
+            }
+            for at, name in enumerate(names)
+            if np.isfinite(places[at]).all()
+        ]
+    return {
+        "rows": rows,
+        "columns": columns or "words",
+        "inertia": [short(each) for each in model.explained_inertia_ratio_],
+        "association": {name: short(value) for name, value in counted.association().items()},
+        "points": sides,
+    }

@@ -1,0 +1,74 @@
+"""The text: what there is, its documents, and its lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from polyadic.explore.answers.common import Top, line_of
+from polyadic.explore.answers.parts import values_of
+from polyadic.settings import Natural, Within
+from polyadic.text.readers import name_of_document
+
+if TYPE_CHECKING:
+    from polyadic.explore.answers.common import Answer
+    from polyadic.recipes.shelf import Shelf
+
+LISTED = 200
+"""Values of a field that are listed; one with more is rather a name."""
+
+
+def overview(shelf: Shelf) -> Answer:
+    """Tell what there is: sizes, language, the fields of documents, and the most frequent words."""
+    corpus, vectors = shelf.corpus, shelf.vectors
+    words = corpus.vocabulary.words[:30]
+    trained = vectors.meta.get("trained", {})
+    fields = {name: values_of(shelf, name) for name in corpus.lines.fields}
+    return {
+        "name": shelf.path.resolve().name,
+        "source": trained.get("source"),
+        "language": corpus.settings.get("language"),
+        "documents": len(corpus.documents) - 1,
+        "sentences": len(corpus.lines),
+        "tokens": len(corpus.ids),
+        "words": len(corpus.vocabulary),
+        "rank": vectors.rank,
+        "method": trained.get("method"),
+        "fields": {name: list(values) if len(values) <= LISTED else None for name, values in fields.items()},
+        "topics": shelf.topics is not None,
+        "frequent": [[word, int(n)] for word, n in zip(words, corpus.vocabulary.counts, strict=False)],
+        "polyadic": trained.get("polyadic"),
+        "digest": corpus.digest,
+    }
+
+
+def lines(
+    shelf: Shelf,
+    words: list[str],
+    width: Annotated[int, Within(0, 1000)] | None = None,
+    either: bool = False,  # noqa: FBT001, FBT002 # from a URL
+    sort: Literal["document", "left", "right", "relevance"] = "document",
+    field: str | None = None,
+    value: str | None = None,
+    start: Natural = 0,
+    top: Top = 100,
+) -> Answer:
+    """Give the lines in which words stand, and how many there are.
+
+    ``wo*`` is every word that begins so; several words in one are a phrase.
+    """
+    text = shelf.corpus.lines
+    where = {field: value or ""} if field else {}
+    found = text.find(*words, width=width, either=either, sort=sort, where=where, start=start, top=top)
+    return {
+        "words": words,
+        "lines": [line_of(line) for line in found],
+        "count": text.count(*words, width=width, either=either, where=where),
+        "start": start,
+    }
+
+
+def document(shelf: Shelf, number: Natural, start: Natural = 0, top: Top = 200) -> Answer:
+    """Give the sentences of a document, from one on."""
+    fields, sentences, length = shelf.corpus.lines.document(number, start=start, top=top)
+    answer = {"document": number, "name": name_of_document(fields) or str(number + 1), "fields": fields}
+    return answer | {"sentences": sentences, "start": start, "length": length}

@@ -1,0 +1,90 @@
+r"""Topics: their words by relevance, how far they are from one another, and the documents that have most of each.
+
+.. math:: r(w, k) = \lambda \log \phi_{kw} + (1 - \lambda) \log \frac{\phi_{kw}}{p_w}
+
+with the shares :math:`\phi_{kw}` of words in a topic and :math:`p_w` in the text. Topics are placed by the
+Jensen-Shannon divergences of their words, in two principal coordinates.
+
+References
+----------
+Sievert, Shirley (2014), LDAvis: a method for visualizing and interpreting topics.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import rel_entr
+
+from polyadic.errors import InputError
+from polyadic.explore.answers.common import Top, short
+from polyadic.settings import Natural, Share  # noqa: TC001 # the server reads annotations
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polyadic.explore.answers.common import Answer
+    from polyadic.models.topics.text import TextTopics
+    from polyadic.recipes.shelf import Shelf
+
+RELEVANCE = 0.6
+"""The weight at which people named topics best, in the paper."""
+
+
+def topics(shelf: Shelf, relevance: Share = RELEVANCE, top: Top = 20) -> Answer:
+    """Tell the topics of the documents: the share of each, where it lies among the others, and its words."""
+    model, mixtures = _known(shelf)
+    phi, p = _shares(model)
+    with np.errstate(divide="ignore"):
+        scores = np.log(phi) - (1 - relevance) * np.log(p)
+    lengths = shelf.occurrences.lengths()
+    share = lengths @ mixtures / max(lengths.sum(), 1)
+    places = _placed(phi)
+    total = model.background_
+    answer = []
+    for k, row in enumerate(scores):
+        best = [at for at in np.argsort(-row, kind="stable")[:top] if phi[k, at] > 0]
+        words = [[model.words_[at], int(total[at]), short(phi[k, at])] for at in best]
+        answer.append(
+            {"topic": k, "share": short(share[k]), "x": short(places[k, 0]), "y": short(places[k, 1]), "words": words}
+        )
+    return {"relevance": relevance, "topics": answer}
+
+
+def topic(shelf: Shelf, topic: Natural, top: Top = 20) -> Answer:
+    """Tell which documents have most of a topic, and how much of others they have."""
+    model, mixtures = _known(shelf)
+    if topic >= model.rank:
+        raise InputError(f"topic must be below {model.rank}; got {topic}")
+    column = np.asarray(mixtures[:, topic])
+    names = shelf.corpus.names
+    lengths = shelf.occurrences.lengths()
+    best = np.argsort(-column * np.sqrt(lengths), kind="stable")[:top]
+    rows = [[int(at), names[at], short(column[at]), int(lengths[at])] for at in best if column[at] > 0]
+    return {"topic": topic, "documents": rows, "count": int((column > 0.5).sum())}
+
+
+def _known(shelf: Shelf) -> tuple[TextTopics, Any]:
+    if shelf.topics is None:
+        raise InputError("the text has too few documents to find topics in; a folder of files or a table has many")
+    return shelf.topics, shelf.mixtures
+
+
+def _shares(model: TextTopics) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give the shares of words in each topic, and in all."""
+    weights = np.maximum(model.word_weights_, 0)
+    p = model.background_ / model.background_.sum()
+    return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-300), np.maximum(p, 1e-300)
+
+
+def _placed(phi: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Place topics in the plane, such that those of like words are near."""
+    n = len(phi)
+    D = np.zeros((n, n))
+    for i in range(n):
+        middle = (phi + phi[i]) / 2
+        D[i] = (rel_entr(phi, middle).sum(axis=1) + rel_entr(phi[i], middle).sum(axis=1)) / 2
+    centred = D - D.mean(axis=0) - D.mean(axis=1)[:, None] + D.mean()
+    values, vectors = np.linalg.eigh(-centred / 2)
+    return np.asarray(np.pad(vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0)), ((0, 0), (0, 2)))[:, :2])
