@@ -1,6 +1,6 @@
 // The frame: the search, the views, and which of them an address shows.
 import { address, h } from "./dom.js";
-import { ask } from "./ask.js";
+import { alone, ask, had } from "./ask.js";
 import * as document_ from "./views/document.js";
 import * as lines from "./views/lines.js";
 import * as overview from "./views/overview.js";
@@ -12,7 +12,8 @@ import * as topics from "./views/topics.js";
 import * as word from "./views/word.js";
 
 const VIEWS = { "": overview, document: document_, lines, parts, phrase, table, theme, topics, word, map: { title: () => "Map", show: async (...all) => (await import("./views/map.js")).show(...all) } };
-const LINKS = [["Overview", "#/"], ["Lines", "#/lines"], ["Map", "#/map"], ["Topics", "#/topics"], ["Parts", "#/parts"], ["Table", "#/table"]];
+const LINKS = [["Overview", "#/", "overview"], ["Lines", "#/lines", null], ["Map", "#/map", "places"], ["Topics", "#/topics", "topics"],
+  ["Parts", "#/parts", "keywords"], ["Table", "#/table", "table"]];
 
 const main = document.getElementById("main");
 const status = document.getElementById("status");
@@ -20,7 +21,7 @@ const query = document.getElementById("query");
 const begun = document.getElementById("begun");
 let shown = 0;
 
-document.querySelector("nav").append(...LINKS.map(([title, href]) => h("a", { href }, title)));
+document.querySelector("nav").append(...LINKS.filter(([, , kind]) => !alone || (kind && had(kind).length)).map(([title, href]) => h("a", { href }, title)));
 
 /** Take an address apart: its view, what it shows, its settings. */
 export function parse(hash) {
@@ -80,7 +81,7 @@ query.addEventListener("input", async () => {
   const mine = ++typed;
   const before = query.value.match(/^.*\s/)?.[0] ?? "";
   const start = query.value.slice(before.length);
-  if (!start) return;
+  if (!start || alone) return;
   const answer = await ask("words", { start }).catch(() => null);
   if (answer && mine === typed) begun.replaceChildren(...answer.words.map(([found]) => h("option", { value: before + found })));
 });

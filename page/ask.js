@@ -7,13 +7,21 @@ const asked = new Map();
 /** Whether the page stands alone, without a server. */
 export const alone = answers !== null;
 
-/** The name of a question with its parameters, the same for the same question. */
-export function key(name, parameters = {}) {
-  const query = new URLSearchParams();
-  for (const [parameter, value] of Object.entries(parameters))
-    for (const each of [value].flat()) if (each !== null && each !== undefined && each !== "") query.append(parameter, each);
-  return query.size ? `${name}?${query}` : name;
+function entries(parameters) {
+  const given = Object.entries(parameters).flatMap(([name, value]) => [value].flat().map((each) => [name, each]));
+  return given.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([name, value]) => [name, String(value)]);
 }
+
+/** The name of a question with its parameters, the same for the same question. */
+export const key = (name, parameters = {}) =>
+  JSON.stringify([name, entries(parameters).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))]);
+
+/** Whether there is an answer: always, unless the page stands alone. */
+export const has = (name, parameters = {}) => !alone || key(name, parameters) in answers;
+
+/** The questions of a kind that a page alone has answers to: their parameters. */
+export const had = (name) => Object.keys(answers ?? {}).map((each) => JSON.parse(each)).filter(([kind]) => kind === name)
+  .map(([, pairs]) => pairs.reduce((all, [parameter, value]) => ({ ...all, [parameter]: parameter in all ? [all[parameter], value].flat() : value }), {}));
 
 /** Ask, and give the answer; the same question is asked once. */
 export async function ask(name, parameters = {}) {
@@ -23,7 +31,7 @@ export async function ask(name, parameters = {}) {
     throw new Error("This is not in the page that was sent; the whole is where it came from.");
   }
   if (!asked.has(question)) {
-    asked.set(question, request(question));
+    asked.set(question, request(`${name}?${new URLSearchParams(entries(parameters))}`));
     asked.get(question).catch(() => asked.delete(question));
     if (asked.size > 200) asked.delete(asked.keys().next().value);
   }

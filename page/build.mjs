@@ -16,20 +16,9 @@ for (const name of sources) digest.update(name + "\0").update(readFileSync(join(
 
 rmSync(to, { recursive: true, force: true });
 mkdirSync(to, { recursive: true });
-const made = await build({
-  absWorkingDir: here,
-  entryPoints: ["app.js", "style.css"],
-  outdir: to,
-  bundle: true,
-  splitting: true,
-  format: "esm",
-  target: "es2022",
-  minify: true,
-  charset: "utf8",
-  legalComments: "none",
-  chunkNames: "[name]-[hash]",
-  metafile: true,
-});
+const how = { absWorkingDir: here, outdir: to, bundle: true, target: "es2022", minify: true, charset: "utf8", legalComments: "none", metafile: true };
+const made = await build({ ...how, entryPoints: ["app.js", "style.css"], splitting: true, format: "esm", chunkNames: "[name]-[hash]" });
+await build({ ...how, entryPoints: { alone: "app.js" }, format: "iife" }); // one file, for a page to send
 cpSync(join(here, "index.html"), join(to, "index.html"));
 
 const used = new Set(Object.keys(made.metafile.inputs).flatMap((name) => name.match(/node_modules\/((?:@[^/]+\/)?[^/]+)/)?.[1] ?? []));

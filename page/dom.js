@@ -1,5 +1,7 @@
 // Elements from descriptions. Text is only ever set as text, so nothing in a corpus can become markup.
 
+import { has } from "./ask.js";
+
 const SVG = new Set(["svg", "g", "path", "rect", "line", "circle", "text", "title"]);
 
 /** Make an element: attributes (functions listen, null is left out), then children. */
@@ -27,11 +29,22 @@ export function address(view, what = "", settings = {}) {
   return `#/${view}${path}${query.size ? "?" + query : ""}`;
 }
 
+/** A link to what a question answers; where there is no answer, as in a page alone, its text. */
+export const linked = (href, [name, parameters], attributes, ...label) =>
+  has(name, parameters) ? h("a", { href, ...attributes }, label) : h("span", attributes, label);
+
 /** A link to a word. */
-export const word = (text) => h("a", { href: address("word", text), class: "word", dir: "auto" }, text);
+export const word = (text) => linked(address("word", text), ["word", { word: text }], { class: "word", dir: "auto" }, text);
+
+/** Lines that are shown at once. */
+export const PAGE = 100;
 
 /** A link to the lines of several words. */
-export const linesOf = (words, ...label) => h("a", { href: address("lines", "", { words }) }, label);
+export const linesOf = (words, ...label) => linked(address("lines", "", { words }), ["lines", { words, top: PAGE }], {}, label);
+
+/** A link to a document. */
+export const documentOf = (number, name) =>
+  linked(address("document", String(number)), ["document", { number, top: 200 }], { dir: "auto" }, name);
 
 export const number = (value, digits = 0) =>
   value === null ? "–" : value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
@@ -69,7 +82,7 @@ export function codePoints(text) {
 }
 
 export function quote(line) {
-  return h("li", {}, h("q", { dir: "auto" }, marked(line)), " ", h("cite", {}, h("a", { href: address("document", String(line.document)), dir: "auto" }, line.name)));
+  return h("li", {}, h("q", { dir: "auto" }, marked(line)), " ", h("cite", {}, documentOf(line.document, line.name)));
 }
 
 /** A table whose columns can be sorted; a column is [title, value of a row, cell of a row, is it a number]. */

@@ -1,4 +1,5 @@
 // Ways to take along what is shown: CSV, SVG, PNG.
+import { alone } from "./ask.js";
 import { h } from "./dom.js";
 
 function save(name, content) {
@@ -38,3 +39,7 @@ function standalone(drawing) {
 
 /** A button that saves a canvas. */
 export const png = (name, canvas) => button("PNG", name, async () => (await canvas()).toBlob((blob) => save(`${name}.png`, blob)));
+
+/** A link that saves what is shown as one file, which needs no server. */
+export const send = (name, chosen) =>
+  !alone && h("a", { href: `page.html?${new URLSearchParams(chosen)}`, download: `${name}.html`, class: "quiet", "aria-label": `Page to send: ${name}` }, "Page to send");

@@ -164,6 +164,14 @@ def test_stop_words_from_the_text():
     assert not any(re.match("x[abc]$", word) for word in corpus.vocabulary.words)
 
 
+@pytest.mark.parametrize(
+    "line", ["a " + "w" * 10_000, "w" * 30_000, "A b. " + "w" * 9_000 + ". So. " + "x" * 9_000 + " end"]
+)
+def test_long_words_are_passed(line):
+    """A word as long as a stretch of a line is gone through, wherever the blank before it is."""
+    assert "".join(languages.sentences(line, "en")) == line
+
+
 def test_a_quotation_mark_without_a_partner_hides_no_sentences():
     """Not for long: on one line the rest of a text would else be a quotation. Nothing is lost."""
     text = 'The 5" pipe broke. ' + 'She said "stop." Then she left. It was late. ' * 200

@@ -1,9 +1,8 @@
 // A concordance: lines with what is asked for in their midst.
-import { ask } from "../ask.js";
-import { address, codePoints, h, number } from "../dom.js";
+import { alone, ask } from "../ask.js";
+import { PAGE, address, codePoints, documentOf, h, number } from "../dom.js";
 import { csv } from "../take.js";
 
-const PAGE = 100;
 const SORTS = { document: "as in the text", left: "by what stands to the left", right: "by what stands to the right", relevance: "by most of the words" };
 
 export const title = (what, settings) => (settings.getAll("words").length ? `Lines: ${settings.getAll("words").join(", ")}` : "Lines");
@@ -16,7 +15,7 @@ export async function show(page, what, settings) {
   const asked = { words, width: settings.get("width"), either: settings.get("either"), sort: settings.get("sort"),
     field: settings.get("field"), value: settings.get("value"), start: settings.get("start") };
   const fields = Object.keys((await ask("overview")).fields);
-  page.append(h("h1", {}, "Lines"), form(asked, fields));
+  page.append(h("h1", { dir: "auto" }, alone ? title(what, settings) : "Lines"), alone ? "" : form(asked, fields));
   if (!words.length) {
     page.append(h("p", {}, "Words stand in one sentence; \"two words\" in quotation marks are a phrase, and wo* is every word that begins so."));
     return;
@@ -27,7 +26,7 @@ export async function show(page, what, settings) {
   page.append(
     h("p", { class: "lead", role: "status" }, answer.count === 0 ? "No line has them." :
       `${number(answer.count)} lines; ${number(start + 1)} to ${number(start + answer.lines.length)} `,
-      start > 0 && go(Math.max(0, start - PAGE), "← before"), " ", start + PAGE < answer.count && go(start + PAGE, "next →"), " ",
+      start > 0 && go(Math.max(0, start - PAGE), "← before"), " ", !alone && start + PAGE < answer.count && go(start + PAGE, "next →"), " ",
       csv(`lines of ${words.join(" ")}`, () => rows(answer, fields))),
     h("div", { class: "scroll kwic", tabindex: "0", role: "region", "aria-label": "Lines" },
       h("table", {}, h("caption", { class: "hidden" }, `Lines with ${words.join(", ")}`),
@@ -36,7 +35,7 @@ export async function show(page, what, settings) {
         h("tbody", {}, answer.lines.map((line) => {
           const { left, word, right } = cut(line);
           return h("tr", {}, h("td", { class: "left", dir: "auto" }, h("bdi", {}, left)), h("td", { class: "word", dir: "auto" }, h("mark", {}, word)),
-            h("td", { class: "right", dir: "auto" }, right), h("td", { class: "name", dir: "auto", title: about(line) }, h("a", { href: address("document", String(line.document)) }, line.name)));
+            h("td", { class: "right", dir: "auto" }, right), h("td", { class: "name", dir: "auto", title: about(line) }, documentOf(line.document, line.name)));
         })))),
   );
 }

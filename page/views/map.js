@@ -4,7 +4,7 @@ import { quadtree } from "d3-quadtree";
 import { scaleLinear } from "d3-scale";
 import { select } from "d3-selection";
 import { zoom, zoomIdentity } from "d3-zoom";
-import { ask } from "../ask.js";
+import { ask, has } from "../ask.js";
 import { address, fill, h, number, word } from "../dom.js";
 import { csv, png } from "../take.js";
 
@@ -105,7 +105,7 @@ class Picture {
     this.zoom = zoom().scaleExtent([0.7, 200]).filter((event) => !event.shiftKey && !event.button)
       .on("zoom", ({ transform }) => { this.transform = transform; this.draw(); });
     select(names).call(this.zoom);
-    names.addEventListener("click", (event) => { const k = this.under(event); if (k >= 0 && !event.shiftKey) location.hash = address("word", points.words[k]); });
+    names.addEventListener("click", (event) => { const k = this.under(event); if (k >= 0 && !event.shiftKey) has("word", { word: points.words[k] }) && (location.hash = address("word", points.words[k])); });
     names.addEventListener("pointermove", (event) => this.hover(event));
     names.addEventListener("pointerdown", (event) => { if (event.shiftKey) this.begin(event); });
     names.addEventListener("keydown", (event) => this.key(event));

@@ -1,5 +1,5 @@
 // What there is, and where to begin.
-import { ask } from "../ask.js";
+import { alone, ask, had } from "../ask.js";
 import { address, h, number, word } from "../dom.js";
 
 export const title = () => "Overview";
@@ -22,7 +22,7 @@ export async function show(page) {
     h("section", { "aria-labelledby": "frequent" },
       h("h2", { id: "frequent" }, "Frequent words"),
       h("p", { class: "words" }, answer.frequent.map(([text, count]) => h("span", {}, word(text), h("small", {}, number(count)))))),
-    h("section", { "aria-labelledby": "ways" },
+    alone ? sent() : h("section", { "aria-labelledby": "ways" },
       h("h2", { id: "ways" }, "Ways to look"),
       h("ul", {},
         h("li", {}, h("a", { href: address("map") }, "The map"), " of all words, near where they are used alike"),
@@ -31,6 +31,18 @@ export async function show(page) {
         usable.length > 0 && h("li", {}, h("a", { href: address("parts") }, "Parts"), ` set apart by ${usable.join(", ")}, word by word`),
         usable.length > 0 && h("li", {}, h("a", { href: address("table") }, "Tables"), " of these fields"))),
     h("p", { class: "small" }, `Made by polyadic ${answer.polyadic ?? ""} of ${answer.source ?? "a text"}; digest ${answer.digest.slice(0, 16)}. `,
-      h("a", { href: "openapi.json" }, "What may be asked, for programs")),
+      !alone && h("a", { href: "openapi.json" }, "What may be asked, for programs")),
   );
+}
+
+/** What a page alone has. */
+function sent() {
+  const item = (href, text) => h("li", {}, h("a", { href, dir: "auto" }, text));
+  return h("section", { "aria-labelledby": "ways" }, h("h2", { id: "ways" }, "In this page"), h("ul", {},
+    had("word").map((each) => item(address("word", each.word), each.word)),
+    had("phrase").map((each) => item(address("phrase", [each.words].flat().join(" ")), [each.words].flat().join(" "))),
+    had("topics").map(() => item(address("topics"), "Topics")),
+    had("table").map((each) => item(address("table", "", each), `Table: ${each.rows} and ${each.columns ?? "words"}`)),
+    had("keywords").map((each) => item(address("parts", "", each), `Parts: ${each.value} and ${each.against ?? "all others"}`)),
+    had("places").map(() => item(address("map"), "Map"))));
 }

@@ -1,7 +1,7 @@
 // Two parts of the text: what words set them apart, and how the same word differs between them.
-import { ask } from "../ask.js";
-import { address, h, number, percent, quote, section, table, word } from "../dom.js";
-import { csv } from "../take.js";
+import { alone, ask, had } from "../ask.js";
+import { address, h, linked, number, percent, quote, section, table, word } from "../dom.js";
+import { csv, send } from "../take.js";
 
 export const title = (what, settings) => (settings.get("value") ? `${settings.get("value")} and ${settings.get("against") || "the rest"}${what && `: ${what}`}` : "Parts");
 
@@ -14,8 +14,11 @@ export async function show(page, what, settings) {
     return;
   }
   const asked = { field: settings.get("field") ?? usable[0], value: settings.get("value"), against: settings.get("against") };
-  page.append(form(usable, fields, asked, what));
-  if (!asked.value) return;
+  if (!alone) page.append(form(usable, fields, asked, what));
+  if (!asked.value) {
+    if (alone) page.append(h("ul", {}, had("keywords").map((each) => h("li", {}, h("a", { href: address("parts", "", each) }, `${each.value} and ${each.against ?? "all others"}`)))));
+    return;
+  }
   if (what) await contrast(page, what, asked);
   else await keywords(page, asked);
 }
@@ -41,11 +44,12 @@ async function keywords(page, asked) {
   const answer = await ask("keywords", asked);
   const names = [asked.value, others(asked)];
   page.append(
-    h("p", { class: "lead" }, names.map((name, at) => [h("strong", { dir: "auto" }, name), `: ${number(answer.documents[at])} documents, ${number(answer.tokens[at])} words`, at ? "." : "; "])),
+    h("p", { class: "lead" }, names.map((name, at) => [h("strong", { dir: "auto" }, name), `: ${number(answer.documents[at])} documents, ${number(answer.tokens[at])} words`, at ? ". " : "; "]),
+      send(`${names[0]} and ${names[1]}`, { parts: `${asked.field}=${asked.value}${asked.against ? "/" + asked.against : ""}` })),
     h("div", { class: "columns half" }, answer.words.map((rows, at) => section(`More in ${names[at]}`,
       [csv(`more in ${names[at]}`, () => [["word", names[0], names[1], "log_likelihood", "log_ratio"], ...rows.map((row) => [row.word, row.count, row.against, row.log_likelihood, row.log_ratio])])],
       table(`Words that are more frequent in ${names[at]}`, [
-        ["word", (row) => row.word, (row) => h("a", { href: address("parts", row.word, asked), dir: "auto" }, row.word)],
+        ["word", (row) => row.word, (row) => linked(address("parts", row.word, asked), ["contrast", { word: row.word, ...asked }], { dir: "auto" }, row.word)],
         [names[0], (row) => row.count, (row) => number(row.count), true],
         [names[1], (row) => row.against, (row) => number(row.against), true],
         ["G²", (row) => row.log_likelihood, (row) => number(row.log_likelihood), true],

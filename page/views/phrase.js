@@ -1,7 +1,7 @@
 // Words together: what they mean by their triples, by their product and by their sum, and their lines.
 import { ask } from "../ask.js";
 import { h, linesOf, number, quote, section, word } from "../dom.js";
-import { csv } from "../take.js";
+import { csv, send } from "../take.js";
 
 const WAYS = {
   triples: ["By their triples", "What stands with all of them in the text."],
@@ -17,7 +17,7 @@ export async function show(page, what) {
   page.append(
     h("h1", { dir: "auto" }, answer.words.join(" ")),
     h("p", { class: "lead" }, `${number(answer.together)} times within ten words of one another; `,
-      linesOf(answer.words, `${number(answer.count)} lines`), " have all. Each alone: ", answer.words.map((each) => [word(each), " "])),
+      linesOf(answer.words, `${number(answer.count)} lines`), " have all. Each alone: ", answer.words.map((each) => [word(each), " "]), send(answer.words.join(" "), { phrase: answer.words.join(" ") })),
     h("div", { class: "columns three" }, Object.entries(WAYS).map(([name, [heading, about]]) =>
       section(heading, [csv(`${answer.words.join(" ")} ${name}`, () => [["word", "cosine"], ...(answer.nearest[name] ?? [])])],
         h("p", { class: "small" }, about),

@@ -1,8 +1,8 @@
 // A correspondence biplot of two fields of the documents, or of a field and words: who is near, and how well it is shown.
 import { scaleLinear } from "d3-scale";
-import { ask } from "../ask.js";
+import { alone, ask, had } from "../ask.js";
 import { address, fill, h, number, percent, section, table, word } from "../dom.js";
-import { csv, svg } from "../take.js";
+import { csv, send, svg } from "../take.js";
 
 const [WIDTH, HEIGHT, LABELS] = [760, 620, 60];
 
@@ -18,7 +18,7 @@ export async function show(page, what, settings) {
     page.append(h("p", {}, "The documents have no field with a few values, such as a year, an author or a kind; a table of texts has, and so have several files."));
     return;
   }
-  page.append(h("form", { class: "ask", submit: (event) => {
+  if (!alone) page.append(h("form", { class: "ask", submit: (event) => {
     event.preventDefault();
     const given = Object.fromEntries(new FormData(event.target));
     location.hash = address("table", "", { rows: given.rows, columns: given.columns });
@@ -26,7 +26,10 @@ export async function show(page, what, settings) {
     h("label", {}, h("span", {}, "Rows"), select("rows", usable.map((name) => [name, name]), rows)),
     h("label", {}, h("span", {}, "Columns"), select("columns", [["", "their words"], ...usable.map((name) => [name, name])], columns)),
     h("button", {}, "Look")));
-  if (!rows) return;
+  if (!rows) {
+    if (alone) page.append(h("ul", {}, had("table").map((each) => h("li", {}, h("a", { href: address("table", "", each) }, `${each.rows} and ${each.columns ?? "words"}`)))));
+    return;
+  }
   const answer = await ask("table", { rows, columns });
   const axes = ["x", "y"].map((name, at) => Math.min(Number(settings.get(name) ?? at), answer.inertia.length - 1));
   const axis = (name, at) => h("label", {}, h("span", {}, at ? "Up" : "Across"), h("select", { change: (event) => (location.hash = address("table", "", { rows, columns, ...Object.fromEntries([["x", axes[0]], ["y", axes[1]]]), [name]: event.target.value })) },
@@ -37,7 +40,7 @@ export async function show(page, what, settings) {
     h("p", { class: "lead" }, `${number(observations)} observations, χ² = ${number(chi2)} of ${number(degrees)} degrees of freedom, p ${p < 0.001 ? "< .001" : `= ${number(p, 3)}`}. `,
       `The two axes show ${number(100 * (answer.inertia[axes[0]] + (axes[0] === axes[1] ? 0 : answer.inertia[axes[1]])), 1)} % of the inertia.`),
     h("div", { class: "ask" }, axis("x", 0), axis("y", 1)),
-    drawing, svg("table", () => drawing),
+    drawing, svg("table", () => drawing), " ", send(`table of ${rows}`, { table: columns ? `${rows}/${columns}` : rows }),
     h("div", { class: "columns half" }, ["rows", "columns"].map((side) => points(answer, side, axes))));
 }
 

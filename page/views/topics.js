@@ -1,8 +1,8 @@
 // Topics: where they lie, their words by relevance, and the documents that have most of each; all three are linked.
 import { scaleLinear, scaleSqrt } from "d3-scale";
 import { ask, alone } from "../ask.js";
-import { address, fill, h, number, percent, section, table, word } from "../dom.js";
-import { csv, svg } from "../take.js";
+import { address, documentOf, fill, h, number, percent, section, table, word } from "../dom.js";
+import { csv, send, svg } from "../take.js";
 
 const SIZE = 520;
 
@@ -18,7 +18,7 @@ export async function show(page, what, settings) {
   const right = h("div", {});
   page.append(
     h("h1", {}, "Topics"),
-    h("p", { class: "lead" }, "Each circle is a topic, as large as its share of the text; near ones use like words. Choose one."),
+    h("p", { class: "lead" }, "Each circle is a topic, as large as its share of the text; near ones use like words. Choose one. ", send("topics", { topics: true })),
     h("p", { class: "legend" }, h("label", { for: "relevance" }, "Words by how frequent they are (1) or how special to the topic (0): "), slider, ` λ = ${relevance}`),
     h("div", { class: "columns half" }, h("div", {}, picture, svg("topics", () => picture)), right));
   if (chosen) await tell(right, chosen);
@@ -41,7 +41,7 @@ async function tell(place, topic) {
     section("Documents", [csv(`documents of topic ${topic.topic}`, () => [["document", "name", "share", "words"], ...documents])],
       h("p", { class: "small" }, `In ${number(count)} documents it is more than half.`),
       table(`Documents with most of topic ${topic.topic}`, [
-        ["document", ([, name]) => name, ([at, name]) => h("a", { href: address("document", String(at)), dir: "auto" }, name)],
+        ["document", ([, name]) => name, ([at, name]) => documentOf(at, name)],
         ["share", ([, , share]) => share, ([, , share]) => percent(share), true],
         ["words", ([, , , length]) => length, ([, , , length]) => number(length), true],
       ], documents, { sorted: 1 })),

@@ -1,7 +1,7 @@
 // A word: how often, its senses with their evidence, nearest words, collocates, themes.
 import { ask } from "../ask.js";
-import { address, fill, h, linesOf, number, percent, quote, section, table, word } from "../dom.js";
-import { csv, svg } from "../take.js";
+import { address, fill, h, linesOf, linked, number, percent, quote, section, table, word } from "../dom.js";
+import { csv, send, svg } from "../take.js";
 
 const LINES = 3;
 
@@ -17,7 +17,7 @@ export async function show(page, what) {
       `in ${number(answer.documents)} of ${number(answer.of_documents)} documents `,
       h("abbr", { title: "Gries's deviation of proportions: 0 where a word is spread as the text is, 1 where it stands in one place" },
         `(deviation ${number(answer.deviation, 2)})`), ". ",
-      linesOf([answer.word], "All lines")),
+      linesOf([answer.word], "All lines"), " ", send(answer.word, { word: answer.word })),
     spread(answer),
     section("Senses", [csv(`senses of ${answer.word}`, () => senseRows(senses.answer))], senses),
     h("div", { class: "columns" },
@@ -34,7 +34,7 @@ export async function show(page, what) {
           ["logDice", (row) => row.log_dice, (row) => number(row.log_dice, 1), true],
         ], answer.collocates, { sorted: 2 }))),
     section("Themes", [], h("ol", { class: "themes" }, answer.themes.map((theme) =>
-      h("li", {}, h("a", { href: address("theme", String(theme.column)) }, `Theme ${theme.column}`), ": ", theme.words.map((each) => [word(each), " "]))))),
+      h("li", {}, linked(address("theme", String(theme.column)), ["theme", { column: theme.column }], {}, `Theme ${theme.column}`), ": ", theme.words.map((each) => [word(each), " "]))))),
   );
   if (answer.senses) tell(senses, answer.word);
   else fill(senses, h("p", {}, "It occurs too seldom to tell senses apart."));

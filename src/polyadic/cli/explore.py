@@ -32,6 +32,30 @@ Folder = Annotated[
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine; 0 for any that is free.")]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Do not open a browser, but only say the address.")]
 OnlyMake = Annotated[bool, typer.Option("--only-make", help="Make the folder, and serve nothing.")]
+PAGE = "Page to send"
+OF_PAGE = ("word", "phrase", "topics", "table", "parts", "map_")
+Export = Annotated[
+    Path | None,
+    typer.Option(
+        "--export", metavar="FILE", help="Write one HTML file instead, of what is chosen.", rich_help_panel=PAGE
+    ),
+]
+Words = Annotated[list[str] | None, typer.Option("--word", metavar="WORD", help="A word.", rich_help_panel=PAGE)]
+Phrases = Annotated[
+    list[str] | None, typer.Option("--phrase", metavar="'WORD WORD'", help="A phrase.", rich_help_panel=PAGE)
+]
+Topics = Annotated[bool, typer.Option("--topics", help="The topics.", rich_help_panel=PAGE)]
+Tables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table", metavar="FIELD[/FIELD]", help="A field against words, or against another.", rich_help_panel=PAGE
+    ),
+]
+Parts = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FIELD=VALUE[/VALUE]", help="What sets two parts of the text apart.", rich_help_panel=PAGE),
+]
+Map = Annotated[bool, typer.Option("--map", help="The map of words.", rich_help_panel=PAGE)]
 
 
 @o.with_defaults_of(Training)
@@ -43,6 +67,13 @@ def explore(
     port: Port = 0,
     no_browser: NoBrowser = False,
     only_make: OnlyMake = False,
+    export: Export = None,
+    word: Words = None,
+    phrase: Phrases = None,
+    topics: Topics = False,
+    table: Tables = None,
+    parts: Parts = None,
+    map_: Map = False,
     force: o.Force = False,
     as_json: o.AsJson = False,
     min_count: o.MinCount,
@@ -62,15 +93,27 @@ def explore(
     seed: o.Seed,
 ) -> None:
     """Look at a text in a browser: its words, their senses, phrases, the triples and lines behind them, and a map."""
-    settings = o.chosen(ctx, but=("sources", "out", "port", "no_browser", "only_make", "force", "as_json"))
-    if not only_make:
+    own = ("sources", "out", "port", "no_browser", "only_make", "export", *OF_PAGE, "force", "as_json")
+    settings = o.chosen(ctx, but=own)
+    if export is None and (idle := next((name for name in OF_PAGE if ctx.params[name]), None)):
+        raise InputError(f"--{idle.rstrip('_')} is for a page to send; name its file with --export")
+    show.check_file(export, force=force)
+    if not only_make and export is None:
         _check_server()
     shelf = _shelf(sources, out, settings, force=force, silent=as_json)
-    if only_make:
+    if export is not None:
+        from polyadic.explore.export import Chosen, page
+        from polyadic.files import whole_file
+
+        html = page(shelf, Chosen(word or (), phrase or (), topics, table or (), parts or (), map_))
+        with whole_file(export) as draft:
+            draft.write_text(html, encoding="utf-8")
+        show.wrote(export, {"bytes": export.stat().st_size}, as_json=as_json)
+    elif only_make:
         sizes = {"words": len(shelf.vectors), "documents": len(shelf.corpus.documents) - 1}
         show.wrote(shelf.path, sizes, as_json=as_json)
-        return
-    _serve(shelf, port, browser=not no_browser, as_json=as_json)
+    else:
+        _serve(shelf, port, browser=not no_browser, as_json=as_json)
 
 
 def _shelf(sources: list[str], out: Path | None, settings: dict[str, Any], *, force: bool, silent: bool) -> "Shelf":

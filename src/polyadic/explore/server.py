@@ -24,7 +24,9 @@ from starlette.routing import Route
 from polyadic import __version__
 from polyadic.errors import InputError
 from polyadic.explore.answers import ANSWERS
-from polyadic.settings import Within, check_setting
+from polyadic.explore.export import Chosen
+from polyadic.explore.export import page as exported
+from polyadic.settings import Within, check_setting, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,44 +68,67 @@ def application(shelf: Shelf, *, token: str, port: int, seconds: float = SECONDS
     seconds : float
         That a question may take.
     """
-    workers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="answer")
-    busy = asyncio.Semaphore(AT_ONCE)
+    asked = _Answers(shelf, seconds)
+    routes = [
+        Route(f"/{token}/api/{{name}}", asked.answer),
+        Route(f"/{token}/page.html", asked.page_to_send),
+        Route(f"/{token}/openapi.json", _described),
+        Route(f"/{token}/{{name}}", _page),
+        Route(f"/{token}/", _page),
+    ]
+    return _Guard(Starlette(routes=routes), hosts={f"{HOST}:{port}", f"localhost:{port}"})
 
-    async def answer(request: Request) -> Response:
-        function = ANSWERS.get(request.path_params["name"])
-        if function is None:
-            return _fault(404, f"no question {request.path_params['name']!r}; they are {', '.join(ANSWERS)}")
-        try:
-            asked = parameters(function, _given(request))
-        except InputError as error:
-            return _fault(400, str(error))
-        async with busy:
-            work = asyncio.get_running_loop().run_in_executor(workers, lambda: function(shelf, **asked))
+
+class _Answers:
+    """Answers questions to a shelf in threads, a few at a time."""
+
+    def __init__(self, shelf: Shelf, seconds: float) -> None:
+        self._shelf = shelf
+        self._seconds = seconds
+        self._workers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="answer")
+        self._busy = asyncio.Semaphore(AT_ONCE)
+
+    async def answer(self, request: Request) -> Response:
+        name, given = request.path_params["name"], _given(request)
+        if name not in ANSWERS:
+            return _fault(404, f"no question {name!r}; they are {', '.join(ANSWERS)}")
+        function = ANSWERS[name]
+        return await self._worked(lambda: JSONResponse(function(self._shelf, **parameters(function, given))))
+
+    async def page_to_send(self, request: Request) -> Response:
+        given = _given(request)
+
+        def made() -> Response:
+            chosen = chosen_for_page(None, **parameters(chosen_for_page, given))
+            return Response(exported(self._shelf, chosen), media_type="text/html")
+
+        return await self._worked(made)
+
+    async def _worked(self, answer: Callable[[], Response]) -> Response:
+        """Answer, or say what is wrong or takes too long."""
+        async with self._busy:
+            work = asyncio.get_running_loop().run_in_executor(self._workers, answer)
             try:
-                return JSONResponse(await asyncio.wait_for(asyncio.shield(work), seconds))
+                return await asyncio.wait_for(asyncio.shield(work), self._seconds)
             except InputError as error:
                 return _fault(400, str(error))
             except TimeoutError:
-                return _fault(503, f"that takes more than {seconds:g} seconds; ask for something rarer, or for less")
+                return _fault(
+                    503, f"that takes more than {self._seconds:g} seconds; ask for something rarer, or for less"
+                )
 
-    async def described(request: Request) -> Response:
-        del request
-        return JSONResponse(openapi())
 
-    async def page(request: Request) -> Response:
-        name = request.path_params.get("name") or "index.html"
-        content = await run_in_threadpool(_static, name)
-        if content is None:
-            return _fault(404, "there is no such page")
-        return Response(content, media_type=TYPES[name.rpartition(".")[2]])
+async def _described(request: Request) -> Response:
+    del request
+    return JSONResponse(openapi())
 
-    routes = [
-        Route(f"/{token}/api/{{name}}", answer),
-        Route(f"/{token}/openapi.json", described),
-        Route(f"/{token}/{{name}}", page),
-        Route(f"/{token}/", page),
-    ]
-    return _Guard(Starlette(routes=routes), hosts={f"{HOST}:{port}", f"localhost:{port}"})
+
+async def _page(request: Request) -> Response:
+    name = request.path_params.get("name") or "index.html"
+    content = await run_in_threadpool(_static, name)
+    if content is None:
+        return _fault(404, "there is no such page")
+    return Response(content, media_type=TYPES[name.rpartition(".")[2]])
 
 
 class _Guard:
@@ -138,6 +163,20 @@ class _Guard:
         ) not in ("none", "same-origin"):
             return 403, "other pages may not ask"
         return (414, "the question is too long") if length > LONGEST else None
+
+
+def chosen_for_page(
+    shelf: object,
+    word: list[str] | None = None,
+    phrase: list[str] | None = None,
+    topics: bool = False,  # noqa: FBT001, FBT002 # from a URL
+    table: list[str] | None = None,
+    parts: list[str] | None = None,
+    map: bool = False,  # noqa: A002, FBT001, FBT002 # as above
+) -> Chosen:
+    """Say what a page to send is to hold; see :class:`~polyadic.explore.export.Chosen`."""
+    del shelf
+    return Chosen(word or (), phrase or (), topics, table or (), parts or (), map)
 
 
 def new_token() -> str:
@@ -185,11 +224,11 @@ def _read(name: str, hint: Any, values: list[str]) -> Any:
         if value not in ("true", "false"):
             raise InputError(f"{name} must be true or false; got {value!r}")
         return value == "true"
-    if kind is int:
+    if kind in (int, float):
         try:
-            return int(value)
+            return kind(value)
         except ValueError:
-            raise InputError(f"{name} must be a whole number; got {value!r:.40}") from None
+            raise InputError(f"{name} must be {spelled(hint)}; got {value!r:.40}") from None
     return value
 
 

@@ -6,6 +6,7 @@ to topics
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -104,7 +105,8 @@ class Shelf:
         MissingExtraError
             If what places words on the map is not installed.
         """
-        umap = _umap()
+        if importlib.util.find_spec("umap") is None:
+            raise MissingExtraError("umap-learn", "explore", "a map of words")
         folder = Path(path)
         if not (named := find_files(source)) or "-" in named:
             raise InputError("a shelf is made of files, which can be read again when it is made further; name some")
@@ -126,7 +128,7 @@ class Shelf:
             made_of = {"corpus": corpus.digest, "words": MAPPED, "neighbours": NEIGHBOURS}
 
             def place() -> dict[str, Any]:
-                save_array(folder / "map.npy", placed(umap, vectors))
+                save_array(folder / "map.npy", placed(vectors))
                 return {}
 
             store.keep("map", made_of, place, target=folder / "map.npy")
@@ -183,7 +185,7 @@ class Shelf:
         self.occurrences, self.senses, self.vectors.unit  # noqa: B018 # which are kept when first asked for
 
 
-def placed(umap: Any, vectors: Embedding, *, seed: int = 0) -> NDArray[np.float32]:
+def placed(vectors: Embedding, *, seed: int = 0) -> NDArray[np.float32]:
     """Place words in the plane, such that words of near directions are near, by UMAP.
 
     References
@@ -194,6 +196,8 @@ def placed(umap: Any, vectors: Embedding, *, seed: int = 0) -> NDArray[np.float3
     if len(unit) <= 2 * NEIGHBOURS:  # too few for a graph of neighbours
         U, s, _ = np.linalg.svd(unit - unit.mean(axis=0), full_matrices=False)
         return np.asarray(np.pad(U * s, ((0, 0), (0, 2)))[:, :2], np.float32)
+    import umap
+
     nearest = best_columns(unit, unit, NEIGHBOURS)  # all are looked at, which is quick enough and depends on no seed
     distances = np.maximum(1 - nearest.scores.astype(np.float32), 0)
     known = (nearest.columns.astype(np.int32), distances, None)
@@ -206,17 +210,10 @@ def placed(umap: Any, vectors: Embedding, *, seed: int = 0) -> NDArray[np.float3
 def topics_of(corpus: Corpus) -> tuple[TextTopics, NDArray[np.float32]]:
     """Find topics by the words of a corpus, numbers left out, and how much of each is in each document."""
     words = corpus.vocabulary.words
-    kept = [at for at, word in enumerate(words) if len(word) > 1 and not any(letter.isdigit() for letter in word)]
+    kept = [at for at, word in enumerate(words) if not any(letter.isdigit() for letter in word)] or [*range(len(words))]
     counts = csr_array(document_table(corpus)[:, kept])
     model = TextTopics(language=str(corpus.settings["language"]), seed=0)
+    model.rank = min(model.rank, len(kept))
     model.fit_table(counts, [words[at] for at in kept])
     weights = np.maximum(model.transform_table(counts), 0)
     return model, np.asarray(weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-12), np.float32)
-
-
-def _umap() -> Any:
-    try:
-        import umap
-    except ImportError:
-        raise MissingExtraError("umap-learn", "explore", "a map of words") from None
-    return umap

@@ -126,7 +126,8 @@ def _segments(text: str, segment: Callable[[str], Iterator[str]]) -> Iterator[st
     """Cut a line as a function does that takes the square of its length, a stretch at a time."""
     at = 0
     while len(text) - at > STRETCH:
-        parts = [*segment(text[at : text.rfind(" ", at, at + STRETCH) + 1 or at + STRETCH])]
+        blank = text.rfind(" ", at + STRETCH // 2, at + STRETCH)  # further back one would go on from where one is
+        parts = [*segment(text[at : blank + 1 or at + STRETCH])]
         goes_on = len(parts[-1]) < STRETCH // 2  # the last, behind the stretch
         for part in parts[:-1] if goes_on else parts:
             yield part

@@ -1,0 +1,144 @@
+"""One file to send: the page with some answers in it, which needs no server and no network.
+
+It is the same page. Where it stands alone it looks its questions up in what it brought along, and what is not there is
+shown as text without a link.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from polyadic.errors import InputError
+from polyadic.explore.answers import ANSWERS
+from polyadic.explore.answers.topics import RELEVANCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from polyadic.recipes.shelf import Shelf
+
+    Question = tuple[str, dict[str, Any]]
+
+LARGEST = 20 << 20
+"""Bytes of a page: more is not sent by mail."""
+LINES, KWIC = 3, 100
+"""Lines of each sense, and of a concordance, as the page asks for them."""
+
+
+class Chosen(NamedTuple):
+    """What a page is to hold.
+
+    Attributes
+    ----------
+    words : sequence of str
+    phrases : sequence of str
+        Words between spaces.
+    topics : bool
+    tables : sequence of str
+        A field, or two with a stroke between them.
+    parts : sequence of str
+        ``field=value`` or ``field=value/other value``.
+    map : bool
+    """
+
+    words: Sequence[str] = ()
+    phrases: Sequence[str] = ()
+    topics: bool = False
+    tables: Sequence[str] = ()
+    parts: Sequence[str] = ()
+    map: bool = False
+
+
+def page(shelf: Shelf, chosen: Chosen) -> str:
+    """Give the file.
+
+    Raises
+    ------
+    InputError
+        If nothing is chosen, something is not there, or it becomes too large.
+    """
+    if not any(chosen):
+        raise InputError("the page would be empty; choose words, phrases, topics, tables, parts or the map")
+    answers = {key(name, asked): ANSWERS[name](shelf, **asked) for name, asked in _questions(shelf, chosen)}
+    said = json.dumps(answers, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    static = files("polyadic.explore").joinpath("static")
+    code = static.joinpath("alone.js").read_text(encoding="utf-8").replace("</script", "<\\/script")
+    style = static.joinpath("style.css").read_text(encoding="utf-8")
+    policy = f"default-src 'none'; script-src {_digest(code)}; style-src {_digest(style)}; img-src data: blob:"
+    html = static.joinpath("index.html").read_text(encoding="utf-8")
+    for here, there in (
+        ('<link rel="stylesheet" href="style.css" />', f"<style>{style}</style>"),
+        ('<script type="module" src="app.js"></script>', ""),
+        (
+            '<meta charset="utf-8" />',
+            f'<meta charset="utf-8" />\n<meta http-equiv="Content-Security-Policy" content="{policy}" />',
+        ),
+        ("</body>", f'<script type="application/json" id="answers">{said}</script>\n<script>{code}</script>\n</body>'),
+    ):
+        if html.count(here) != 1:
+            raise RuntimeError(f"index.html of the page has {here} {html.count(here)} times")
+        html = html.replace(here, there)
+    if len(html.encode()) > LARGEST:
+        raise InputError(
+            f"the page would take {len(html.encode()) / 2**20:.0f} MiB, more than {LARGEST >> 20}; choose less"
+        )
+    return html
+
+
+def key(name: str, asked: dict[str, Any]) -> str:
+    """Give the name under which the page looks an answer up.
+
+    Examples
+    --------
+    >>> key("phrase", {"words": ["a", "b"], "top": 3})
+    '["phrase",[["top","3"],["words","a"],["words","b"]]]'
+    """
+    pairs = [
+        [parameter, str(each)]
+        for parameter, value in sorted(asked.items())
+        for each in (value if isinstance(value, list) else [value])
+    ]
+    return json.dumps([name, pairs], ensure_ascii=False, separators=(",", ":"))
+
+
+def _questions(shelf: Shelf, chosen: Chosen) -> Iterator[Question]:
+    """Give what the page will ask, exactly as it does."""
+    words = [ANSWERS["word"](shelf, word=word) for word in chosen.words]
+    yield "overview", {}
+    for about in words:
+        yield "word", {"word": about["word"]}
+        yield "lines", {"words": [about["word"]], "top": KWIC}
+        if about["senses"]:
+            yield "senses", {"word": about["word"], "lines": LINES}
+    for phrase in chosen.phrases:
+        yield "phrase", {"words": phrase.split()}
+        yield "lines", {"words": phrase.split(), "top": KWIC}
+    if chosen.topics:
+        yield "topics", {"relevance": RELEVANCE}
+        yield from (("topic", {"topic": each["topic"]}) for each in ANSWERS["topics"](shelf)["topics"])
+    for table in chosen.tables:
+        rows, stroke, columns = table.partition("/")
+        yield "table", {"rows": rows} | ({"columns": columns} if stroke else {})
+    for part in chosen.parts:
+        asked = _part(part)
+        yield "keywords", asked
+        yield from (("contrast", {"word": about["word"], **asked}) for about in words)
+    if chosen.map:
+        yield "places", {}
+
+
+def _part(text: str) -> dict[str, Any]:
+    """Read ``field=value/other``."""
+    field, sign, values = text.partition("=")
+    value, stroke, against = values.partition("/")
+    if not sign or not field or not value:
+        raise InputError(f"parts are FIELD=VALUE or FIELD=VALUE/OTHER; got {text!r}")
+    return {"field": field, "value": value} | ({"against": against} if stroke else {})
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,164 @@
+"""The server: who may ask, what may be asked, and what is said to all others."""
+
+import asyncio
+import contextlib
+import inspect
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import httpx
+import pytest
+
+import shelves
+from polyadic.errors import InputError
+from polyadic.explore import server
+from polyadic.explore.answers import ANSWERS
+
+TOKEN, PORT = "token", 8000
+BASE = f"http://127.0.0.1:{PORT}"
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    return shelves.planted(tmp_path_factory.mktemp("planted"))
+
+
+def ask(shelf, *paths, seconds=30.0, **headers):
+    """Ask the application, without a network; one answer for each path."""
+
+    async def asked():
+        transport = httpx.ASGITransport(server.application(shelf, token=TOKEN, port=PORT, seconds=seconds))
+        async with httpx.AsyncClient(transport=transport, base_url=BASE) as client:
+            return [await client.get(path, headers=headers) for path in paths]
+
+    found = asyncio.run(asked())
+    return found[0] if len(found) == 1 else found
+
+
+def test_answers_and_page(shelf):
+    """Who has the token gets answers and every file of the page, each with its kind."""
+    answer = ask(shelf, f"/{TOKEN}/api/word?word=bank&top=3")
+    assert answer.status_code == 200
+    assert len(answer.json()["neighbours"]) == 3
+    page = ask(shelf, f"/{TOKEN}/")
+    assert page.headers["content-type"].startswith("text/html")
+    for name in re.findall(r'(?:src|href)="([^"#:]+)"', page.text):
+        assert ask(shelf, f"/{TOKEN}/{name}").status_code == 200, name
+    sent = ask(shelf, f"/{TOKEN}/page.html?word=bank&parts=kind=river")
+    assert sent.status_code == 200
+    assert 'id="answers"' in sent.text
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/", {}, 404),
+        ("/other/api/overview", {}, 404),
+        (f"/{TOKEN}/api/overview", {"host": "evil.example"}, 403),
+        (f"/{TOKEN}/api/overview", {"host": "127.0.0.1:1"}, 403),
+        (f"/{TOKEN}/api/overview", {"origin": "https://evil.example"}, 403),
+        (f"/{TOKEN}/api/overview", {"origin": "null"}, 403),
+        (f"/{TOKEN}/api/overview", {"sec-fetch-site": "cross-site"}, 403),
+        (f"/{TOKEN}/api/overview", {"host": f"localhost:{PORT}", "origin": f"http://localhost:{PORT}"}, 200),
+        (f"/{TOKEN}/api/none", {}, 404),
+        (f"/{TOKEN}/none.js", {}, 404),
+        (f"/{TOKEN}/..%2Fserver.py", {}, 404),
+        (f"/{TOKEN}/%2e%2e/server.py", {}, 404),
+        (f"/{TOKEN}/api/lines?words={'a' * 5000}", {}, 414),
+    ],
+)
+def test_who_may_ask(shelf, path, headers, status):
+    """Others are refused: without the token, from other pages, by other names, for files that are not the page's."""
+    answer = ask(shelf, path, **headers)
+    assert answer.status_code == status
+    assert "script-src 'self'" in answer.headers["content-security-policy"]
+    assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("question", "fault"),
+    [
+        ("word", "word is missing"),
+        ("word?word=banc", "'banc' is not in the vocabulary"),
+        ("word?word=bank&top=x", "top must be a whole number from 1 to 1,000; got 'x'"),
+        ("word?word=bank&top=0", "top must be a whole number from 1 to 1,000; got 0"),
+        ("word?word=bank&word=loan", "word is given 2 times"),
+        ("word?word=bank&wrong=1", "'wrong' is not asked for here"),
+        ("lines?words=bank&either=yes", "either must be true or false"),
+        ("lines?words=bank&sort=up", "sort must be one of"),
+        ("lines?words=bank&width=-1", "width must be"),
+        ("lines", "words is missing"),
+        ("topics?relevance=nan", "relevance must be a finite number from 0 to 1"),
+        ("phrase?words=bank", "two different words"),
+        ("table?rows=year", "rows must be a field"),
+        ("document?number=9999", "no document 9999"),
+    ],
+)
+def test_faults_are_sentences(shelf, question, fault):
+    """What cannot be asked is told in one sentence, for people."""
+    answer = ask(shelf, f"/{TOKEN}/api/{question}")
+    assert answer.status_code == 400
+    assert fault in answer.json()["error"]
+
+
+def test_what_takes_too_long_is_given_up(shelf, monkeypatch):
+    """A question that takes too long is answered in time, and others go on."""
+    ready = threading.Event()
+    monkeypatch.setitem(ANSWERS, "slow", lambda _: {"done": ready.wait(60)})
+    slow, quick = ask(shelf, f"/{TOKEN}/api/slow", f"/{TOKEN}/api/overview", seconds=0.5)
+    ready.set()
+    assert slow.status_code == 503
+    assert "takes more than 0.5 seconds" in slow.json()["error"]
+    assert quick.status_code == 200
+
+
+def test_openapi(shelf):
+    """Each question is described with all its parameters, their bounds and defaults."""
+    described = ask(shelf, f"/{TOKEN}/openapi.json").json()
+    assert {*described["paths"]} == {f"/api/{name}" for name in ANSWERS}
+    for name, function in ANSWERS.items():
+        about = described["paths"][f"/api/{name}"]["get"]
+        assert about["summary"].endswith((".", ":"))
+        assert [each["name"] for each in about["parameters"]] == [*inspect.signature(function).parameters][1:]
+    (top,) = [each for each in described["paths"]["/api/word"]["get"]["parameters"] if each["name"] == "top"]
+    assert top["schema"] == {"type": "integer", "minimum": 1, "maximum": 1000, "default": 30}
+    (sort,) = [each for each in described["paths"]["/api/lines"]["get"]["parameters"] if each["name"] == "sort"]
+    assert sort["schema"]["enum"] == ["document", "left", "right", "relevance"]
+
+
+def test_parameters_reach_functions_as_they_are_declared():
+    """Text is read as the annotation says."""
+    found = server.parameters(
+        ANSWERS["lines"], {"words": ["a", "b"], "either": ["true"], "width": ["3"], "start": ["0"]}
+    )
+    assert found == {"words": ["a", "b"], "either": True, "width": 3, "start": 0}
+    with pytest.raises(InputError, match="given 2 times"):
+        server.parameters(ANSWERS["lines"], {"words": ["a"], "sort": ["left", "right"]})
+
+
+def test_command(shelf):
+    """The command says one line for programs, answers on this machine alone, and ends by Ctrl-C without a word."""
+    command = [sys.executable, "-m", "polyadic", "explore", str(shelf.path), "--no-browser", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            address = json.loads(running.stdout.readline())["address"]
+            assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{20,}/", address)
+            deadline = time.monotonic() + 120
+            answer = None
+            while answer is None and time.monotonic() < deadline:
+                with contextlib.suppress(ConnectionRefusedError, urllib.error.URLError):
+                    answer = json.load(urllib.request.urlopen(f"{address}api/overview"))
+            assert answer["documents"] == 80
+        finally:
+            os.kill(running.pid, signal.SIGINT)
+        _, said = running.communicate(timeout=120)
+    assert running.returncode == 0
+    assert "Traceback" not in said

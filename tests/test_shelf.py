@@ -1,0 +1,193 @@
+"""Shelves: made whole, gone on with, opened, refused; and what is asked of them is answered rightly."""
+
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import chi2_contingency
+
+import shelves
+from polyadic.errors import InputError, MissingExtraError
+from polyadic.explore import answers
+from polyadic.explore.export import Chosen, key, page
+from polyadic.recipes.shelf import Shelf
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    return shelves.planted(tmp_path_factory.mktemp("planted"))
+
+
+def test_what_is_made_is_used_again(shelf):
+    """The same command makes nothing anew; other settings are refused."""
+    source = shelf.path.parent / "texts.csv"
+    settings = {"field": "text", "language": "en", "stop_words": "none", "threads": 1, "rank": 8}
+    before = {path: path.stat().st_mtime_ns for path in shelf.path.rglob("*") if path.is_file()}
+    Shelf.build(source, shelf.path, **settings)
+    changed = {path.name for path in before if path.stat().st_mtime_ns != before[path]}
+    assert changed <= {"meta.json"}
+    with pytest.raises(InputError, match="was made with"):
+        Shelf.build(source, shelf.path, **settings | {"language": "de"})
+
+
+def test_refused(shelf, tmp_path, monkeypatch):
+    """What is no shelf, is damaged or cannot be made is told in a sentence."""
+    with pytest.raises(InputError, match="kind 'corpus'"):
+        Shelf.open(shelf.path / "corpus")
+    with pytest.raises(InputError, match="made of files"):
+        Shelf.build(["some text"], tmp_path / "s")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(MissingExtraError, match="umap-learn"):
+        Shelf.build(shelf.path.parent / "texts.csv", tmp_path / "s")
+    assert not (tmp_path / "s").exists()
+
+
+def test_word(shelf):
+    """Frequency, spread and collocates are those of the text."""
+    tokens = [[word.strip(".").lower() for word in text.split()] for text, _ in shelves.documents()]
+    answer = answers.word(shelf, "Bank")
+    assert answer["word"] == "bank"
+    assert answer["count"] == sum(some.count("bank") for some in tokens) == sum(answer["spread"])
+    assert answer["documents"] == sum("bank" in some for some in tokens)
+    assert answer["deviation"] < 0.2
+    assert answers.word(shelf, "water")["deviation"] > 0.45  # in half of the documents
+    by = {row["word"]: row for row in answer["collocates"]}
+    sentences = [some[at : at + 4] for some in tokens for at in range(0, len(some), 4)]
+    assert by["water"]["together"] == sum(some.count("water") for some in sentences if "bank" in some)
+    assert "shore" not in by  # it stands in the place of the word, not beside it
+    with pytest.raises(InputError, match="banc"):
+        answers.word(shelf, "banc")
+
+
+def test_senses(shelf):
+    """Of two planted senses each has its own substitute, triples and lines."""
+    answer = answers.senses(shelf, "bank", lines=4, triples=5)
+    assert {sense["words"][0] for sense in answer["senses"]} == {"shore", "purse"}
+    for sense in answer["senses"]:
+        words = shelves.words_of("river" if sense["words"][0] == "shore" else "money")
+        assert 0.4 < sense["share"] < 0.6
+        assert len(sense["triples"]) == 5
+        assert all({u, v} <= words for u, v, _ in sense["triples"])
+        assert len(sense["lines"]) == 4
+        for line in sense["lines"]:
+            assert {*line["text"].lower().strip(".").split()} <= words | {"bank"}
+            (start, end), *_ = line["places"]
+            assert line["text"][start:end].lower() == "bank"
+
+
+def test_phrase(shelf):
+    """What stands with both words is what the triples tell."""
+    answer = answers.phrase(shelf, ["bank", "water"])
+    assert answer["third"]
+    assert {word for word, _ in answer["third"]} <= shelves.words_of("river")
+    assert {"triples", "sum"} <= {*answer["nearest"]}
+    assert answer["together"] == answer["count"] == len([*shelf.corpus.lines.find("bank", "water")])
+    with pytest.raises(InputError, match="two different words"):
+        answers.phrase(shelf, ["bank", "Bank"])
+
+
+def test_lines_and_documents(shelf):
+    """Lines lead to their documents, which are those of the table."""
+    rows = shelves.documents()
+    answer = answers.lines(shelf, ["bank"], field="kind", value="money", top=3)
+    said = [sentence for text, kind in rows if kind == "money" for sentence in text.lower().split(".")]
+    assert answer["count"] == sum("bank" in sentence for sentence in said)
+    assert all(line["fields"]["kind"] == "money" for line in answer["lines"])
+    document = answers.document(shelf, answer["lines"][0]["document"])
+    assert " ".join(document["sentences"]) == rows[document["document"]][0]
+    assert answers.document(shelf, 79, start=6)["sentences"] == sentences(rows[79][0])[6:]
+    with pytest.raises(InputError, match="no document 80"):
+        answers.document(shelf, 80)
+
+
+def sentences(text):
+    return [f"{sentence}." for sentence in text.rstrip(".").split(". ")]
+
+
+def test_parts(shelf):
+    """Keywords are those of their part, and a word of two senses has another vector in each."""
+    river, money = map(shelves.words_of, shelves.KINDS)
+    answer = answers.keywords(shelf, "kind", "river", "money")
+    assert [{row["word"] for row in rows} - {"bank"} for rows in answer["words"]] == [river, money]
+    assert all(row["log_ratio"] > 0 for row in answer["words"][0])
+    assert answers.keywords(shelf, "kind", "river")["words"] == answer["words"]  # there is but one other
+    bank = answers.contrast(shelf, "bank", "kind", "river")
+    for part, own in zip(bank["parts"], (river, money), strict=True):
+        assert {word for word, _ in part["neighbours"][:3]} <= own
+    assert sorted(round(share) for sense in bank["senses"] for share in sense["shares"]) == [0, 0, 1, 1]
+    assert bank["cosine"] < 0.5
+    assert answers.contrast(shelf, "loan", "kind", "river")["cosine"] is None
+    faults = {"no document has kind 'sea'": ("kind", "sea"), "no document has 'year'": ("year", "1")}
+    faults |= {"nothing to compare": ("kind", "river", "river")}
+    for fault, asked in faults.items():
+        with pytest.raises(InputError, match=fault):
+            answers.keywords(shelf, *asked)
+
+
+def test_tables_and_topics(shelf):
+    """The table is the one that is counted, and topics tell the kinds of documents apart."""
+    answer = answers.table(shelf, "kind")
+    words = [point["name"] for point in answer["points"]["columns"]]
+    texts = {
+        kind: [w.strip(".").lower() for text, of in shelves.documents() if of == kind for w in text.split()]
+        for kind in shelves.KINDS
+    }
+    table = [[texts[kind].count(word) for word in words] for kind in ("river", "money")]
+    assert answer["association"]["chi2"] == pytest.approx(chi2_contingency(table, correction=False).statistic, rel=1e-5)
+    assert answer["inertia"] == [1.0]
+    found = answers.topics(shelf)["topics"]
+    assert sum(each["share"] for each in found) == pytest.approx(1, abs=0.01)
+    best = max(found, key=lambda each: each["share"])
+    rows = answers.topic(shelf, best["topic"])["documents"]
+    assert rows[0][2] == max(share for *_, share, _ in rows) or rows
+    with pytest.raises(InputError, match="topic must be below"):
+        answers.topic(shelf, 99)
+
+
+def test_places(shelf):
+    """Every word has a place within the square, and words of a kind are nearer to one another than to others."""
+    answer = answers.places(shelf)
+    at = dict(zip(answer["words"], np.column_stack([answer["x"], answer["y"]]), strict=True))
+    assert np.abs([*at.values()]).max() <= 1
+    river, money = (np.array([at[word] for word in shelves.words_of(kind)]).mean(axis=0) for kind in shelves.KINDS)
+    for word in shelves.words_of("river"):
+        assert np.linalg.norm(at[word] - river) < np.linalg.norm(at[word] - money)
+
+
+def test_answers_are_json(shelf):
+    """Every answer is JSON of finite numbers."""
+    asked = {
+        "word": {"word": "bank"},
+        "words": {"start": "b"},
+        "senses": {"word": "bank"},
+        "theme": {"column": 0},
+        "topic": {"topic": 0},
+    }
+    asked |= {
+        "phrase": {"words": ["bank", "loan"]},
+        "lines": {"words": ["bank"]},
+        "document": {"number": 0},
+        "table": {"rows": "kind"},
+    }
+    asked |= {
+        "keywords": {"field": "kind", "value": "river"},
+        "contrast": {"word": "bank", "field": "kind", "value": "river"},
+    }
+    for name, function in answers.ANSWERS.items():
+        json.dumps(function(shelf, **asked.get(name, {})), allow_nan=False)
+
+
+def test_page_to_send(shelf):
+    """A page holds what is chosen and nothing else; nothing in it can end its script."""
+    chosen = Chosen(
+        words=["bank"], phrases=["bank loan"], topics=True, tables=["kind"], parts=["kind=river/money"], map=True
+    )
+    html = page(shelf, chosen)
+    said = json.loads(html.split('id="answers">')[1].split("</script>")[0])
+    assert said[key("word", {"word": "bank"})] == json.loads(json.dumps(answers.word(shelf, "bank")))
+    assert key("contrast", {"word": "bank", "field": "kind", "value": "river", "against": "money"}) in said
+    assert "src=" not in html.split("<style>")[0]
+    for fault, some in (("empty", Chosen()), ("parts are", Chosen(parts=["kind"])), ("'banc'", Chosen(words=["banc"]))):
+        with pytest.raises(InputError, match=fault):
+            page(shelf, some)
