@@ -20,9 +20,9 @@ export function csvText(rows) {
 
 const button = (title, what, click) => h("button", { type: "button", class: "quiet", click, "aria-label": `${title}: ${what}` }, title);
 
-/** A button that saves rows as CSV. */
+/** A button that saves rows, which may have to be asked for, as CSV. */
 export const csv = (name, rows) =>
-  button("CSV", name, () => save(`${name}.csv`, new Blob([csvText(rows())], { type: "text/csv" })));
+  button("CSV", name, async () => save(`${name}.csv`, new Blob([csvText(await rows())], { type: "text/csv" })));
 
 /** A button that saves a drawing as it is seen, colours and all. */
 export const svg = (name, drawing) => button("SVG", name, () => save(`${name}.svg`, new Blob([standalone(drawing())], { type: "image/svg+xml" })));

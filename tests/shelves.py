@@ -53,10 +53,12 @@ def write(file, rows, names=("text", "kind")):
     return file
 
 
+SETTINGS = {"field": "text", "language": "en", "stop_words": "none", "threads": 1, "rank": 8}
+
+
 def planted(folder):
     """Make a shelf of planted documents."""
-    file = write(folder / "texts.csv", documents())
-    return Shelf.build(file, folder / "shelf", field="text", language="en", stop_words="none", threads=1, rank=8)
+    return Shelf.build(write(folder / "texts.csv", documents()), folder / "shelf", **SETTINGS)
 
 
 def hostile(folder):

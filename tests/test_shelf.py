@@ -22,13 +22,34 @@ def shelf(tmp_path_factory):
 def test_what_is_made_is_used_again(shelf):
     """The same command makes nothing anew; other settings are refused."""
     source = shelf.path.parent / "texts.csv"
-    settings = {"field": "text", "language": "en", "stop_words": "none", "threads": 1, "rank": 8}
     before = {path: path.stat().st_mtime_ns for path in shelf.path.rglob("*") if path.is_file()}
-    Shelf.build(source, shelf.path, **settings)
+    Shelf.build(source, shelf.path, **shelves.SETTINGS)
     changed = {path.name for path in before if path.stat().st_mtime_ns != before[path]}
     assert changed <= {"meta.json"}
     with pytest.raises(InputError, match="was made with"):
-        Shelf.build(source, shelf.path, **settings | {"language": "de"})
+        Shelf.build(source, shelf.path, **shelves.SETTINGS | {"language": "de"})
+
+
+def test_what_was_cut_short_goes_on(tmp_path, monkeypatch):
+    """Ctrl-C keeps the steps that are finished; the same call makes the others, and the same as in one go."""
+
+    def interrupted(vectors):
+        raise KeyboardInterrupt
+
+    source = shelves.write(tmp_path / "texts.csv", shelves.documents())
+    with monkeypatch.context() as patch:
+        patch.setattr("polyadic.recipes.shelf.placed", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            Shelf.build(source, tmp_path / "shelf", **shelves.SETTINGS)
+    with pytest.raises(InputError, match=r"has no meta\.json"):
+        Shelf.open(tmp_path / "shelf")
+    vectors = tmp_path / "shelf" / "vectors" / "meta.json"
+    before = vectors.stat().st_mtime_ns
+    resumed = Shelf.build(source, tmp_path / "shelf", **shelves.SETTINGS)
+    assert vectors.stat().st_mtime_ns == before
+    whole = Shelf.build(source, tmp_path / "other", **shelves.SETTINGS)
+    assert np.array_equal(resumed.places, whole.places)
+    assert np.array_equal(resumed.vectors.vectors, whole.vectors.vectors)
 
 
 def test_refused(shelf, tmp_path, monkeypatch):
@@ -112,6 +133,8 @@ def test_parts(shelf):
     assert [{row["word"] for row in rows} - {"bank"} for rows in answer["words"]] == [river, money]
     assert all(row["log_ratio"] > 0 for row in answer["words"][0])
     assert answers.keywords(shelf, "kind", "river")["words"] == answer["words"]  # there is but one other
+    told = dict(zip(answers.places(shelf)["words"], answers.ratios(shelf, "kind", "river")["ratios"], strict=True))
+    assert {word for word, ratio in told.items() if ratio > 1} == river
     bank = answers.contrast(shelf, "bank", "kind", "river")
     for part, own in zip(bank["parts"], (river, money), strict=True):
         assert {word for word, _ in part["neighbours"][:3]} <= own
@@ -164,6 +187,7 @@ def test_answers_are_json(shelf):
         "theme": {"column": 0},
         "topic": {"topic": 0},
     }
+    asked["ratios"] = {"field": "kind", "value": "river"}
     asked |= {
         "phrase": {"words": ["bank", "loan"]},
         "lines": {"words": ["bank"]},

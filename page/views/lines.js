@@ -3,6 +3,7 @@ import { alone, ask } from "../ask.js";
 import { PAGE, address, codePoints, documentOf, h, number } from "../dom.js";
 import { csv } from "../take.js";
 
+const MOST = 1000; // lines of an answer
 const SORTS = { document: "as in the text", left: "by what stands to the left", right: "by what stands to the right", relevance: "by most of the words" };
 
 export const title = (what, settings) => (settings.getAll("words").length ? `Lines: ${settings.getAll("words").join(", ")}` : "Lines");
@@ -27,7 +28,7 @@ export async function show(page, what, settings) {
     h("p", { class: "lead", role: "status" }, answer.count === 0 ? "No line has them." :
       `${number(answer.count)} lines; ${number(start + 1)} to ${number(start + answer.lines.length)} `,
       start > 0 && go(Math.max(0, start - PAGE), "← before"), " ", !alone && start + PAGE < answer.count && go(start + PAGE, "next →"), " ",
-      csv(`lines of ${words.join(" ")}`, () => rows(answer, fields))),
+      csv(`lines of ${words.join(" ")}`, () => everyRow(asked, answer, fields))),
     h("div", { class: "scroll kwic", tabindex: "0", role: "region", "aria-label": "Lines" },
       h("table", {}, h("caption", { class: "hidden" }, `Lines with ${words.join(", ")}`),
         ["left", "word", "right", "name"].map((name) => h("col", { class: name })),
@@ -48,8 +49,17 @@ function cut(line) {
 
 const about = (line) => Object.entries(line.fields).map(([name, value]) => `${name}: ${value}`).join("\n");
 
-const rows = (answer, fields) => [["document", "left", "word", "right", ...fields],
-  ...answer.lines.map((line) => [line.document, ...Object.values(cut(line)), ...fields.map((field) => line.fields[field])])];
+/** All lines, not only those in sight, as a table. */
+async function everyRow(asked, answer, fields) {
+  const lines = alone ? answer.lines : [];
+  while (!alone && lines.length < answer.count) {
+    const more = await ask("lines", { ...asked, start: lines.length, top: MOST });
+    if (!more.lines.length) break;
+    lines.push(...more.lines);
+  }
+  return [["document", "left", "word", "right", ...fields],
+    ...lines.map((line) => [line.document, ...Object.values(cut(line)), ...fields.map((field) => line.fields[field])])];
+}
 
 function form(asked, fields) {
   const said = (asked.words ?? []).map((word) => (/\s/.test(word) ? `"${word}"` : word)).join(" ");

@@ -4,28 +4,36 @@ import { quadtree } from "d3-quadtree";
 import { scaleLinear } from "d3-scale";
 import { select } from "d3-selection";
 import { zoom, zoomIdentity } from "d3-zoom";
-import { ask, has } from "../ask.js";
+import { alone, ask, has } from "../ask.js";
 import { address, fill, h, number, word } from "../dom.js";
 import { csv, png } from "../take.js";
 
-const HUES = 24;
 const LABELS = 140;
+const PARTS = 20; // of the text, that colours can tell apart from the rest
+const TRIED = 4000; // words that are looked at for a name, so that a picture takes milliseconds
+const [FRAME, FEWEST, REST] = [1000 / 60, 2000, 150]; // milliseconds of a picture, words while it moves, milliseconds until it rests
+const CELL = [64, 32]; // pixels
 const NEAR = 12; // pixels
 
 export const title = () => "Map";
 
 export async function show(page, what, settings) {
-  const answer = await ask("places");
+  const [answer, { fields }] = await Promise.all([ask("places"), ask("overview")]);
   const points = arrange(answer);
   const stage = h("div", { class: "stage" });
   const dots = h("canvas", { "aria-hidden": "true" });
   const names = h("canvas", { tabindex: "0", role: "img", "aria-label":
     `Map of ${number(answer.words.length)} words, those used alike near one another. Arrows move, plus and minus zoom; the search finds a word.` });
   stage.append(dots, names);
+  const parts = alone ? [] : Object.entries(fields).flatMap(([field, values]) => (values?.length > 1 && values.length <= PARTS ? values.map((value) => ({ field, value })) : []));
   const chosen = h("div", { class: "chosen", role: "status" }, h("p", { class: "small" }, "Drag to move, wheel or pinch to zoom, click a word to read of it; hold shift and drag around words to list them."));
   const view = new Picture(points, dots, names, stage, (words) => list(chosen, answer, words));
-  const colour = h("select", { id: "colour", change: () => view.colour(colour.value) },
-    h("option", { value: "theme" }, "their strongest theme"), h("option", { value: "count" }, "how frequent they are"));
+  const colour = h("select", { id: "colour", change: async () => {
+    const part = parts[colour.value];
+    view.colour(colour.value, part && (await ask("ratios", part)).ratios);
+  } },
+    h("option", { value: "theme" }, "their strongest theme"), h("option", { value: "count" }, "how frequent they are"),
+    parts.map(({ field, value }, at) => h("option", { value: at }, `whether more in ${field} ${value}`)));
   const find = h("input", { id: "find", value: what, dir: "auto", autocomplete: "off" });
   page.append(
     h("h1", {}, "Map"),
@@ -64,7 +72,7 @@ function arrange(answer) {
   };
 }
 
-function colourOf(points, by, dark) {
+function colourOf(points, by, dark, ratios) {
   const bytes = new Uint8Array(4 * points.n);
   const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   const seen = new Map();
@@ -77,7 +85,10 @@ function colourOf(points, by, dark) {
     return seen.get(css);
   };
   for (let k = 0; k < points.n; k++) {
-    const css = by === "theme"
+    const part = ratios && Math.max(-1, Math.min(1, ratios[k] / 4));
+    const css = ratios
+      ? `oklch(${dark ? 0.72 : 0.6} ${(0.17 * Math.abs(part)).toFixed(2)} ${part > 0 ? 40 : 250})`
+      : by === "theme"
       ? `oklch(${dark ? 0.75 : 0.58} 0.13 ${((points.themes[k] * 137.508) % 360).toFixed(0)})`
       : `oklch(${(dark ? 0.45 + 0.4 * points.share[k] : 0.8 - 0.45 * points.share[k]).toFixed(2)} ${(0.05 + 0.12 * points.share[k]).toFixed(3)} ${dark ? 70 : 250})`;
     bytes.set(rgb(css), 4 * k);
@@ -98,12 +109,12 @@ void main() { float r = length(gl_PointCoord - 0.5); if (r > 0.5) discard; float
 /** The picture: what is where under the present transform. */
 class Picture {
   constructor(points, dots, names, stage, told) {
-    Object.assign(this, { points, dots, names, stage, told, transform: zoomIdentity, by: "theme", marked: -1, lasso: null });
+    Object.assign(this, { points, dots, names, stage, told, transform: zoomIdentity, by: "theme", marked: -1, lasso: null, written: [], budget: points.n });
     this.tree = quadtree(points.order, (k) => points.at[2 * k], (k) => points.at[2 * k + 1]);
     this.dark = matchMedia("(prefers-color-scheme: dark)");
-    this.dark.addEventListener("change", () => this.colour(this.by));
+    this.dark.addEventListener("change", () => this.colour(this.by, this.ratios));
     this.zoom = zoom().scaleExtent([0.7, 200]).filter((event) => !event.shiftKey && !event.button)
-      .on("zoom", ({ transform }) => { this.transform = transform; this.draw(); });
+      .on("zoom", ({ transform }) => { this.transform = transform; this.moved(); this.draw(); });
     select(names).call(this.zoom);
     names.addEventListener("click", (event) => { const k = this.under(event); if (k >= 0 && !event.shiftKey) has("word", { word: points.words[k] }) && (location.hash = address("word", points.words[k])); });
     names.addEventListener("pointermove", (event) => this.hover(event));
@@ -113,7 +124,7 @@ class Picture {
   }
 
   start() {
-    const gl = (this.gl = this.dots.getContext("webgl2", { preserveDrawingBuffer: true, antialias: true, premultipliedAlpha: true }));
+    const gl = (this.gl = this.dots.getContext("webgl2", { antialias: false, premultipliedAlpha: true }));
     if (!gl) return;
     const program = gl.createProgram();
     for (const [kind, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]]) {
@@ -141,11 +152,11 @@ class Picture {
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
-  colour(by) {
-    this.by = by;
+  colour(by, ratios = null) {
+    [this.by, this.ratios] = [by, ratios];
     if (this.gl) {
       this.gl.bindBuffer(this.gl.ARRAY_BUFFER, this.colours);
-      this.gl.bufferData(this.gl.ARRAY_BUFFER, colourOf(this.points, by, this.dark.matches), this.gl.STATIC_DRAW);
+      this.gl.bufferData(this.gl.ARRAY_BUFFER, colourOf(this.points, by, this.dark.matches, ratios), this.gl.STATIC_DRAW);
     }
     this.draw();
   }
@@ -164,8 +175,26 @@ class Picture {
 
   /** Where a point is, in pixels. */
   pixel(k) {
-    const { x, y } = this.transform.rescaleX ? { x: this.transform.applyX(this.x(this.points.at[2 * k])), y: this.transform.applyY(this.y(this.points.at[2 * k + 1])) } : {};
-    return [x, y];
+    const { transform, points } = this;
+    return [transform.applyX(this.x(points.at[2 * k])), transform.applyY(this.y(points.at[2 * k + 1]))];
+  }
+
+  /**
+   * While it moves, only as many of the most frequent words are drawn as the machine draws in time, so that also one
+   * without a graphics card follows the hand; at rest all are.
+   */
+  moved() {
+    clearTimeout(this.resting);
+    this.moving = true;
+    this.resting = setTimeout(() => { this.moving = false; this.last = null; this.draw(); }, REST);
+  }
+
+  pace() {
+    const now = performance.now();
+    const took = this.last ? now - this.last : null;
+    this.last = now;
+    if (took !== null && took < 10 * FRAME) this.budget = Math.round(Math.min(this.points.n, Math.max(FEWEST, this.budget * (took > 1.3 * FRAME ? 0.75 : 1.05))));
+    return this.budget;
   }
 
   draw() {
@@ -182,10 +211,20 @@ class Picture {
       gl.uniform2f(this.uniform.scale, (2 * k * unit) / width, (-2 * k * unit) / height);
       gl.uniform2f(this.uniform.shift, (2 * (k * this.x(0) + x)) / width - 1, 1 - (2 * (k * this.y(0) + y)) / height);
       gl.uniform1f(this.uniform.size, ratio * (2.2 + 1.1 * Math.log2(Math.max(1, k))));
-      gl.drawArrays(gl.POINTS, 0, this.points.n);
+      gl.drawArrays(gl.POINTS, 0, this.moving ? this.pace() : this.points.n); // the most frequent first
     }
     this.label();
     this.frames = (this.frames ?? 0) + 1;
+  }
+
+  /** What is written of a word, and half of its width. */
+  name(k, pen) {
+    if (!this.written[k]) {
+      const word = this.points.words[k];
+      const text = word.length > 24 ? word.slice(0, 23) + "…" : word;
+      this.written[k] = { text, half: pen.measureText(text).width / 2 + 3 };
+    }
+    return this.written[k];
   }
 
   /** Name the most frequent words in sight, none over another. */
@@ -193,43 +232,48 @@ class Picture {
     const { width, height, ratio } = this.size;
     const pen = this.names.getContext("2d");
     const style = getComputedStyle(this.stage);
+    const [sheet, ink, accent] = ["--sheet", "--ink", "--accent"].map((name) => style.getPropertyValue(name));
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
     pen.font = `13px ${style.fontFamily}`;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     pen.lineJoin = "round";
-    const grid = new Map();
+    const columns = Math.ceil(width / CELL[0]) + 1;
+    const grid = new Map(); // boxes by the cells that they touch
     const write = (k, strong) => {
       const [x, y] = this.pixel(k);
       if (x < 0 || y < 0 || x > width || y > height) return false;
-      const text = this.points.words[k].length > 24 ? this.points.words[k].slice(0, 23) + "…" : this.points.words[k];
-      const half = pen.measureText(text).width / 2 + 3;
-      const box = [x - half, y - 17, x + half, y - 1];
+      const name = this.name(k, pen);
+      const box = [x - name.half, y - 17, x + name.half, y - 1];
       const cells = [];
-      for (let a = Math.floor(box[0] / 64); a <= Math.floor(box[2] / 64); a++) for (let b = Math.floor(box[1] / 32); b <= Math.floor(box[3] / 32); b++) cells.push(`${a},${b}`);
-      const free = cells.every((cell) => (grid.get(cell) ?? []).every((o) => box[2] < o[0] || box[0] > o[2] || box[3] < o[1] || box[1] > o[3]));
-      if (!free && !strong) return false;
-      for (const cell of cells) grid.set(cell, [...(grid.get(cell) ?? []), box]);
+      for (let i = Math.floor(box[0] / CELL[0]); i <= Math.floor(box[2] / CELL[0]); i++)
+        for (let j = Math.floor(box[1] / CELL[1]); j <= Math.floor(box[3] / CELL[1]); j++) {
+          const cell = j * columns + i;
+          const there = grid.get(cell);
+          if (there && !strong && there.some((o) => !(box[2] < o[0] || box[0] > o[2] || box[3] < o[1] || box[1] > o[3]))) return false;
+          cells.push(cell);
+        }
+      for (const cell of cells) (grid.get(cell) ?? grid.set(cell, []).get(cell)).push(box);
       pen.lineWidth = 3;
-      pen.strokeStyle = style.getPropertyValue("--sheet");
-      pen.fillStyle = style.getPropertyValue(strong ? "--accent" : "--ink");
-      pen.strokeText(text, x, y - 9);
-      pen.fillText(text, x, y - 9);
+      pen.strokeStyle = sheet;
+      pen.fillStyle = strong ? accent : ink;
+      pen.strokeText(name.text, x, y - 9);
+      pen.fillText(name.text, x, y - 9);
       return true;
     };
     if (this.marked >= 0) write(this.marked, true);
     let left = LABELS, tried = 0;
     for (const k of this.points.order) {
       if (k !== this.marked && write(k, false) && --left === 0) break;
-      if (++tried > 20000) break;
+      if (++tried > TRIED) break;
     }
     if (this.lasso?.length > 1) {
       pen.beginPath();
       this.lasso.forEach(([x, y], at) => (at ? pen.lineTo(x, y) : pen.moveTo(x, y)));
       pen.closePath();
       pen.lineWidth = 1.5;
-      pen.strokeStyle = style.getPropertyValue("--accent");
+      pen.strokeStyle = accent;
       pen.stroke();
     }
   }
@@ -296,6 +340,8 @@ class Picture {
 
   /** Dots and names on one sheet. */
   picture() {
+    this.moving = false;
+    this.paint(); // what a card has drawn is gone when a frame ends
     const sheet = h("canvas", { width: this.dots.width, height: this.dots.height });
     const pen = sheet.getContext("2d");
     pen.fillStyle = getComputedStyle(this.stage).getPropertyValue("--sheet");

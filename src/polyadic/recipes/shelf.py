@@ -123,8 +123,9 @@ class Shelf:
 
             store.keep("vectors", {"text": stamp(source), **settings}, learn, target=folder / "vectors")
             corpus, vectors = Corpus.open(folder / "corpus"), Embedding.load(folder / "vectors")
-            with steps("senses") as facts:
-                facts["fit"] = round(WordSenses.learn(vectors, corpus, keep=True).fit, 3)
+            if WordSenses.can_learn(vectors, corpus):
+                with steps("senses") as facts:
+                    facts["fit"] = round(WordSenses.learn(vectors, corpus, keep=True).fit, 3)
             made_of = {"corpus": corpus.digest, "words": MAPPED, "neighbours": NEIGHBOURS}
 
             def place() -> dict[str, Any]:
@@ -176,8 +177,10 @@ class Shelf:
         return Occurrences(self.corpus)
 
     @cached_property
-    def senses(self) -> WordSenses:
-        """What tells senses apart."""
+    def senses(self) -> WordSenses | None:
+        """What tells senses apart; None where there is too little text for it."""
+        if not WordSenses.can_learn(self.vectors, self.corpus):
+            return None
         return WordSenses.learn(self.vectors, self.corpus, keep=True)
 
     def warm(self) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polyadic.explore.answers.parts import contrast, keywords
+from polyadic.explore.answers.parts import contrast, keywords, ratios
 from polyadic.explore.answers.tables import table
 from polyadic.explore.answers.text import document, lines, overview
 from polyadic.explore.answers.topics import topic, topics
@@ -35,6 +35,7 @@ ANSWERS: dict[str, Callable[..., Answer]] = {
         table,
         keywords,
         contrast,
+        ratios,
     )
 }
 """What may be asked, by name."""

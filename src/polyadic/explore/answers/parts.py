@@ -48,7 +48,7 @@ def keywords(
     first, second = _counts(shelf, one), _counts(shelf, other)
     n, m = first.sum(), second.sum()
     evidence = log_likelihood(first, n, first + second, n + m)
-    ratio = np.log2((first + 0.5) / n) - np.log2((second + 0.5) / m)
+    ratio = _log_ratio(first, second)
     words = shelf.corpus.vocabulary.words
 
     def best(sign: int, mine: NDArray[np.int64]) -> list[Answer]:
@@ -75,6 +75,14 @@ def keywords(
     }
 
 
+def ratios(shelf: Shelf, field: str, value: str, against: str | None = None) -> Answer:
+    """Tell by log ratio how much more frequent each word of the map is in one part of the text than in the other."""
+    one, other = (_counts(shelf, part) for part in _parts(shelf, field, value, against))
+    index = shelf.corpus.vocabulary.index
+    at = [index[word] for word in shelf.vectors.words[: len(shelf.places)]]
+    return {"ratios": _log_ratio(one, other)[at].round(3).tolist()}
+
+
 def contrast(
     shelf: Shelf,
     word: str,
@@ -91,8 +99,9 @@ def contrast(
     positions = where.positions(number)
     of = where.documents(positions)
     here = [positions[part[of]] for part in parts]
-    found = senses_of(shelf, word, 10) if len(positions) >= FEWEST else None
-    vectors = [shelf.senses.vector(word, sample(some, LOOKED_AT)) if len(some) else None for some in here]
+    space = shelf.senses
+    found = senses_of(shelf, word, 10) if space is not None and len(positions) >= FEWEST else None
+    vectors = [space.vector(word, sample(some, LOOKED_AT)) if space and len(some) else None for some in here]
     alike = None
     if vectors[0] is not None and vectors[1] is not None:
         one, other = unit_rows(np.stack([vectors[0], vectors[1]]))
@@ -148,6 +157,10 @@ def _parts(shelf: Shelf, field: str, value: str, against: str | None) -> tuple[N
     if against == value or not other.any():
         raise InputError(f"there is nothing to compare {field} {value!r} with; name another value")
     return one, other
+
+
+def _log_ratio(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.asarray(np.log2((one + 0.5) / one.sum()) - np.log2((other + 0.5) / other.sum()))
 
 
 @functools.lru_cache(maxsize=64)

@@ -83,14 +83,15 @@ def word(shelf: Shelf, word: str, width: Width = 5, top: Top = 30, least: Count 
         ],
         "looked_at": len(looked),
         "themes": _themes(shelf, word),
-        "senses": n >= FEWEST,
+        "senses": n >= FEWEST and shelf.senses is not None,
     }
 
 
 def senses(shelf: Shelf, word: str, lines: Natural = 3, triples: Natural = 8, top: Top = 10) -> Answer:
     """Tell the senses of a word: how often each is meant, what could stand in its place, its triples, and lines."""
     _, word = known_word(shelf, word)
-    found = senses_of(shelf, word, top)
+    found, space = senses_of(shelf, word, top), shelf.senses
+    assert space is not None  # or it was refused
     return {
         "word": word,
         "count": found.occurrences,
@@ -101,7 +102,7 @@ def senses(shelf: Shelf, word: str, lines: Natural = 3, triples: Natural = 8, to
                 "share": short(sense.share),
                 "words": list(sense.substitutes),
                 "triples": _triples(shelf, word, sense.positions, triples),
-                "lines": [line_of(line) for line in shelf.senses.lines(sense, lines)] if lines else [],
+                "lines": [line_of(line) for line in space.lines(sense, lines)] if lines else [],
             }
             for sense in found.senses
         ],
@@ -170,6 +171,8 @@ def _lowered(shelf: Shelf) -> list[str]:
 @functools.lru_cache(maxsize=512)
 def senses_of(shelf: Shelf, word: str, top: int) -> SensesOfWord:
     """Give the senses of a word, which are found once."""
+    if shelf.senses is None:
+        raise InputError("the text is too short to tell senses apart")
     return shelf.senses.senses(word, top=top)
 
 

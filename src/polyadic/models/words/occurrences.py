@@ -191,8 +191,7 @@ class WordSenses:
             return learned
         rng = np.random.default_rng(seed)
         vocabulary = corpus.vocabulary
-        rows = [number for number, word in enumerate(vocabulary.words) if word in embedding]
-        rows = [number for number in rows if vocabulary.counts[number] >= FEWEST]
+        rows = _frequent(embedding, corpus)
         if len(rows) < 2:
             raise InputError(
                 f"the corpus and the vectors have {len(rows)} words in common that occur {FEWEST} times; senses are"
@@ -206,6 +205,11 @@ class WordSenses:
         A /= np.repeat(usual, embedding.rank)[:, None]  # contexts are sums
         mean = unit_rows(unit_rows(M[:, : embedding.rank]).mean(axis=0)[None])[0]
         return cls(embedding, corpus, A.astype(np.float32), mean.astype(np.float32), fit)
+
+    @staticmethod
+    def can_learn(embedding: Embedding, corpus: Corpus) -> bool:
+        """Tell whether there is enough text to learn from."""
+        return len(_frequent(embedding, corpus)) >= 2
 
     def senses(self, word: str, *, top: int = 10, known: int = KNOWN, seed: int = 0) -> SensesOfWord:
         """Find the senses of a word.
@@ -389,6 +393,12 @@ class WordSenses:
             best = np.argsort(-score, kind="stable")[:top]
             named.append(tuple(self.embedding.words[rows[at]] for at in best))
         return named
+
+
+def _frequent(embedding: Embedding, corpus: Corpus) -> list[int]:
+    """Give the numbers of words that have vectors and occur often enough to learn from."""
+    known = zip(corpus.vocabulary.words, corpus.vocabulary.counts, strict=True)
+    return [number for number, (word, n) in enumerate(known) if n >= FEWEST and word in embedding]
 
 
 def _digest(*parts: bytes) -> bytes:
