@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all lint bench changelog wheel clean
+.PHONY: help demo test test-all test-page page lint bench changelog wheel clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -13,6 +13,8 @@ help:
 	@echo "make demo      count, train and look at word vectors of a real text (writes demo/)"
 	@echo "make test      run the tests in minutes: all but those that take long"
 	@echo "make test-all  run all tests"
+	@echo "make test-page run the tests of the page in a browser (needs Chromium)"
+	@echo "make page      build the page of explore anew from page/ (needs node)"
 	@echo "make lint      check style, types and import directions"
 	@echo "make bench     time the kernels and the main path"
 	@echo "make changelog VERSION=...  gather the news of a release"
@@ -29,6 +31,19 @@ test: $(VENV)/.installed-test
 
 test-all: $(VENV)/.installed-test
 	$(PYTEST)
+
+test-page: $(VENV)/.installed-test
+	@command -v "$${POLYADIC_BROWSER:-chromium}" >/dev/null || { \
+	  echo "there is no Chromium: install it (apt-get install chromium), or name it: POLYADIC_BROWSER=..." >&2; exit 1; }
+	$(PYTEST) -m page
+
+# What is built is part of the repository, so that nobody needs node who does not change the page.
+page: page/node_modules
+	cd page && node build.mjs
+
+page/node_modules: page/package-lock.json
+	cd page && npm ci --silent
+	touch $@
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .

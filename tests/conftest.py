@@ -54,3 +54,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("realdata"):
             item.add_marker(skip)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say that the page was not tested, where it was not for want of a browser."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    if any("there is no Chromium" in str(report.longrepr) for report in skipped):
+        terminalreporter.write_line(
+            "The page was not tested: there is no Chromium (apt-get install chromium, or POLYADIC_BROWSER=...)."
+        )

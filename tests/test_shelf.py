@@ -129,7 +129,7 @@ def sentences(text):
 def test_parts(shelf):
     """Keywords are those of their part, and a word of two senses has another vector in each."""
     river, money = map(shelves.words_of, shelves.KINDS)
-    answer = answers.keywords(shelf, "kind", "river", "money")
+    answer = answers.keywords(shelf, "kind", "river", against="money")
     assert [{row["word"] for row in rows} - {"bank"} for rows in answer["words"]] == [river, money]
     assert all(row["log_ratio"] > 0 for row in answer["words"][0])
     assert answers.keywords(shelf, "kind", "river")["words"] == answer["words"]  # there is but one other
@@ -145,7 +145,7 @@ def test_parts(shelf):
     faults |= {"nothing to compare": ("kind", "river", "river")}
     for fault, asked in faults.items():
         with pytest.raises(InputError, match=fault):
-            answers.keywords(shelf, *asked)
+            answers.keywords(shelf, *asked[:2], against=asked[2] if asked[2:] else None)
 
 
 def test_tables_and_topics(shelf):

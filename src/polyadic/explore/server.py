@@ -167,12 +167,13 @@ class _Guard:
 
 def chosen_for_page(
     shelf: object,
+    *,
     word: list[str] | None = None,
     phrase: list[str] | None = None,
-    topics: bool = False,  # noqa: FBT001, FBT002 # from a URL
+    topics: bool = False,
     table: list[str] | None = None,
     parts: list[str] | None = None,
-    map: bool = False,  # noqa: A002, FBT001, FBT002 # as above
+    map: bool = False,  # noqa: A002 # as in Chosen
 ) -> Chosen:
     """Say what a page to send is to hold; see :class:`~polyadic.explore.export.Chosen`."""
     del shelf

@@ -38,7 +38,7 @@ LOOKED_AT = 5_000
 
 
 def keywords(
-    shelf: Shelf, field: str, value: str, against: str | None = None, least: Count = 5, top: Top = 50
+    shelf: Shelf, field: str, value: str, *, against: str | None = None, least: Count = 5, top: Top = 50
 ) -> Answer:
     """Tell which words set documents with one value of a field apart from those with another, or from all others.
 
@@ -75,7 +75,7 @@ def keywords(
     }
 
 
-def ratios(shelf: Shelf, field: str, value: str, against: str | None = None) -> Answer:
+def ratios(shelf: Shelf, field: str, value: str, *, against: str | None = None) -> Answer:
     """Tell by log ratio how much more frequent each word of the map is in one part of the text than in the other."""
     one, other = (_counts(shelf, part) for part in _parts(shelf, field, value, against))
     index = shelf.corpus.vocabulary.index
@@ -88,6 +88,7 @@ def contrast(
     word: str,
     field: str,
     value: str,
+    *,
     against: str | None = None,
     lines: Natural = 3,
     top: Top = 12,

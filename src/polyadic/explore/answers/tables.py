@@ -20,7 +20,9 @@ MOST = 500
 """Values of a field in a table: more cannot be looked at, and are rather names."""
 
 
-def table(shelf: Shelf, rows: str, columns: str | None = None, words: Annotated[int, Within(2, 2000)] = 300) -> Answer:
+def table(
+    shelf: Shelf, rows: str, *, columns: str | None = None, words: Annotated[int, Within(2, 2000)] = 300
+) -> Answer:
     """Analyse a field of the documents against another, or against the most frequent words.
 
     Coordinates are principal, on five axes at most; contributions are shares of the inertia of an axis, and the quality

@@ -44,8 +44,9 @@ def overview(shelf: Shelf) -> Answer:
 def lines(
     shelf: Shelf,
     words: list[str],
+    *,
     width: Annotated[int, Within(0, 1000)] | None = None,
-    either: bool = False,  # noqa: FBT001, FBT002 # from a URL
+    either: bool = False,
     sort: Literal["document", "left", "right", "relevance"] = "document",
     field: str | None = None,
     value: str | None = None,
@@ -67,7 +68,7 @@ def lines(
     }
 
 
-def document(shelf: Shelf, number: Natural, start: Natural = 0, top: Top = 200) -> Answer:
+def document(shelf: Shelf, number: Natural, *, start: Natural = 0, top: Top = 200) -> Answer:
     """Give the sentences of a document, from one on."""
     fields, sentences, length = shelf.corpus.lines.document(number, start=start, top=top)
     answer = {"document": number, "name": name_of_document(fields) or str(number + 1), "fields": fields}

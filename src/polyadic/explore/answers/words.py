@@ -41,7 +41,7 @@ def words(shelf: Shelf, start: str, top: Top = 12) -> Answer:
     return {"words": [[vocabulary.words[at], int(vocabulary.counts[at])] for at in found]}
 
 
-def word(shelf: Shelf, word: str, width: Width = 5, top: Top = 30, least: Count = 3) -> Answer:
+def word(shelf: Shelf, word: str, *, width: Width = 5, top: Top = 30, least: Count = 3) -> Answer:
     """Tell of a word: how often it stands where, its nearest words, what stands around it, and its themes.
 
     Collocates stand within ``width`` words of it in the sentence and do so ``least`` times.
@@ -87,7 +87,7 @@ def word(shelf: Shelf, word: str, width: Width = 5, top: Top = 30, least: Count 
     }
 
 
-def senses(shelf: Shelf, word: str, lines: Natural = 3, triples: Natural = 8, top: Top = 10) -> Answer:
+def senses(shelf: Shelf, word: str, *, lines: Natural = 3, triples: Natural = 8, top: Top = 10) -> Answer:
     """Tell the senses of a word: how often each is meant, what could stand in its place, its triples, and lines."""
     _, word = known_word(shelf, word)
     found, space = senses_of(shelf, word, top), shelf.senses
@@ -109,7 +109,7 @@ def senses(shelf: Shelf, word: str, lines: Natural = 3, triples: Natural = 8, to
     }
 
 
-def phrase(shelf: Shelf, words: list[str], top: Top = 15, lines: Natural = 10) -> Answer:
+def phrase(shelf: Shelf, words: list[str], *, top: Top = 15, lines: Natural = 10) -> Answer:
     """Tell what two words or more mean together by their triples, by the product and by the sum of their vectors."""
     numbers, words = _several(shelf, words)
     vectors = shelf.vectors
