@@ -12,7 +12,6 @@ import os
 import shutil
 import socket
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -360,6 +359,7 @@ def walked(reader, address):
     return seen
 
 
+@pytest.mark.slow
 def test_map_of_many_words(chromium, tmp_path):
     """A hundred thousand points come up, and are moved."""
     shelf = shelves.planted(tmp_path)
@@ -402,9 +402,7 @@ def test_a_real_text(chromium, tmp_path):
     """A real text is made into a shelf, and every view of it is walked."""
     from polyadic.suites import demo
 
-    began = time.monotonic()
     shelf = Shelf.build(demo.text(), tmp_path / "shelf")
-    assert time.monotonic() - began < 3600  # or it hangs
     assert len(shelf.places) == len(shelf.vectors) > 5_000
     with served(shelf) as address:
         reader = Reader(chromium)

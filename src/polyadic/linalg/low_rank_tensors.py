@@ -208,7 +208,7 @@ def _checked(
 
 
 def unfolded_start(
-    cells: NDArray[np.int64], values: NDArray[Any], shape: tuple[int, int, int], *, rank: int, seed: int = 0
+    cells: NDArray[np.integer], values: NDArray[Any], shape: tuple[int, int, int], *, rank: int, seed: int = 0
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     r"""Give factors whose tensor is near a sparse one.
 
@@ -250,7 +250,7 @@ def unfolded_start(
     kind = np.result_type(values, np.float32)
     U, V, W = (np.zeros((size, rank), kind) for size in shape)
     rows, row_at = np.unique(cells[:, 0], return_inverse=True)
-    columns, column_at = np.unique(cells[:, 1] * shape[2] + cells[:, 2], return_inverse=True)
+    columns, column_at = np.unique(cells[:, 1].astype(np.int64) * shape[2] + cells[:, 2], return_inverse=True)
     unfolded = csr_array((values.astype(kind), (row_at, column_at)), shape=(len(rows), len(columns)))
     del row_at, column_at
     if not unfolded.count_nonzero():

@@ -199,14 +199,14 @@ def placed(vectors: Embedding, *, seed: int = 0) -> NDArray[np.float32]:
     if len(unit) <= 2 * NEIGHBOURS:  # too few for a graph of neighbours
         U, s, _ = np.linalg.svd(unit - unit.mean(axis=0), full_matrices=False)
         return np.asarray(np.pad(U * s, ((0, 0), (0, 2)))[:, :2], np.float32)
-    import umap
-
     nearest = best_columns(unit, unit, NEIGHBOURS)  # all are looked at, which is quick enough and depends on no seed
     distances = np.maximum(1 - nearest.scores.astype(np.float32), 0)
     known = (nearest.columns.astype(np.int32), distances, None)
-    model = umap.UMAP(n_neighbors=NEIGHBOURS, metric="cosine", random_state=seed, precomputed_knn=known)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of one thread, and that no other words can be placed later
+        warnings.simplefilter("ignore")  # of one thread, of TensorFlow, and that no other words can be placed later
+        import umap
+
+        model = umap.UMAP(n_neighbors=NEIGHBOURS, metric="cosine", random_state=seed, precomputed_knn=known)
         return np.asarray(model.fit_transform(unit), np.float32)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
+from polyadic.data import blocks
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int
 from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts, hashed_cells, score_tensor_arcs, tensor_cells
@@ -55,7 +56,7 @@ RELATION_BITS = 18
 """There are at most as many rows of weights of relations as two to the power of it. One more doubles what most of the
 memory is for, and makes LAS .8631 of .8627 (English Web treebank, development part)."""
 MERGED = 1 << 20
-"""Pairs of features that wait until each is kept once, at least."""
+"""Pairs of features that wait until each is kept once, at least, and that are looked at together."""
 
 
 class UnknownTagsWarning(UserWarning):
@@ -392,7 +393,7 @@ def surrogate_parts(
 
 def _weighted_pairs(
     arcs: Iterable[tuple[NDArray[np.int32], NDArray[np.int32]]], theta: NDArray[np.float32], F: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Give pairs of features of the arcs of trees as cells of a tensor, each once, and their weights, if not zero."""
     keys, new, waiting = np.empty(0, np.int64), [], 0
     for table, heads in arcs:
@@ -403,6 +404,10 @@ def _weighted_pairs(
         if waiting > max(len(keys), MERGED):
             keys, new, waiting = np.unique(np.concatenate([keys, *new])), [], 0
     keys = np.unique(np.concatenate([keys, *new]))
-    ends, away = np.divmod(keys, DISTANCES)
-    cells = np.stack([*np.divmod(ends, F), away], axis=1)
-    return cells, theta[hashed_cells(cells, bits=len(theta).bit_length() - 1)]
+    del new
+    triples, weights = np.empty((len(keys), 3), np.int32), np.empty(len(keys), np.float32)  # there are millions
+    for block in blocks(len(keys), MERGED):
+        ends, away = np.divmod(keys[block], DISTANCES)
+        some = np.stack([*np.divmod(ends, F), away], axis=1)
+        triples[block], weights[block] = some, theta[hashed_cells(some, bits=len(theta).bit_length() - 1)]
+    return triples, weights
