@@ -17,12 +17,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import uvicorn
+from typer.testing import CliRunner
 
 import shelves
+from polyadic.cli import app
 from polyadic.embedding import Embedding
 from polyadic.explore import server
 from polyadic.explore.export import Chosen, page
 from polyadic.recipes.shelf import Shelf
+from polyadic.recipes.tables import cross_table
 
 BROWSER = os.environ.get("POLYADIC_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = [
@@ -357,6 +360,23 @@ def walked(reader, address):
     assert not reader.faults
     reader.context.close()
     return seen
+
+
+def test_a_table_alone(chromium, tmp_path):
+    """A table of counts becomes a page whose points and figures are those of the analysis."""
+    file, table = tmp_path / "fisher.html", tmp_path / "fisher.csv"
+    table.write_text("eye,fair,<b>red</b>,dark\nblue,326,38,110\nlight,688,116,188\ndark,98,48,681\n", encoding="utf-8")
+    done = CliRunner().invoke(app, ["table", str(table), "--page", str(file)])
+    assert done.exit_code == 0, done.output
+    assert walked(Reader(chromium, offline=True), file.as_uri()) >= {"#/table"}
+    reader = Reader(chromium, offline=True)
+    reader.go(f"{file.as_uri()}#/table?rows=rows&columns=columns")
+    assert reader.page.locator(".point").count() == 6
+    assert "<b>red</b>" in reader.text()
+    counted = cross_table(table)
+    assert f"χ² = {counted.association()['chi2']:.0f}" in reader.text()
+    assert not reader.faults
+    reader.context.close()
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ export const title = () => "Overview";
 
 export async function show(page) {
   const answer = await ask("overview");
+  if (!("documents" in answer)) return page.append(h("h1", { dir: "auto" }, answer.name), sent()); // of a table alone
   const usable = Object.keys(answer.fields).filter((name) => answer.fields[name] && answer.fields[name].length > 1);
   const facts = [
     ["documents", number(answer.documents)],

@@ -14,7 +14,7 @@ export async function show(page, what, settings) {
   const [rows, columns] = [settings.get("rows"), settings.get("columns")];
   const select = (name, options, chosen) => h("select", { name }, options.map(([value, text]) => h("option", { value, selected: value === (chosen ?? "") }, text)));
   page.append(h("h1", {}, "Table"));
-  if (!usable.length) {
+  if (!alone && !usable.length) {
     page.append(h("p", {}, "The documents have no field with a few values, such as a year, an author or a kind; a table of texts has, and so have several files."));
     return;
   }

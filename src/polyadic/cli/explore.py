@@ -103,11 +103,9 @@ def explore(
     shelf = _shelf(sources, out, settings, force=force, silent=as_json)
     if export is not None:
         from polyadic.explore.export import Chosen, page
-        from polyadic.files import whole_file
 
-        html = page(shelf, Chosen(word or (), phrase or (), topics, table or (), parts or (), map_))
-        with whole_file(export) as draft:
-            draft.write_text(html, encoding="utf-8")
+        chosen = Chosen(word or (), phrase or (), topics, table or (), parts or (), map_)
+        show.write_lines([page(shelf, chosen)], export)
         show.wrote(export, {"bytes": export.stat().st_size}, as_json=as_json)
     elif only_make:
         sizes = {"words": len(shelf.vectors), "documents": len(shelf.corpus.documents) - 1}

@@ -37,6 +37,11 @@ CsvFile = Annotated[
     Path | None, typer.Option("--csv", metavar="FILE", help="Write all rows and columns with their figures.")
 ]
 
+PageFile = Annotated[
+    Path | None,
+    typer.Option("--page", metavar="FILE", help="Write one HTML file with all of it, to look at and to send."),
+]
+
 CROWDED, LABELLED = 50, 40
 """From more rows or columns on, a picture has labels of so many of either only."""
 
@@ -56,6 +61,7 @@ def table(
     top: Top = 10,
     picture: o.Picture = None,
     csv: CsvFile = None,
+    page: PageFile = None,
     out: OutModel = None,
     force: o.Force = False,
     as_json: o.AsJson = False,
@@ -68,6 +74,7 @@ def table(
 
     show.check_picture(picture)
     show.check_file(csv, force=force)
+    show.check_file(page, force=force)
     if out is not None:
         check_replaceable(out, KIND, overwrite=force)
     options: dict[str, Any] = {"rows": rows, "columns": columns, "counts": counts, "words": words}
@@ -77,10 +84,15 @@ def table(
     points = list(records(model))
     if csv is not None:
         show.write_csv(points, csv)
+    if page is not None:
+        from polyadic.explore.export import table_page
+
+        sides = (rows or "rows", columns or ("words" if rows else "columns"))
+        show.write_lines([table_page(read, source.name, *sides)], page)
     if out is not None:
         model.save(out, overwrite=force)
     found = read.association()
-    written = [str(path) for path in (picture, csv, out) if path is not None]
+    written = [str(path) for path in (picture, csv, page, out) if path is not None]
     if picture is not None:  # after what is worth more
         from polyadic.plots import biplot
 

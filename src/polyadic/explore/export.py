@@ -12,14 +12,17 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from polyadic import __version__
 from polyadic.errors import InputError
 from polyadic.explore.answers import ANSWERS
+from polyadic.explore.answers.tables import analysed
 from polyadic.explore.answers.topics import RELEVANCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from polyadic.recipes.shelf import Shelf
+    from polyadic.recipes.tables import CrossTable
 
     Question = tuple[str, dict[str, Any]]
 
@@ -63,7 +66,24 @@ def page(shelf: Shelf, chosen: Chosen) -> str:
     """
     if not any(chosen):
         raise InputError("the page would be empty; choose words, phrases, topics, tables, parts or the map")
-    answers = {key(name, asked): ANSWERS[name](shelf, **asked) for name, asked in _questions(shelf, chosen)}
+    return _html({key(name, asked): ANSWERS[name](shelf, **asked) for name, asked in _questions(shelf, chosen)})
+
+
+def table_page(counted: CrossTable, name: str, rows: str, columns: str) -> str:
+    """Give a page of one table, whose sides have these names.
+
+    Raises
+    ------
+    InputError
+        If the table has fewer than two rows or columns, or too many.
+    """
+    about = {"name": name, "fields": {}, "polyadic": __version__}
+    asked = {"rows": rows, "columns": columns}
+    return _html({key("overview", {}): about, key("table", asked): analysed(counted, rows, columns)})
+
+
+def _html(answers: dict[str, Any]) -> str:
+    """Put answers into the page."""
     said = json.dumps(answers, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     static = files("polyadic.explore").joinpath("static")
     code = static.joinpath("alone.js").read_text(encoding="utf-8").replace("</script", "<\\/script")

@@ -15,6 +15,7 @@ from polyadic.settings import Within
 if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
     from polyadic.recipes.shelf import Shelf
+    from polyadic.recipes.tables import CrossTable
 
 MOST = 500
 """Values of a field in a table: more cannot be looked at, and are rather names."""
@@ -32,6 +33,11 @@ def table(
         if name is not None and len(values_of(shelf, name)) > MOST:
             raise InputError(f"{name} has {len(values_of(shelf, name)):,} different values; a table takes {MOST}")
     counted = cross_table(shelf.corpus, rows=rows, columns=columns, words=words if columns is None else None)
+    return analysed(counted, rows, columns or "words")
+
+
+def analysed(counted: CrossTable, rows: str, columns: str) -> Answer:
+    """Analyse a table whose sides have these names."""
     model = counted.analyse()
     sides: dict[str, list[Any]] = {}
     for side, names in (("rows", counted.rows), ("columns", counted.columns)):
@@ -51,7 +57,7 @@ def table(
         ]
     return {
         "rows": rows,
-        "columns": columns or "words",
+        "columns": columns,
         "inertia": [short(each) for each in model.explained_inertia_ratio_],
         "association": {name: short(value) for name, value in counted.association().items()},
         "points": sides,
