@@ -124,10 +124,21 @@ def _shelf(sources: list[str], out: Path | None, settings: dict[str, Any], *, fo
         if settings or out is not None:
             raise InputError(f"{first} is made already; leave out --{(*settings, 'out')[0].replace('_', '-')}")
         return Shelf.open(first)
-    name = first.resolve().name.split(".")[0] or "text"
-    folder = out or Path(f"{name}-shelf")
+    folder = out or Path(f"{name_of(first)}-shelf")
     with faults.keeping(faults.stages_in(folder)):
         return Shelf.build(o.source(sources), folder, steps=show.Steps(silent=silent), overwrite=force, **settings)
+
+
+def name_of(source: Path) -> str:
+    """Give a name for what is made of a source.
+
+    Examples
+    --------
+    >>> [name_of(Path(source)) for source in ("wiki.txt.xz", "letters/*.txt", "articles/")]
+    ['wiki', 'letters', 'articles']
+    """
+    full = source.absolute()
+    return full.name.split(".")[0].strip("*?[]") or full.parent.name or "text"
 
 
 def _check_server() -> None:
