@@ -36,9 +36,10 @@ def names(wheel):
 
 
 def test_wheel_is_pure_python(wheel):
-    """The wheel fits every platform and holds no compiled file."""
+    """The wheel fits every platform and holds no compiled file, but what a browser reads."""
     assert wheel.name == f"polyadic-{polyadic.__version__}-py3-none-any.whl"
-    assert {Path(name).suffix for name in names(wheel) if name.startswith("polyadic/")} <= {".py", ".typed", ".txt"}
+    kinds = {".py", ".typed", ".txt", ".html", ".css", ".js"}
+    assert {Path(name).suffix for name in names(wheel) if name.startswith("polyadic/")} <= kinds
 
 
 def test_wheel_holds_what_it_must(wheel):

@@ -146,6 +146,7 @@ class Lines:
         self._bare = "punctuation='drop'" in tokenizer
         self._lemma = languages.lemmatizer(settings["language"]) if "lemmas=True" in tokenizer else None
         self._bases = threading.local()
+        self._base  # noqa: B018 # is opened now: a temporary corpus may be gone when it is asked
 
     @property
     def _base(self) -> sqlite3.Connection:
