@@ -40,7 +40,8 @@ function decode(text) {
 
 async function show() {
   const mine = ++shown;
-  const { view, what, settings } = parse(location.hash);
+  const hash = location.hash;
+  const { view, what, settings } = parse(hash);
   const module = VIEWS[view];
   const page = h("div", { class: `view ${view || "overview"}` });
   const title = module ? module.title(what, settings) : "Not found";
@@ -60,6 +61,7 @@ async function show() {
   if (mine !== shown) return;
   main.replaceChildren(page);
   main.removeAttribute("aria-busy");
+  main.dataset.shown = hash; // who drives the page by a program waits for it
   status.textContent = `${title} is shown`;
   if (document.activeElement === document.body || main.contains(document.activeElement)) main.focus({ preventScroll: true });
   window.scrollTo(0, 0);

@@ -12,6 +12,7 @@ import os
 import shutil
 import socket
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +38,12 @@ pytestmark = [
 SOURCES = Path(__file__).parents[1] / "page"
 STATIC = Path(server.__file__).parent / "static"
 SIZES = {"wide": (1280, 900, "light"), "narrow": (390, 844, "dark")}
-PATIENCE = 30_000
+PATIENCE = 60_000
+SHOWN = """(() => {
+    const main = document.querySelector("main");
+    return main && main.dataset.shown === location.hash && !main.matches("[aria-busy]")
+        && !main.querySelector(".waiting");
+})()"""
 VIEWS = {
     "overview": "#/",
     "word": "#/word/bank",
@@ -114,8 +120,11 @@ class Reader:
         self.wait()
 
     def wait(self):
-        self.page.locator("main:not([aria-busy]) h1").wait_for()
-        self.page.locator(".waiting").wait_for(state="detached")
+        """Wait until the view of the address is there, and all of it."""
+        deadline = time.monotonic() + PATIENCE / 1000
+        while not self.page.evaluate(SHOWN):
+            assert time.monotonic() < deadline, f"{self.page.url} does not come up"
+            self.page.wait_for_timeout(20)
 
     def text(self, selector="main"):
         return self.page.locator(selector).first.inner_text()
@@ -228,7 +237,7 @@ def test_map(planted, reader):
     reader.go(planted + "#/map/water")
     names = reader.page.get_by_role("img", name="Map of 27 words")
     names.wait_for()
-    reader.page.wait_for_timeout(500)
+    reader.page.locator(".stage[data-painted]").wait_for()
     box = names.bounding_box()
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     reader.page.get_by_role("button", name="Whole map").click()
@@ -241,7 +250,7 @@ def test_map(planted, reader):
         reader.page.mouse.move(*corner, steps=4)
     reader.page.mouse.up()
     reader.page.keyboard.up("Shift")
-    assert "27 words" in reader.text(".chosen")
+    reader.page.locator(".chosen").get_by_text("27 words").wait_for()
     for colours in ("how frequent they are", "whether more in kind river"):
         reader.page.get_by_label("Colours tell").select_option(colours)
     drawing = reader.saved(reader.page.get_by_role("button", name="PNG: map"))
@@ -249,7 +258,6 @@ def test_map(planted, reader):
     assert len(drawing) > 5_000
     reader.page.get_by_role("textbox", name="Find").fill("water")
     reader.page.get_by_role("button", name="Show").click()
-    reader.page.wait_for_timeout(500)
     reader.page.mouse.click(*middle)
     reader.page.get_by_role("heading", level=1, name="water").wait_for()
 
@@ -348,7 +356,6 @@ def walked(reader, address):
         view = waiting.pop()
         seen.add(view)
         reader.page.evaluate("view => { location.hash = view; }", view)
-        reader.page.wait_for_timeout(50)
         reader.wait()
         assert not reader.page.locator(".fault").count(), view
         assert reader.page.evaluate("document.body.id") == ""
@@ -396,7 +403,7 @@ def test_map_of_many_words(chromium, tmp_path):
         names.focus()
         for key in ("+", "ArrowLeft", "-"):
             names.press(key)
-        reader.page.wait_for_timeout(300)
+        reader.page.locator(".stage[data-painted]").wait_for()
         drawing = reader.saved(reader.page.get_by_role("button", name="PNG: map"))
         assert len(drawing) > 100_000  # a hundred thousand points are no even ground
         assert not [fault for fault in reader.faults if "ReadPixels" not in fault]

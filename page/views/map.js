@@ -214,7 +214,7 @@ class Picture {
       gl.drawArrays(gl.POINTS, 0, this.moving ? this.pace() : this.points.n); // the most frequent first
     }
     this.label();
-    this.frames = (this.frames ?? 0) + 1;
+    this.stage.dataset.painted = "";
   }
 
   /** What is written of a word, and half of its width. */
