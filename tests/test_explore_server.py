@@ -6,6 +6,7 @@ import inspect
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -166,3 +167,15 @@ def test_command(shelf):
         _, said = running.communicate(timeout=120)
     assert running.returncode == 0
     assert "Traceback" not in said
+
+
+def test_what_is_not_finished_is_no_text(shelf, tmp_path):
+    """A folder that was cut short is not read as a text of its own."""
+    whole = tmp_path / "half"
+    shutil.copytree(shelf.path, whole)
+    (whole / "meta.json").unlink()
+    command = [sys.executable, "-m", "polyadic", "explore", str(whole), "--only-make"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "is not made to its end" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["half"]

@@ -163,7 +163,7 @@ def test_tables_and_topics(shelf):
     assert sum(each["share"] for each in found) == pytest.approx(1, abs=0.01)
     best = max(found, key=lambda each: each["share"])
     rows = answers.topic(shelf, best["topic"])["documents"]
-    assert rows[0][2] == max(share for *_, share, _ in rows) or rows
+    assert rows[0][2] > 0.9  # documents of one topic and nothing else
     with pytest.raises(InputError, match="topic must be below"):
         answers.topic(shelf, 99)
 

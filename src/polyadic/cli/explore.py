@@ -124,6 +124,8 @@ def _shelf(sources: list[str], out: Path | None, settings: dict[str, Any], *, fo
         if settings or out is not None:
             raise InputError(f"{first} is made already; leave out --{(*settings, 'out')[0].replace('_', '-')}")
         return Shelf.open(first)
+    if not (first / "meta.json").exists() and (first / "corpus.json").is_file() and (first / "corpus").is_dir():
+        raise InputError(f"{first} is not made to its end; give the command with which it was begun, and it goes on")
     folder = out or Path(f"{name_of(first)}-shelf")
     with faults.keeping(faults.stages_in(folder)):
         return Shelf.build(o.source(sources), folder, steps=show.Steps(silent=silent), overwrite=force, **settings)

@@ -43,7 +43,7 @@ AT_ONCE = 4
 """Questions that are worked on at the same time."""
 LONGEST = 4_000
 """Characters of a question."""
-TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "txt": "text/plain"}
+TYPES = {"html": "text/html", "js": "text/javascript", "css": "text/css", "txt": "text/plain"}
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
     " img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

@@ -215,7 +215,8 @@ def _third_words(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
     r"""Give words that stand with all of some words, how often, and their associations with them.
 
-    The weight is :math:`\max(0, \log (c_{uvw} / c_{uv}) - \log p_w)`, the PPMI of the third word with the others.
+    With :math:`c_w` of the words within the span of all of them, the weight is
+    :math:`\max(0, \log (c_w / \sum_v c_v) - \log p_w)`, the PPMI of the third word with the others.
     """
     words, counts = shelf.occurrences.pairs(sample(positions, OCCURRENCES), SPAN)
     others = ~np.isin(words, numbers)
