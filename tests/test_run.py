@@ -1,6 +1,7 @@
 """Stopping by a measure, divergence, checkpoints, starts: what every iterative model shares."""
 
 import json
+import weakref
 
 import numpy as np
 import pytest
@@ -34,6 +35,23 @@ def test_the_lowest_measure_is_kept():
     assert result.converged
     exhausted = run(sweeps(range(20, 0, -1)), max_iter=7, measure=lambda f: abs(f[0].item() - 15))
     assert (exhausted.factors[0].item(), exhausted.n_iter, exhausted.converged) == (15, 7, False)
+
+
+@pytest.mark.parametrize("measure", [None, lambda factors: abs(float(factors[0][0]) - 2)])
+def test_only_the_factors_that_are_kept_take_room(measure):
+    """While a sweep is made, those of earlier sweeps are gone, but for the best or the last."""
+    made, alive = [], []
+
+    def solver():
+        for k in range(6):
+            alive.append(sum(ref() is not None for ref in made))
+            factors = [np.full(3, float(k))]
+            made.append(weakref.ref(factors[0]))
+            yield Sweep(factors, 2.0**-k)
+            del factors
+
+    run(solver(), max_iter=5, measure=measure)
+    assert alive == [0, 1, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("value", [np.inf, np.nan])

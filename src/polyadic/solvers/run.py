@@ -125,9 +125,12 @@ def run(
         raise InputError(f"the objective is {first.objective} at the start; check the values and the penalty")
     result = Result(first.factors)
     _record(result, first, began, measure)
+    del first  # so that while others are made only the factors that are kept take room
     calm = 0
     try:
-        for _, sweep in zip(range(max_iter), solver, strict=False):
+        for _ in range(max_iter):
+            if (sweep := next(solver, None)) is None:
+                break
             if not math.isfinite(sweep.objective):
                 _give_up(result, sweep)
                 return result
@@ -140,6 +143,7 @@ def run(
             if (tol and calm == CALM) or tired:
                 result.converged = True
                 return result
+            del sweep
     except KeyboardInterrupt:
         result.interrupted = True
         return result

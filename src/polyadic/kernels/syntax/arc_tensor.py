@@ -17,7 +17,7 @@ DISTANCES = arc_tensor.BINS
 
 
 class ArcParts(NamedTuple):
-    """What arcs are scored with, of float32; or, of float64, sums that make its mean.
+    """What arcs are scored with, or the sums that make its mean, of float32.
 
     Attributes
     ----------

@@ -55,8 +55,9 @@ Decoding = Literal["projective", "any"]
 RELATION_BITS = 18
 """There are at most as many rows of weights of relations as two to the power of it. One more doubles what most of the
 memory is for, and makes LAS .8631 of .8627 (English Web treebank, development part)."""
-MERGED = 1 << 20
-"""Pairs of features that wait until each is kept once, at least, and that are looked at together."""
+MERGED = 1 << 22
+"""Pairs of features that wait in one place until each is kept once, and that are looked at together. (A list of the
+arrays of each sentence left holes in memory, a tenth of all that learning took.)"""
 
 
 class UnknownTagsWarning(UserWarning):
@@ -304,7 +305,7 @@ class LowRankParser(Model):
         rows = features + (AROUND * self.vectors.rank if self.vectors else 0)
         parts = random_parts(rows, self.rank if self.gamma < 1 else 1, bits=self.bits, rng=rng)
         if self.init == "svd" and self.gamma < 1:
-            parts = surrogate_parts(sentences, parts, C=self.C, decode=self._decode, rng=rng)
+            place_surrogate(sentences, parts, C=self.C, decode=self._decode, rng=rng)
         learner = self._learner(parts, rng)
         relating = RelationLearner(relations, C=1.0, bits=min(self.bits, RELATION_BITS))
         words = sum(len(sentence.heads) for sentence in sentences)
@@ -361,16 +362,16 @@ def random_parts(features: int, rank: int, *, bits: int, rng: np.random.Generato
     return ArcParts(np.zeros(1 << bits, np.float32), *draw)
 
 
-def surrogate_parts(
+def place_surrogate(
     sentences: Sequence[Sentence], parts: ArcParts, *, C: float, decode: Decoder, rng: np.random.Generator
-) -> ArcParts:
-    """Learn pairs alone for one epoch and put their weights into a tensor of low rank; theta is zero again.
+) -> None:
+    """Learn pairs alone for one epoch and put their weights into a tensor of low rank; theta stays zero.
 
     Parameters
     ----------
     sentences : sequence of Sentence
     parts : ArcParts
-        Of the sizes wanted.
+        Of the sizes wanted; U, V and W are written over.
     C : float
     decode : callable
         Gives the heads of the best tree for the scores of arcs.
@@ -388,23 +389,26 @@ def surrogate_parts(
     cells, values = _weighted_pairs(used, learner.mean().theta, F)
     del learner, alone, used
     factors = unfolded_start(cells, values, (F, F, DISTANCES), rank=rank)
-    return ArcParts(np.zeros_like(parts.theta), *factors)
+    for part, factor in zip(parts[1:], factors, strict=True):
+        part[:] = factor
 
 
 def _weighted_pairs(
     arcs: Iterable[tuple[NDArray[np.int32], NDArray[np.int32]]], theta: NDArray[np.float32], F: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Give pairs of features of the arcs of trees as cells of a tensor, each once, and their weights, if not zero."""
-    keys, new, waiting = np.empty(0, np.int64), [], 0
+    keys, waiting, count = np.empty(0, np.int64), np.empty(MERGED, np.int64), 0
     for table, heads in arcs:
         cells, values = tensor_cells(table, theta, PAIRS, heads=heads)
         a, b, away = cells[values != 0].T
-        new.append((a * F + b) * DISTANCES + away)
-        waiting += len(a)
-        if waiting > max(len(keys), MERGED):
-            keys, new, waiting = np.unique(np.concatenate([keys, *new])), [], 0
-    keys = np.unique(np.concatenate([keys, *new]))
-    del new
+        if count + len(a) > len(waiting):
+            keys, count = np.unique(np.concatenate([keys, waiting[:count]])), 0
+            if len(a) > len(waiting):
+                waiting = np.empty(len(a), np.int64)
+        waiting[count : count + len(a)] = (a * F + b) * DISTANCES + away
+        count += len(a)
+    keys = np.unique(np.concatenate([keys, waiting[:count]]))
+    del waiting
     triples, weights = np.empty((len(keys), 3), np.int32), np.empty(len(keys), np.float32)  # there are millions
     for block in blocks(len(keys), MERGED):
         ends, away = np.divmod(keys[block], DISTANCES)

@@ -64,7 +64,7 @@ class ArcLearner:
         self.updates = updates
         self.clock = 0
         self._steps = 0
-        self._sums = ArcParts(*(np.zeros(part.shape) for part in parts))
+        self._sums = ArcParts(*map(np.zeros_like, parts))
         self._scratch = Scratch.of(parts)
 
     def learn(
