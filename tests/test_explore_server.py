@@ -53,7 +53,7 @@ def test_answers_and_page(shelf):
     assert page.headers["content-type"].startswith("text/html")
     for name in re.findall(r'(?:src|href)="([^"#:]+)"', page.text):
         assert ask(shelf, f"/{TOKEN}/{name}").status_code == 200, name
-    sent = ask(shelf, f"/{TOKEN}/page.html?word=bank&parts=kind=river")
+    sent = ask(shelf, f"/{TOKEN}/page.html?words=bank&parts=kind=river")
     assert sent.status_code == 200
     assert 'id="answers"' in sent.text
 

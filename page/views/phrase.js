@@ -17,7 +17,7 @@ export async function show(page, what) {
   page.append(
     h("h1", { dir: "auto" }, answer.words.join(" ")),
     h("p", { class: "lead" }, `${number(answer.together)} times within ten words of one another; `,
-      linesOf(answer.words, `${number(answer.count)} lines`), " have all. Each alone: ", answer.words.map((each) => [word(each), " "]), send(answer.words.join(" "), { phrase: answer.words.join(" ") })),
+      linesOf(answer.words, `${number(answer.count)} lines`), " have all. Each alone: ", answer.words.map((each) => [word(each), " "]), send(answer.words.join(" "), { phrases: answer.words.join(" ") })),
     h("div", { class: "columns three" }, Object.entries(WAYS).map(([name, [heading, about]]) =>
       section(heading, [csv(`${answer.words.join(" ")} ${name}`, () => [["word", "cosine"], ...(answer.nearest[name] ?? [])])],
         h("p", { class: "small" }, about),

@@ -40,7 +40,7 @@ export async function show(page, what, settings) {
     h("p", { class: "lead" }, `${number(observations)} observations, χ² = ${number(chi2)} of ${number(degrees)} degrees of freedom, p ${p < 0.001 ? "< .001" : `= ${number(p, 3)}`}. `,
       `The two axes show ${number(100 * (answer.inertia[axes[0]] + (axes[0] === axes[1] ? 0 : answer.inertia[axes[1]])), 1)} % of the inertia.`),
     h("div", { class: "ask" }, axis("x", 0), axis("y", 1)),
-    drawing, svg("table", () => drawing), " ", send(`table of ${rows}`, { table: columns ? `${rows}/${columns}` : rows }),
+    drawing, svg("table", () => drawing), " ", send(`table of ${rows}`, { tables: columns ? `${rows}/${columns}` : rows }),
     h("div", { class: "columns half" }, ["rows", "columns"].map((side) => points(answer, side, axes))));
 }
 

@@ -17,7 +17,7 @@ export async function show(page, what) {
       `in ${number(answer.documents)} of ${number(answer.of_documents)} documents `,
       h("abbr", { title: "Gries's deviation of proportions: 0 where a word is spread as the text is, 1 where it stands in one place" },
         `(deviation ${number(answer.deviation, 2)})`), ". ",
-      linesOf([answer.word], "All lines"), " ", send(answer.word, { word: answer.word })),
+      linesOf([answer.word], "All lines"), " ", send(answer.word, { words: answer.word })),
     spread(answer),
     section("Senses", [csv(`senses of ${answer.word}`, () => senseRows(senses.answer))], senses),
     h("div", { class: "columns" },

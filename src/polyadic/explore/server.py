@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import secrets
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.resources import files
@@ -99,8 +100,7 @@ class _Answers:
         given = _given(request)
 
         def made() -> Response:
-            chosen = chosen_for_page(None, **parameters(chosen_for_page, given))
-            return Response(exported(self._shelf, chosen), media_type="text/html")
+            return Response(exported(self._shelf, Chosen(**parameters(Chosen, given))), media_type="text/html")
 
         return await self._worked(made)
 
@@ -165,21 +165,6 @@ class _Guard:
         return (414, "the question is too long") if length > LONGEST else None
 
 
-def chosen_for_page(
-    shelf: object,
-    *,
-    word: list[str] | None = None,
-    phrase: list[str] | None = None,
-    topics: bool = False,
-    table: list[str] | None = None,
-    parts: list[str] | None = None,
-    map: bool = False,  # noqa: A002 # as in Chosen
-) -> Chosen:
-    """Say what a page to send is to hold; see :class:`~polyadic.explore.export.Chosen`."""
-    del shelf
-    return Chosen(word or (), phrase or (), topics, table or (), parts or (), map)
-
-
 def new_token() -> str:
     """Make a token that nobody guesses."""
     return secrets.token_urlsafe(16)
@@ -209,14 +194,15 @@ def parameters(function: Callable[..., Any], given: Mapping[str, list[str]]) -> 
 @cache
 def _wanted(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
     """Give the annotation and the default of each parameter but the shelf."""
-    hints = get_type_hints(function, localns={"Shelf": object, "Answer": dict}, include_extras=True)
+    names = {"Shelf": object, "Answer": dict, "Sequence": Sequence}
+    hints = get_type_hints(function, localns=names, include_extras=True)
     signature = inspect.signature(function).parameters
     return {name: (hints[name], each.default) for name, each in signature.items() if name != "shelf"}
 
 
 def _read(name: str, hint: Any, values: list[str]) -> Any:
     kind = _plain(hint)
-    if kind is list:
+    if kind in (list, Sequence):
         return values
     if len(values) > 1:
         raise InputError(f"{name} is given {len(values)} times")
