@@ -51,6 +51,9 @@ Alpha = Annotated[
     typer.Option(min=0, help="Confidence for the mean value (implicit).", show_default="cells held out choose"),
 ]
 Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many columns to show.")]
+Why = Annotated[
+    int, typer.Option(min=0, help="How many known columns of the row to show for each, by what they add to its value.")
+]
 HoldOut = Annotated[float, typer.Option(min=0, max=0.9, help="Share of the cells to hold out and predict first.")]
 
 
@@ -130,16 +133,30 @@ def predict(model: Model, pairs: Pairs, *, columns: Columns = None, as_json: o.A
         show.table(headings, rows)
 
 
-def recommend(model: Model, row: Row, *, top: Top = 10, as_json: o.AsJson = False) -> None:
-    """Show the columns with the largest values of ROW, without those that are known."""
+def recommend(model: Model, row: Row, *, top: Top = 10, why: Why = 0, as_json: o.AsJson = False) -> None:
+    """Show the columns with the largest values of ROW, without those that are known.
+
+    With --why, also the known columns of ROW that carry each of them (als, implicit): values are sums of what every one
+    of these adds, and of a base that none does.
+    """
     from polyadic.models.completion.table_completion import TableCompletion
     from polyadic.models.folder import load
 
-    rows = [(name, round(value, 6)) for name, value in load(model, TableCompletion).recommend(row, top)]
+    completed = load(model, TableCompletion)
+    recommended = completed.recommend(row, top)
+    rows: list[dict[str, Any]] = [{"column": name, "value": round(value, 6)} for name, value in recommended]
+    if why:
+        reasons = completed.explain(row, [name for name, _ in recommended])
+        for line, reason in zip(rows, reasons, strict=True):
+            line["base"] = round(reason.base, 6)
+            line["why"] = [{"column": name, "part": round(part, 6)} for name, part in reason.parts[:why]]
     if as_json:
-        show.in_json({"row": row, "recommended": [{"column": name, "value": value} for name, value in rows]})
-    else:
-        show.table(["column", "value"], rows)
+        show.in_json({"row": row, "recommended": rows})
+        return
+    for line in rows:
+        if why:
+            line["why"] = ", ".join(f"{each['column']} {each['part']:+.3g}" for each in line["why"])
+    show.table(["column", "value", *(["base", "why"] if why else [])], [(*line.values(),) for line in rows])
 
 
 def _fields(columns: str | None) -> list[str] | None:

@@ -153,3 +153,17 @@ def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[
         if len(at) and not 0 <= at.min() <= at.max() < size:
             raise InputError(f"there are {size:,} {name}s, from 0; got {name} {at.min() if at.min() < 0 else at.max()}")
     return i.astype(np.int64), j.astype(np.int64)
+
+
+def columns_of_row(cells: Cells, columns: ArrayLike, size: int) -> NDArray[np.int64]:
+    """Check the cells of one row of ``size`` columns, and columns in which it is looked at.
+
+    Raises
+    ------
+    InputError
+        If there are several rows, or a column is outside.
+    """
+    if cells.shape[0] != 1:
+        raise InputError(f"give what is known of one row; got {cells.shape[0]:,} rows")
+    pairs(cells.rows, cells.columns, (1, size))
+    return pairs(np.zeros_like(columns), columns, (1, size))[1]

@@ -16,7 +16,8 @@ from polyadic.errors import InputError
 from polyadic.kernels import RowEntries, posterior_rows
 from polyadic.models.base import Amount, Count, Model, Natural, Positive, Seed, Threads, Watch
 from polyadic.models.chosen import Search, held_out_share
-from polyadic.models.completion.cells import cells_of, pairs, split_cells
+from polyadic.models.completion.cells import cells_of, columns_of_row, pairs, split_cells
+from polyadic.models.explaining import Parts, parts_of_row
 from polyadic.solvers.run import Sweep, run
 from polyadic.solvers.sgd import Steps, descend_cells
 
@@ -160,6 +161,30 @@ class MatrixFactorization(Model):
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
         return self._solved(cells.less(self.mean_), V)
 
+    def explain(self, X: Any, columns: ArrayLike) -> Parts:
+        """Take the values of a row in some columns apart, by its cells.
+
+        The base is the mean and the bias of the column. They add up to what the factors of ``transform(X)`` predict.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (1, columns)
+            What is known of the row, be it one of those fitted to or new.
+        columns : array of int of shape (n,)
+
+        Raises
+        ------
+        InputError
+            If there are several rows, no cell is known, or a column is not there.
+        """
+        check_is_fitted(self)
+        V = np.column_stack([self.column_factors_, self.column_biases_])
+        cells = cells_of(X)
+        j = columns_of_row(cells, columns, len(V))
+        entries, against = self._equations(cells.less(self.mean_), V)
+        parts = parts_of_row(entries, against, against[j], precision=np.diag(self._ridges()))
+        return Parts(self.mean_ + self.column_biases_[j], cells.columns, parts)
+
     def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
         """Factors with their biases in the last column."""
         rng = np.random.default_rng(self.seed)
@@ -173,12 +198,16 @@ class MatrixFactorization(Model):
             U = self._solved(cells, V)
 
     def _solved(self, cells: Cells, V: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Solve for the rows and their biases: least squares against the columns, with ones for the bias."""
+        """Solve for the rows and their biases."""
+        entries, against = self._equations(cells, V)
+        return posterior_rows(entries, against, precision=np.diag(self._ridges()), threads=self._threads)
+
+    def _equations(self, cells: Cells, V: NDArray[np.float64]) -> tuple[RowEntries, NDArray[np.float64]]:
+        """Give what rows are solved for by: least squares against the columns, with ones for the bias."""
         c = (1 / self._shares(np.diff(cells.starts)))[cells.rows]
         left = cells.values - V[cells.columns, -1]
         against = np.column_stack([V[:, :-1], np.ones(len(V))])
-        entries = RowEntries(cells.starts, cells.columns, c, c * left)
-        return posterior_rows(entries, against, precision=np.diag(self._ridges()), threads=self._threads)
+        return RowEntries(cells.starts, cells.columns, c, c * left), against
 
     def _ridges(self) -> NDArray[np.float64]:
         return np.array([*[self.ridge * self.scale_] * self.rank, self.bias_ridge], float)

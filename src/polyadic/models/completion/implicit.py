@@ -10,14 +10,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
 from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
-from polyadic.models.completion.cells import pairs, positive_cells
+from polyadic.models.completion.cells import columns_of_row, pairs, positive_cells
 from polyadic.models.completion.recommending import Recommending, search_listed
+from polyadic.models.explaining import Parts, parts_of_row
 from polyadic.solvers.run import Sweep, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from polyadic.models.chosen import Search
     from polyadic.models.completion.cells import Cells
@@ -128,6 +129,29 @@ class ImplicitFactorization(Recommending):
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
         U = posterior_rows(self._entries(cells), V, precision=self._precision(V), threads=self._threads)
         return U.astype(V.dtype, copy=False)
+
+    def explain(self, X: Any, columns: ArrayLike) -> Parts:
+        """Take the values of a row in some columns apart, by its cells.
+
+        They add up to the products of ``transform(X)``; those of :meth:`predict` differ a little where conjugate
+        gradient steps end before it.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array, of shape (1, columns)
+            What is known of the row, be it one of those fitted to or new.
+        columns : array of int of shape (n,)
+
+        Raises
+        ------
+        InputError
+            If there are several rows, a value is negative, or a column is not there.
+        """
+        check_is_fitted(self)
+        cells, V = positive_cells(X), self.column_factors_.astype(float)
+        j = columns_of_row(cells, columns, len(V))
+        parts = parts_of_row(self._entries(cells), V, V[j], precision=self._precision(V))
+        return Parts(np.zeros(len(j)), cells.columns, parts)
 
     def search(self, X: Any, *, seed: int | None = 0) -> Search:
         """Judge alpha, rank and ridge by a tenth of the cells: how early they are recommended, by row."""

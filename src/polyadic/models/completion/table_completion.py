@@ -24,6 +24,7 @@ from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
 from polyadic.models.completion.recommending import best_columns
 from polyadic.models.completion.trace_norm import TraceNormCompletion
+from polyadic.models.explaining import Explanation
 from polyadic.text.relations.fields import read_fields
 
 if TYPE_CHECKING:
@@ -338,6 +339,49 @@ class TableCompletion(Model):
         values[self.known_.columns[self.known_.rows == i]] = -np.inf
         best = [j for j in np.argsort(-values, kind="stable")[:n].tolist() if np.isfinite(values[j])]
         return [(self.columns_[j], float(values[j])) for j in best]
+
+    def explain(self, row: Any, columns: Sequence[Any]) -> list[Explanation]:
+        """Say what the values of a row in some columns are made of: what each known cell of the row adds to them.
+
+        See :mod:`~polyadic.models.explaining`. What the last steps of ``implicit`` left open is in the base.
+
+        Parameters
+        ----------
+        row : name
+        columns : sequence of names
+
+        Returns
+        -------
+        list of Explanation
+            One for each column, with the parts of the columns known in this row.
+
+        Raises
+        ------
+        InputError
+            If a name is not there, or the method has no such parts.
+
+        Examples
+        --------
+        >>> likes = [("ann", "Ran", 5), ("ann", "Heat", 1), ("bob", "Ran", 4), ("bob", "Heat", 1), ("eve", "Heat", 2)]
+        >>> (why,) = TableCompletion(rank=0).fit(likes).explain("eve", ["Ran"])
+        >>> [name for name, _ in why.parts], round(why.base + sum(part for _, part in why.parts) - why.value, 9)
+        (['Heat'], 0.0)
+        """
+        check_is_fitted(self)
+        if not isinstance(self.model_, (ImplicitFactorization, MatrixFactorization)):
+            raise InputError(f"{self.method} does not tell what a value is made of; als and implicit do")
+        i, j = _numbers("row", [row], self.rows_), _numbers("column", columns, self.columns_)
+        _, known, parts = self.model_.explain(self.known_.take(i), j)
+        names = [self.columns_[column] for column in known.tolist()]
+        values = self.model_.predict(np.repeat(i, len(j)), j).astype(float)
+        return [
+            Explanation(
+                float(value),
+                float(value - some.sum()),
+                [(names[at], float(some[at])) for at in np.argsort(-np.abs(some), kind="stable").tolist()],
+            )
+            for value, some in zip(values, parts, strict=True)
+        ]
 
     def facts(self) -> dict[str, Any]:
         """Tell the sizes of the table, its parts, and how well cells held out were predicted."""
