@@ -72,7 +72,7 @@ def test_parts_of_implicit_feedback():
 
 def test_what_goes_together_carries():
     """Of two groups that nobody mixed, a row that knows both has parts from the group of the column alone."""
-    model = ImplicitFactorization(2, seed=0).fit(np.kron(np.eye(2), np.ones((9, 6))))
+    model = ImplicitFactorization(2, ridge=0.1, seed=0).fit(np.kron(np.eye(2), np.ones((9, 6))))
     row = np.zeros((1, 12))
     row[0, [0, 1, 7]] = 1
     for column, carried in ((4, [True, True, False]), (9, [False, False, True])):
