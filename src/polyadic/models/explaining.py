@@ -5,7 +5,7 @@ is whatever is computed from it: with cells of weight :math:`c_j` and right side
 
 .. math:: w^\top u = \sum_j y_j\, w^\top A^{-1} v_j, \qquad A = \Lambda + \sum_j c_j v_j v_j^\top .
 
-Each term is the part of a cell. What else they say of how alike two columns are depends on the row, through A.
+Each term is the part of a cell. How much one column speaks for another depends on the row, through A.
 
 References
 ----------
