@@ -65,6 +65,7 @@ def test_parts_of_implicit_feedback():
         np.testing.assert_allclose(
             parts.sum(axis=1), model.column_factors_ @ model.transform(row)[0], rtol=1e-5, atol=1e-6
         )
+    assert model.explain(np.zeros((1, 20)), [0, 3]).parts.shape == (2, 0)
     exact = ImplicitFactorization(3, steps=None, tol=0, seed=0).fit(x)
     _, _, parts = exact.explain(x[[4]], [0, 2])
     np.testing.assert_allclose(parts.sum(axis=1), exact.predict([4, 4], [0, 2]))

@@ -95,18 +95,20 @@ def cells_of(X: Any, *, empty: bool = False) -> Cells:
     return cells
 
 
-def positive_cells(X: Any) -> Cells:
+def positive_cells(X: Any, *, empty: bool = False) -> Cells:
     """Take the cells above zero, where zeros, and NaN of an array, are the same as unlisted.
+
+    That none is above zero is only allowed if ``empty``.
 
     Raises
     ------
     InputError
         As :func:`cells_of`, or if a value is negative or none is above zero.
     """
-    cells = cells_of(X)
-    if cells.values.min() < 0:
+    cells = cells_of(X, empty=empty)
+    if cells.values.min(initial=0) < 0:
         raise InputError(f"values are counts or strengths of at least 0; got {cells.values.min():g}")
-    if not cells.values.any():
+    if not (empty or cells.values.any()):
         raise InputError("no value is above 0; there is nothing to learn from")
     return cells.at(cells.values > 0)
 

@@ -148,7 +148,7 @@ class ImplicitFactorization(Recommending):
             If there are several rows, a value is negative, or a column is not there.
         """
         check_is_fitted(self)
-        cells, V = positive_cells(X), self.column_factors_.astype(float)
+        cells, V = positive_cells(X, empty=True), self.column_factors_.astype(float)
         j = columns_of_row(cells, columns, len(V))
         parts = parts_of_row(self._entries(cells), V, V[j], precision=self._precision(V))
         return Parts(np.zeros(len(j)), cells.columns, parts)
