@@ -34,8 +34,8 @@ from polyadic.models.completion.cells import positive_cells, split_cells
 from polyadic.models.completion.choosing import rmse
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
+from polyadic.models.completion.named_cells import read_cells
 from polyadic.models.completion.pairwise_ranking import PairwiseRanking
-from polyadic.models.completion.table_completion import read_cells
 from polyadic.models.predictors.tasks import LowRankTasks
 from polyadic.models.relations.knowledge import KnowledgeTensor
 from polyadic.models.sentences.classifier import TextClassifier

@@ -26,7 +26,7 @@ from polyadic.datasets.senses import read_instances, read_sense_key, read_sensev
 from polyadic.datasets.words import read_outlier_group, read_pairs, read_questions
 from polyadic.embedding.formats import read_vectors
 from polyadic.errors import InputError, MissingExtraError
-from polyadic.models.completion.table_completion import read_cells
+from polyadic.models.completion.named_cells import read_cells
 from polyadic.models.relations.database_file import read_database
 from polyadic.models.sequences.automata import from_text
 from polyadic.models.syntax.candidates import read_lists

@@ -17,7 +17,8 @@ from polyadic.models.completion.cells import cells_of, split_cells
 from polyadic.models.completion.choosing import rmse
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
-from polyadic.models.completion.table_completion import connected_parts, named_cells, read_cells
+from polyadic.models.completion.named_cells import named_cells, read_cells
+from polyadic.models.completion.table_completion import connected_parts
 
 
 def run(*arguments):

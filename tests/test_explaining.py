@@ -100,7 +100,7 @@ def test_reasons_by_name(method, tmp_path):
     model = TableCompletion(method, choose=False, seed=0).fit(lines)
     named = model.recommend("r4", 5)
     for (column, value), why in zip(named, model.explain("r4", [column for column, _ in named]), strict=True):
-        assert why.value == value
+        assert why.value == pytest.approx(value)
         assert {name for name, _ in why.parts} == {column for row, column, _ in lines if row == "r4"} - {column}
         assert sorted(why.parts, key=lambda part: -abs(part[1])) == why.parts
         assert why.base + sum(part for _, part in why.parts) == pytest.approx(value)

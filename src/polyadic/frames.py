@@ -44,6 +44,39 @@ def frame(answer: Any) -> Any:
     return pd.DataFrame.from_records(list(records(answer)))
 
 
+def is_frame(table: Any) -> bool:
+    """Tell whether something is a data frame: of pandas, polars, Arrow, or another that gives its columns to others."""
+    return any(hasattr(table, way) for way in ("__arrow_c_stream__", "__dataframe__"))
+
+
+def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Give the names of the columns of a data frame, of whatever library, and its rows.
+
+    Raises
+    ------
+    InputError
+        If it is no data frame.
+    MissingExtraError
+        If narwhals is not installed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> names, rows = rows_of(pd.DataFrame({"who": ["ann", "bob"], "stars": [5, 2]}))
+    >>> names, list(rows)
+    (['who', 'stars'], [('ann', 5), ('bob', 2)])
+    """
+    try:
+        import narwhals as nw
+    except ImportError:
+        raise MissingExtraError("narwhals", "pandas", "a data frame") from None
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except TypeError as error:
+        raise InputError(f"this is no data frame: {error}") from None
+    return frame.columns, zip(*(frame[name].to_list() for name in frame.columns), strict=True)
+
+
 def records(answer: Any) -> Iterator[Record]:
     """Give the rows of an answer.
 

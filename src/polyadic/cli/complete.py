@@ -17,7 +17,14 @@ Table = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A folder made by `polyadic complete train`.")]
 Pairs = Annotated[Path, typer.Argument(metavar="PAIRS", help="A CSV or TSV file: the names of a row and a column.")]
-Row = Annotated[str, typer.Argument(metavar="ROW", help="The name of a row.")]
+Row = Annotated[
+    str | None,
+    typer.Argument(metavar="[ROW]", help="The name of a row.", show_default="all rows, into the file of --out"),
+]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a column, or with --rows of a row.")]
+New = Annotated[
+    Path, typer.Argument(metavar="TABLE", help="A CSV or TSV file of new lines: a row, a column, and a value.")
+]
 Method = Annotated[
     Literal["als", "bayesian", "implicit", "trace-norm"],
     typer.Option(
@@ -54,6 +61,40 @@ Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many columns t
 Why = Annotated[
     int, typer.Option(min=0, help="How many known columns of the row to show for each, by what they add to its value.")
 ]
+Decimal = Annotated[
+    Literal[".", ","], typer.Option(help="What stands before the decimals of a value: 3.5, or 3,5 between tabs or ;.")
+]
+Level = Annotated[
+    float | None,
+    typer.Option(
+        "--interval",
+        min=0,
+        max=1,
+        metavar="LEVEL",
+        help="Also the ends between which a cell lies so surely, such as .9.",
+    ),
+]
+Unknown = Annotated[
+    Literal["refuse", "mean"],
+    typer.Option(help="Names that the model has not: an error, or the mean over those that it has."),
+]
+TopFile = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The CSV file for all rows.")]
+Allowed = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Columns that may be recommended, a name on each line; else all.")
+]
+Blocked = Annotated[Path | None, typer.Option(metavar="FILE", help="Columns that may not, a name on each line.")]
+Seen = Annotated[bool, typer.Option("--seen", help="Also columns that are known in the row.")]
+OfRows = Annotated[bool, typer.Option("--rows", help="Rows instead of columns.")]
+Sweeps = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Over all rows and columns, after those that are new; 0 for these alone.",
+        show_default="1; of bayesian 0",
+    ),
+]
+Sums = Annotated[bool, typer.Option("--sum", help="Add to values that are known, as counts do, instead of replacing.")]
+Refit = Annotated[bool, typer.Option("--refit", help="Fit from the start as well, keep that, and tell the distance.")]
 HoldOut = Annotated[float, typer.Option(min=0, max=0.9, help="Share of the cells to hold out and predict first.")]
 
 
@@ -63,6 +104,7 @@ def train(
     out: o.Out,
     method: Method = "als",
     columns: Columns = None,
+    decimal: Decimal = ".",
     rank: Rank = None,
     ridge: Ridge = None,
     alpha: Alpha = None,
@@ -81,7 +123,8 @@ def train(
     20, beside those of the most frequent), then all cells are learnt from.
     """
     from polyadic.files import check_replaceable
-    from polyadic.models.completion.table_completion import TableCompletion, read_cells
+    from polyadic.models.completion.named_cells import read_cells
+    from polyadic.models.completion.table_completion import TableCompletion
     from polyadic.models.folder import KIND
 
     o.belonging(method, {"--budget": (budget, ("als", "implicit"))})
@@ -90,7 +133,7 @@ def train(
     model = TableCompletion(method, **how, seed=seed, threads=threads)
     model.check()
     check_replaceable(out, KIND, overwrite=force)
-    model.fit(read_cells(table, fields=_fields(columns)))
+    model.fit(read_cells(table, fields=_fields(columns), decimal=decimal))
     model.save(out, overwrite=force)
     if model.interrupted_:
         raise interrupted(kept=[f"the best matrix so far in {out}"])
@@ -101,14 +144,64 @@ def train(
     show.wrote(out, facts, as_json=as_json, hint=("complete", "recommend", out, model.rows_[0]))
 
 
-def predict(model: Model, pairs: Pairs, *, columns: Columns = None, as_json: o.AsJson = False) -> None:
-    """Predict the cells that PAIRS names, each with its standard deviation where the method tells it."""
+def add(
+    model: Model,
+    table: New,
+    *,
+    out: o.Out,
+    columns: Columns = None,
+    decimal: Decimal = ".",
+    sweeps: Sweeps = None,
+    sums: Sums = False,
+    refit: Refit = False,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Learn new lines: new rows, new columns, other values of cells that are known.
+
+    What is new is solved for given what is there, which takes no refitting and no choosing. How well the new cells were
+    predicted before they were learnt is shown: if much worse than what was held out at first, train anew.
+    """
+    from polyadic.files import check_replaceable
+    from polyadic.models.completion.named_cells import read_cells
+    from polyadic.models.completion.table_completion import TableCompletion
+    from polyadic.models.folder import KIND, load
+
+    check_replaceable(out, KIND, overwrite=force)
+    completed = load(model, TableCompletion)
+    news = read_cells(table, fields=_fields(columns), decimal=decimal)
+    completed.update(news, sweeps=sweeps, sums=sums, refit=refit)
+    show.saved(
+        completed,
+        out,
+        completed.updated_,
+        force=force,
+        as_json=as_json,
+        hint=("complete", "recommend", out, news.rows[0]),
+    )
+
+
+def predict(
+    model: Model,
+    pairs: Pairs,
+    *,
+    columns: Columns = None,
+    interval: Level = None,
+    unknown: Unknown = "refuse",
+    as_json: o.AsJson = False,
+) -> None:
+    """Predict the cells that PAIRS names, each with its standard deviation where the method tells it.
+
+    With --interval .9, also ends between which nine of ten such cells lie: they rest on the cells that training held
+    out (--hold-out), and hold for any method.
+    """
     import numpy as np
 
-    from polyadic.models.completion.table_completion import TableCompletion, read_lines
+    from polyadic.models.completion.named_cells import read_lines
+    from polyadic.models.completion.table_completion import TableCompletion
     from polyadic.models.folder import load
 
-    completed = load(model, TableCompletion)
+    completed = load(model, TableCompletion).set_params(unknown=unknown)
     names = {"row": {*completed.rows_}, "column": {*completed.columns_}}
     lines = list(read_lines(pairs, fields=_fields(columns)))
     every = list(read_lines(pairs, fields=["1", "2"])) if columns is None else []
@@ -116,15 +209,18 @@ def predict(model: Model, pairs: Pairs, *, columns: Columns = None, as_json: o.A
         lines = every  # the first line is no heading, whatever stands behind its names
     if not lines:
         raise InputError(f"{pairs} has no lines of a row and a column")
-    for what, known in names.items():
+    for what, known in names.items() if unknown == "refuse" else ():
         for line in lines:
             if (name := getattr(line, what)) not in known:
-                raise InputError(f"{pairs}, line {line.number}: the model has no {what} {name!r}")
-    values = completed.predict_distribution([line.row for line in lines], [line.column for line in lines])
-    shown = ["value", "std"] if np.isfinite(values.std).all() else ["value"]
+                raise InputError(f"{pairs}, line {line.number}: the model has no {what} {name!r}; see --unknown")
+    cells = [line.row for line in lines], [line.column for line in lines]
+    values = completed.predict_distribution(*cells)._asdict()
+    shown = {"value": values["mean"]} | ({"std": values["std"]} if np.isfinite(values["std"]).any() else {})
+    if interval is not None:
+        shown |= dict(zip(("low", "high"), completed.predict_interval(*cells, level=interval), strict=True))
     rows = [
         (line.row, line.column, *(round(float(number), 6) for number in numbers))
-        for line, *numbers in zip(lines, *values[: len(shown)], strict=True)
+        for line, *numbers in zip(lines, *shown.values(), strict=True)
     ]
     headings = ["row", "column", *shown]
     if as_json:
@@ -133,17 +229,41 @@ def predict(model: Model, pairs: Pairs, *, columns: Columns = None, as_json: o.A
         show.table(headings, rows)
 
 
-def recommend(model: Model, row: Row, *, top: Top = 10, why: Why = 0, as_json: o.AsJson = False) -> None:
-    """Show the columns with the largest values of ROW, without those that are known.
+def recommend(
+    model: Model,
+    row: Row = None,
+    *,
+    top: Top = 10,
+    why: Why = 0,
+    allowed: Allowed = None,
+    blocked: Blocked = None,
+    seen: Seen = False,
+    out: TopFile = None,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Show the columns with the largest values of ROW, without those that are known; or write those of all rows.
 
     With --why, also the known columns of ROW that carry each of them (als, implicit): values are sums of what every one
-    of these adds, and of a base that none does.
+    of these adds, and of a base that none does. With --out and no ROW, the columns of every row go to a CSV file, and
+    how widely they are spread is shown: which share of the columns is recommended to anybody, how unequally (Gini), and
+    how surprising they are (bits).
     """
     from polyadic.models.completion.table_completion import TableCompletion
     from polyadic.models.folder import load
 
+    if (row is None) == (out is None):
+        raise InputError("name a ROW, or with --out the file for all rows")
+    show.check_file(out, force=force)
     completed = load(model, TableCompletion)
-    recommended = completed.recommend(row, top)
+    which: dict[str, Any] = {"allowed": None if allowed is None else _names(allowed), "seen": seen}
+    which |= {"blocked": () if blocked is None else _names(blocked)}
+    if row is None or out is not None:
+        if why:
+            raise InputError("--why is for one row; name it")
+        _recommend_all(completed, top, out, which, as_json=as_json)
+        return
+    recommended = completed.recommend(row, top, **which)
     rows: list[dict[str, Any]] = [{"column": name, "value": round(value, 6)} for name, value in recommended]
     if why:
         reasons = completed.explain(row, [name for name, _ in recommended])
@@ -159,6 +279,53 @@ def recommend(model: Model, row: Row, *, top: Top = 10, why: Why = 0, as_json: o
     show.table(["column", "value", *(["base", "why"] if why else [])], [(*line.values(),) for line in rows])
 
 
+def _recommend_all(completed: Any, top: int, out: Path | None, which: dict[str, Any], *, as_json: bool) -> None:
+    """Write the best columns of all rows, and show how widely they are spread."""
+    import numpy as np
+
+    from polyadic.metrics.recommendation import catalogue
+    from polyadic.progress import tracked
+
+    number = {name: at for at, name in enumerate(completed.columns_)}
+    times: list[int] = []
+
+    def lines() -> Any:
+        yield show.csv_line("row", "rank", "column", "value")
+        everybody = completed.recommend_all(top, **which)
+        for name, best in tracked(everybody, "recommending", total=len(completed.rows_)):
+            times.extend(number[column] for column, _ in best)
+            for rank, (column, value) in enumerate(best, 1):
+                yield show.csv_line(name, rank, column, f"{value:.6g}")
+
+    show.write_lines(lines(), out)
+    known = np.bincount(completed.known_.columns, minlength=len(number))
+    facts = {"out": str(out), "rows": len(completed.rows_), "recommended": len(times)}
+    if times:
+        facts |= catalogue(times, known, len(completed.rows_))._asdict()
+    show.facts(facts, as_json=as_json)
+
+
+def similar(model: Model, name: Name, *, top: Top = 10, rows: OfRows = False, as_json: o.AsJson = False) -> None:
+    """Show the columns whose predicted values go up and down with those of NAME, by their correlation over all rows."""
+    from polyadic.models.completion.table_completion import TableCompletion
+    from polyadic.models.folder import load
+
+    alike = load(model, TableCompletion).similar(name, top, of="row" if rows else "column")
+    if as_json:
+        show.in_json({"name": name, "similar": [{"name": other, "correlation": round(r, 6)} for other, r in alike]})
+    else:
+        show.table(["row" if rows else "column", "correlation"], alike)
+
+
+def _names(path: Path) -> list[str]:
+    """Read names, one on each line."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    return [name for line in lines if (name := line.strip())]
+
+
 def _fields(columns: str | None) -> list[str] | None:
     return None if columns is None else columns.split(",")
 
@@ -169,5 +336,7 @@ show.add_verbs(
         train: "polyadic complete train ratings.csv --out model --hold-out 0.1",
         predict: "polyadic complete predict model pairs.csv",
         recommend: "polyadic complete recommend model alice -n 5",
+        similar: "polyadic complete similar model 'Heat (1995)'",
+        add: "polyadic complete add model today.csv --out model --force",
     },
 )

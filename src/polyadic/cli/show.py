@@ -229,6 +229,16 @@ def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:
         rows.writerows(records)
 
 
+def csv_line(*values: Any) -> str:
+    """Write values with commas between and quotes where they are needed."""
+    import csv
+    import io
+
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(values)
+    return line.getvalue()
+
+
 class Answers(dict[str, Any]):
     """What was answered to each query; ``refused`` says why to others nothing was."""
 

@@ -196,6 +196,41 @@ def _resampled(figures: list[Figure], resamples: int, seed: int) -> NDArray[np.f
     return values
 
 
+def conformal_radius(scores: NDArray[np.float64], level: float) -> float:
+    r"""Give how far off a prediction is at most, at that level: split conformal prediction.
+
+    Of ``n`` scores :math:`|y - \hat y| / \hat\sigma` of units held out it is the :math:`\lceil (n + 1) p \rceil`-th
+    smallest. A unit drawn like them is within it with a probability of at least ``level``, whatever the model.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+    level : float
+        :math:`p`.
+
+    Raises
+    ------
+    InputError
+        If the level is not between 0 and 1, or too few are held out for it.
+
+    References
+    ----------
+    Lei, G'Sell, Rinaldo, Tibshirani, Wasserman (2018), Distribution-free predictive inference for regression,
+    algorithm 2.
+
+    Examples
+    --------
+    >>> conformal_radius(np.arange(1, 10.0), 0.9)
+    9.0
+    """
+    _check_level(level)
+    place = math.ceil((len(scores) + 1) * level)
+    if place > len(scores):
+        needed = math.ceil(level / (1 - level))
+        raise InputError(f"a level of {level:g} takes {needed:,} held out or more; there are {len(scores):,}")
+    return float(np.partition(scores, place - 1)[place - 1])
+
+
 def _check_level(level: float) -> None:
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1; got {level!r}")

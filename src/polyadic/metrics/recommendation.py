@@ -72,3 +72,52 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     gains = 1 / np.log2(np.arange(2, named.shape[1] + 2))
     best = np.concatenate([[np.nan], np.cumsum(gains)])[most]
     return Recommendation(hits.sum(axis=1) / np.where(most, most, np.nan), hits @ gains / best)
+
+
+class Catalogue(NamedTuple):
+    r"""What is recommended to all rows together.
+
+    Attributes
+    ----------
+    coverage : float
+        Share of the columns that are recommended to anybody.
+    gini : float
+        How unequally: 0 if each column is recommended as often, near 1 if a few columns are all that is.
+    novelty : float
+        Mean surprise :math:`-\log_2 p_j`, in bits, of a column of which a share :math:`p_j` of the rows is known.
+    """
+
+    coverage: float
+    gini: float
+    novelty: float
+
+
+def catalogue(recommended: ArrayLike, known: ArrayLike, rows: int) -> Catalogue:
+    """Say how widely columns are recommended.
+
+    Parameters
+    ----------
+    recommended : array of int
+        Columns, however arranged; those below 0 do not count.
+    known : array of int of shape (columns,)
+        Known cells of each column.
+    rows : int
+        Rows of the table that they are of.
+
+    References
+    ----------
+    Castells, Hurley, Vargas (2015), Novelty and diversity in recommender systems, section 4.
+
+    Examples
+    --------
+    >>> catalogue([[0, 1], [0, 2]], known=[8, 4, 2, 1], rows=8)
+    Catalogue(coverage=0.75, gini=0.375, novelty=0.75)
+    """
+    named, counts = np.asarray(recommended), np.asarray(known)
+    times = np.bincount(named[named >= 0], minlength=len(counts))
+    if len(times) > len(counts) or not times.any():
+        raise InputError(f"recommended are numbers of {len(counts):,} columns, from 0")
+    rising, n = np.sort(times), len(times)
+    gini = 1 - (2 * np.cumsum(rising).sum() / rising.sum() - 1) / n
+    bits = -np.log2(np.maximum(counts, 1) / rows)  # of a column that nobody has yet as of one that one row has
+    return Catalogue(float((times > 0).mean()), float(gini), float(times @ bits / times.sum()))

@@ -47,6 +47,8 @@ SUFFIXES = {
     ".ndjson": "jsonl",
     ".tsv": "csv",
     ".tab": "csv",
+    ".arrow": "parquet",
+    ".feather": "parquet",
     ".htm": "html",
     ".xhtml": "html",
     ".tei": "xml",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY
+from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -11,12 +11,14 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.data import Entries
 from polyadic.errors import check_int
 from polyadic.forms import CP
+from polyadic.kernels import RowEntries, posterior_rows
 from polyadic.losses import Squared
-from polyadic.models.base import Count, Model, Natural, Seed, Threads
-from polyadic.models.completion.cells import cells_of, pairs
+from polyadic.models.base import Count, Model, Natural, Seed, Threads, learned
+from polyadic.models.completion.cells import cells_of, compared, pairs
+from polyadic.models.completion.updating import grown
 from polyadic.objective import Term
-from polyadic.solvers.databases.draws import Average, Chain
-from polyadic.solvers.databases.gibbs import Draw, Priors
+from polyadic.solvers.databases.draws import Average, Chain, Memory
+from polyadic.solvers.databases.gibbs import Draw, Priors, draw_prior
 from polyadic.solvers.databases.linked import Linked
 
 if TYPE_CHECKING:
@@ -89,6 +91,7 @@ class BayesianMatrixFactorization(Model):
     kept: Count = 100
     seed: Seed = None
     threads: Threads = None
+    memory_: Memory = learned()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw factors given the known cells of a matrix.
@@ -124,6 +127,85 @@ class BayesianMatrixFactorization(Model):
         chain = Chain.of(linked, self.memory_, priors=Priors(), kept=self.kept, threads=self._threads)
         chain.run(draws, seen=lambda draw: noise.add(draw.alphas**-0.5))
         return self._remember(chain, noise)
+
+    def update(self, X: Any, *, sweeps: int = 0) -> Self:
+        r"""Go on with all that is known now, from the draws that are there.
+
+        Each draw that is kept gets rows for what is new: those whose cells have changed are drawn given its columns,
+        from the normal distributions of equations 11 to 13, then new columns given its rows, then these rows again.
+        With sweeps the chain goes on from its last draw instead; a fifth of them is not kept, as are no draws before.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+            New rows and columns stand behind those fitted to.
+        sweeps : int
+            0, or as many as draws of a fit: a few tens are worse than none.
+
+        Raises
+        ------
+        InputError
+            As :meth:`fit`, or if rows or columns that were fitted to are not there.
+        """
+        check_is_fitted(self)
+        self.check()
+        check_int("sweeps", sweeps, low=0)
+        known, rng = cells_of(X), np.random.default_rng()
+        rng.bit_generator.state = self.memory_.rng
+        linked = _linked(known, self.mean_, self.scale_)
+        last, *draws = self._extended([self.memory_.last, *self.memory_.draws], known, rng)
+        self.known_ = known
+        self.known_rows_, self.known_columns_ = (counts > 0 for counts in linked.counts)
+        if not sweeps:
+            self.memory_ = self.memory_._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
+            self.interrupted_ = False
+            return self
+        chain = Chain(linked, last, rng, priors=Priors(), kept=self.kept, threads=self._threads)
+        noise = Average()
+        chain.run(sweeps - sweeps // 5, burn_in=sweeps // 5, seen=lambda draw: noise.add(draw.alphas**-0.5))
+        return self._remember(chain, noise)
+
+    def _extended(self, draws: list[Draw], known: Cells, rng: np.random.Generator) -> list[Draw]:
+        """Give draws rows and columns for what is new, with priors drawn given the rows fitted to."""
+        sizes, standard = self.known_.shape, known.less(self.mean_)
+        standard = replace(standard, values=standard.values / self.scale_)
+        sides = standard, standard.turned()
+        same = np.bincount(known.rows[compared(self.known_, known)[1]], minlength=known.shape[0])
+        counts = np.stack([np.bincount(cells.rows, minlength=known.shape[0]) for cells in (self.known_, known)])
+        rows = np.flatnonzero((same < counts).any(axis=0) | (np.arange(known.shape[0]) >= sizes[0]))
+        steps = [(0, rows), (1, np.arange(sizes[1], known.shape[1])), (0, rows)]
+        parts = [(side, at, sides[side].take(at)) for side, at in steps if len(at)]
+        extended = []
+        for draw in draws:
+            stack, offsets = draw.state
+            U, V = np.split(stack[:-1], [sizes[0]])
+            factors = [grown(F, n) for F, n in zip((U, V), known.shape, strict=True)]
+            alpha, offset = float(draw.alphas[0]), float(offsets[0])
+            priors = [draw_prior(F.astype(float), Priors(), rng) for F in (U, V)]
+            for side, at, cells in parts:
+                mu, precision = priors[side]
+                c = np.full(len(cells.values), alpha)
+                factors[side][at] = posterior_rows(
+                    RowEntries(cells.starts, cells.columns, c, c * (cells.values - offset)),
+                    factors[1 - side].astype(float),
+                    precision=precision,
+                    linear=precision @ mu,
+                    noise=rng.standard_normal((len(at), len(mu))),
+                    threads=self._threads,
+                )
+            extended.append(Draw([np.concatenate([*factors, stack[-1:]]), offsets], draw.alphas))
+        return extended
+
+    def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give factors whose products are the expected values: those of all draws kept, side by side."""
+        check_is_fitted(self)
+        draws, rows = self.memory_.draws, self.known_.shape[0]
+        stack = np.concatenate([draw.state[0][:-1] for draw in draws], axis=1, dtype=float)
+        offset = self.mean_ + self.scale_ * float(np.mean([draw.state[1][0] for draw in draws]))
+        U, V = np.split(stack, [rows])
+        return np.column_stack([U * (self.scale_ / len(draws)), np.full(rows, offset)]), np.column_stack(
+            [V, np.ones(len(V))]
+        )
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Give the expected values of cells, known or not."""

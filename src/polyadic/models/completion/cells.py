@@ -140,6 +140,22 @@ def split_cells(cells: Cells, share: float, *, seed: int | None = None) -> tuple
     return cells.at(~out), cells.at(out)
 
 
+def compared(before: Cells, now: Cells) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Tell which cells of ``now`` were known before, and which of those with the same value.
+
+    Examples
+    --------
+    >>> before, now = cells_of([[1.0, 2.0], [3.0, np.nan]]), cells_of([[1.0, 5.0], [3.0, 4.0]])
+    >>> [side.tolist() for side in compared(before, now)]
+    [[True, True, True, False], [True, False, True, False]]
+    """
+    width = max(before.shape[1], now.shape[1])
+    was, at = (cells.rows * width + cells.columns for cells in (before, now))
+    place = np.minimum(np.searchsorted(was, at), len(was) - 1)
+    known = was[place] == at
+    return known, known & (before.values[place] == now.values)
+
+
 def pairs(rows: ArrayLike, columns: ArrayLike, shape: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Check cells to be predicted.
 

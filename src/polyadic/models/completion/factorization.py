@@ -17,6 +17,7 @@ from polyadic.kernels import RowEntries, posterior_rows
 from polyadic.models.base import Amount, Count, Model, Natural, Positive, Seed, Threads, Watch
 from polyadic.models.chosen import Search, held_out_share
 from polyadic.models.completion.cells import cells_of, columns_of_row, pairs, split_cells
+from polyadic.models.completion.updating import SWEEPS, updates
 from polyadic.models.explaining import Parts, parts_of_row
 from polyadic.solvers.run import Sweep, run
 from polyadic.solvers.sgd import Steps, descend_cells
@@ -123,11 +124,53 @@ class MatrixFactorization(Model):
         cells = cells_of(X)
         self.mean_, self.scale_ = float(cells.values.mean()), float(cells.values.std()) or 1.0
         self.size_ = len(cells.values) / math.sqrt(math.prod(cells.shape))
-        result = run(self._sweeps(cells.less(self.mean_)), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
-        U, V = self._keep(result)
+        return self._learn(self._sweeps(cells.less(self.mean_)), self.max_iter, self.tol)
+
+    def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
+        """Go on with all that is known now, from the factors that are there (see :mod:`.updating`).
+
+        The mean and the units of the settings stay those of the fit.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+            New rows and columns stand behind those fitted to.
+        sweeps : int
+            Over both sides; 0 solves for new columns and for all rows alone.
+
+        Raises
+        ------
+        InputError
+            As :meth:`fit`, or if rows or columns that were fitted to are not there.
+        """
+        check_is_fitted(self)
+        self.check()
+        U, V = self._stacked()
+        cells = cells_of(X).less(self.mean_)
+        going = updates(cells, (U, V), solved=self._solved, objective=self._objective, sweeps=sweeps)
+        return self._learn(going, max(sweeps, 1), 0.0)
+
+    def _learn(self, sweeps: Iterator[Sweep], max_iter: int, tol: float) -> Self:
+        U, V = self._keep(run(sweeps, max_iter=max_iter, tol=tol, watch=self.watch))
         self.row_factors_, self.column_factors_ = U[:, :-1], V[:, :-1]
         self.row_biases_, self.column_biases_ = U[:, -1], V[:, -1]
         return self
+
+    def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give factors whose products are the predictions, mean and biases with them."""
+        check_is_fitted(self)
+        U, V = self._stacked()
+        return (
+            np.column_stack([U[:, :-1], self.mean_ + U[:, -1], np.ones(len(U))]),
+            np.column_stack([V[:, :-1], np.ones(len(V)), V[:, -1]]),
+        )
+
+    def _stacked(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give the factors with their biases in the last column."""
+        return (
+            np.column_stack([self.row_factors_, self.row_biases_]),
+            np.column_stack([self.column_factors_, self.column_biases_]),
+        )
 
     def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
         """Give the values of cells, known or not."""
@@ -156,7 +199,7 @@ class MatrixFactorization(Model):
         Rows without a known cell have zeros.
         """
         check_is_fitted(self)
-        V = np.column_stack([self.column_factors_, self.column_biases_])
+        V = self._stacked()[1]
         cells = cells_of(X)
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
         return self._solved(cells.less(self.mean_), V)
@@ -178,7 +221,7 @@ class MatrixFactorization(Model):
             If there are several rows, no cell is known, or a column is not there.
         """
         check_is_fitted(self)
-        V = np.column_stack([self.column_factors_, self.column_biases_])
+        V = self._stacked()[1]
         cells = cells_of(X)
         j = columns_of_row(cells, columns, len(V))
         entries, against = self._equations(cells.less(self.mean_), V)

@@ -12,6 +12,7 @@ from polyadic.kernels import RowEntries, conjugate_rows, cp_predict, posterior_r
 from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
 from polyadic.models.completion.cells import columns_of_row, pairs, positive_cells
 from polyadic.models.completion.recommending import Recommending, search_listed
+from polyadic.models.completion.updating import SWEEPS, updates
 from polyadic.models.explaining import Parts, parts_of_row
 from polyadic.solvers.run import Sweep, run
 
@@ -122,11 +123,45 @@ class ImplicitFactorization(Recommending):
         self.row_factors_, self.column_factors_ = self._keep(result)
         return self
 
+    def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
+        """Go on with all that is known now, from the factors that are there (see :mod:`.updating`).
+
+        The mean of the values stays that of the fit. What is new is solved for exactly, sweeps are those of the fit.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array, of shape (rows, columns)
+            New rows and columns stand behind those fitted to.
+        sweeps : int
+            Over both sides; 0 solves for new columns and for all rows alone.
+
+        Raises
+        ------
+        InputError
+            As :meth:`fit`, or if rows or columns that were fitted to are not there.
+        """
+        check_is_fitted(self)
+        self.check()
+        factors = self.row_factors_, self.column_factors_
+        going = updates(
+            positive_cells(X),
+            factors,
+            solved=self._exactly,
+            improved=lambda cells, V, U: self._solved(self._entries(cells, U.dtype), V, U),
+            objective=self._objective,
+            sweeps=sweeps,
+        )
+        self.row_factors_, self.column_factors_ = self._keep(run(going, max_iter=max(sweeps, 1), watch=self.watch))
+        return self
+
     def transform(self, X: Any) -> NDArray[Any]:
         """Give the factors of new rows, solved for exactly (fold-in); those of rows without a value are zeros."""
         check_is_fitted(self)
-        V, cells = self.column_factors_, positive_cells(X)
+        V, cells = self.column_factors_, positive_cells(X, empty=True)
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
+        return self._exactly(cells, V)
+
+    def _exactly(self, cells: Cells, V: NDArray[Any]) -> NDArray[Any]:
         U = posterior_rows(self._entries(cells), V, precision=self._precision(V), threads=self._threads)
         return U.astype(V.dtype, copy=False)
 

@@ -59,6 +59,11 @@ class Recommending(Model):
         i, j = pairs(rows, columns, (len(self.row_factors_), len(self.column_factors_)))
         return np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
 
+    def augmented(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Give factors whose products are the predictions."""
+        check_is_fitted(self)
+        return self.row_factors_, self.column_factors_
+
     def recommend(self, rows: ArrayLike, n: int = 10, *, without: Any = None) -> Recommended:
         """Give the best columns for rows of the matrix.
 

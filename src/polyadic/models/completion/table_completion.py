@@ -5,203 +5,33 @@ A table is its known cells: the name of a row, the name of a column and a value 
 
 from __future__ import annotations
 
-import math
 import warnings
-from dataclasses import KW_ONLY
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from dataclasses import KW_ONLY, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int
+from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import recommendation
 from polyadic.models.base import Amount, Model, Natural, Seed, Threads, Within
 from polyadic.models.chosen import BUDGET, Choice, chosen
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization, Prediction
-from polyadic.models.completion.cells import Cells, split_cells
+from polyadic.models.completion.cells import Cells, compared, split_cells
 from polyadic.models.completion.choosing import choose_penalty, rmse
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
+from polyadic.models.completion.named_cells import NamedCells, joined, named_cells, named_pairs
 from polyadic.models.completion.recommending import best_columns
 from polyadic.models.completion.trace_norm import TraceNormCompletion
 from polyadic.models.explaining import Explanation
-from polyadic.text.relations.fields import read_fields
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
-
-
-MARKS = "\t", ";", ","
-"""What may stand between fields; the first of them that the first line has."""
-
-
-class NamedCells(NamedTuple):
-    """Known cells and the names of rows and columns, in the order in which they came.
-
-    Attributes
-    ----------
-    cells : Cells
-    rows, columns : list
-        Texts, or whatever a table of Python's has for names.
-    valued : bool
-        Whether lines had values; if not, each is 1.
-    """
-
-    cells: Cells
-    rows: list[Any]
-    columns: list[Any]
-    valued: bool
-
-
-class Line(NamedTuple):
-    """What a line says: where it stands, the names of row and column, and what else was asked for."""
-
-    number: int
-    row: Any
-    column: Any
-    rest: list[Any]
-
-
-def read_lines(path: str | os.PathLike[str], *, fields: Sequence[str] | None = None) -> Iterator[Line]:
-    """Read the lines of a table with two or three fields that count: comma, semicolon or tab between, quotes as in CSV.
-
-    Parameters
-    ----------
-    path : path
-    fields : sequence of str, optional
-        The headings, or the places from 1, of the row, the column and the value. Without them they are the first
-        three; a first line whose third field is no number is one of headings then.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, there is nothing in it, a heading is not there, or a line has too few fields.
-    """
-    places: list[int] | None = None
-    for number, line in read_fields(path, marks=MARKS):
-        if places is None:
-            places, heading = _places(path, line, fields)
-            if heading:
-                continue
-        if len(line) <= max(places):
-            raise InputError(f"{path}, line {number}: expected {max(places) + 1} fields or more; got {len(line)}")
-        row, column, *rest = (line[place] for place in places)
-        yield Line(number, row, column, rest)
-
-
-def _places(path: str | os.PathLike[str], first: list[str], fields: Sequence[str] | None) -> tuple[list[int], bool]:
-    """Say which fields count, and whether the first line is one of headings."""
-    if len(first) < 2:
-        raise InputError(
-            f"{path}, line 1 has no fields between commas, semicolons or tabs; give a row, a column and a value on each"
-            f" line; got {first[0]!r:.40}"
-        )
-    if fields is None:
-        third = len(first) > 2
-        return list(range(2 + third)), third and _number(first[2]) is None
-    fields = [name.strip() for name in fields]
-    if not 2 <= len(fields) <= 3:
-        raise InputError(
-            f"name the fields of row and column, and of the value if there is one; got {len(fields)} names"
-        )
-    names = first
-    if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
-        places = [int(name) - 1 for name in fields]
-        return places, len(places) > 2 and _number(first[places[2]]) is None
-    if absent := [name for name in fields if name not in names]:
-        raise InputError(f"{path}: no column is headed {absent[0]!r}; found {', '.join(map(repr, names))}")
-    return [names.index(name) for name in fields], True
-
-
-def read_cells(path: str | os.PathLike[str], *, fields: Sequence[str] | None = None) -> NamedCells:
-    """Read known cells; lines that say the same twice count once.
-
-    Parameters
-    ----------
-    path, fields
-        See :func:`read_lines`; with two fields to a line each value is 1.
-
-    Raises
-    ------
-    InputError
-        As there, or if a value is no finite number, two lines contradict each other, or there is no line.
-    """
-    return _collected(read_lines(path, fields=fields), str(path))
-
-
-def named_cells(table: Iterable[Sequence[Any]]) -> NamedCells:
-    """Take known cells from lines: the name of a row, the name of a column, and a value, or none in all of them.
-
-    Raises
-    ------
-    InputError
-        As :func:`read_cells`.
-
-    Examples
-    --------
-    >>> ratings = [("ann", "Ran", 5), ("bob", "Heat", 2), ("ann", "Heat", 3)]
-    >>> named_cells(ratings).cells.values.tolist(), named_cells(ratings).columns
-    ([5.0, 3.0, 2.0], ['Ran', 'Heat'])
-    """
-    lines = (Line(number, row, column, rest) for number, (row, column, *rest) in enumerate(table, 1))
-    return _collected(lines, "the table")
-
-
-def _collected(lines: Iterable[Line], source: str) -> NamedCells:
-    rows: dict[Any, int] = {}
-    columns: dict[Any, int] = {}
-    seen: dict[tuple[int, int], tuple[float, int]] = {}
-    valued = False
-    for line in lines:
-        where = f"{source}, line {line.number}"
-        if seen and valued != bool(line.rest):
-            raise InputError(f"{where}: either every line has a value, or none has")
-        valued = bool(line.rest)
-        value = _number(line.rest[0]) if valued else 1.0
-        if value is None or not math.isfinite(value):
-            raise InputError(f"{where}: a value is a finite number; got {line.rest[0]!r:.40}")
-        cell = rows.setdefault(line.row, len(rows)), columns.setdefault(line.column, len(columns))
-        before, first = seen.setdefault(cell, (value, line.number))
-        if before != value:
-            pair = f"{line.row!r} and {line.column!r}"
-            raise InputError(f"{where}: {pair} have the value {value:g}, but {before:g} in line {first}")
-    if not seen:
-        raise InputError(f"{source} has no lines of a row, a column and a value")
-    indices = np.array([*seen], np.int64)
-    order = np.lexsort(indices.T[::-1])
-    values = np.array([value for value, _ in seen.values()])
-    i, j = indices[order].T
-    return NamedCells(Cells(i, j, values[order], (len(rows), len(columns))), [*rows], [*columns], valued)
-
-
-def connected_parts(cells: Cells) -> list[tuple[int, int]]:
-    """Count the rows and columns of each part of a matrix: no cell is known between two parts; the largest first.
-
-    Examples
-    --------
-    >>> connected_parts(Cells(np.array([0, 1, 2]), np.array([0, 0, 1]), np.ones(3), (3, 2)))
-    [(2, 1), (1, 1)]
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    size = sum(cells.shape)
-    links = coo_array((np.ones(len(cells.rows)), (cells.rows, cells.shape[0] + cells.columns)), shape=(size, size))
-    number, part = connected_components(links, directed=False)
-    counts: list[NDArray[np.int64]] = [
-        np.bincount(side, minlength=number) for side in (part[: cells.shape[0]], part[cells.shape[0] :])
-    ]
-    return sorted(zip(*(side.tolist() for side in counts), strict=True), key=lambda part: (-sum(part), part))
-
-
-def _number(text: Any) -> float | None:
-    try:
-        return float(text)
-    except (TypeError, ValueError):
-        return None
 
 
 TAKEN = {
@@ -214,6 +44,10 @@ FEWEST = 100
 """Cells of which a tenth can choose."""
 FIRST = 20
 """Columns in which those held out are looked for."""
+ROWS = 1 << 12
+"""Rows that are recommended for at a time."""
+EXACT = 1e-9
+"""Relative spread of predictions below which they are the same."""
 
 
 class TableCompletion(Model):
@@ -241,6 +75,9 @@ class TableCompletion(Model):
         Of random starts, of draws and of the cells held out.
     threads : int, optional
         All cores by default; the result does not depend on them.
+    unknown : {"refuse", "mean"}
+        What is predicted of a row or column that the model has not: nothing, which is an error, or what is to be
+        expected of one of which nothing is known, the mean over those that it has.
 
     Attributes
     ----------
@@ -250,6 +87,8 @@ class TableCompletion(Model):
         The names of their rows and columns, in order.
     known_ : Cells
         What the table says.
+    valued_ : bool
+        Whether it has values, or only what is listed.
     parts_ : list of (int, int)
         Rows and columns of the parts between which no cell is known.
     choice_ : Choice or None
@@ -258,6 +97,10 @@ class TableCompletion(Model):
         Root mean squared error of the cells held out, and that of biases alone; for ``implicit`` which share of them
         is among the first 20 columns, and their NDCG, beside those of the most frequent columns. Empty without
         ``hold_out``.
+    scores_ : ndarray
+        How far off each cell held out was, in standard deviations where the method tells them; intervals rest on it.
+    updated_ : dict
+        What :meth:`update` has added and changed, last time.
     interrupted_ : bool
         Whether Ctrl-C cut the last fit short.
 
@@ -281,6 +124,7 @@ class TableCompletion(Model):
     hold_out: Annotated[float, Within(0, 0.9)] = 0.0
     seed: Seed = None
     threads: Threads = None
+    unknown: Literal["refuse", "mean"] = "refuse"
 
     def check(self) -> None:
         """Refuse settings out of range, also by what the model of the method says, and those that it does not have."""
@@ -290,13 +134,15 @@ class TableCompletion(Model):
                 raise InputError(f"{name} is a setting of {' or '.join(methods)}; leave it out for {self.method}")
         self._new().check()
 
-    def fit(self, table: NamedCells | Iterable[Sequence[Any]], y: Any = None) -> Self:
+    def fit(self, table: Any, y: Any = None) -> Self:
         """Learn to complete a table.
 
         Parameters
         ----------
-        table : NamedCells or iterable of (row, column, value) or of (row, column)
-            See :func:`~polyadic.models.completion.table_completion.read_cells` for files.
+        table : NamedCells, data frame, or iterable of (row, column, value) or of (row, column)
+            See :func:`~polyadic.models.completion.named_cells.read_cells` for files.
+        y : sequence of float, optional
+            The values, where the table has names alone, as cross-validation of scikit-learn passes them.
 
         Raises
         ------
@@ -304,41 +150,221 @@ class TableCompletion(Model):
             If lines contradict each other, there is none, values are missing or not those of the method, or a
             parameter is out of range.
         """
-        del y
         self.check()
-        known, rows, columns, valued = table if isinstance(table, NamedCells) else named_cells(table)
+        known, rows, columns, valued = named_cells(table, y)
         if not valued and self.method != "implicit":
             raise InputError("the table has no values; use the method implicit, which learns from what is listed")
-        held_out = self._held_out(*split_cells(known, self.hold_out, seed=self.seed)) if self.hold_out else {}
+        self.held_out_: dict[str, float] = {}
+        self.scores_ = np.zeros(0)
+        if self.hold_out:
+            self._hold_out(*split_cells(known, self.hold_out, seed=self.seed))
         self.model_ = self._fitted(known)
         self.choice_: Choice | None = getattr(self.model_, "choice_", None)
-        self.known_, self.rows_, self.columns_, self.held_out_ = known, rows, columns, held_out
+        self.known_, self.rows_, self.columns_, self.valued_ = known, rows, columns, valued
+        self.updated_: dict[str, Any] = {}
         self.interrupted_, self.parts_ = self.model_.interrupted_, connected_parts(known)
         _warn_of_parts(self.parts_)
         return self
 
-    def predict(self, rows: Sequence[Any], columns: Sequence[Any]) -> NDArray[np.float64]:
-        """Give the expected values of cells, named by as many rows as columns, known or not."""
+    def update(self, table: Any, *, sweeps: int | None = None, sums: bool = False, refit: bool = False) -> Self:
+        """Learn more lines: new rows, new columns, new values of cells that are known.
+
+        What is new is solved for given what is there, and sweeps over both sides follow; settings stay.
+
+        Parameters
+        ----------
+        table : as of :meth:`fit`
+            New lines alone. They replace values that are known.
+        sweeps : int, optional
+            See ``update`` of the model of the method; 0 for new rows and columns alone. ``trace-norm`` has none: it
+            goes on to its one optimum.
+        sums : bool
+            Whether new values are added to those known, as counts are.
+        refit : bool
+            Whether to fit from the start as well, and keep that: it tells how far the update is from it.
+
+        Returns
+        -------
+        self
+            With ``updated_``: how many cells, rows and columns are new or have changed; how well new cells between
+            known names were predicted before they were learnt; ``moved``, how much predictions of cells known before
+            have changed (root mean square); with ``refit`` the ``distance_to_refit`` of all known cells likewise.
+
+        Raises
+        ------
+        InputError
+            As :meth:`fit`.
+        """
+        check_is_fitted(self)
+        self.check()
+        if self.method == "trace-norm" and sweeps is not None:
+            raise InputError("trace-norm goes on to its optimum; leave out sweeps")
+        before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
+        known, rows, columns, _ = joined(before, named_cells(table), sums=sums)
+        was = self.model_.predict(self.known_.rows, self.known_.columns)
+        facts = self._news(known)
+        self.model_.update(known, **({} if sweeps is None else {"sweeps": sweeps}))
+        now = self.model_.predict(self.known_.rows, self.known_.columns)
+        facts["moved"] = _root_mean_square(now - was)
+        if refit:
+            fitted = clone(self.model_).fit(known)
+            ways = (model.predict(known.rows, known.columns) for model in (self.model_, fitted))
+            facts["distance_to_refit"], self.model_ = _root_mean_square(np.subtract(*ways)), fitted
+        self.known_, self.rows_, self.columns_, self.updated_ = known, rows, columns, facts
+        self.interrupted_, self.parts_ = self.model_.interrupted_, connected_parts(known)
+        return self
+
+    def predict(self, rows: Any, columns: Sequence[Any] | None = None) -> NDArray[np.float64]:
+        """Give the expected values of cells, known or not.
+
+        Parameters
+        ----------
+        rows, columns : sequence of names, of one length
+            Or pairs of names, or a data frame whose first two columns they are, in the place of rows.
+        """
         return self.predict_distribution(rows, columns).mean
 
-    def predict_distribution(self, rows: Sequence[Any], columns: Sequence[Any]) -> Prediction:
+    def predict_distribution(self, rows: Any, columns: Sequence[Any] | None = None) -> Prediction:
         """Give the expected values of cells and their standard deviations: NaN but for ``bayesian``."""
-        check_is_fitted(self)
-        i, j = _numbers("row", rows, self.rows_), _numbers("column", columns, self.columns_)
+        i, j = self._cells(rows, columns)
+        known = (i >= 0) & (j >= 0)
+        mean, std = np.empty(len(i)), np.full(len(i), np.nan)
         if isinstance(self.model_, BayesianMatrixFactorization):
-            return self.model_.predict_distribution(i, j)
-        mean = self.model_.predict(i, j).astype(float)
-        return Prediction(mean, np.full_like(mean, np.nan))
+            mean[known], std[known] = self.model_.predict_distribution(i[known], j[known])
+        else:
+            mean[known] = self.model_.predict(i[known], j[known])
+        if not known.all():
+            U, V = self.model_.augmented()
+            u, v = (
+                np.vstack([F, F.mean(axis=0)])[at[~known]] for F, at in ((U, i), (V, j))
+            )  # -1 is the last, the mean
+            mean[~known] = np.einsum("nr,nr->n", u, v)
+            if isinstance(self.model_, BayesianMatrixFactorization):
+                # what is expected of a row varies, from one to the next, by that much where it is not known
+                spreads = [np.einsum("nr,nr->n", x @ _covariance(F), x) for x, F in ((v, U), (u, V))]
+                absent = [at[~known] < 0 for at in (i, j)]
+                std[~known] = np.sqrt(self.model_.noise_**2 + sum(map(np.multiply, spreads, absent)))
+        return Prediction(mean, std)
 
-    def recommend(self, row: Any, n: int = 10) -> list[tuple[Any, float]]:
-        """Give the columns of the largest values in a row, the best first, with them; those known are left out."""
+    def predict_interval(
+        self, rows: Any, columns: Sequence[Any] | None = None, *, level: float = 0.9
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give the lower and upper ends between which cells lie with a probability of ``level``, whatever the model.
+
+        How far off cells were that were held out tells how wide: :func:`~polyadic.metrics.figures.conformal_radius`.
+        The level holds over all cells drawn like these, not for each row; what is predicted rests on all cells,
+        those held out with them.
+
+        Raises
+        ------
+        InputError
+            If nothing was held out, too little for that level, or the method is ``implicit``.
+        """
+        check_is_fitted(self)
+        if not len(self.scores_):
+            raise InputError("intervals rest on cells held out; fit with hold_out=0.1, of a method other than implicit")
+        mean, std = self.predict_distribution(rows, columns)
+        width = conformal_radius(self.scores_, level) * np.where(np.isnan(std), 1.0, std)
+        return mean - width, mean + width
+
+    def score(self, table: Any, y: Any = None) -> float:
+        """Give the share of the variance of cells that is predicted, as regressors of scikit-learn do."""
+        cells, rows, columns, _ = named_cells(table, y)
+        predicted = self.predict([rows[i] for i in cells.rows], [columns[j] for j in cells.columns])
+        return float(1 - ((predicted - cells.values) ** 2).sum() / ((cells.values - cells.values.mean()) ** 2).sum())
+
+    def recommend(
+        self,
+        row: Any,
+        n: int = 10,
+        *,
+        allowed: Iterable[Any] | None = None,
+        blocked: Iterable[Any] = (),
+        seen: bool = False,
+    ) -> list[tuple[Any, float]]:
+        """Give the columns of the largest values in a row, the best first, with them; those known are left out.
+
+        Parameters
+        ----------
+        row : name
+        n : int
+        allowed : iterable of names, optional
+            Other columns are left out.
+        blocked : iterable of names
+            These are left out.
+        seen : bool
+            Whether those known are not.
+        """
+        ((_, best),) = self.recommend_all(n, rows=[row], allowed=allowed, blocked=blocked, seen=seen)
+        return best
+
+    def recommend_all(
+        self,
+        n: int = 10,
+        *,
+        rows: Sequence[Any] | None = None,
+        allowed: Iterable[Any] | None = None,
+        blocked: Iterable[Any] = (),
+        seen: bool = False,
+    ) -> Iterator[tuple[Any, list[tuple[Any, float]]]]:
+        """Give what :meth:`recommend` does for every row, or some, one after another in bounded memory."""
         check_is_fitted(self)
         check_int("n", n, low=1)
-        i = _numbers("row", [row], self.rows_)
-        values = self.model_.predict(np.repeat(i, len(self.columns_)), np.arange(len(self.columns_))).astype(float)
-        values[self.known_.columns[self.known_.rows == i]] = -np.inf
-        best = [j for j in np.argsort(-values, kind="stable")[:n].tolist() if np.isfinite(values[j])]
-        return [(self.columns_[j], float(values[j])) for j in best]
+        at = np.arange(len(self.rows_)) if rows is None else _numbers("row", rows, self.rows_)
+        kept = np.ones(len(self.columns_), bool)
+        if allowed is not None:
+            kept[:] = False
+            kept[_numbers("column", [*allowed], self.columns_)] = True
+        kept[_numbers("column", [*blocked], self.columns_)] = False
+        return self._recommended(at, np.flatnonzero(kept), n, seen=seen)
+
+    def _recommended(
+        self, at: NDArray[np.int64], kept: NDArray[np.int64], n: int, *, seen: bool
+    ) -> Iterator[tuple[Any, list[tuple[Any, float]]]]:
+        U, V = self.model_.augmented()
+        names = [self.columns_[j] for j in kept.tolist()]
+        place = np.full(len(V), -1)
+        place[kept] = np.arange(len(kept))
+        V, known = V[kept], self.known_
+        if len(kept) < len(place):
+            known = known.at(np.flatnonzero(place[known.columns] >= 0))
+            known = Cells(known.rows, place[known.columns], known.values, (len(U), len(kept)))
+        for first in range(0, len(at), ROWS):
+            some = at[first : first + ROWS]
+            best = best_columns(U[some], V, n, without=None if seen else known.take(some))
+            for i, columns, scores in zip(some.tolist(), best.columns.tolist(), best.scores.tolist(), strict=True):
+                yield self.rows_[i], [(names[j], score) for j, score in zip(columns, scores, strict=True) if j >= 0]
+
+    def similar(self, name: Any, n: int = 10, *, of: Literal["column", "row"] = "column") -> list[tuple[Any, float]]:
+        r"""Give the columns, or rows, whose predicted values go up and down with those of one.
+
+        .. math:: \rho_{jk} = \frac{v_j^\top C v_k}{\sqrt{v_j^\top C v_j \cdot v_k^\top C v_k}}
+
+        is the correlation of their predictions over all rows, C the covariance of the factors of the rows: it depends
+        on what is predicted, not on how it is factorized.
+
+        Raises
+        ------
+        InputError
+            If the name is not there, or its predictions are the same everywhere.
+        """
+        check_is_fitted(self)
+        check_int("n", n, low=1)
+        names, (U, V) = (
+            (self.columns_, self.model_.augmented()) if of == "column" else (self.rows_, self.model_.augmented()[::-1])
+        )
+        (j,) = _numbers(of, [name], names).tolist()
+        C = _covariance(U)
+        spreads = np.sqrt(np.einsum("nr,nr->n", V @ C, V).clip(0))
+        if spreads[j] <= EXACT * spreads.max():
+            raise InputError(f"the predictions of {name!r} are the same everywhere; nothing goes up and down with them")
+        alike = np.where(
+            spreads > EXACT * spreads.max(), V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j], -np.inf
+        )
+        alike[j] = -np.inf
+        return [
+            (names[k], float(alike[k])) for k in np.argsort(-alike, kind="stable")[:n].tolist() if np.isfinite(alike[k])
+        ]
 
     def explain(self, row: Any, columns: Sequence[Any]) -> list[Explanation]:
         """Say what the values of a row in some columns are made of: what each known cell of the row adds to them.
@@ -416,37 +442,98 @@ class TableCompletion(Model):
         given = [name for name in TAKEN if getattr(self, name) is not None]
         return chosen(model, known, keep=given, budget=self.budget, seed=self.seed)
 
-    def _held_out(self, train: Cells, test: Cells) -> dict[str, float]:
-        """Fit to a part of the cells and say how well the others are predicted, beside the plainest way."""
+    def _hold_out(self, train: Cells, test: Cells) -> None:
+        """Fit to a part of the cells and keep how well the others are predicted, beside the plainest way."""
         model = self._fitted(train)
         if model.interrupted_:
             raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
         if self.method == "implicit":
-            return _found_again(model, train, test)
+            most = np.bincount(train.at(train.values > 0).columns, minlength=train.shape[1])[:, None].astype(float)
+            popular = best_columns(np.ones((train.shape[0], 1)), most, FIRST, without=train.at(train.values > 0))
+            self.held_out_ = _found_again(model, train, test) | _judged(popular.columns, test, "_of_most_frequent")
+            return
         plain = MatrixFactorization(0, threads=self.threads).fit(train)
-        return {"rmse": rmse(model, test), "rmse_of_biases": rmse(plain, test)}
+        self.held_out_ = {"rmse": rmse(model, test), "rmse_of_biases": rmse(plain, test)}
+        std: Any = 1.0
+        if isinstance(model, BayesianMatrixFactorization):
+            std = model.predict_distribution(test.rows, test.columns).std
+        self.scores_ = np.sort(np.abs(model.predict(test.rows, test.columns) - test.values) / std)
+
+    def _cells(self, rows: Any, columns: Sequence[Any] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Give the numbers of named cells; -1 for what the model has not, where that is no error."""
+        check_is_fitted(self)
+        if columns is None:
+            rows, columns = named_pairs(rows)
+        if len(rows) != len(columns):
+            raise InputError(f"cells are named by as many rows as columns; got {len(rows):,} and {len(columns):,}")
+        absent = self.unknown == "mean"
+        return (
+            _numbers("row", rows, self.rows_, absent=absent),
+            _numbers("column", columns, self.columns_, absent=absent),
+        )
+
+    def _news(self, known: Cells) -> dict[str, Any]:
+        """Count what is new, and say how well new cells between known names are predicted."""
+        was, (old, same) = self.known_, compared(self.known_, known)
+        (rows, columns), sizes = was.shape, [now - before for now, before in zip(known.shape, was.shape, strict=True)]
+        facts: dict[str, Any] = {"new_cells": int((~old).sum()), "changed_cells": int((old & ~same).sum())}
+        facts |= {"new_rows": sizes[0], "new_columns": sizes[1]}
+        at = np.flatnonzero(~old & (known.rows < rows) & (known.columns < columns))
+        if not len(at):
+            return facts
+        new = replace(known.at(at), shape=was.shape)
+        measures = (
+            _found_again(self.model_, was, new) if self.method == "implicit" else {"rmse": rmse(self.model_, new)}
+        )
+        return facts | {f"{name}_before": value for name, value in measures.items()}
 
 
 def _found_again(model: ImplicitFactorization, train: Cells, test: Cells) -> dict[str, float]:
-    train, test = train.at(train.values > 0), test.at(test.values > 0)  # zeros are as what is not listed
-    counts = np.bincount(train.columns, minlength=train.shape[1])[:, None].astype(float)
-    ways = {
-        "": model.recommend(np.arange(train.shape[0]), FIRST, without=train),
-        "_of_most_frequent": best_columns(np.ones((train.shape[0], 1)), counts, FIRST, without=train),
-    }
-    measures: dict[str, float] = {}
-    for way, recommended in ways.items():
-        judged = recommendation(recommended.columns, test.rows, test.columns)
-        measures |= {f"{what}_at_{FIRST}{way}": float(np.nanmean(getattr(judged, what))) for what in ("recall", "ndcg")}
-    return measures
+    train = train.at(train.values > 0)  # zeros are as what is not listed
+    return _judged(model.recommend(np.arange(train.shape[0]), FIRST, without=train).columns, test)
 
 
-def _numbers(what: str, names: Sequence[Any], all_names: list[Any]) -> NDArray[np.int64]:
+def _judged(recommended: NDArray[np.int64], test: Cells, way: str = "") -> dict[str, float]:
+    test = test.at(test.values > 0)
+    judged = recommendation(recommended, test.rows, test.columns)
+    return {f"{what}_at_{FIRST}{way}": float(np.nanmean(getattr(judged, what))) for what in ("recall", "ndcg")}
+
+
+def _covariance(F: NDArray[Any]) -> NDArray[np.float64]:
+    return np.atleast_2d(np.cov(F.astype(float), rowvar=False, bias=True))
+
+
+def _root_mean_square(x: NDArray[Any]) -> float:
+    return float(np.sqrt(np.mean(np.square(x, dtype=float))))
+
+
+def connected_parts(cells: Cells) -> list[tuple[int, int]]:
+    """Count the rows and columns of each part of a matrix: no cell is known between two parts; the largest first.
+
+    Examples
+    --------
+    >>> connected_parts(Cells(np.array([0, 1, 2]), np.array([0, 0, 1]), np.ones(3), (3, 2)))
+    [(2, 1), (1, 1)]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = sum(cells.shape)
+    links = coo_array((np.ones(len(cells.rows)), (cells.rows, cells.shape[0] + cells.columns)), shape=(size, size))
+    number, part = connected_components(links, directed=False)
+    counts: list[NDArray[np.int64]] = [
+        np.bincount(side, minlength=number) for side in (part[: cells.shape[0]], part[cells.shape[0] :])
+    ]
+    return sorted(zip(*(side.tolist() for side in counts), strict=True), key=lambda part: (-sum(part), part))
+
+
+def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> NDArray[np.int64]:
+    """Give the numbers of names; -1 for those that are not there, if they may be ``absent``."""
     number = {name: at for at, name in enumerate(all_names)}
-    if absent := [name for name in names if name not in number]:
+    if not absent and (missing := [name for name in names if name not in number]):
         such = f"it has {len(number):,}, such as {all_names[0]!r}"
-        raise InputError(f"the model has no {what} {absent[0]!r}; {such}")
-    return np.array([number[name] for name in names], np.int64)
+        raise InputError(f"the model has no {what} {missing[0]!r}; {such}")
+    return np.array([number.get(name, -1) for name in names], np.int64)
 
 
 def _warn_of_parts(parts: list[tuple[int, int]]) -> None:

@@ -17,6 +17,7 @@ from polyadic.linalg.spectral import Spectral
 from polyadic.losses import Convex, Logistic, Squared
 from polyadic.models.base import Amount, Count, Model, Positive, Threads, Watch
 from polyadic.models.completion.cells import cells_of, pairs
+from polyadic.models.completion.updating import grown
 from polyadic.solvers.admm import trace_norm_admm
 from polyadic.solvers.conditional_gradient import Ball, conditional_gradient
 from polyadic.solvers.proximal import proximal_gradient
@@ -261,6 +262,29 @@ class TraceNormCompletion(Model):
         self.multiplier_ = problem.penalty if isinstance(problem, Problem) else problem.multiplier(answer.M)
         self.matrix_ = refit(self.start_, problem.pattern, problem.smooth) if self.debias else self.start_
         return self
+
+    def update(self, X: Any) -> Self:
+        """Fit to all that is known now, from the matrix that is there: it ends where any start would.
+
+        Parameters
+        ----------
+        X : as of :meth:`fit`
+            New rows and columns stand behind those fitted to.
+
+        Raises
+        ------
+        InputError
+            As :meth:`fit`, or if rows or columns that were fitted to are not there.
+        """
+        check_is_fitted(self)
+        cells, (U, s, V) = cells_of(X), self.start_
+        return self.fit(cells, start=Spectral(grown(U, cells.shape[0]), s, grown(V, cells.shape[1])))
+
+    def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give factors whose products are the predictions, offsets with them."""
+        check_is_fitted(self)
+        (U, s, V), (mean, a, b) = self.matrix_, self.offsets_
+        return np.column_stack([U * s, mean + a, np.ones(len(U))]), np.column_stack([V, np.ones(len(V)), b])
 
     def largest_penalty(self, X: Any) -> float:
         """Give the penalty from which on M is zero."""

@@ -30,6 +30,8 @@ LAST_ROW = 1 << 20
 """Of a sheet of Excel; missing rows before another are made, so that one far away would be waited for."""
 LISTED = 100
 """Names in a message."""
+ARROW = b"ARROW1"
+"""How Arrow files begin, Feather's with them."""
 
 
 def read_jsonl(file: File) -> Iterator[Piece]:
@@ -63,7 +65,7 @@ def read_xlsx(file: File) -> Iterator[Piece]:
 
 
 def read_parquet(file: File) -> Iterator[Piece]:
-    """Read a Parquet file, some rows at a time."""
+    """Read a Parquet or Arrow file, some rows at a time."""
     return _documents(file, parquet_rows(file))
 
 
@@ -100,20 +102,28 @@ def xlsx_rows(file: File) -> Iterator[Row]:
 
 
 def parquet_rows(file: File) -> Iterator[Row]:
-    """Give the names of the columns of a Parquet file, then its rows; an index that pandas put last comes first."""
+    """Give the names of the columns of a Parquet or Arrow file, then its rows; an index of pandas comes first."""
     try:
-        from pyarrow import parquet
+        from pyarrow import ipc, parquet
     except ImportError:
-        raise MissingExtraError("pyarrow", "parquet", "reading Parquet files") from None
+        raise MissingExtraError("pyarrow", "parquet", "reading Parquet and Arrow files") from None
+    whole = file.whole()
     try:
-        table = parquet.ParquetFile(file.whole())
-        names = table.schema_arrow.names
-        index = (table.schema_arrow.pandas_metadata or {}).get("index_columns", ())
-        names = [*(name for name in index if name in names), *(name for name in names if name not in index)]
-        rows = ([row[name] for name in names] for batch in table.iter_batches(1 << 12) for row in batch.to_pylist())
+        if whole.getbuffer()[: len(ARROW)] == ARROW:
+            arrow = ipc.open_file(whole)
+            schema, batches = arrow.schema, map(arrow.get_batch, range(arrow.num_record_batches))
+        else:
+            table = parquet.ParquetFile(whole)
+            schema, batches = table.schema_arrow, table.iter_batches(1 << 12)
+        index = (schema.pandas_metadata or {}).get("index_columns", ())
+        names = [
+            *(name for name in index if name in schema.names),
+            *(name for name in schema.names if name not in index),
+        ]
+        rows = ([row[name] for name in names] for batch in batches for row in batch.to_pylist())
         yield from enumerate(chain([names], rows))
     except Exception as error:  # noqa: BLE001 # its own, and of what it makes of broken bytes
-        raise InputError(f"{file.name} is no Parquet file that can be read: {said(error)}") from None
+        raise InputError(f"{file.name} is no Parquet or Arrow file that can be read: {said(error)}") from None
 
 
 ROWS = {"csv": csv_rows, "xlsx": xlsx_rows, "parquet": parquet_rows}

@@ -1,4 +1,4 @@
-"""Tables as text: lines of fields with a mark between them."""
+"""Tables: lines of fields with a mark between them, or the rows of a Parquet, Arrow or Excel file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from polyadic.errors import InputError
+from polyadic.text.formats.records import parquet_rows, xlsx_rows
+from polyadic.text.pieces import File, Reading
+from polyadic.text.streams import open_bytes
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
+
+
+BINARY = dict.fromkeys((".parquet", ".arrow", ".feather"), parquet_rows) | {".xlsx": xlsx_rows, ".xlsm": xlsx_rows}
+"""Tables that are no text, by suffix."""
 
 
 class Fields(NamedTuple):
@@ -26,7 +33,7 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
     Parameters
     ----------
     path : path
-        In UTF-8.
+        Text in UTF-8; or .parquet, .arrow, .feather, .xlsx, whose names of columns are the first line.
     marks : sequence of str
         What may stand between fields: the first of them that the first line has; else the last.
     quotes : bool
@@ -45,6 +52,11 @@ def read_fields(path: str | os.PathLike[str], *, marks: Sequence[str], quotes: b
     >>> [(line, fields) for line, fields in read_fields(path, marks=";,")]
     [(1, ['film', 'stars']), (3, ['Good, Bad', '5'])]
     """
+    if (rows := BINARY.get(Path(path).suffix.lower())) is not None:
+        with open_bytes(str(path)) as stream:
+            for number, cells in rows(File(str(path), stream, Reading())):
+                yield Fields(number + 1, ["" if cell is None else str(cell).strip() for cell in cells])
+        return
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
