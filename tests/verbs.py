@@ -101,6 +101,8 @@ CALLED = {
     "topics choose": "topics choose t.txt --ranks 1,2 --folds 2 --min-count 1 --threads 1 --language en",
     "complete predict": "complete predict m-complete cells.csv --columns user,film",
     "complete recommend": "complete recommend m-complete ann",
+    "complete similar": "complete similar m-complete ann --rows",
+    "complete add": "complete add m-complete ratings.csv --out m-complete-more",
     "database predict": "database predict m-database ratings cells.csv",
     "database similar": "database similar m-database film Ran",
     "relations predict": "relations predict m-relations facts.tsv",

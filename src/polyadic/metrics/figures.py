@@ -224,9 +224,9 @@ def conformal_radius(scores: NDArray[np.float64], level: float) -> float:
     9.0
     """
     _check_level(level)
-    place = math.ceil((len(scores) + 1) * level)
+    place = math.ceil(round((len(scores) + 1) * level, 9))  # .9 of 10 are 9, whatever binary fractions say
     if place > len(scores):
-        needed = math.ceil(level / (1 - level))
+        needed = math.ceil(round(level / (1 - level), 9))
         raise InputError(f"a level of {level:g} takes {needed:,} held out or more; there are {len(scores):,}")
     return float(np.partition(scores, place - 1)[place - 1])
 

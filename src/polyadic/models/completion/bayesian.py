@@ -15,7 +15,7 @@ from polyadic.kernels import RowEntries, posterior_rows
 from polyadic.losses import Squared
 from polyadic.models.base import Count, Model, Natural, Seed, Threads, learned
 from polyadic.models.completion.cells import cells_of, compared, pairs
-from polyadic.models.completion.updating import grown
+from polyadic.models.completion.updating import check_grown, grown
 from polyadic.objective import Term
 from polyadic.solvers.databases.draws import Average, Chain, Memory
 from polyadic.solvers.databases.gibbs import Draw, Priors, draw_prior
@@ -151,6 +151,7 @@ class BayesianMatrixFactorization(Model):
         self.check()
         check_int("sweeps", sweeps, low=0)
         known, rng = cells_of(X), np.random.default_rng()
+        check_grown(self.known_.shape, known.shape)
         rng.bit_generator.state = self.memory_.rng
         linked = _linked(known, self.mean_, self.scale_)
         last, *draws = self._extended([self.memory_.last, *self.memory_.draws], known, rng)

@@ -17,7 +17,7 @@ from polyadic.linalg.spectral import Spectral
 from polyadic.losses import Convex, Logistic, Squared
 from polyadic.models.base import Amount, Count, Model, Positive, Threads, Watch
 from polyadic.models.completion.cells import cells_of, pairs
-from polyadic.models.completion.updating import grown
+from polyadic.models.completion.updating import check_grown, grown
 from polyadic.solvers.admm import trace_norm_admm
 from polyadic.solvers.conditional_gradient import Ball, conditional_gradient
 from polyadic.solvers.proximal import proximal_gradient
@@ -278,6 +278,7 @@ class TraceNormCompletion(Model):
         """
         check_is_fitted(self)
         cells, (U, s, V) = cells_of(X), self.start_
+        check_grown((len(U), len(V)), cells.shape)
         return self.fit(cells, start=Spectral(grown(U, cells.shape[0]), s, grown(V, cells.shape[1])))
 
     def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

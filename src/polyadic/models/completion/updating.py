@@ -30,16 +30,19 @@ SWEEPS = 1
 those of two such fits from other seeds are to each other."""
 
 
-def grown(F: NDArray[Any], size: int) -> NDArray[Any]:
-    """Give a factor more rows, of zeros.
+def check_grown(before: tuple[int, int], now: tuple[int, int]) -> None:
+    """Refuse what has fewer rows or columns than before.
 
     Raises
     ------
     InputError
-        If it has more than ``size`` already.
     """
-    if size < len(F):
-        raise InputError(f"what is known must have all that the model was fitted to, {len(F):,} or more; got {size:,}")
+    if now[0] < before[0] or now[1] < before[1]:
+        raise InputError(f"what is known must have all that the model was fitted to, {before}, or more; got {now}")
+
+
+def grown(F: NDArray[Any], size: int) -> NDArray[Any]:
+    """Give a factor more rows, of zeros."""
     return np.concatenate([F, np.zeros((size - len(F), *F.shape[1:]), F.dtype)])
 
 
@@ -74,6 +77,7 @@ def updates(
         If rows or columns that were fitted to are not there, or ``sweeps`` is below 0.
     """
     check_int("sweeps", sweeps, low=0)
+    check_grown((len(factors[0]), len(factors[1])), cells.shape)
     return islice(
         _updates(cells, factors, solved, improved or (lambda cells, V, _: solved(cells, V)), objective), sweeps + 1
     )

@@ -1,0 +1,343 @@
+"""Models of tables go on with new cells: folding in, warm sweeps, what they add up to, and tables in and out."""
+
+import copy
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from polyadic import (
+    BayesianMatrixFactorization,
+    ImplicitFactorization,
+    InputError,
+    MatrixFactorization,
+    StochasticMatrixFactorization,
+    TableCompletion,
+    TraceNormCompletion,
+    load,
+)
+from polyadic.metrics.figures import conformal_radius
+from polyadic.metrics.recommendation import catalogue
+from polyadic.models.completion.cells import Cells, cells_of
+from polyadic.models.completion.named_cells import joined, named_cells, read_cells
+
+MODELS = {
+    "als": MatrixFactorization(3, seed=0),
+    "counts": MatrixFactorization(3, count_power=0.5, seed=0),
+    "sgd": StochasticMatrixFactorization(3, max_iter=30, tol=0, seed=0),
+    "implicit": ImplicitFactorization(3, seed=0),
+    "exact": ImplicitFactorization(3, steps=None, seed=0),
+    "bayesian": BayesianMatrixFactorization(3, burn_in=5, draws=8, seed=0),
+    "trace-norm": TraceNormCompletion(2.0, offsets="biases", tol=1e-9),
+}
+
+
+def planted(n=40, m=25, seed=0):
+    """Values of at least zero, near rank two, half of them unknown."""
+    rng = np.random.default_rng(seed)
+    x = 1 + rng.random((n, 2)) @ rng.random((2, m)) + 0.1 * rng.standard_normal((n, m))
+    return np.where(rng.random((n, m)) < 0.5, np.abs(x), np.nan)
+
+
+def part(x, rows, columns):
+    """The upper left corner."""
+    return cells_of(x[:rows, :columns])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_augmented_factors_are_the_predictions(name):
+    """Whatever the offsets are."""
+    x = planted()
+    model = copy.deepcopy(MODELS[name]).fit(x)
+    U, V = model.augmented()
+    i, j = (at.ravel() for at in np.indices(x.shape))
+    np.testing.assert_allclose((U @ V.T).ravel(), model.predict(i, j), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["als", "counts", "sgd", "implicit", "exact"])
+def test_folding_in_is_the_conditional_solve(name):
+    """Without sweeps columns stay as they were, and rows are what `transform` gives."""
+    x = planted()
+    model = copy.deepcopy(MODELS[name]).fit(part(x, 30, 25))
+    before = model.column_factors_.copy()
+    model.update(x, sweeps=0)
+    np.testing.assert_array_equal(model.column_factors_, before)
+    folded = model.transform(x)
+    np.testing.assert_allclose(model.row_factors_, folded[:, :3], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["als", "counts", "implicit", "exact"])
+def test_sweeps_go_down_to_an_optimum(name):
+    """Each lowers the objective; where they end no row and no column has a reason to move."""
+    x = planted()
+    model = copy.deepcopy(MODELS[name]).fit(part(x, 30, 18)).update(x, sweeps=400)
+    history = np.array(model.history_)
+    assert (np.diff(history) <= 1e-6 * history[0]).all()
+    again = copy.deepcopy(model).update(x, sweeps=1)
+    np.testing.assert_allclose(again.column_factors_, model.column_factors_, atol=2e-3)
+    assert model.row_factors_.shape == (40, 3)
+    assert model.column_factors_.shape == (25, 3)
+
+
+def test_a_row_that_has_not_changed_keeps_its_draws():
+    """Draws of other rows and of all columns stay as they are, to the bit; and those of new rows predict."""
+    x = planted(60, 40)
+    model = BayesianMatrixFactorization(3, seed=0).fit(part(x, 50, 40))
+    new = x.copy()
+    new[7, np.flatnonzero(np.isnan(x[7]))[0]] = 2.0
+    before = [draw.state[0].copy() for draw in model.memory_.draws]
+    model.update(new)
+    same = [i for i in range(50) if i != 7]
+    for draw, was in zip(model.memory_.draws, before, strict=True):
+        np.testing.assert_array_equal(draw.state[0][same], was[same])
+        np.testing.assert_array_equal(draw.state[0][60:], was[50:])
+        assert (draw.state[0][7] != was[7]).all()
+    truth, fresh = planted(60, 40), BayesianMatrixFactorization(3, seed=0).fit(new)
+    i, j = np.nonzero(~np.isnan(truth[50:]))
+    errors = [np.abs(one.predict(i + 50, j) - truth[50:][i, j]).mean() for one in (model, fresh)]
+    assert errors[0] < 1.5 * errors[1]
+
+
+def test_a_chain_goes_on_with_what_is_new():
+    """Sweeps replace the draws; new rows, columns and cells are in them."""
+    x = planted(60, 40)
+    model = BayesianMatrixFactorization(2, seed=0).fit(part(x, 50, 30)).update(x, sweeps=100)
+    assert len(model.memory_.draws) == 80
+    i, j = np.nonzero(~np.isnan(x))
+    assert np.sqrt(np.mean((model.predict(i, j) - x[i, j]) ** 2)) < 0.2
+
+
+def test_one_optimum_from_any_start():
+    """The trace norm is convex: going on ends where a fit does."""
+    x = planted()
+    model = copy.deepcopy(MODELS["trace-norm"])
+    went = copy.deepcopy(model).fit(part(x, 30, 20)).update(x)
+    fitted = model.fit(x)
+    assert went.history_[-1] == pytest.approx(fitted.history_[-1], rel=1e-6)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_was_fitted_to_stays(name):
+    """Fewer rows or columns than the model has are refused."""
+    x = planted()
+    model = copy.deepcopy(MODELS[name]).fit(x)
+    for less in (x[:-1], x[:, :-1]):
+        with pytest.raises(InputError, match="all that the model was fitted to"):
+            copy.deepcopy(model).update(less)
+
+
+def lines_of(x):
+    return [(f"r{i}", f"c{j}", float(x[i, j])) for i, j in zip(*np.nonzero(~np.isnan(x)), strict=True)]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["als", "implicit", "bayesian", "trace-norm"])
+def test_lines_are_added_by_name(method, tmp_path):
+    """New names, new cells and other values are counted; the model that is saved knows them."""
+    lines = lines_of(planted())
+    first, later = lines[:300], [*lines[300:], (*lines[0][:2], 4.5)]
+    model = TableCompletion(method, choose=False, seed=0).fit(first)
+    model.update(later)
+    facts = model.updated_
+    assert facts["new_cells"] == len(lines) - 300
+    assert facts["changed_cells"] == 1
+    assert facts["new_rows"] == len({row for row, *_ in lines} - {row for row, *_ in first}) > 0
+    assert facts["moved"] > 0
+    model.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    names = [line[0] for line in lines], [line[1] for line in lines]
+    np.testing.assert_array_equal(again.predict(*names), model.predict(*names))
+    assert {column for column, _ in model.recommend("r39", 25)} == {
+        f"c{j}" for j in np.flatnonzero(np.isnan(planted()[39]))
+    }
+    refit = TableCompletion(method, choose=False, seed=0).fit(first).update(later, refit=True)
+    whole = TableCompletion(method, choose=False, seed=0).fit([*lines[1:], later[-1]])
+    if method != "bayesian":  # names are in another order, which draws depend on
+        assert np.abs(refit.predict(*names) - whole.predict(*names)).max() < 1e-1
+    assert 0 < refit.updated_["distance_to_refit"] < 0.3 or method == "trace-norm"
+
+
+def test_values_replace_or_add():
+    """Of one cell the later counts, or their sum."""
+    first = named_cells([("a", "x", 1), ("b", "y", 2)])
+    more = named_cells([("b", "y", 5), ("a", "z", 7), ("c", "x", 3)])
+    both = joined(first, more)
+    assert (both.rows, both.columns, both.cells.values.tolist()) == (["a", "b", "c"], ["x", "y", "z"], [1, 7, 5, 3])
+    assert joined(first, more, sums=True).cells.values.tolist() == [1, 7, 7, 3]
+    with pytest.raises(InputError, match="either all lines have a value"):
+        joined(first, named_cells([("a", "x")]))
+
+
+# ---- how sure
+
+
+def test_intervals_cover_as_they_say():
+    """Over many divisions of exchangeable scores the share covered has the distribution that is proved for it."""
+    rng, n, level = np.random.default_rng(0), 99, 0.9
+    covered = [
+        (rng.exponential(size=400) <= conformal_radius(rng.exponential(size=n), level)).mean() for _ in range(2000)
+    ]
+    expected = beta(90, 10)  # of the 90th of 99 uniform numbers
+    assert np.mean(covered) == pytest.approx(expected.mean(), abs=0.004)
+    with pytest.raises(InputError, match="takes 9 held out or more; there are 8"):
+        conformal_radius(np.ones(8), 0.9)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["als", "bayesian", "trace-norm"])
+def test_other_cells_lie_within(method):
+    """Cells that nothing has seen lie within their intervals about as often as is said."""
+    rng = np.random.default_rng(1)
+    x = 3 + rng.standard_normal((100, 1)) + np.outer(rng.standard_normal(100), rng.standard_normal(60))
+    x += 0.5 * rng.standard_normal(x.shape)
+    lines = lines_of(np.where(rng.random(x.shape) < 0.4, x, np.nan))
+    rng.shuffle(lines)
+    lines = [(str(row), str(column), float(value)) for row, column, value in lines]
+    model = TableCompletion(method, hold_out=0.3, choose=False, ridge=None, seed=0).fit(lines[:1800])
+    low, high = model.predict_interval(
+        [line[0] for line in lines[1800:]], [line[1] for line in lines[1800:]], level=0.8
+    )
+    values = np.array([line[2] for line in lines[1800:]])
+    assert 0.74 < ((low <= values) & (values <= high)).mean() < 0.9  # .8; a little more, since the model saw all
+    with pytest.raises(InputError, match="fit with hold_out"):
+        TableCompletion(method, choose=False, seed=0).fit(lines).predict_interval(["r0"], ["c0"])
+
+
+def test_the_mean_for_names_that_are_not_there():
+    """What is expected of a new row is the mean over rows; without leave it is refused."""
+    x = planted()
+    for method in ("als", "implicit", "bayesian"):
+        model = TableCompletion(method, choose=False, unknown="mean", seed=0).fit(lines_of(x))
+        rows = [f"r{i}" for i in range(40)]
+        mean = model.predict(rows, ["c3"] * 40).mean()
+        assert model.predict(["nobody"], ["c3"])[0] == pytest.approx(mean, rel=1e-5)
+        assert np.isfinite(model.predict(["nobody"], ["nothing"])).all()
+        with pytest.raises(InputError, match="no row 'nobody'"):
+            model.set_params(unknown="refuse").predict(["nobody"], ["c3"])
+    std = (
+        TableCompletion("bayesian", unknown="mean", seed=0)
+        .fit(lines_of(x))
+        .predict_distribution(["nobody", "r0"], ["c3"] * 2)
+        .std
+    )
+    assert std[0] > std[1]
+
+
+# ---- recommending
+
+
+@pytest.mark.parametrize("method", ["als", "implicit", "bayesian", "trace-norm"])
+@pytest.mark.filterwarnings("ignore")
+def test_recommendations_are_the_largest_predictions(method):
+    """For all rows as for one; filters leave out what they say."""
+    x = planted()
+    model = TableCompletion(method, choose=False, seed=0).fit(lines_of(x))
+    columns = [f"c{j}" for j in range(25)]
+    for i, (row, best) in enumerate(model.recommend_all(25)):
+        alone = model.recommend(row, 25)
+        assert [name for name, _ in alone] == [name for name, _ in best]
+        np.testing.assert_allclose([value for _, value in alone], [value for _, value in best], rtol=1e-6)
+        values = model.predict([row] * 25, columns)
+        values[~np.isnan(x[i])] = -np.inf
+        known = np.isneginf(values)
+        order = [columns[j] for j in np.argsort(-values, kind="stable") if not known[j]]
+        assert [name for name, _ in best] == order
+        np.testing.assert_allclose([value for _, value in best], -np.sort(-values)[: len(best)], rtol=1e-5)
+    some, all_of = ["c3", "c9", "c20"], {"n": 25, "seen": True}
+    assert {name for name, _ in model.recommend("r5", **all_of)} == {*columns}
+    assert {name for name, _ in model.recommend("r5", **all_of, allowed=some)} == {*some}
+    assert {name for name, _ in model.recommend("r5", **all_of, allowed=some, blocked=["c9"])} == {"c3", "c20"}
+    assert {name for name, _ in model.recommend("r5", 25, allowed=some)} <= {
+        name for name, _ in model.recommend("r5", 25)
+    } & {*some}
+    with pytest.raises(InputError, match="no column 'c99'"):
+        model.recommend("r5", blocked=["c99"])
+
+
+def test_similar_columns_by_their_predictions():
+    """Correlations of predictions over all rows, whatever factors they come from."""
+    x = planted()
+    for method in ("als", "implicit", "bayesian"):
+        model = TableCompletion(method, choose=False, seed=0).fit(lines_of(x))
+        U, V = model.model_.augmented()
+        expected = np.corrcoef((U @ V.T).T)[model.columns_.index("c4")]
+        for name, value in model.similar("c4", 24):
+            assert value == pytest.approx(expected[model.columns_.index(name)], abs=1e-4)
+        assert len(model.similar("r4", 39, of="row")) == 39
+    with pytest.raises(InputError, match="are the same everywhere"):
+        TableCompletion(rank=0, choose=False).fit([("a", "x", 1), ("a", "y", 2)]).similar("x")
+
+
+def test_a_catalogue_against_its_definitions():
+    """Share recommended, Gini coefficient by all pairs, mean surprise."""
+    rng = np.random.default_rng(0)
+    named, known = rng.integers(-1, 12, (30, 5)), rng.integers(1, 40, 15)
+    times = np.array([(named == j).sum() for j in range(15)])
+    found = catalogue(named, known, 40)
+    assert found.coverage == (times > 0).mean()
+    assert found.gini == pytest.approx(np.abs(times[:, None] - times).sum() / (2 * 15**2 * times.mean()))
+    assert found.novelty == pytest.approx(np.mean([-np.log2(known[j] / 40) for j in named.ravel() if j >= 0]))
+    with pytest.raises(InputError, match="numbers of 15 columns"):
+        catalogue([[15]], known, 40)
+
+
+# ---- tables in
+
+
+def test_frames_are_tables(tmp_path):
+    """Of pandas and Arrow, and in files, with whatever else they hold behind: the same cells."""
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    from pyarrow import feather
+
+    lines = [("ann", "Ran", 5.0), ("bob", "Ran, or so", 2.5), ("ann", "Heat", 3.0)]
+    frame = pd.DataFrame(lines, columns=["who", "what", "stars"]).assign(day=[1, 2, 3])
+    expected = named_cells(lines)
+    arrow = pa.Table.from_pandas(frame)
+    frame.to_parquet(tmp_path / "t.parquet")
+    feather.write_feather(arrow, str(tmp_path / "t.feather"))
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    frame.to_csv(tmp_path / "t.csv", index=False, encoding="utf-8-sig")
+    frame.to_csv(tmp_path / "t.tsv", index=False, sep="\t")
+    frame.to_csv(tmp_path / "t2.csv", index=False, sep=";", decimal=",")
+    tables = [named_cells(frame), named_cells(arrow), named_cells(frame[["who", "what"]], frame["stars"])]
+    tables += [read_cells(tmp_path / f"t.{suffix}") for suffix in ("parquet", "feather", "xlsx", "csv", "tsv")]
+    tables += [read_cells(tmp_path / "t2.csv", decimal=",")]
+    for table in tables:
+        assert table[1:] == expected[1:]
+        np.testing.assert_array_equal(table.cells.values, expected.cells.values)
+    with pytest.raises(InputError, match=r"got '5,0'; for decimal commas say so: decimal=','"):
+        read_cells(tmp_path / "t2.csv")
+    (tmp_path / "b.parquet").write_text("no")
+    with pytest.raises(InputError, match="no Parquet or Arrow file"):
+        read_cells(tmp_path / "b.parquet")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_chooses_and_validates():
+    """Pairs of names are rows, values are targets: its tools do the rest."""
+    from sklearn.model_selection import GridSearchCV, KFold, cross_validate
+
+    rng = np.random.default_rng(0)
+    x = np.outer(rng.standard_normal(40), rng.standard_normal(25))
+    lines = lines_of(np.where(rng.random(x.shape) < 0.5, x, np.nan))
+    pairs, values = [line[:2] for line in lines], np.array([line[2] for line in lines])
+    model, folds = TableCompletion(choose=False, unknown="mean", seed=0), KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(model, {"rank": [0, 2]}, scoring="neg_root_mean_squared_error", cv=folds).fit(pairs, values)
+    assert search.best_params_ == {"rank": 2}
+    scores = cross_validate(model.set_params(rank=2), pairs, values, cv=folds)["test_score"]
+    assert (scores > 0.2).all()
+    assert search.predict([("r1", "c1")]).shape == (1,)
+
+
+def test_lines_that_do_not_fit():
+    """Each has its sentence."""
+    model = TableCompletion(rank=0, choose=False).fit([("a", "x", 1), ("a", "y", 2)])
+    with pytest.raises(InputError, match="as many rows as columns; got 2 and 1"):
+        model.predict(["a", "a"], ["x"])
+    with pytest.raises(InputError, match="a value for each pair of names; got 1 and 2"):
+        named_cells([("a", "x")], [1, 2])
+    with pytest.raises(InputError, match="leave out sweeps"):
+        TableCompletion("trace-norm", ridge=1.0).fit([("a", "x", 1), ("a", "y", 2)]).update([("b", "x", 1)], sweeps=1)
+    with pytest.raises(InputError, match="sweeps must be"):
+        model.update([("b", "x", 1)], sweeps=-1)
+    assert isinstance(model.known_, Cells)
