@@ -107,9 +107,11 @@ def test_words_make_the_decision(words, at):
         value = model.decision_function([words])[0]
         value = value * (1 if place else -1) if len(classes) == 2 else value[place]
         start = model.intercept_[0] * (1 if place else -1) if len(classes) == 2 else model.intercept_[place]
-        added = model.explain(words, label)
-        assert [word for word, _ in added] == words
-        assert start + sum(weight for _, weight in added) == pytest.approx(value, abs=1e-9)
+        why = model.explain(words, label)
+        assert sorted(word for word, _ in why.parts) == sorted({*words})
+        assert sorted(why.parts, key=lambda part: -abs(part[1])) == why.parts
+        assert why.value == value
+        assert why.base == pytest.approx(start, abs=1e-10)
 
 
 MODELS = {}
@@ -123,8 +125,9 @@ def fitted(classes):
 
 def test_the_word_that_says_the_class_is_told():
     model = fitted("+-?")
-    added = model.explain("the film is late here")
-    assert max(added, key=lambda pair: pair[1])[0] == "late"
+    why = model.explain("the film is late here")
+    assert why.parts[0][0] == "late"
+    assert why == model.explain("the film is late here", "?")
     assert "late" in [name for name, _ in model.top_features("?", 5)]
     chances = model.predict_proba(["late", "good"])
     np.testing.assert_allclose(chances.sum(axis=1), 1)
@@ -222,7 +225,15 @@ def test_a_table_is_learned_and_evaluated(table, tmp_path):
     rows = json.loads(run("apply", out, table, "--field", "text", "--why", "2", "--json").stdout)["documents"]
     assert len(rows) == 81
     assert rows[0]["class"] == "+"
-    assert any(word in rows[0]["words"] for word in ("good", "fine", "joy"))
+    assert any(part["word"] in ("good", "fine", "joy") for part in rows[0]["why"])
+    texts = made(number=80)[0]
+    for text, row in zip(texts, rows, strict=False):
+        why = load(out).explain(text)
+        assert (row["value"], row["base"]) == (round(why.value, 6), round(why.base, 6))
+        assert row["why"] == [{"word": word, "part": round(part, 6)} for word, part in why.parts[:2]]
+    heading, first = run("apply", out, table, "--field", "text", "--why", "2").stdout.splitlines()[:2]
+    assert heading.split("\t") == ["document", "class", "probability", "value", "base", "why"]
+    assert first.endswith(", ".join(f"{word} {part:+.3g}" for word, part in load(out).explain(texts[0]).parts[:2]))
     words = json.loads(run("top", out, "-", "--json").stdout)["words_of_classes"]
     assert list(words) == ["-"]
     assert {"bad", "poor"} <= {*words["-"]}

@@ -77,6 +77,51 @@ def test_what_is_trained_predicts_and_is_evaluated(files, tmp_path, task, solver
     assert len(in_json["predictions"]) == in_json["rows"] == 100
 
 
+@pytest.mark.parametrize(
+    ("options", "of"), [(["--draws", 40], "prediction"), (["--task", "classification", "--solver", "als"], "class")]
+)
+def test_why_a_line_is_predicted_so(files, tmp_path, options, of):
+    """The largest parts of each line, in a table, a file and in JSON, with the names that are given."""
+    train, test = files["classification" if of == "class" else "regression"]
+    assert run("train", train, "--out", tmp_path / "m", "--rank", 2, *options).exit_code == 0
+    names = tmp_path / "names.txt"
+    names.write_text("none\none\ntwo\nthree\nfour\n")
+    how = ["predict", tmp_path / "m", test, "--why", 2]
+    told = json.loads(run(*how, "--json").stdout)["predictions"]
+    heading, *lines = run(*how, "--names", names).stdout.splitlines()
+    assert heading.split("\t") == [*told[0]]
+    model, X = load(tmp_path / "m"), read_feature_lines(test).features
+    scores = model.decision_function(X) if of == "class" else model.predict(X)
+    for i, (line, row) in enumerate(zip(lines, told, strict=True)):
+        why = model.explain(X[[i]], names.read_text().split())
+        assert row["value"] == pytest.approx(scores[i], abs=1e-6)
+        assert row["base"] == round(why.base, 6)
+        assert row["why"] == [
+            {"features": [*name], "part": round(part, 6)} for name, part in model.explain(X[[i]]).parts[:2]
+        ]
+        assert line.endswith(", ".join(f"{' * '.join(name)} {part:+.3g}" for name, part in why.parts[:2]))
+    first = [row["why"][0]["features"] for row in told]
+    assert first.count([1]) + first.count([2, 3]) > 95  # which the labels are made of
+    assert run(*how, "--names", names, "--out", tmp_path / "p.txt").exit_code == 0
+    assert (tmp_path / "p.txt").read_text().splitlines() == lines
+
+
+def test_reasons_that_are_not_told(files, tmp_path):
+    """Of means of probabilities, of names that do not fit, or for nothing."""
+    train, test = files["classification"]
+    assert run("train", train, "--out", tmp_path / "m", "--task", "classification", "--draws", 3).exit_code == 0
+    names = tmp_path / "names.txt"
+    names.write_text("one\n")
+    for options, message in (
+        (["--why", 2], "to which features do not add up"),
+        (["--why", 2, "--names", names], "names must be one for each of 5 features; got 1"),
+        (["--names", names], "--names is for --why"),
+    ):
+        done = run("predict", tmp_path / "m", test, *options)
+        assert done.exit_code == 1
+        assert message in done.stderr
+
+
 def test_grades_are_ranked_within_their_groups(files, tmp_path):
     """Most pairs of groups that were not seen are in order."""
     train, test = files["ranking"]

@@ -1,11 +1,21 @@
-"""Why a table is completed as it is: parts of values add up, and move with what they are due to."""
+"""Why a value is what it is: parts add up to it, and move with what they are due to."""
 
 import json
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
+from scipy import sparse
 from typer.testing import CliRunner
 
+from polyadic import (
+    BayesianFactorizationMachine,
+    BayesianFactorizationMachineClassifier,
+    FactorizationMachine,
+    FactorizationMachineClassifier,
+    FactorizationMachineRanker,
+    FieldEncoder,
+)
 from polyadic.cli import app
 from polyadic.errors import InputError
 from polyadic.models.completion.factorization import MatrixFactorization
@@ -119,3 +129,103 @@ def test_methods_without_parts():
     model = TableCompletion("bayesian", seed=0).fit([("a", "x", 1), ("a", "y", 2), ("b", "x", 3)])
     with pytest.raises(InputError, match="als and implicit do"):
         model.explain("b", ["y"])
+
+
+# ---- machines
+
+
+MACHINES = [
+    FactorizationMachine(2, max_iter=5, tol=0, seed=0),
+    FactorizationMachine(order=1, max_iter=5, tol=0, seed=0),
+    FactorizationMachine((2, 0, 1), order=4, solver="sgd", loss="poisson", max_iter=5, seed=0),
+    FactorizationMachineClassifier((2, 3), order=3, solver="adagrad", max_iter=5, tol=0, seed=0),
+    FactorizationMachineRanker((2, 1), order=3, max_iter=5, seed=0),
+    BayesianFactorizationMachine((3, 2), order=3, draws=5, burn_in=1, seed=0),
+]
+
+
+def some_rows(seed=0):
+    """Sparse features of forty rows, the last without any."""
+    X = sparse.random_array((40, 6), density=0.5, rng=np.random.default_rng(seed), format="csr")
+    X[[39]] *= 0
+    return X
+
+
+def score(model, X):
+    if hasattr(model, "decision_function"):
+        return model.decision_function(X)
+    return np.log(model.predict(X)) if getattr(model, "loss", "") == "poisson" else model.predict(X)
+
+
+@pytest.mark.filterwarnings("ignore::polyadic.solvers.run.NotConvergedWarning")
+@pytest.mark.parametrize("model", MACHINES, ids=repr)
+def test_parts_of_a_machine_are_its_score(model):
+    """Each is the score of its features without all that fewer of them say; with the base they add up."""
+    X, y = some_rows(), np.arange(40) % 2
+    model.fit(X, y, **({"groups": np.arange(40) // 4} if "Ranker" in repr(model) else {}))
+    for i in (0, 7, 39):
+        row = X[[i]].toarray()
+        value, base, parts = model.explain(X[[i]])
+        columns = np.flatnonzero(row).tolist()
+        sizes = [
+            d for d in range(1, model.order + 1) if not (isinstance(model.rank, tuple) and (1, *model.rank)[d - 1] == 0)
+        ]
+        sets = [*chain.from_iterable(combinations(columns, d) for d in sizes)]
+        assert {name for name, _ in parts} == {*sets}
+        assert len(parts) == len(sets)
+        assert value == score(model, X[[i]])[0]
+        assert base == pytest.approx(score(model, np.zeros((1, 6)))[0], abs=1e-10)
+        assert base + sum(part for _, part in parts) == pytest.approx(value, abs=1e-12)
+        assert sorted(parts, key=lambda part: -abs(part[1])) == parts
+        for name, part in parts:
+            within = [some for d in range(len(name) + 1) for some in combinations(name, d)]
+            kept = np.array([np.isin(np.arange(6), some) * row[0] for some in within])
+            signs = [(-1) ** (len(name) - len(some)) for some in within]
+            assert part == pytest.approx(signs @ score(model, kept), abs=1e-10)
+
+
+@pytest.mark.parametrize("model", [FactorizationMachine(1, seed=0), BayesianFactorizationMachine(1, seed=0)], ids=repr)
+def test_what_is_multiplied_is_named(model):
+    """Who likes which film, and nothing else, comes from the pair; a film that all like from the film."""
+    who, what = (each.ravel().tolist() for each in np.meshgrid(list("abcdef"), list("uvwxyz"), indexing="ij"))
+    y = [3 * ((user < "d") == (film < "x")) + 4 * (film == "w") for user, film in zip(who, what, strict=True)]
+    encoder = FieldEncoder()
+    model.fit(encoder.fit_transform({"user": who, "film": what}), y)
+
+    def largest(user, film):
+        return model.explain(encoder.transform({"user": [user], "film": [film]}), encoder.names_).parts[0]
+
+    for user, film in (("a", "u"), ("e", "u"), ("a", "z"), ("e", "z")):
+        name, part = largest(user, film)
+        assert name == (f"user={user}", f"film={film}")
+        assert (part > 0) == ((user < "d") == (film < "x"))
+    assert largest("a", "w")[0] == ("film=w",)
+
+
+def test_names_of_a_data_frame():
+    """Are those of parts, unless others are given."""
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(np.random.default_rng(0).standard_normal((60, 3)), columns=["age", "price", "year"])
+    model = FactorizationMachine(1, ridge=0.01, seed=0).fit(X, X["age"] * X["year"])
+    assert model.explain(X[:1]).parts[0][0] == ("age", "year")
+    assert model.explain(X[:1], "apy").parts[0][0] == ("a", "y")
+
+
+@pytest.mark.filterwarnings("ignore::polyadic.solvers.run.NotConvergedWarning")
+def test_machines_that_cannot_be_taken_apart(monkeypatch):
+    """And rows that cannot: each in a sentence."""
+    X, y = some_rows(), np.arange(40) % 2
+    model = FactorizationMachine(2, order=4, max_iter=2, seed=0).fit(X, y)
+    with pytest.raises(InputError, match="one row; got 2 rows"):
+        model.explain(X[:2])
+    with pytest.raises(InputError, match="names must be one for each of 6 features; got 2"):
+        model.explain(X[:1], "ab")
+    with pytest.raises(InputError, match="means of probabilities over draws, to which features do not add up"):
+        BayesianFactorizationMachineClassifier(2, draws=2, seed=0).fit(X, y).explain(X[:1])
+    clipped = BayesianFactorizationMachine(2, draws=2, clip=True, seed=0).fit(X, y)
+    with pytest.raises(InputError, match="set clip=False"):
+        clipped.explain(X[:1])
+    assert clipped.set_params(clip=False).explain(X[:1]).value == clipped.predict(X[:1])[0]
+    monkeypatch.setattr("polyadic.resources.free_memory", lambda: 1)
+    with pytest.raises(InputError, match=r"for each of 56 sets of features .* leave features out, or lower the order"):
+        model.explain(np.ones((1, 6)))

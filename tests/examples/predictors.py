@@ -43,7 +43,7 @@ def classified(model):
 
 
 def parameters(model):
-    return [model.V_, model.weights_, model.factors_]
+    return [model.V_, model.weights_, model.factors_, model.explain(X[:1])]
 
 
 def reranked(model):
@@ -91,7 +91,7 @@ EXAMPLES = [
     Example(
         make=lambda: BayesianFactorizationMachine(2, burn_in=2, draws=10, seed=0, threads=1),
         fit=lambda model: model.fit(X, Y[:, 0]),
-        ask=lambda model: [*regressed(model), model.predict(X, return_std=True)],
+        ask=lambda model: [*regressed(model), model.predict(X, return_std=True), model.explain(X[:1])],
         rows=True,
     ),
     Example(

@@ -46,7 +46,9 @@ Ratios = Annotated[
 HoldOut = Annotated[
     float, typer.Option(min=0, max=0.9, help="Share of the documents to hold out and classify before all are learned.")
 ]
-Why = Annotated[int, typer.Option(min=0, help="Show so many words of each document that say most for its class.")]
+Why = Annotated[
+    int, typer.Option(min=0, help="How many words of each document to show, by what they add to what decides.")
+]
 Named = Annotated[str | None, typer.Argument(metavar="[CLASS]", help="Only of this class.")]
 FEWEST = 50
 """Documents whose folds can choose."""
@@ -130,7 +132,11 @@ def apply(
     errors: o.Errors = "skip",
     as_json: o.AsJson = False,
 ) -> None:
-    """Show the likeliest class of each document, how likely it is, and which of its words say so."""
+    """Show the likeliest class of each document, how likely it is, and which of its words say so.
+
+    With --why values are what decides for that class against all others, its log-odds: sums of what every word adds,
+    and of a base that none does.
+    """
     from polyadic.text.readers import documents, name_of_document
 
     opened, texts, names = _open(model), [], []
@@ -141,15 +147,15 @@ def apply(
         raise InputError(f"{docs} holds no documents")
     chances = opened.predict_proba(texts)
     best = chances.argmax(axis=1).tolist()
-    headings = ["document", "class", "probability", *(["words"] if why else [])]
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, text, at, row in zip(names, texts, best, chances.tolist(), strict=True):
-        said = [", ".join(_words(opened, text, at, why))] if why else []
-        rows.append((name, str(opened.classes_[at]), round(row[at], 4), *said))
+        rows.append({"document": name, "class": str(opened.classes_[at]), "probability": round(row[at], 4)})
+        if why:
+            rows[-1] |= show.reasons(opened.explain(text, opened.classes_[at]), why, "word", as_json=as_json)
     if as_json:
-        show.in_json({"documents": [dict(zip(headings, row, strict=True)) for row in rows]})
+        show.in_json({"documents": rows})
     else:
-        show.table(headings, rows)
+        show.table([*rows[0]], [(*row.values(),) for row in rows])
 
 
 def evaluate(
@@ -231,14 +237,6 @@ def _classes(docs: str, label: str | None, reading: dict[str, Any]) -> Iterator[
             raise InputError(f"documents of {docs} have no column {label!r} beside their text; they have {such}"[:300])
         else:
             yield document.text, document.fields[label].strip()
-
-
-def _words(model: Any, text: str, at: int, top: int) -> list[str]:
-    """Give the words of a document that say most for a class, each once."""
-    added: dict[str, float] = {}
-    for word, weight in model.explain(text, model.classes_[at]):
-        added[word] = added.get(word, 0.0) + weight
-    return [word for word in sorted(added, key=lambda word: -added[word])[:top] if added[word] > 0]
 
 
 def _open(path: Path) -> Any:

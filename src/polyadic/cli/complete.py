@@ -268,14 +268,10 @@ def recommend(
     if why:
         reasons = completed.explain(row, [name for name, _ in recommended])
         for line, reason in zip(rows, reasons, strict=True):
-            line["base"] = round(reason.base, 6)
-            line["why"] = [{"column": name, "part": round(part, 6)} for name, part in reason.parts[:why]]
+            line.update(show.reasons(reason, why, "column", as_json=as_json))
     if as_json:
         show.in_json({"row": row, "recommended": rows})
         return
-    for line in rows:
-        if why:
-            line["why"] = ", ".join(f"{each['column']} {each['part']:+.3g}" for each in line["why"])
     show.table(["column", "value", *(["base", "why"] if why else [])], [(*line.values(),) for line in rows])
 
 

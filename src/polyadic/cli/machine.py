@@ -64,6 +64,12 @@ Unknown = Annotated[
 File = Annotated[
     Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write predictions there, a line each, no headings.")
 ]
+Why = Annotated[
+    int, typer.Option(min=0, help="How many features and products of them to show for each line, by what they add.")
+]
+Names = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="A name a line, from feature 0 on, for what --why shows.")
+]
 
 
 def train(
@@ -121,9 +127,22 @@ def train(
 
 
 def predict(
-    model: Model, file: Lines, *, out: File = None, unknown: Unknown = "skip", as_json: o.AsJson = False
+    model: Model,
+    file: Lines,
+    *,
+    out: File = None,
+    why: Why = 0,
+    names: Names = None,
+    unknown: Unknown = "skip",
+    as_json: o.AsJson = False,
 ) -> None:
-    """Predict the lines of a file, whatever their labels; of classes also how likely they are."""
+    """Predict the lines of a file, whatever their labels; of classes also how likely they are.
+
+    With --why values are sums of what every feature and every product of features adds, and of a base that none does:
+    the prediction, of two classes the log-odds of the second, of counts (--loss poisson) the logarithm.
+    """
+    if names is not None and not why:
+        raise InputError("--names is for --why; give both, or neither")
     machine = _opened(model)
     X, _, _, skipped = _read(file, machine.n_features_in_, unknown)
     rows: list[tuple[Any, ...]] = [(value,) for value in machine.predict(X).tolist()]
@@ -131,6 +150,14 @@ def predict(
     if hasattr(machine, "classes_"):
         headings = ["class", f"P({_cell(machine.classes_[1])})"]
         rows = [(*row, p) for row, p in zip(rows, machine.predict_proba(X)[:, 1].tolist(), strict=True)]
+    if why:
+        called = None if names is None else names.read_text(encoding="utf-8", errors="replace").splitlines()
+        told = [
+            show.reasons(machine.explain(X[[i]], called), why, "features", as_json=as_json and out is None)
+            for i in range(len(rows))
+        ]
+        headings += ["value", "base", "why"]
+        rows = [(*row, *reasons.values()) for row, reasons in zip(rows, told, strict=True)]
     if out is not None:
         _write(out, rows)
     if as_json:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from polyadic.embedding import Embedding
     from polyadic.models.base import Model
+    from polyadic.models.explaining import Explanation
     from polyadic.text.lines import Line
 
     Command = Sequence[object]
@@ -107,6 +108,16 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str 
     for row in rows:
         drawn.add_row(*(Text(_cell(value)) for value in row))
     Console().print(drawn)
+
+
+def reasons(why: Explanation, most: int, of: str, *, as_json: bool) -> dict[str, Any]:
+    """Give a value, its base and its largest parts: in one cell, or for JSON a list that names them by ``of``."""
+    value, base, parts = round(why.value, 6), round(why.base, 6), why.parts[:most]
+    if as_json:
+        return {"value": value, "base": base, "why": [{of: name, "part": round(part, 6)} for name, part in parts]}
+    names = [" * ".join(map(str, name)) if isinstance(name, tuple) else name for name, _ in parts]
+    told = ", ".join(f"{name} {part:+.3g}" for name, (_, part) in zip(names, parts, strict=True))
+    return {"value": value, "base": base, "why": told}
 
 
 def facts(values: Mapping[str, Any], *, as_json: bool) -> None:

@@ -401,12 +401,8 @@ class TableCompletion(Model):
         names = [self.columns_[column] for column in known.tolist()]
         values = self.model_.predict(np.repeat(i, len(j)), j).astype(float)
         return [
-            Explanation(
-                float(value),
-                float(value - some.sum()),
-                [(names[at], float(some[at])) for at in np.argsort(-np.abs(some), kind="stable").tolist()],
-            )
-            for value, some in zip(values, parts, strict=True)
+            Explanation.of(value, zip(names, some, strict=True))
+            for value, some in zip(values.tolist(), parts.tolist(), strict=True)
         ]
 
     def facts(self) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from polyadic.solvers.predictors.machine_draws import PRIORS, draw_machines, fir
 from polyadic.solvers.predictors.machines import Observed, started
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -157,6 +157,11 @@ class BayesianFactorizationMachine(RegressorMixin, DrawnMachine):  # type: ignor
         if not return_std:
             return average.mean
         return average.mean, np.sqrt(average.variance + self.noise_**2)
+
+    def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
+        if self.clip:
+            raise InputError("clip=True cuts what each draw predicts, to which features do not add up; set clip=False")
+        return self.predict(X)[0], [V for _, V in self.draws_], self.scale_ / len(self.draws_)
 
     def _number(self, m: NDArray[np.float64]) -> NDArray[np.float64]:
         numbers = self.mean_ + self.scale_ * m

@@ -13,9 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from polyadic.errors import InputError
 from polyadic.kernels.predictors.machines import FeatureTable, anova_scores
 from polyadic.models.base import Amount, Count, Model, Natural
+from polyadic.models.explaining import Explanation, parts_of_products
 from polyadic.solvers.predictors.machines import Ridge, orders_of, started
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import ArrayLike, NDArray
 
 Rank = Natural | tuple[Natural, ...]
@@ -43,6 +46,63 @@ class FactorizationMachineBase(Model):
     def __sklearn_is_fitted__(self) -> bool:
         """Say whether there is a whole fit; the number of features is known before."""
         return hasattr(self, "V_") or hasattr(self, "draws_")
+
+    def explain(self, X: Any, names: Sequence[Any] | None = None) -> Explanation:
+        r"""Take the score of a row apart into its features and their products.
+
+        .. math:: m(x) = w_0 + \sum_j w_j x_j + \sum_{j < k} \langle v_j, v_k \rangle x_j x_k + \ldots
+
+        The base is :math:`w_0`; each feature of the row has a part, each pair, and with a higher ``order`` each larger
+        set. The score is the number predicted, or its logarithm (``loss="poisson"``); of two classes it is the log-odds
+        of the second. Over draws parts are means, as predictions are.
+
+        Parameters
+        ----------
+        X : csr or array of shape (1, features)
+        names : sequence of shape (features,), optional
+            What features are called, as ``names_`` of a :class:`~polyadic.models.predictors.fields.FieldEncoder`; by
+            default those of a data frame that was fitted to, or numbers.
+
+        Returns
+        -------
+        Explanation
+            The name of a part is a tuple of features: one, two or more.
+
+        Raises
+        ------
+        InputError
+            If there are several rows, names are not one for each feature, or predictions are no sum: probabilities
+            averaged over draws, and numbers that are clipped.
+
+        Examples
+        --------
+        >>> from polyadic import FactorizationMachine
+        >>> X = np.array([[0.0, 0, 1], [0, 1, 0], [1, 0, 1], [1, 1, 0]])
+        >>> why = FactorizationMachine(1, ridge=0.01, seed=0).fit(X, [0, 0, 0, 4]).explain(X[[3]], names="abc")
+        >>> why.parts[0][0], round(why.value, 1), len(why.parts)
+        (('a', 'b'), 4.0, 3)
+        """
+        check_is_fitted(self)
+        table = self._table(X)
+        if table.shape[0] != 1:
+            raise InputError(f"give the features of one row; got {table.shape[0]:,} rows")
+        called = getattr(self, "feature_names_in_", range(table.shape[1])) if names is None else names
+        if len(called) != table.shape[1]:
+            raise InputError(f"names must be one for each of {table.shape[1]:,} features; got {len(called):,}")
+        score, machines, unit = self._sum(X)
+        _, columns, x = table.rows
+        V = np.hstack([V[columns] for V in machines]).astype(float)  # a sum of machines is a machine
+        some = [called[j] for j in columns.tolist()]
+        parts = parts_of_products(x, V, some, orders=np.tile(self._orders, len(machines)))
+        return Explanation.of(float(score), ((name, unit * part) for name, part in parts))
+
+    def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
+        """Give the score of a row, the parameters whose scores, but for a constant, add up to it, and their unit."""
+        del X  # whatever it is
+        raise InputError(
+            f"{type(self).__name__} predicts means of probabilities over draws, to which features do not add up;"
+            " FactorizationMachineClassifier (als, adagrad, sgd) tells what a value is made of"
+        )
 
     @property
     def _orders(self) -> NDArray[np.int64]:
@@ -80,6 +140,8 @@ class PointMachine(FactorizationMachineBase):
     ridge: Amount
     linear_ridge: Amount
     count_power: Amount
+    bias_ = 0.0
+    """Unless one is learned."""
 
     @property
     def weights_(self) -> NDArray[np.float64]:
@@ -106,9 +168,12 @@ class PointMachine(FactorizationMachineBase):
         return V
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Give the scores of rows, but for the bias."""
+        """Give the scores of rows."""
         check_is_fitted(self)
-        return anova_scores(self._table(X), self.V_, orders=self._orders, threads=self._threads)
+        return self.bias_ + anova_scores(self._table(X), self.V_, orders=self._orders, threads=self._threads)
+
+    def _sum(self, X: Any) -> tuple[float, Sequence[NDArray[Any]], float]:
+        return self._scores(X)[0], [self.V_], 1.0
 
 
 class TwoClasses(ClassifierMixin):  # type: ignore[misc]

@@ -264,7 +264,7 @@ class FactorizationMachine(RegressorMixin, DescendingMachine):  # type: ignore[m
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Give the number of each row."""
-        m = self._scores(X) + self.bias_
+        m = self._scores(X)
         return np.exp(m) if self.loss == "poisson" else m
 
     @property
@@ -350,7 +350,7 @@ class FactorizationMachineClassifier(TwoClasses, DescendingMachine):
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Give the log-odds of the second class."""
-        return self._scores(X) + self.bias_
+        return self._scores(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Give the probabilities of both classes, of shape (rows, 2)."""

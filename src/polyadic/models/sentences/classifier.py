@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from polyadic.errors import InputError
 from polyadic.models.base import Model, Positive, Share, Within
 from polyadic.models.chosen import Search
+from polyadic.models.explaining import Explanation
 from polyadic.text.corpus import Corpus
 from polyadic.text.documents import counts_by_row
 from polyadic.text.pieces import checked, nested
@@ -110,7 +111,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
     >>> model = TextClassifier().fit(["a good film", "good fun", "a bad film", "so bad"], ["+", "+", "-", "-"])
     >>> model.predict(["good!", "a bad one"]).tolist()
     ['+', '-']
-    >>> max(model.explain("a bad one"), key=lambda added: added[1])[0]
+    >>> model.explain("a bad one").parts[0][0]
     'bad'
     """
 
@@ -189,17 +190,23 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         """Give the likeliest class of each document."""
         return np.asarray(self.classes_[self.predict_proba(documents).argmax(axis=1)])
 
-    def explain(self, document: Content, label: Any = None) -> list[tuple[str, float]]:
-        """Give the words of a document in order, each with what it adds to the decision for a class.
+    def explain(self, document: Content, label: Any = None) -> Explanation:
+        """Take what decides for a class apart into what each word of a document adds, wherever it stands.
 
-        A pair adds half to either word, a piece to the words that have it. With the intercept these make the decision
-        for the class; against it, of two classes, where it is the first.
+        A pair adds half to either word, a piece to the words that have it. The base is the intercept. Of two classes
+        the value is the log-odds of the class; of more, those against all others, before probabilities are made to sum
+        to one.
 
         Parameters
         ----------
         document : str or list of str
         label : optional
             The class; by default the likeliest.
+
+        Returns
+        -------
+        Explanation
+            With a part for each of the words, known or not.
 
         Raises
         ------
@@ -210,7 +217,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         numbered = self._numbered([document])
         x = self._features(numbered)
         at = int(self._probabilities(x).argmax()) if label is None else self._place(label)
-        w = self._weights(at)
+        w = self._of(self.coef_, at)
         counts = self._counts(numbered)
         each = csr_array((x.data * w[x.indices] / counts.data, x.indices, x.indptr), shape=x.shape).toarray().ravel()
         ids, known = numbered.ids, self._known(numbered.words)[numbered.ids]
@@ -219,7 +226,9 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         for offset in (0, 1):
             np.add.at(added, places + offset, each[len(self.words_) + pairs] / 2)
         added += (self._spelled(numbered.words) @ each[len(self.words_) + len(self.pairs_) :])[ids]
-        return [(numbered.words[i], float(value)) for i, value in zip(ids, added, strict=True)]
+        parts = np.bincount(ids, added, len(numbered.words))
+        value = float(self._of(self._decisions(x)[0], at))
+        return Explanation.of(value, zip(numbered.words, parts.tolist(), strict=True))
 
     def top_features(self, label: Any, top: int = 10) -> list[tuple[str, float]]:
         r"""Give the words and pairs that most part a class from the others, falling.
@@ -236,7 +245,7 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
         check_is_fitted(self)
         V = len(self.words_)
         p = np.exp(1 - self.idf_)
-        weights = (self._weights(self._place(label)) * self.idf_ * np.sqrt(p * (1 - p)))[: V + len(self.pairs_)]
+        weights = (self._of(self.coef_, self._place(label)) * self.idf_ * np.sqrt(p * (1 - p)))[: V + len(self.pairs_)]
         best = np.argsort(-weights, kind="stable")[:top]
 
         def name(at: int) -> str:
@@ -250,9 +259,9 @@ class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
             raise InputError(f"there is no class {label!r}; there are {', '.join(map(str, self.classes_))}"[:300])
         return int(places[0])
 
-    def _weights(self, at: int) -> NDArray[np.float64]:
-        """Give the weights for a class."""
-        return self.coef_[at] if len(self.coef_) > 1 else self.coef_[0] * (1 if at else -1)
+    def _of(self, values: NDArray[np.float64], at: int) -> Any:
+        """Give the value for a class, from those of all, or of the second of two."""
+        return values[at] if len(values) > 1 else values[0] * (1 if at else -1)
 
     def _tables(self, documents: Corpus | Documents, y: ArrayLike) -> tuple[csr_array, NDArray[Any]]:
         """Find the features of documents, and give their table, with the classes."""
