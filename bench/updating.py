@@ -27,7 +27,7 @@ from polyadic.models.completion.named_cells import NamedCells, read_cells
 from polyadic.models.completion.recommending import best_columns
 
 DATA = Path(os.environ.get("POLYADIC_DATA", "data")) / "ratings"
-PEOPLE, DAYS, SPLITS = 500, 60, 10
+PEOPLE, DAYS, SPLITS, REPEATS = 500, 60, 10, 3
 RATED = {
     "als": MatrixFactorization(20, ridge=11.0, count_power=0.25, bias_ridge=5.0, seed=0, threads=1),
     "bayesian": BayesianMatrixFactorization(10, seed=0, threads=1),
@@ -203,7 +203,7 @@ def top(threads):
     for people, columns, rank in (
         (1_892, 17_632, 64),
         (20_000, 17_632, 64),
-        (100_000, 26_000, 64),
+        (60_000, 26_000, 64),
         (20_000, 100_000, 128),
     ):
         U, V = (rng.standard_normal((n, rank), dtype=np.float32) for n in (people, columns))
@@ -212,7 +212,7 @@ def top(threads):
         known = cells(keys // columns, keys % columns, np.ones(len(keys)), (people, columns))
         listed = csr_matrix((known.values.astype(np.float32), (known.rows, known.columns)), shape=known.shape)
         ours, theirs = [], []
-        for _ in range(3):
+        for _ in range(REPEATS):
             best, cost = timed(lambda U=U, V=V, known=known: best_columns(U, V, 10, without=known))
             ours.append(cost)
             (ids, _), cost = timed(

@@ -321,7 +321,10 @@ def test_scikit_learn_chooses_and_validates():
     x = np.outer(rng.standard_normal(40), rng.standard_normal(25))
     lines = lines_of(np.where(rng.random(x.shape) < 0.5, x, np.nan))
     pairs, values = [line[:2] for line in lines], np.array([line[2] for line in lines])
-    model, folds = TableCompletion(ridge=0.1, choose=False, unknown="mean", seed=0), KFold(3, shuffle=True, random_state=0)
+    model, folds = (
+        TableCompletion(ridge=0.1, choose=False, unknown="mean", seed=0),
+        KFold(3, shuffle=True, random_state=0),
+    )
     search = GridSearchCV(model, {"rank": [0, 2]}, scoring="neg_root_mean_squared_error", cv=folds).fit(pairs, values)
     assert search.best_params_ == {"rank": 2}
     scores = cross_validate(model.set_params(rank=2), pairs, values, cv=folds)["test_score"]

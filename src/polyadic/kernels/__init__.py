@@ -6,6 +6,7 @@ Nothing else in the library imports a loop. Loops run without the interpreter's 
 threads; the parts, and the order in which they are added, are the same for any number of threads, and so are the bits.
 """
 
+from polyadic.kernels.best import best_of_rows
 from polyadic.kernels.conjugate import conjugate_rows
 from polyadic.kernels.counting import WordIndex, chunk_sets, count_tuples, index_words, tuple_work
 from polyadic.kernels.cp import cp_predict, cp_pullback, cp_squared
@@ -49,6 +50,7 @@ __all__ = [
     "add_cp_pullback",
     "add_cp_squared",
     "add_rows",
+    "best_of_rows",
     "chunk_sets",
     "conjugate_rows",
     "count_tuples",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int
+from polyadic.kernels import best_of_rows
 from polyadic.metrics.recommendation import recommendation
 from polyadic.models.base import Model, learned
 from polyadic.models.chosen import Search, held_out_share
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 24
 """Products of rows and columns held at once."""
+FEW = 256
+"""The most that are sorted as they are met; of more a row is sorted whole."""
 FIRST, ROWS = 20, 10_000
 """Columns among which those held out are looked for, and rows for which they are, at most."""
 
@@ -149,22 +152,15 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | N
         scores = U[first:last] @ V.T
         rows = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
         scores[rows, columns[starts[first] : starts[last]]] = -np.inf
-        best = _largest(scores, kept)
-        recommended.scores[first:last, :kept] = np.take_along_axis(scores, best, axis=1)
-        recommended.columns[first:last, :kept] = best
+        at = slice(first, last), slice(kept)
+        recommended.columns[at], recommended.scores[at] = _largest(scores, kept)
     recommended.columns[np.isneginf(recommended.scores)] = -1
     return recommended
 
 
-def _largest(scores: NDArray[Any], n: int) -> NDArray[np.int64]:
-    """Give the places of the largest of each row in falling order; of equals the first."""
-    if n < scores.shape[1]:
-        edge = np.partition(scores, -n, axis=1)[:, [-n]]
-        better, equal = scores > edge, scores == edge
-        room = n - better.sum(axis=1, keepdims=True)
-        chosen = better | (equal & (np.cumsum(equal, axis=1) <= room))
-        places = np.nonzero(chosen)[1].reshape(len(scores), n)
-    else:
-        places = np.broadcast_to(np.arange(n), scores.shape)
-    order = np.argsort(-np.take_along_axis(scores, places, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(places, order, axis=1)
+def _largest(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Give the places of the largest of each row, and these, in falling order; of equals the first."""
+    if n <= FEW:
+        return best_of_rows(scores, n)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
+    return order, np.take_along_axis(scores, order, axis=1)
