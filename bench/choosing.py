@@ -166,6 +166,7 @@ def main():
     options.add_argument("sources", nargs="+", type=Path)
     options.add_argument("--own", action="store_true", help="facts: hold some out of those to learn from")
     options.add_argument("--starts", type=int, default=1, help="seeds of model and choice; errors are means over them")
+    options.add_argument("--budget", type=float, help="seconds after which nothing more is tried")
     asked = options.parse_args()
     warnings.simplefilter("ignore")
     print("| set | defaults | chosen | best of the grid | regret, % | cost, fits | settings |")
@@ -181,7 +182,7 @@ def main():
             if seed:
                 model.set_params(seed=seed)
             plain, one = timed(lambda: clone(model).fit(train, **parts))  # noqa: B023 # called at once
-            best, all_ = timed(lambda: chosen(model, train, seed=seed, **parts))  # noqa: B023 # called at once
+            best, all_ = timed(lambda: chosen(model, train, seed=seed, budget=asked.budget, **parts))  # noqa: B023 # called at once
             task = model.search(train, seed=seed, **parts)
             errors = [
                 error(task.last(clone(model).set_params(**dict(zip(grid, values, strict=True)))))

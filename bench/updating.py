@@ -16,6 +16,7 @@ import argparse
 import copy
 import os
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,7 @@ from polyadic.models.completion.named_cells import NamedCells, read_cells
 from polyadic.models.completion.recommending import best_columns
 
 DATA = Path(os.environ.get("POLYADIC_DATA", "data")) / "ratings"
+METHODS = "als", "bayesian"
 PEOPLE, DAYS, SPLITS, REPEATS = 500, 60, 10, 3
 RATED = {
     "als": MatrixFactorization(20, ridge=11.0, count_power=0.25, bias_ridge=5.0, seed=0, threads=1),
@@ -59,6 +61,17 @@ def cells(i, j, x, shape=None):
     return Cells(i[order], j[order], x[order], shape or (int(i.max()) + 1, int(j.max()) + 1))
 
 
+def line(*cells):
+    """Print a line of a table."""
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def heading(*cells):
+    """Print the names of its columns."""
+    line(*cells)
+    line(*["---"] * len(cells))
+
+
 def timed(work):
     start = time.process_time()
     result = work()
@@ -70,9 +83,7 @@ def rmse(model, i, j, x):
 
 
 def people(seeds):
-    print(
-        "| set | model | folded in | and swept | fitted with them | ms a person | s of the fit |\n|---|---|---|---|---|---|---|"
-    )
+    heading("set", "model", "folded in", "and swept", "fitted with them", "ms a person", "s of the fit")
     for name in ("als", "bayesian", "implicit"):
         rows = []
         for seed in range(seeds):
@@ -102,10 +113,8 @@ def people(seeds):
                     errors.append(rmse(one, judged.rows, judged.columns, judged.values))
             rows.append((*errors, 1000 * folding / PEOPLE, seconds))
         a, w, b, ms, s = np.mean(rows, axis=0)
-        print(
-            f"| {'Last.fm, NDCG@20' if name == 'implicit' else 'MovieLens, RMSE'} | {name} | {a:.4f} | {w:.4f} | {b:.4f} | {ms:.3f} | {s:.2f} |",
-            flush=True,
-        )
+        measured = "Last.fm, NDCG@20" if name == "implicit" else "MovieLens, RMSE"
+        line(measured, name, f"{a:.4f}", f"{w:.4f}", f"{b:.4f}", f"{ms:.3f}", f"{s:.2f}")
 
 
 def days():
@@ -143,37 +152,34 @@ def days():
     common = {row[:3] for row in squares["never"]}
     other = copy.deepcopy(RATED["als"]).set_params(seed=1).fit(known)
     floor = np.sqrt(np.mean((other.predict(known.rows, known.columns) - fitted) ** 2))
-    print(
-        f"{len(last)} days, {len(x) - begin:,} ratings after {begin:,}; two fits from other starts are {floor:.4f} apart\n"
-    )
-    print(
-        "| model | RMSE of all it could predict | of those of people and films known at first | ratings | ms a day | distance on the last day |\n|---|---|---|---|---|---|"
+    print(f"{len(last)} days, {len(x) - begin:,} ratings after {begin:,}; fits from two starts are {floor:.4f} apart\n")
+    heading(
+        "model", "RMSE of all it could predict", "of names known at first", "ratings", "ms a day", "distance at last"
     )
     for way in ways:
         every = np.sqrt(np.mean([row[3] for row in squares[way]]))
         same = np.sqrt(np.mean([row[3] for row in squares[way] if row[:3] in common]))
         cost = f"{1000 * np.median(seconds[way]):.0f}" if seconds[way] else ""
-        print(
-            f"| {way} | {every:.4f} | {same:.4f} | {len(squares[way]):,} | {cost} | {away[way][-1] if away[way] else float('nan'):.4f} |"
-        )
+        distance = f"{away[way][-1]:.4f}" if away[way] else ""
+        line(way, f"{every:.4f}", f"{same:.4f}", f"{len(squares[way]):,}", cost, distance)
 
 
 def intervals(tables):
-    print(
-        "| set | method | covered at .9, mean (least, most of 10) | mean width | of rows with fewer than 10 cells | of others |\n|---|---|---|---|---|---|"
+    heading(
+        "set", "method", "covered at .9, mean (least, most)", "width", "columns of fewer than 10 cells", "of others"
     )
     i, j, x = movielens()[:3]
     sets = {"MovieLens 100K": cells(i, j, x), **{Path(table).stem: read_cells(table).cells for table in tables}}
     for name, known in sets.items():
-        for method in ("als", "bayesian", "trace-norm"):
+        for method in METHODS:
             rows = []
-            for seed in range(SPLITS if method != "trace-norm" else 3):
+            for seed in range(SPLITS):
                 train, test = split_cells(known, 0.2, seed=seed)
-                named = NamedCells(train, list(range(known.shape[0])), list(range(known.shape[1])), valued=True)
+                named = NamedCells(train, [*range(known.shape[0])], [*range(known.shape[1])], valued=True)
                 model = TableCompletion(method, hold_out=0.1, choose=False, seed=seed, threads=1).fit(named)
                 low, high = model.predict_interval(test.rows.tolist(), test.columns.tolist())
                 inside = (low <= test.values) & (test.values <= high)
-                few = np.bincount(train.rows, minlength=known.shape[0])[test.rows] < 10
+                few = np.bincount(train.columns, minlength=known.shape[1])[test.columns] < 10
                 rows.append(
                     (
                         inside.mean(),
@@ -184,10 +190,8 @@ def intervals(tables):
                 )
             rows = np.array(rows)
             m = rows.mean(axis=0)
-            print(
-                f"| {name} | {method} | {m[0]:.3f} ({rows[:, 0].min():.3f}, {rows[:, 0].max():.3f}) | {m[1]:.2f} | {m[2]:.3f} | {m[3]:.3f} |",
-                flush=True,
-            )
+            spread = f"{m[0]:.3f} ({rows[:, 0].min():.3f}, {rows[:, 0].max():.3f})"
+            line(name, method, spread, f"{m[1]:.2f}", f"{m[2]:.3f}", f"{m[3]:.3f}")
 
 
 def top(threads):
@@ -197,9 +201,7 @@ def top(threads):
     from scipy.sparse import csr_matrix
 
     rng = np.random.default_rng(0)
-    print(
-        "| people, columns, rank | ours, people a second | implicit | ratio | same columns | peak, MB |\n|---|---|---|---|---|---|"
-    )
+    heading("people, columns, rank", "ours, people a second", "implicit", "ratio", "same columns", "peak, MB")
     for people, columns, rank in (
         (1_892, 17_632, 64),
         (20_000, 17_632, 64),
@@ -222,10 +224,8 @@ def top(threads):
         a, b = np.median(ours), np.median(theirs)
         same = (np.sort(best.columns) == np.sort(ids)).mean()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(
-            f"| {people:,}, {columns:,}, {rank} | {people / a:,.0f} | {people / b:,.0f} | {b / a:.2f} | {same:.4f} | {peak:.0f} |",
-            flush=True,
-        )
+        sizes = f"{people:,}, {columns:,}, {rank}"
+        line(sizes, f"{people / a:,.0f}", f"{people / b:,.0f}", f"{b / a:.2f}", f"{same:.4f}", f"{peak:.0f}")
 
 
 if __name__ == "__main__":
@@ -235,6 +235,7 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
+    warnings.simplefilter("ignore")  # of columns that no division knows
     {
         "people": lambda: people(given.seeds),
         "days": days,

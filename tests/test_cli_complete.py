@@ -339,3 +339,85 @@ def test_ctrl_c_keeps_the_best_so_far(table, tmp_path, monkeypatch):
     assert "kept the best matrix so far" in done.output
     model = load(tmp_path / "model")
     assert (len(model.choice_.trials), model.choice_.complete, model.interrupted_) == (3, False, True)
+
+
+# ---- new lines, all rows, similar columns, intervals
+
+
+@pytest.fixture(scope="module")
+def halves(table, tmp_path_factory):
+    """A model of the first lines of the table, with cells held out, and a file of the others."""
+    folder = tmp_path_factory.mktemp("halves")
+    heading, *lines = table.read_text().splitlines(keepends=True)
+    for name, some in (("first.csv", lines[:700]), ("later.csv", lines[700:])):
+        (folder / name).write_text(heading + "".join(some))
+    facts = run("train", folder / "first.csv", "--out", folder / "m", "--hold-out", "0.3", "--no-choose", "--json")
+    assert facts.exit_code == 0
+    return folder, sum(1 for _ in lines) - 700
+
+
+def test_lines_are_added(halves, tmp_path):
+    """What is new is counted, judged before it is learnt, and known afterwards; the model before stays."""
+    folder, number = halves
+    added = json.loads(run("add", folder / "m", folder / "later.csv", "--out", tmp_path / "m", "--json").stdout)
+    assert (added["new_cells"], added["changed_cells"]) == (number, 0)
+    assert added["new_rows"] > 0 < added["moved"]
+    assert "no row 'p49'" in run("recommend", folder / "m", "p49").output
+    best = json.loads(run("recommend", tmp_path / "m", "p49", "-n", 30, "--json").stdout)["recommended"]
+    assert {each["column"] for each in best} == {f"thing, {j}" for j in np.flatnonzero(np.isnan(planted()[49]))}
+    assert "exists already" in run("add", folder / "m", folder / "later.csv", "--out", tmp_path / "m").output
+    again = run("add", tmp_path / "m", folder / "later.csv", "--out", tmp_path / "m", "--force", "--refit", "--json")
+    assert json.loads(again.stdout)["new_cells"] == 0
+    assert json.loads(again.stdout)["distance_to_refit"] > 0
+
+
+def test_all_rows_go_to_a_file(halves, tmp_path):
+    """A line for each recommendation, as for one row; how widely they are spread is told."""
+    import csv
+
+    folder, _ = halves
+    (tmp_path / "some.txt").write_text("thing, 3\nthing, 4\n\nthing, 5\n")
+    limits = ["-n", "2", "--allowed", tmp_path / "some.txt"]
+    facts = json.loads(run("recommend", folder / "m", "--out", tmp_path / "top.csv", *limits, "--json").stdout)
+    with (tmp_path / "top.csv").open(newline="") as file:
+        lines = [*csv.DictReader(file)]
+    assert len(lines) == facts["recommended"]
+    assert {line["column"] for line in lines} <= {"thing, 3", "thing, 4", "thing, 5"}
+    alone = json.loads(run("recommend", folder / "m", "p5", *limits, "--json").stdout)["recommended"]
+    assert [line["column"] for line in lines if line["row"] == "p5"] == [each["column"] for each in alone]
+    assert 0 < facts["coverage"] <= 0.1
+    assert "exists already" in run("recommend", folder / "m", "--out", tmp_path / "top.csv").output
+    assert "name a ROW, or with --out" in run("recommend", folder / "m").output
+    assert "name a ROW, or with --out" in run("recommend", folder / "m", "p5", "--out", tmp_path / "o.csv").output
+    assert "--why is for one row" in run("recommend", folder / "m", "--out", tmp_path / "o.csv", "--why", "2").output
+    assert "cannot be read" in run("recommend", folder / "m", "p5", "--blocked", tmp_path / "none.txt").output
+
+
+def test_intervals_and_unknown_names(halves, file):
+    """Ends stand beside values; names that the model has not are predicted where it is asked for."""
+    folder, _ = halves
+    pairs = file('p3,"thing, 4"\nnobody,"thing, 4"\n')
+    assert "line 2: the model has no row 'nobody'; see --unknown" in run("predict", folder / "m", pairs).output
+    wanted = ["predict", folder / "m", pairs, "--unknown", "mean", "--interval", "0.8", "--json"]
+    for one in json.loads(run(*wanted).stdout)["predictions"]:
+        assert one["low"] < one["value"] < one["high"]
+
+
+def test_similar_columns_and_rows(halves):
+    """Correlations, the largest first."""
+    folder, _ = halves
+    for name, more in (("thing, 4", []), ("p4", ["--rows"])):
+        alike = json.loads(run("similar", folder / "m", name, "-n", "5", *more, "--json").stdout)["similar"]
+        values = [each["correlation"] for each in alike]
+        assert len(values) == 5
+        assert values == sorted(values, reverse=True)
+        assert values[0] <= 1
+
+
+def test_decimal_commas_are_asked_about(file, tmp_path):
+    """A comma between digits is no number until it is said that it is one."""
+    table = file("who;what;mark\na;x;1,5\nb;x;2,5\na;y;3\n")
+    said = run("train", table, "--out", tmp_path / "m").output
+    assert "got '1,5'; for decimal commas say so" in said.replace("\n", " ")
+    done = run("train", table, "--decimal", ",", "--out", tmp_path / "m", "--rank", "0", "--json")
+    assert json.loads(done.stdout)["cells"] == 3

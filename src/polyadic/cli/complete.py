@@ -256,8 +256,8 @@ def recommend(
         raise InputError("name a ROW, or with --out the file for all rows")
     show.check_file(out, force=force)
     completed = load(model, TableCompletion)
-    which: dict[str, Any] = {"allowed": None if allowed is None else _names(allowed), "seen": seen}
-    which |= {"blocked": () if blocked is None else _names(blocked)}
+    which: dict[str, Any] = {"allowed": None if allowed is None else o.listed(allowed), "seen": seen}
+    which |= {"blocked": () if blocked is None else o.listed(blocked)}
     if row is None or out is not None:
         if why:
             raise InputError("--why is for one row; name it")
@@ -311,15 +311,6 @@ def similar(model: Model, name: Name, *, top: Top = 10, rows: OfRows = False, as
         show.in_json({"name": name, "similar": [{"name": other, "correlation": round(r, 6)} for other, r in alike]})
     else:
         show.table(["row" if rows else "column", "correlation"], alike)
-
-
-def _names(path: Path) -> list[str]:
-    """Read names, one on each line."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}") from None
-    return [name for line in lines if (name := line.strip())]
 
 
 def _fields(columns: str | None) -> list[str] | None:

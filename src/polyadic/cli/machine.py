@@ -151,7 +151,7 @@ def predict(
         headings = ["class", f"P({_cell(machine.classes_[1])})"]
         rows = [(*row, p) for row, p in zip(rows, machine.predict_proba(X)[:, 1].tolist(), strict=True)]
     if why:
-        called = None if names is None else names.read_text(encoding="utf-8", errors="replace").splitlines()
+        called = None if names is None else o.listed(names)
         told = [
             show.reasons(machine.explain(X[[i]], called), why, "features", as_json=as_json and out is None)
             for i in range(len(rows))

@@ -38,6 +38,15 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def listed(path: Path) -> list[str]:
+    """Read names, one on each line that is not blank."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    return [name for line in lines if (name := line.strip())]
+
+
 def numbers(flag: str, text: str, read: Callable[[str], Any]) -> tuple[Any, ...]:
     """Read numbers between commas; ``none`` is none of them."""
     try:
