@@ -6,9 +6,9 @@
     OPENBLAS_NUM_THREADS=1 python bench/updating.py top [--threads 1]
 
 people: 500 people held out of MovieLens (four fifths of their ratings fold them in, a fifth judges) and of Last.fm
-(NDCG at 20), beside a fit with them. days: MovieLens by its time stamps; on each of the last days the ratings of the day
-are predicted, then learnt, by models that fold in, sweep, or are fitted anew. intervals: shares of cells covered at .9,
-of ten divisions. top: the best 10 for all people, ours and implicit's in turn (`pip install implicit==0.7.3`).
+(NDCG at 20), beside a fit with them. days: MovieLens by its time stamps; on each of the last days the ratings of that
+day are predicted, then learnt, by models that fold in, sweep, or are fitted anew. intervals: shares of cells covered
+at .9, of ten divisions. top: the best 10 for all people, ours and implicit's in turn (`pip install implicit==0.7.3`).
 POLYADIC_DATA names the folder of test sets.
 """
 

@@ -419,5 +419,6 @@ def test_decimal_commas_are_asked_about(file, tmp_path):
     table = file("who;what;mark\na;x;1,5\nb;x;2,5\na;y;3\n")
     said = run("train", table, "--out", tmp_path / "m").output
     assert "got '1,5'; for decimal commas say so" in said.replace("\n", " ")
+    assert "--time is for --hold-out" in run("train", table, "--time", "3", "--out", tmp_path / "m").output
     done = run("train", table, "--decimal", ",", "--out", tmp_path / "m", "--rank", "0", "--json")
     assert json.loads(done.stdout)["cells"] == 3

@@ -224,3 +224,19 @@ def test_second_process_does_not_compile(tmp_path):
     assert (first, second) == (["0", "1"], ["1", "0"])
     assert compiled == still
     assert compiled
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n", [1, 3, 12])
+def test_best_of_rows_against_a_stable_sort(dtype, n):
+    """The largest, in falling order; of equals the first; minus infinity comes last."""
+    rng = np.random.default_rng(0)
+    scores = rng.integers(0, 6, (40, 12)).astype(dtype)
+    scores[rng.random(scores.shape) < 0.2] = -np.inf
+    scores[3] = -np.inf
+    places, values = kernels.best_of_rows(scores, n)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
+    np.testing.assert_array_equal(places, order)
+    np.testing.assert_array_equal(values, np.take_along_axis(scores, order, axis=1))
+    with pytest.raises(ValueError, match="rows have 12 numbers, of which 13 are wanted"):
+        kernels.best_of_rows(scores, 13)

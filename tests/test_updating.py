@@ -17,7 +17,7 @@ from polyadic import (
     load,
 )
 from polyadic.metrics.figures import conformal_radius
-from polyadic.metrics.recommendation import catalogue
+from polyadic.metrics.recommendation import catalogue, recommendation
 from polyadic.models.completion.cells import Cells, cells_of
 from polyadic.models.completion.named_cells import joined, named_cells, read_cells
 
@@ -344,3 +344,38 @@ def test_lines_that_do_not_fit():
     with pytest.raises(InputError, match="sweeps must be"):
         model.update([("b", "x", 1)], sweeps=-1)
     assert isinstance(model.known_, Cells)
+
+
+def test_the_latest_are_held_out(tmp_path):
+    """Times are numbers or dates; the share that is held out is the latest, whatever the order of lines."""
+    rng = np.random.default_rng(0)
+    lines = lines_of(planted())
+    days = rng.permutation(len(lines))
+    texts = [
+        f"{row},{column},{value!r},{np.datetime64('2020-01-01') + int(day)}"
+        for (row, column, value), day in zip(lines, days, strict=True)
+    ]
+    (tmp_path / "t.csv").write_text("r,c,v,day\n" + "\n".join(texts))
+    read = read_cells(tmp_path / "t.csv", time="day")
+    np.testing.assert_array_equal(np.argsort(read.times), np.argsort(named_cells(lines, times=days).times))
+    first = len(lines) - round(0.3 * len(lines))
+    later = named_cells(
+        [(row, column, value + 100 * (day >= first)) for (row, column, value), day in zip(lines, days, strict=True)],
+        times=days,
+    )
+    model = TableCompletion(rank=0, hold_out=0.3, hold_out_by="time", choose=False, seed=0).fit(later)
+    assert 95 < model.held_out_["rmse"] < 105
+    assert model.scores_.min() > 90
+    with pytest.raises(InputError, match="no times to hold out by"):
+        TableCompletion(hold_out=0.3, hold_out_by="time").fit(lines)
+    (tmp_path / "t.csv").write_text("r,c,v,day\na,b,1,soon\n")
+    with pytest.raises(InputError, match="line 2: a time is a number or a date such as"):
+        read_cells(tmp_path / "t.csv", time="day")
+    with pytest.raises(InputError, match="no column is headed 'when'"):
+        read_cells(tmp_path / "t.csv", time="when")
+
+
+def test_average_precision_by_hand():
+    """Precision at the places of hits, over as many as could be."""
+    found = recommendation([[5, 1, 7, 2], [0, 3, 4, 6]], [0, 0, 0, 1], [5, 7, 9, 6])
+    np.testing.assert_allclose(found.map, [(1 + 2 / 3) / 3, 1 / 4])

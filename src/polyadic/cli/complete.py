@@ -64,6 +64,14 @@ Why = Annotated[
 Decimal = Annotated[
     Literal[".", ","], typer.Option(help="What stands before the decimals of a value: 3.5, or 3,5 between tabs or ;.")
 ]
+Time = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Heading, or place from 1, of when a line was told: --hold-out then takes the latest.",
+        show_default="any are held out",
+    ),
+]
 Level = Annotated[
     float | None,
     typer.Option(
@@ -111,6 +119,7 @@ def train(
     choose: o.Choose = True,
     budget: o.Budget = None,
     hold_out: HoldOut = 0.0,
+    time: Time = None,
     seed: o.Seed = 0,
     threads: o.Threads = None,
     force: o.Force = False,
@@ -127,13 +136,16 @@ def train(
     from polyadic.models.completion.table_completion import TableCompletion
     from polyadic.models.folder import KIND
 
+    if time is not None and not hold_out:
+        raise InputError("--time is for --hold-out; give both, or neither")
     o.belonging(method, {"--budget": (budget, ("als", "implicit"))})
     how: dict[str, Any] = {"rank": rank, "ridge": ridge, "alpha": alpha, "hold_out": hold_out}
     how |= {"choose": choose} | ({} if budget is None else {"budget": budget})
+    how |= {} if time is None else {"hold_out_by": "time"}
     model = TableCompletion(method, **how, seed=seed, threads=threads)
     model.check()
     check_replaceable(out, KIND, overwrite=force)
-    model.fit(read_cells(table, fields=_fields(columns), decimal=decimal))
+    model.fit(read_cells(table, fields=_fields(columns), decimal=decimal, time=time))
     model.save(out, overwrite=force)
     if model.interrupted_:
         raise interrupted(kept=[f"the best matrix so far in {out}"])

@@ -4,6 +4,7 @@ With ``n`` columns named for a row that holds out ``h``, those held out at the p
 
 .. math:: \text{recall} = \frac{|\{p \le n\}|}{\min(n, h)} \qquad
           \text{NDCG} = \sum_{p \le n} \frac{1}{\log_2(p + 1)} \Big/ \sum_{p = 1}^{\min(n, h)} \frac{1}{\log_2(p + 1)}
+          \qquad \text{AP} = \frac{1}{\min(n, h)} \sum_{p \le n} \frac{|\{p' \le p\}|}{p}
 
 References
 ----------
@@ -28,11 +29,13 @@ class Recommendation(NamedTuple):
 
     Attributes
     ----------
-    recall, ndcg : ndarray of shape (rows,)
+    recall, ndcg, map : ndarray of shape (rows,)
+        The last is the average precision, whose mean over rows is called so.
     """
 
     recall: NDArray[np.float64]
     ndcg: NDArray[np.float64]
+    map: NDArray[np.float64]
 
 
 def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) -> Recommendation:
@@ -53,8 +56,8 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     Examples
     --------
     >>> found = recommendation([[3, 1], [0, 2]], rows=[0, 0, 1], columns=[1, 7, 4])
-    >>> found.recall.tolist(), found.ndcg.round(3).tolist()
-    ([0.5, 0.0], [0.387, 0.0])
+    >>> found.recall.tolist(), found.ndcg.round(3).tolist(), found.map.tolist()
+    ([0.5, 0.0], [0.387, 0.0], [0.25, 0.0])
     """
     named, i, j = np.asarray(recommended), np.asarray(rows), np.asarray(columns)
     if named.ndim != 2 or not named.shape[1] or i.shape != j.shape or i.ndim != 1:
@@ -71,7 +74,9 @@ def recommendation(recommended: ArrayLike, rows: ArrayLike, columns: ArrayLike) 
     most = np.minimum(wanted, named.shape[1])
     gains = 1 / np.log2(np.arange(2, named.shape[1] + 2))
     best = np.concatenate([[np.nan], np.cumsum(gains)])[most]
-    return Recommendation(hits.sum(axis=1) / np.where(most, most, np.nan), hits @ gains / best)
+    most = np.where(most, most, np.nan)
+    precision = (hits * np.cumsum(hits, axis=1)) @ (1 / np.arange(1, named.shape[1] + 1))
+    return Recommendation(hits.sum(axis=1) / most, hits @ gains / best, precision / most)
 
 
 class Catalogue(NamedTuple):

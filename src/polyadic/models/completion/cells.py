@@ -122,8 +122,10 @@ def _listed(X: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
     return listed.row, listed.col, listed.data.astype(float), listed.shape
 
 
-def split_cells(cells: Cells, share: float, *, seed: int | None = None) -> tuple[Cells, Cells]:
-    """Hold out a random share of cells.
+def split_cells(
+    cells: Cells, share: float, *, seed: int | None = None, times: NDArray[Any] | None = None
+) -> tuple[Cells, Cells]:
+    """Hold out a random share of cells, or with their ``times`` the latest.
 
     Raises
     ------
@@ -136,7 +138,8 @@ def split_cells(cells: Cells, share: float, *, seed: int | None = None) -> tuple
     if not 0 < number < len(cells.values):
         raise InputError(f"a share of {share:g} of {len(cells.values):,} cells leaves none on one side")
     out = np.zeros(len(cells.values), bool)
-    out[np.random.default_rng(seed).permutation(len(out))[:number]] = True
+    order = np.random.default_rng(seed).permutation(len(out)) if times is None else np.argsort(-times, kind="stable")
+    out[order[:number]] = True
     return cells.at(~out), cells.at(out)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,6 +17,8 @@ from polyadic.text.relations.fields import read_fields
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
 
 
 Decimal = Literal[".", ","]
@@ -32,12 +36,15 @@ class NamedCells(NamedTuple):
         Texts, or whatever a table of Python's has for names.
     valued : bool
         Whether lines had values; if not, each is 1.
+    times : ndarray of shape (n,) or None
+        When each cell was first told, if lines say so.
     """
 
     cells: Cells
     rows: list[Any]
     columns: list[Any]
     valued: bool
+    times: NDArray[np.float64] | None = None
 
 
 class Line(NamedTuple):
@@ -47,10 +54,15 @@ class Line(NamedTuple):
     row: Any
     column: Any
     rest: list[Any]
+    time: Any = None
 
 
 def read_lines(
-    path: str | os.PathLike[str], *, fields: Sequence[str] | None = None, decimal: Decimal = "."
+    path: str | os.PathLike[str],
+    *,
+    fields: Sequence[str] | None = None,
+    decimal: Decimal = ".",
+    time: str | None = None,
 ) -> Iterator[Line]:
     """Read the lines of a table with two or three fields that count: comma, semicolon or tab between, quotes as in CSV.
 
@@ -62,6 +74,8 @@ def read_lines(
         three; a first line whose third field is no number is one of headings then.
     decimal : {".", ","}
         What stands before the decimals of a value.
+    time : str, optional
+        The heading, or the place from 1, of when a line was told: a number, or a date as ISO 8601 writes it.
 
     Raises
     ------
@@ -72,12 +86,14 @@ def read_lines(
     for number, line in read_fields(path, marks=MARKS):
         if places is None:
             places, heading = _places(path, line, fields, decimal)
+            when = None if time is None else _place(path, line, time)
             if heading:
                 continue
-        if len(line) <= max(places):
-            raise InputError(f"{path}, line {number}: expected {max(places) + 1} fields or more; got {len(line)}")
+        if len(line) <= (last := max(places) if when is None else max(*places, when)):
+            raise InputError(f"{path}, line {number}: expected {last + 1} fields or more; got {len(line)}")
         row, column, *rest = (line[place] for place in places)
-        yield Line(number, row, column, [_pointed(text, decimal) for text in rest])
+        rest = [_pointed(text, decimal) for text in rest]
+        yield Line(number, row, column, rest, None if when is None else line[when])
 
 
 def _places(
@@ -101,19 +117,30 @@ def _places(
     if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
         places = [int(name) - 1 for name in fields]
         return places, len(places) > 2 and _number(_pointed(first[places[2]], decimal)) is None
-    if absent := [name for name in fields if name not in names]:
-        raise InputError(f"{path}: no column is headed {absent[0]!r}; found {', '.join(map(repr, names))}")
-    return [names.index(name) for name in fields], True
+    return [_place(path, names, name) for name in fields], True
+
+
+def _place(path: str | os.PathLike[str], headings: list[str], name: str) -> int:
+    """Give the place of a field by its heading, or by its number where none is headed so."""
+    if name in headings:
+        return headings.index(name)
+    if name.isdecimal() and 1 <= int(name) <= len(headings):
+        return int(name) - 1
+    raise InputError(f"{path}: no column is headed {name!r}; found {', '.join(map(repr, headings))}")
 
 
 def read_cells(
-    path: str | os.PathLike[str], *, fields: Sequence[str] | None = None, decimal: Decimal = "."
+    path: str | os.PathLike[str],
+    *,
+    fields: Sequence[str] | None = None,
+    decimal: Decimal = ".",
+    time: str | None = None,
 ) -> NamedCells:
     """Read known cells; lines that say the same twice count once.
 
     Parameters
     ----------
-    path, fields, decimal
+    path, fields, decimal, time
         See :func:`read_lines`; with two fields to a line each value is 1.
 
     Raises
@@ -121,10 +148,10 @@ def read_cells(
     InputError
         As there, or if a value is no finite number, two lines contradict each other, or there is no line.
     """
-    return _collected(read_lines(path, fields=fields, decimal=decimal), str(path))
+    return _collected(read_lines(path, fields=fields, decimal=decimal, time=time), str(path))
 
 
-def named_cells(table: Any, values: Any = None) -> NamedCells:
+def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCells:
     """Take known cells from lines: the name of a row, the name of a column, and a value, or none in all of them.
 
     Parameters
@@ -133,6 +160,8 @@ def named_cells(table: Any, values: Any = None) -> NamedCells:
         Of a data frame (pandas, polars, Arrow) the first three columns, or two.
     values : sequence of float, optional
         If they stand beside the names.
+    times : sequence, optional
+        When each was told.
 
     Raises
     ------
@@ -153,7 +182,11 @@ def named_cells(table: Any, values: Any = None) -> NamedCells:
         if len(names) != len(numbers):
             raise InputError(f"give a value for each pair of names; got {len(names):,} and {len(numbers):,}")
         rows = ([*name[:2], number] for name, number in zip(names, numbers, strict=True))
-    lines = (Line(number, row, column, rest[:1]) for number, (row, column, *rest) in enumerate(rows, 1))
+    when = repeat(None) if times is None else list(times)
+    lines = (
+        Line(number, row, column, rest[:1], time)
+        for number, ((row, column, *rest), time) in enumerate(zip(rows, when, strict=times is not None), 1)
+    )
     return _collected(lines, "the table")
 
 
@@ -212,6 +245,7 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
     rows: dict[Any, int] = {}
     columns: dict[Any, int] = {}
     seen: dict[tuple[int, int], tuple[float, int]] = {}
+    times: list[float] = []
     valued = False
     for line in lines:
         where = f"{source}, line {line.number}"
@@ -225,6 +259,8 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
             )
             raise InputError(f"{where}: a value is a finite number; got {line.rest[0]!r:.40}{comma}")
         cell = rows.setdefault(line.row, len(rows)), columns.setdefault(line.column, len(columns))
+        if line.time is not None and cell not in seen:
+            times.append(_time(line.time, where))
         before, first = seen.setdefault(cell, (value, line.number))
         if before != value:
             pair = f"{line.row!r} and {line.column!r}"
@@ -235,7 +271,19 @@ def _collected(lines: Iterable[Line], source: str) -> NamedCells:
     order = np.lexsort(indices.T[::-1])
     values = np.array([value for value, _ in seen.values()])
     i, j = indices[order].T
-    return NamedCells(Cells(i, j, values[order], (len(rows), len(columns))), [*rows], [*columns], valued)
+    cells = Cells(i, j, values[order], (len(rows), len(columns)))
+    return NamedCells(cells, [*rows], [*columns], valued, np.array(times)[order] if times else None)
+
+
+def _time(text: Any, where: str) -> float:
+    """Read a time: a number, or a date, in seconds."""
+    if (number := _number(text)) is not None and math.isfinite(number):
+        return number
+    try:
+        when = text if isinstance(text, datetime) else datetime.fromisoformat(str(text))
+    except ValueError:
+        raise InputError(f"{where}: a time is a number or a date such as 2026-11-25; got {text!r:.40}") from None
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
 def _pointed(text: Any, decimal: Decimal) -> Any:

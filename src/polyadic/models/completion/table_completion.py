@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int
 from polyadic.metrics.figures import conformal_radius
-from polyadic.metrics.recommendation import recommendation
+from polyadic.metrics.recommendation import catalogue, recommendation
 from polyadic.models.base import Amount, Model, Natural, Seed, Threads, Within
 from polyadic.models.chosen import BUDGET, Choice, chosen
 from polyadic.models.completion.bayesian import BayesianMatrixFactorization, Prediction
@@ -71,6 +71,8 @@ class TableCompletion(Model):
         Seconds after which nothing more is tried (of ``als`` and ``implicit``).
     hold_out : float
         Share of the cells that are held out and predicted first, to see how well; then all are learnt from.
+    hold_out_by : {"cells", "time"}
+        Any of them, or the latest of a table with times: what comes next is harder to tell than what is missing.
     seed : int, optional
         Of random starts, of draws and of the cells held out.
     threads : int, optional
@@ -95,7 +97,8 @@ class TableCompletion(Model):
         What cells held out have chosen, of ``als`` and ``implicit``.
     held_out_ : dict of str to float
         Root mean squared error of the cells held out, and that of biases alone; for ``implicit`` which share of them
-        is among the first 20 columns, and their NDCG, beside those of the most frequent columns. Empty without
+        is among the first 20 columns, their NDCG and mean average precision, which share of the columns is recommended
+        to anybody and how novel they are, in bits, beside those of the most frequent columns. Empty without
         ``hold_out``.
     scores_ : ndarray
         How far off each cell held out was, in standard deviations where the method tells them; intervals rest on it.
@@ -122,6 +125,7 @@ class TableCompletion(Model):
     choose: bool = True
     budget: Amount | None = BUDGET
     hold_out: Annotated[float, Within(0, 0.9)] = 0.0
+    hold_out_by: Literal["cells", "time"] = "cells"
     seed: Seed = None
     threads: Threads = None
     unknown: Literal["refuse", "mean"] = "refuse"
@@ -151,13 +155,16 @@ class TableCompletion(Model):
             parameter is out of range.
         """
         self.check()
-        known, rows, columns, valued = named_cells(table, y)
+        known, rows, columns, valued, times = named_cells(table, y)
         if not valued and self.method != "implicit":
             raise InputError("the table has no values; use the method implicit, which learns from what is listed")
         self.held_out_: dict[str, float] = {}
         self.scores_ = np.zeros(0)
+        if self.hold_out_by == "time" and times is None:
+            raise InputError("the table has no times to hold out by; name their column, time='...', or leave it out")
         if self.hold_out:
-            self._hold_out(*split_cells(known, self.hold_out, seed=self.seed))
+            by_time = times if self.hold_out_by == "time" else None
+            self._hold_out(*split_cells(known, self.hold_out, seed=self.seed, times=by_time))
         self.model_ = self._fitted(known)
         self.choice_: Choice | None = getattr(self.model_, "choice_", None)
         self.known_, self.rows_, self.columns_, self.valued_ = known, rows, columns, valued
@@ -200,7 +207,7 @@ class TableCompletion(Model):
         if self.method == "trace-norm" and sweeps is not None:
             raise InputError("trace-norm goes on to its optimum; leave out sweeps")
         before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
-        known, rows, columns, _ = joined(before, named_cells(table), sums=sums)
+        known, rows, columns, *_ = joined(before, named_cells(table), sums=sums)
         was = self.model_.predict(self.known_.rows, self.known_.columns)
         facts = self._news(known)
         self.model_.update(known, **({} if sweeps is None else {"sweeps": sweeps}))
@@ -269,7 +276,7 @@ class TableCompletion(Model):
 
     def score(self, table: Any, y: Any = None) -> float:
         """Give the share of the variance of cells that is predicted, as regressors of scikit-learn do."""
-        cells, rows, columns, _ = named_cells(table, y)
+        cells, rows, columns, *_ = named_cells(table, y)
         predicted = self.predict([rows[i] for i in cells.rows], [columns[j] for j in cells.columns])
         return float(1 - ((predicted - cells.values) ** 2).sum() / ((cells.values - cells.values.mean()) ** 2).sum())
 
@@ -446,7 +453,9 @@ class TableCompletion(Model):
         if self.method == "implicit":
             most = np.bincount(train.at(train.values > 0).columns, minlength=train.shape[1])[:, None].astype(float)
             popular = best_columns(np.ones((train.shape[0], 1)), most, FIRST, without=train.at(train.values > 0))
-            self.held_out_ = _found_again(model, train, test) | _judged(popular.columns, test, "_of_most_frequent")
+            self.held_out_ = _found_again(model, train, test) | _judged(
+                popular.columns, train, test, "_of_most_frequent"
+            )
             return
         plain = MatrixFactorization(0, threads=self.threads).fit(train)
         self.held_out_ = {"rmse": rmse(model, test), "rmse_of_biases": rmse(plain, test)}
@@ -486,13 +495,16 @@ class TableCompletion(Model):
 
 def _found_again(model: ImplicitFactorization, train: Cells, test: Cells) -> dict[str, float]:
     train = train.at(train.values > 0)  # zeros are as what is not listed
-    return _judged(model.recommend(np.arange(train.shape[0]), FIRST, without=train).columns, test)
+    return _judged(model.recommend(np.arange(train.shape[0]), FIRST, without=train).columns, train, test)
 
 
-def _judged(recommended: NDArray[np.int64], test: Cells, way: str = "") -> dict[str, float]:
+def _judged(recommended: NDArray[np.int64], train: Cells, test: Cells, way: str = "") -> dict[str, float]:
     test = test.at(test.values > 0)
     judged = recommendation(recommended, test.rows, test.columns)
-    return {f"{what}_at_{FIRST}{way}": float(np.nanmean(getattr(judged, what))) for what in ("recall", "ndcg")}
+    told = catalogue(recommended, np.bincount(train.columns, minlength=train.shape[1]), train.shape[0])
+    measures = {name: float(np.nanmean(values)) for name, values in judged._asdict().items()}
+    measures |= {"coverage": told.coverage, "novelty": told.novelty}
+    return {f"{name}_at_{FIRST}{way}": value for name, value in measures.items()}
 
 
 def _covariance(F: NDArray[Any]) -> NDArray[np.float64]:
