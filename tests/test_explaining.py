@@ -1,4 +1,4 @@
-"""Why a table is completed as it is: parts of values add up, and move with what they are due to."""
+"""Why models say what they say: parts of values add up, and move with what they are due to."""
 
 import json
 
@@ -11,6 +11,7 @@ from polyadic.errors import InputError
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
 from polyadic.models.completion.table_completion import TableCompletion
+from polyadic.models.tables.correspondence import CorrespondenceAnalysis
 
 
 def some_table(seed=0, *, rows=30, columns=20, share=0.4):
@@ -119,3 +120,56 @@ def test_methods_without_parts():
     model = TableCompletion("bayesian", seed=0).fit([("a", "x", 1), ("a", "y", 2), ("b", "x", 3)])
     with pytest.raises(InputError, match="als and implicit do"):
         model.explain("b", ["y"])
+
+
+# ---- cells of tables of counts
+
+
+@pytest.mark.parametrize("settings", [{}, {"power": 0.5}, {"temper": 0.5}], ids=str)
+def test_axes_add_up_to_the_cell(settings):
+    """All axes and the base, which is what independence would have, are the count by what the margins expect."""
+    x = some_counts(rows=7, columns=5)
+    model = CorrespondenceAnalysis(4, **settings).fit(x)
+    x = x ** settings.get("temper", 1)
+    times = x * x.sum() / np.outer(x.sum(axis=1), x.sum(axis=0))
+    for i, j in np.ndindex(x.shape):
+        why = model.explain(i, j)
+        assert why.value == pytest.approx(times[i, j], abs=1e-8)
+        assert why.base == pytest.approx(1)
+        assert why.base + sum(part for _, part in why.parts) == pytest.approx(why.value)
+        assert sorted(axis for axis, _ in why.parts) == [1, 2, 3, 4]
+
+
+def test_fewer_axes_are_the_first_of_all():
+    """An axis makes as much of a cell however many others are kept."""
+    x = some_counts(rows=7, columns=5)
+    few, every = (CorrespondenceAnalysis(rank).fit(x).explain(2, 3) for rank in (2, 4))
+    assert dict(few.parts) == pytest.approx({axis: dict(every.parts)[axis] for axis in (1, 2)})
+
+
+@pytest.mark.parametrize("side", ["rows", "columns"])
+def test_what_is_alike_has_a_profile_like_it(side):
+    """Distances in all axes are the chi-square distances of profiles, whatever the power of the coordinates."""
+    x = some_counts(rows=7, columns=5)
+    model = CorrespondenceAnalysis(4, power=0.3).fit(x)
+    x = x if side == "rows" else x.T
+    profiles, weights = x / x.sum(axis=1, keepdims=True), x.sum() / x.sum(axis=0)
+    apart = np.sqrt(((profiles - profiles[1]) ** 2) @ weights)
+    found = model.nearest(1, side=side, n=99)
+    assert [k for k, _ in found] == [k for k in np.argsort(apart).tolist() if k != 1]
+    assert [far for _, far in found] == pytest.approx(np.sort(apart)[1:].tolist(), abs=1e-7)
+
+
+def test_cells_that_are_not_there():
+    """Names that a table has not; and what has no observations is as expected, and near nothing."""
+    x = some_counts(rows=7, columns=5)
+    x[6] = 0
+    model = CorrespondenceAnalysis(2).fit(x)
+    assert model.explain(6, 0).value == 1
+    assert 6 not in dict(model.nearest(0, n=99))
+    with pytest.raises(InputError, match="no row 7; they go from 0 to 6"):
+        model.explain(7, 0)
+    model.column_labels_ = tuple("abcde")
+    assert model.explain(0, "b") == CorrespondenceAnalysis(2).fit(x).explain(0, 1)
+    with pytest.raises(InputError, match="no column 'f'"):
+        model.nearest("f", side="columns")

@@ -148,15 +148,11 @@ def recommend(model: Model, row: Row, *, top: Top = 10, why: Why = 0, as_json: o
     if why:
         reasons = completed.explain(row, [name for name, _ in recommended])
         for line, reason in zip(rows, reasons, strict=True):
-            line["base"] = round(reason.base, 6)
-            line["why"] = [{"column": name, "part": round(part, 6)} for name, part in reason.parts[:why]]
+            line.update(show.reasons(reason, why, ["column"]))
     if as_json:
         show.in_json({"row": row, "recommended": rows})
         return
-    for line in rows:
-        if why:
-            line["why"] = ", ".join(f"{each['column']} {each['part']:+.3g}" for each in line["why"])
-    show.table(["column", "value", *(["base", "why"] if why else [])], [(*line.values(),) for line in rows])
+    show.reasoned(["column", "value", *(["base", "why"] if why else [])], rows)
 
 
 def _fields(columns: str | None) -> list[str] | None:

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import json
+import math
 import shlex
 import sys
 import time
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from polyadic.embedding import Embedding
     from polyadic.models.base import Model
+    from polyadic.models.explaining import Explanation
     from polyadic.text.lines import Line
 
     Command = Sequence[object]
@@ -107,6 +109,22 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str 
     for row in rows:
         drawn.add_row(*(Text(_cell(value)) for value in row))
     Console().print(drawn)
+
+
+def reasons(reason: Explanation, number: int, names: Sequence[str]) -> dict[str, Any]:
+    """Give the base of an explanation, if there is one, and the largest parts, with what their names are called."""
+    parts = [(name if isinstance(name, tuple) else (name,), round(part, 6)) for name, part in reason.parts[:number]]
+    why = [{**dict(zip(names, name, strict=True)), "part": part} for name, part in parts]
+    return {**({} if math.isnan(reason.base) else {"base": round(reason.base, 6)}), "why": why}
+
+
+def reasoned(headings: Sequence[str], lines: Sequence[dict[str, Any]]) -> None:
+    """Print a table of lines, which may end in what :func:`reasons` gives."""
+    for line in lines:
+        if "why" in line:
+            whole = ([*each.values()] for each in line["why"])
+            line["why"] = ", ".join(f"{' '.join(map(str, name))} {part:+.3g}" for *name, part in whole)
+    table(headings, [[*line.values()] for line in lines])
 
 
 def facts(values: Mapping[str, Any], *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-r"""Why a model says what it says: a value taken apart into what it is made of.
+r"""Why a model says what it says: a value taken apart into what it is made of, or what it rests on.
 
 A row of factors that least squares solve for, given those of the columns, is linear in the values of its cells, and so
 is whatever is computed from it: with cells of weight :math:`c_j` and right side :math:`y_j`,
@@ -20,6 +20,8 @@ import numpy as np
 from scipy.linalg import solve
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from polyadic.kernels import RowEntries
@@ -44,14 +46,15 @@ class Parts(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What one value is made of, by name.
+    """What one value is made of, or rests on, by name.
 
     Attributes
     ----------
     value : float
         That which the model predicts.
     base : float
-        What is not due to anything named: the value less all parts.
+        What is not due to anything named: the value less all parts. NaN where parts are no shares of the value, but say
+        how much each thing moves it.
     parts : list of (name, float)
         The largest first, whatever their sign.
     """
@@ -59,6 +62,24 @@ class Explanation(NamedTuple):
     value: float
     base: float
     parts: list[tuple[Any, float]]
+
+
+def explanation(value: float, names: Sequence[Any], parts: NDArray[Any]) -> Explanation:
+    """Explain a value by parts of it.
+
+    Parameters
+    ----------
+    value : float
+    names : sequence of m names
+    parts : ndarray of shape (m,)
+
+    Examples
+    --------
+    >>> explanation(4.0, ["Heat", "Ran"], np.array([1.0, -2.0]))
+    Explanation(value=4.0, base=5.0, parts=[('Ran', -2.0), ('Heat', 1.0)])
+    """
+    order = np.argsort(-np.abs(parts), kind="stable").tolist()
+    return Explanation(float(value), float(value - parts.sum()), [(names[at], float(parts[at])) for at in order])
 
 
 def parts_of_row(

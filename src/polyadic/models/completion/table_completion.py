@@ -24,7 +24,7 @@ from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
 from polyadic.models.completion.recommending import best_columns
 from polyadic.models.completion.trace_norm import TraceNormCompletion
-from polyadic.models.explaining import Explanation
+from polyadic.models.explaining import Explanation, explanation
 from polyadic.text.relations.fields import read_fields
 
 if TYPE_CHECKING:
@@ -374,14 +374,7 @@ class TableCompletion(Model):
         _, known, parts = self.model_.explain(self.known_.take(i), j)
         names = [self.columns_[column] for column in known.tolist()]
         values = self.model_.predict(np.repeat(i, len(j)), j).astype(float)
-        return [
-            Explanation(
-                float(value),
-                float(value - some.sum()),
-                [(names[at], float(some[at])) for at in np.argsort(-np.abs(some), kind="stable").tolist()],
-            )
-            for value, some in zip(values, parts, strict=True)
-        ]
+        return [explanation(value, names, some) for value, some in zip(values, parts, strict=True)]
 
     def facts(self) -> dict[str, Any]:
         """Tell the sizes of the table, its parts, and how well cells held out were predicted."""
