@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from polyadic import load
 from polyadic.cli import app
 from polyadic.models.relations.knowledge import KnowledgeTensor
 from polyadic.solvers.relations.triples import descend_triples
@@ -210,6 +211,56 @@ def test_rules(schema):
     assert made["rules"] == 1
     likely = json.loads(run("predict", schema / "model", "--relation", "employs", "-n", 5, "--json"))["predictions"]
     assert all(one["subject"].startswith("person") for one in likely)
+
+
+def test_reasons_of_triples(triples):
+    """Known facts that carry each answer, and rules that conclude it, in a table and in JSON."""
+    out, rules = triples / "model", triples / "rules.txt"
+    run("train", triples / "train.tsv", "--out", out, "--rank", 8, "--epochs", 30, "--strength", 0.005)
+    rules.write_text("lies_in(x, z) & official(z, y) => speaks(x, y)\n")
+    (town, _, tongue), *_ = [line.split("\t") for line in (triples / "test.tsv").read_text().splitlines()]
+    asked = ["predict", out, "--subject", town, "--relation", "speaks", "-n", 8, "--why", 3]
+    lines = json.loads(run(*asked, "--rules", rules, "--json"))["predictions"]
+    line = next(line for line in lines if line["object"] == tongue)
+    model = load(out)
+    expected = [(*fact, round(part, 6)) for fact, part in model.explain(town, "speaks", tongue, k=3).parts]
+    assert [tuple(fact.values()) for fact in line["why"]] == expected
+    assert [*line["why"][0]] == ["subject", "relation", "object", "part"]
+    (found,) = line["rules"]
+    assert (found["rule"], found["right"] < found["premises"]) == (rules.read_text().strip(), True)
+    land = f"land{tongue[-1]}"
+    assert [[tuple(fact.values()) for fact in facts] for facts in found["groundings"]] == [
+        [(town, "lies_in", land), (land, "official", tongue)]
+    ]
+    shown = run(*asked, "--rules", rules)
+    assert shown.startswith("object\tscore\trules\twhy\n")
+    assert f": {town} lies_in {land} & {land} official {tongue}\t" in shown
+    assert f"{' '.join(expected[0][:3])} {expected[0][3]:+.3g}" in shown
+    scored = json.loads(run("predict", out, triples / "test.tsv", "--why", 1, "--json"))["predictions"]
+    assert all(len(one["why"]) == 1 for one in scored)
+    assert "--rules is for --why" in refused(*asked[:-2], "--rules", rules)
+    rules.write_text("lies(x, y) => speaks(x, y)\n")
+    assert "did you mean 'lies_in'" in refused(*asked, "--rules", rules)
+
+
+def test_reasons_of_a_universal_schema(schema):
+    """What else is known of a pair, what it adds, and the rest."""
+    out, told, rules = schema / "model", schema / "all.tsv", schema / "rules.txt"
+    told.write_text((schema / "facts.tsv").read_text() + (schema / "patterns.tsv").read_text())
+    run("train", told, "--out", out, "--method", "universal", "--rank", 4)
+    rules.write_text('", head of"(x, y) => "works for"(x, y)\n')
+    asked = ["predict", out, "--relation", "works for", "-n", 1, "--why", 2]
+    (line,) = json.loads(run(*asked, "--rules", rules, "--json"))["predictions"]
+    assert [each["predicate"] for each in line["why"]] == [", head of"]
+    odds = line["base"] + line["why"][0]["part"]
+    assert line["probability"] == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-3)
+    (found,) = line["rules"]
+    assert (found["premises"], found["right"]) == (30, 29)
+    assert found["groundings"] == [[{"subject": "person0", "object": "firm0", "predicate": ", head of"}]]
+    assert run(*asked).startswith("subject\tobject\tprobability\tvalue\tbase\twhy\n")
+    pair = ["--subject", "town29", "--object", "land29", "-n", 1, "--why", 1, "--json"]
+    assert json.loads(run("predict", out, *pair))["predictions"][0]["why"][0]["predicate"] == ", a town in"
+    assert "--why is for what was learned" in refused("predict", out, "--unseen", told, "--why", 1)
 
 
 PARSED = """\

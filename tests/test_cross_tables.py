@@ -223,3 +223,25 @@ def test_the_verb_shows_draws_writes_and_keeps(fisher, tmp_path):
     shown = run("table", fisher, "-n", "2")
     assert "below 0.001" in shown.stdout
     assert "dark\t0.244" in shown.stdout
+
+
+def test_the_verb_takes_a_cell_apart(fisher):
+    """Once, what the axes add, and what axes that are not kept do, make what was counted by what was expected."""
+    result = run("table", fisher, "--rank", 1, "--why", "dark", "black", "--json")
+    cell = json.loads(result.output)["why"]
+    N = np.array(FISHER)
+    assert cell["times"] == pytest.approx(85 * N.sum() / N[3].sum() / N[:, 4].sum(), abs=1e-6)
+    assert cell["count"] == pytest.approx(cell["times"] * cell["expected"], rel=1e-5)
+    parts = cell["base"] + sum(each["part"] for each in cell["why"]) + cell["other_axes"]
+    assert parts == pytest.approx(cell["times"], abs=1e-5)
+    assert [each["name"] for each in cell["alike"]["rows"]] == ["medium", "blue", "light"]
+    shown = run("table", fisher, "--why", "dark", "black").output
+    for heading in (
+        "times\tbase\taxis 1\taxis 2\taxis 3\tother axes",
+        "rows alike\tdistance",
+        "columns alike\tdistance",
+    ):
+        assert heading in shown
+    assert "no column 'green'" in run("table", fisher, "--why", "dark", "green").output
+    empty = write(fisher.parent / "empty.csv", [("", "a", "b"), ("x", 1, 2), ("y", 3, 1), ("z", 0, 0)])
+    assert "'z' or 'a' has no observations" in run("table", empty, "--why", "z", "a").output

@@ -1,5 +1,7 @@
 """Why a value is what it is: parts add up to it, and move with what they are due to."""
 
+import copy
+import itertools
 import json
 from itertools import chain, combinations
 
@@ -21,6 +23,14 @@ from polyadic.errors import InputError
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
 from polyadic.models.completion.table_completion import TableCompletion
+from polyadic.models.relations.knowledge import FORMS, KnowledgeTensor
+from polyadic.models.relations.rule_mining import derivations, tried
+from polyadic.models.relations.universal import UniversalSchema
+from polyadic.models.tables.correspondence import CorrespondenceAnalysis
+from polyadic.text.relations.facts import facts_of
+from polyadic.text.relations.formulas import And, Not, Or
+from polyadic.text.relations.rules import parse_rule
+from polyadic.text.relations.schema import schema_of
 
 
 def some_table(seed=0, *, rows=30, columns=20, share=0.4):
@@ -229,3 +239,200 @@ def test_machines_that_cannot_be_taken_apart(monkeypatch):
     monkeypatch.setattr("polyadic.resources.free_memory", lambda: 1)
     with pytest.raises(InputError, match=r"for each of 56 sets of features .* leave features out, or lower the order"):
         model.explain(np.ones((1, 6)))
+
+
+# ---- cells of tables of counts
+
+
+@pytest.mark.parametrize("settings", [{}, {"power": 0.5}, {"temper": 0.5}], ids=str)
+def test_axes_add_up_to_the_cell(settings):
+    """All axes and the base, which is what independence would have, are the count by what the margins expect."""
+    x = some_counts(rows=7, columns=5)
+    model = CorrespondenceAnalysis(4, **settings).fit(x)
+    x = x ** settings.get("temper", 1)
+    times = x * x.sum() / np.outer(x.sum(axis=1), x.sum(axis=0))
+    for i, j in np.ndindex(x.shape):
+        why = model.explain(i, j)
+        assert why.value == pytest.approx(times[i, j], abs=1e-8)
+        assert why.base == pytest.approx(1)
+        assert why.base + sum(part for _, part in why.parts) == pytest.approx(why.value)
+        assert sorted(axis for axis, _ in why.parts) == [1, 2, 3, 4]
+
+
+def test_fewer_axes_are_the_first_of_all():
+    """An axis makes as much of a cell however many others are kept."""
+    x = some_counts(rows=7, columns=5)
+    few, every = (CorrespondenceAnalysis(rank).fit(x).explain(2, 3) for rank in (2, 4))
+    assert dict(few.parts) == pytest.approx({axis: dict(every.parts)[axis] for axis in (1, 2)})
+
+
+@pytest.mark.parametrize("side", ["rows", "columns"])
+def test_what_is_alike_has_a_profile_like_it(side):
+    """Distances in all axes are the chi-square distances of profiles, whatever the power of the coordinates."""
+    x = some_counts(rows=7, columns=5)
+    model = CorrespondenceAnalysis(4, power=0.3).fit(x)
+    x = x if side == "rows" else x.T
+    profiles, weights = x / x.sum(axis=1, keepdims=True), x.sum() / x.sum(axis=0)
+    apart = np.sqrt(((profiles - profiles[1]) ** 2) @ weights)
+    found = model.nearest(1, side=side, n=99)
+    assert [k for k, _ in found] == [k for k in np.argsort(apart).tolist() if k != 1]
+    assert [far for _, far in found] == pytest.approx(np.sort(apart)[1:].tolist(), abs=1e-7)
+
+
+def test_cells_that_are_not_there():
+    """Names that a table has not; and what has no observations is as expected, and near nothing."""
+    x = some_counts(rows=7, columns=5)
+    x[6] = 0
+    model = CorrespondenceAnalysis(2).fit(x)
+    assert model.explain(6, 0).value == 1
+    assert 6 not in dict(model.nearest(0, n=99))
+    with pytest.raises(InputError, match="no row 7; they go from 0 to 6"):
+        model.explain(7, 0)
+    model.column_labels_ = tuple("abcde")
+    assert model.explain(0, "b") == CorrespondenceAnalysis(2).fit(x).explain(0, 1)
+    with pytest.raises(InputError, match="no column 'f'"):
+        model.nearest("f", side="columns")
+
+
+# ---- facts
+
+
+def some_facts(seed=0, *, entities=6, relations=2, facts=14):
+    rng = np.random.default_rng(seed)
+    every = np.array(list(itertools.product(range(entities), range(relations), range(entities))))
+    return every[rng.choice(len(every), facts, replace=False)]
+
+
+def slow_gradient(model, fact):
+    """Derivatives of a score by all numbers of a model, by differences."""
+    model, step, slopes = copy.deepcopy(model), 1e-3, []
+    tied = model.subject_factors_ is model.object_factors_
+    model.subject_factors_ = model.subject_factors_.astype(float)
+    model.object_factors_ = model.subject_factors_ if tied else model.object_factors_.astype(float)
+    model.relation_factors_ = [factor.astype(float) for factor in model.relation_factors_]
+    ends = [model.subject_factors_] if tied else [model.subject_factors_, model.object_factors_]
+    for numbers in (factor.reshape(-1) for factor in (*ends, *model.relation_factors_)):
+        for at in range(len(numbers)):
+            scores = []
+            for by in (step, -2 * step):
+                numbers[at] += by
+                scores.append(model.predict(*([each] for each in fact))[0])
+            numbers[at] += step
+            slopes.append((scores[0] - scores[1]) / (2 * step))
+    return np.array(slopes)
+
+
+@pytest.mark.parametrize("reciprocal", [True, False])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_fact_moves_others_along_their_gradients(form, reciprocal):
+    """A part is the product of two gradients by that of one with itself; facts that share nothing have none."""
+    model = KnowledgeTensor(2, form=form, reciprocal=reciprocal, max_iter=5, seed=0, threads=1).fit(some_facts())
+    for fact in ((0, 1, 3), (2, 0, 2), tuple(model.facts_[0].tolist())):
+        why = model.explain(*fact, k=99)
+        assert why.value == pytest.approx(model.predict(*([each] for each in fact))[0])
+        assert np.isnan(why.base)
+        assert sorted(why.parts, key=lambda part: -abs(part[1])) == why.parts
+        shared = [g for g in map(tuple, model.facts_.tolist()) if {g[0], g[2]} & {fact[0], fact[2]} or g[1] == fact[1]]
+        assert {name for name, _ in why.parts} == {*shared} - {fact}
+        own = slow_gradient(model, fact)
+        for name, part in why.parts[:4]:
+            assert part == pytest.approx(own @ slow_gradient(model, name) / (own @ own), rel=1e-3, abs=1e-4)
+        assert model.explain(*fact, k=2).parts == why.parts[:2]
+
+
+@pytest.mark.parametrize("form", ["ComplEx", "CP", "RESCAL", "TuckER"])
+def test_facts_of_the_same_family_carry(form):
+    """Of towns of two lands, that one lies in its land rests on those that lie there, and on no other land's."""
+    lands = {"north": [f"n{i}" for i in range(6)], "south": [f"s{i}" for i in range(6)]}
+    facts = [(town, "in", land) for land, towns in lands.items() for town in towns]
+    facts += [(a, "near", b) for towns in lands.values() for a in towns for b in towns if a != b]
+    model = KnowledgeTensor(6, form=form, seed=0, threads=1).fit(
+        facts_of([fact for fact in facts if fact[0] != "n0" or fact[1] != "in"])
+    )
+    parts = model.explain("n0", "in", "north", k=5).parts
+    assert {name for name, _ in parts} == {(f"n{i}", "in", "north") for i in range(1, 6)}
+    assert min(part for _, part in parts) > 0.2
+    with pytest.raises(InputError, match="no relation 'of'"):
+        model.explain("n0", "of", "north")
+    with pytest.raises(InputError, match="k must be"):
+        model.explain("n0", "in", "north", k=0)
+
+
+@pytest.mark.parametrize("features", ["NF", "N", "F", "NFE"])
+def test_what_is_said_of_a_pair_adds_up(features):
+    """Log-odds are the base and what each other predicate of the pair adds; what is asked is none of these."""
+    rng = np.random.default_rng(0)
+    pairs = [(f"e{i}", f"f{i % 5}") for i in range(12)]
+    schema = schema_of([(*pair, name) for pair in pairs for name in "abcd" if rng.random() < 0.6])
+    model = UniversalSchema(3, features=features, max_iter=5, seed=0).fit(schema)
+    for row, column in np.ndindex(schema.cells.shape):
+        why = model.explain(schema.pairs[row], schema.predicates[column])
+        assert why.value == pytest.approx(model.log_odds([[row, column]])[0])
+        assert why.base + sum(part for _, part in why.parts) == pytest.approx(why.value)
+        listed = {schema.predicates[at] for at in schema.cells[[row]].nonzero()[1]} - {schema.predicates[column]}
+        assert {name for name, _ in why.parts} <= listed
+        alone = copy.deepcopy(model)
+        alone.schema_ = schema.only(schema.indices[:, 0] != row)
+        assert why.base == pytest.approx(alone.log_odds([[row, column]])[0])
+    with pytest.raises(InputError, match="no pair"):
+        model.explain(("e0", "nobody"), "a")
+
+
+def slow_derivations(schema, rule, fact):
+    """All ways to bind the variables of a rule, one after another."""
+    known, found = {*schema.triples()}, []
+
+    def true(formula, bound):
+        if isinstance(formula, And | Or):
+            return (all if isinstance(formula, And) else any)(true(part, bound) for part in formula.parts)
+        if isinstance(formula, Not):
+            return not true(formula.inner, bound)
+        return (*(bound[name] for name in formula.arguments), formula.predicate) in known
+
+    for values in itertools.product(schema.entities, repeat=len(rule.variables)):
+        bound = dict(zip(rule.variables, values, strict=True))
+        said = {atom: (*(bound[name] for name in atom.arguments), atom.predicate) for atom in rule.atoms}
+        facts = {said[atom] for atom in rule.atoms if atom not in rule.conclusions and said[atom] in known}
+        if (
+            fact in {said[atom] for atom in rule.conclusions}
+            and true(rule.formula.premise, bound)
+            and fact not in facts
+        ):
+            found.append(facts)
+    return found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a(x, y) => b(y, x)",
+        "a(x, z) & b(z, y) => c(x, y) & d(y, x)",
+        "a(x, z) & a(z, y) => a(x, y)",
+        "(a(x, y) | b(x, y)) & !d(x, y) => c(x, y)",
+    ],
+)
+def test_rules_conclude_what_their_premises_say(text):
+    """Groundings of a fact are those found by trying every binding, known or not, and never from itself."""
+    rng, rule, some = np.random.default_rng(0), parse_rule(text), 0
+    told = {(*rng.choice(list("ABCDE"), 2).tolist(), str(rng.choice(list("abcd")))) for _ in range(30)}
+    schema = schema_of(sorted(told), predicates="abcd")
+    for fact in itertools.product(schema.entities, schema.entities, "abcd"):
+        found = derivations(schema, [parse_rule("a(x, y) => !b(x, y)"), rule], fact)
+        groundings = [{*facts} for one in found for facts in one.groundings]
+        expected = slow_derivations(schema, rule, fact)
+        assert sorted(map(sorted, groundings)) == sorted(map(sorted, expected))
+        assert [(one.rule, one.tried) for one in found] == [(rule, tried(schema, rule))] * bool(expected)
+        some += len(expected)
+    assert some
+    assert derivations(schema, [rule], ("A", "nobody", "b")) == []
+
+
+def test_the_surest_rule_comes_first():
+    """By how often it is right when it is tried."""
+    facts = [("A", "B", "a"), ("A", "B", "b"), ("C", "D", "a"), ("C", "D", "c"), ("E", "F", "b"), ("C", "D", "b")]
+    rules = [parse_rule("b(x, y) => c(x, y)"), parse_rule("a(x, y) => c(x, y)")]
+    found = derivations(schema_of(facts), rules, ("A", "B", "c"))
+    assert [(str(one.rule), tuple(one.tried)) for one in found] == [
+        ("a(x, y) => c(x, y)", (2, 1)),
+        ("b(x, y) => c(x, y)", (3, 1)),
+    ]

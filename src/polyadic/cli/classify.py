@@ -151,11 +151,11 @@ def apply(
     for name, text, at, row in zip(names, texts, best, chances.tolist(), strict=True):
         rows.append({"document": name, "class": str(opened.classes_[at]), "probability": round(row[at], 4)})
         if why:
-            rows[-1] |= show.reasons(opened.explain(text, opened.classes_[at]), why, "word", as_json=as_json)
+            rows[-1] |= show.reasons(opened.explain(text, opened.classes_[at]), why, "word")
     if as_json:
         show.in_json({"documents": rows})
     else:
-        show.table([*rows[0]], [(*row.values(),) for row in rows])
+        show.reasoned([*rows[0]], rows)
 
 
 def evaluate(

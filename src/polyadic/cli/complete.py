@@ -280,11 +280,11 @@ def recommend(
     if why:
         reasons = completed.explain(row, [name for name, _ in recommended])
         for line, reason in zip(rows, reasons, strict=True):
-            line.update(show.reasons(reason, why, "column", as_json=as_json))
+            line.update(show.reasons(reason, why, "column"))
     if as_json:
         show.in_json({"row": row, "recommended": rows})
         return
-    show.table(["column", "value", *(["base", "why"] if why else [])], [(*line.values(),) for line in rows])
+    show.reasoned(["column", "value", *(["base", "why"] if why else [])], rows)
 
 
 def _recommend_all(completed: Any, top: int, out: Path | None, which: dict[str, Any], *, as_json: bool) -> None:

@@ -152,10 +152,9 @@ def predict(
         rows = [(*row, p) for row, p in zip(rows, machine.predict_proba(X)[:, 1].tolist(), strict=True)]
     if why:
         called = None if names is None else o.listed(names)
-        told = [
-            show.reasons(machine.explain(X[[i]], called), why, "features", as_json=as_json and out is None)
-            for i in range(len(rows))
-        ]
+        told = [show.reasons(machine.explain(X[[i]], called), why, "features") for i in range(len(rows))]
+        if out is not None or not as_json:
+            told = [{**reasons, "why": show.in_words(reasons["why"])} for reasons in told]
         headings += ["value", "base", "why"]
         rows = [(*row, *reasons.values()) for row, reasons in zip(rows, told, strict=True)]
     if out is not None:

@@ -89,6 +89,13 @@ Subject = Annotated[str | None, typer.Option(metavar="NAME", help="Of a fact to 
 Relation = Annotated[str | None, typer.Option(metavar="NAME", help="Of a fact to complete; or a predicate.")]
 Object = Annotated[str | None, typer.Option("--object", metavar="NAME", help="Of a fact to complete.")]
 WithKnown = Annotated[bool, typer.Option("--known", help="Name what makes a fact that was learned, too.")]
+Why = Annotated[
+    int,
+    typer.Option(min=0, help="How many of the known facts to show on which each rests; predicates (universal)."),
+]
+Concluding = Annotated[
+    Path | None, typer.Option("--rules", metavar="RULES", help="With --why, name the rules that conclude it, too.")
+]
 Unseen = Annotated[
     Path | None,
     typer.Option(metavar="FACTS", help="New pairs of entities, with what is said of them (universal)."),
@@ -198,35 +205,40 @@ def predict(
     known: WithKnown = False,
     unknown: Unknown = "error",
     top: o.Top = 10,
+    why: Why = 0,
+    rules: Concluding = None,
     as_json: o.AsJson = False,
 ) -> None:
     """Complete a fact, score those of a file, or tell what holds of new pairs.
 
     Give two of --subject, --relation and --object; for a universal schema --relation alone, which names the likeliest
     pairs, or --subject and --object, which name the likeliest predicates.
+
+    With --why, also the known facts that move each score most, as a share of what the fact itself would; of a universal
+    schema what else is known of the pair, by what it adds to the log-odds, and a base that nothing known does.
     """
-    asked = [name for name in (subject, relation, object_) if name is not None]
-    _check_request(asked, facts, unseen, known=known, skip=unknown == "skip")
+    parts = subject, relation, object_
+    _check_request(parts, facts, unseen, known=known, skip=unknown == "skip", why=why, rules=rules is not None)
     learned = _opened(model)
     skipped = 0
-    if _is_tensor(learned):
-        if unseen is not None:
-            raise InputError("--unseen is for a universal schema; a tensor knows nothing of new entities")
-        if facts is not None:
-            headings, rows, skipped = _scored(learned, facts, unknown)
-        else:
-            headings, rows = _completed(learned, (subject, relation, object_), top, known=known)
-    elif facts is not None:
-        headings, rows, skipped = _probable(learned, facts, unknown)
+    if facts is not None:
+        headings, rows, skipped = (_scored if _is_tensor(learned) else _probable)(learned, facts, unknown)
     elif unseen is not None:
         headings, rows = _unseen(learned, unseen, top)
     else:
-        headings, rows = _likeliest(learned, (subject, relation, object_), top, known=known)
+        headings, rows = (_completed if _is_tensor(learned) else _likeliest)(learned, parts, top, known=known)
+    lines = [dict(zip(headings, row, strict=True)) for row in rows]
+    if why:
+        given = {"subject": subject, "object": object_, "relation": relation, "predicate": relation}
+        headings += _explain(learned, lines, given, why, rules)
     if as_json:
         more = {"skipped": skipped} if facts is not None else {}
-        show.in_json({"predictions": [dict(zip(headings, row, strict=True)) for row in rows], **more})
+        show.in_json({"predictions": lines, **more})
     else:
-        show.table(headings, rows)
+        for line in lines:
+            if "rules" in line:
+                line["rules"] = "; ".join(_derivation(found, why) for found in line["rules"])
+        show.reasoned(headings, lines)
         if skipped:
             typer.echo(f"skipped {skipped:,} facts of what was not learned", err=True)
 
@@ -348,13 +360,27 @@ def _schema(
     return model, sizes | ({} if rules is None else {"rules": len(read_rules(rules))})
 
 
-def _check_request(asked: list[str], facts: Path | None, unseen: Path | None, *, known: bool, skip: bool) -> None:
-    if (facts is not None) + (unseen is not None) + bool(asked) != 1:
+def _check_request(
+    parts: tuple[str | None, ...],
+    facts: Path | None,
+    unseen: Path | None,
+    *,
+    known: bool,
+    skip: bool,
+    why: int,
+    rules: bool,
+) -> None:
+    asked = any(name is not None for name in parts)
+    if (facts is not None) + (unseen is not None) + asked != 1:
         raise InputError("give a file of facts, or parts of one to complete, or --unseen; one of the three")
     if known and not asked:
         raise InputError("--known is for a fact to complete; leave it out")
     if skip and facts is None:
         raise InputError("--unknown is for a file of facts; leave it out")
+    if why and unseen is not None:
+        raise InputError("--why is for what was learned, and pairs of --unseen were not; leave it out")
+    if rules and not why:
+        raise InputError("--rules is for --why, such as --why 3; leave it out")
 
 
 def _completed(
@@ -395,6 +421,8 @@ def _probable(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tup
 def _unseen(model: Any, path: Path, top: int) -> tuple[list[str], list[tuple[Any, ...]]]:
     from polyadic.text.relations.schema import read_schema
 
+    if _is_tensor(model):
+        raise InputError("--unseen is for a universal schema; a tensor knows nothing of new entities")
     new = read_schema(path)
     rows: list[tuple[Any, ...]] = []
     for pair, likely in zip(new.pairs, model.predict_unseen(new), strict=True):
@@ -418,6 +446,51 @@ def _likeliest(
     likely = model.predict([(subject, object_)] * len(names), names)
     best = [at for at in (-likely).argsort(kind="stable").tolist() if known or at not in listed][:top]
     return ["predicate", "probability"], [(names[at], round(float(likely[at]), 4)) for at in best]
+
+
+def _explain(
+    model: Any, lines: list[dict[str, Any]], given: dict[str, str | None], why: int, rules: Path | None
+) -> list[str]:
+    """Say of each line why it is so, and which headings that has."""
+    from polyadic.models.relations.rule_mining import derivations
+    from polyadic.text.relations.rules import read_rules
+    from polyadic.text.relations.schema import schema_of
+
+    if _is_tensor(model):
+        names, order = ["subject", "relation", "object"], ["subject", "object", "relation"]
+        entities, relations = model.entities_, model.relations_
+        known = ((entities[s], entities[o_], relations[r]) for s, r, o_ in model.facts_.tolist())
+        schema: Any = None if rules is None else schema_of(known, predicates=relations)
+    else:
+        names, order, schema = ["predicate"], ["subject", "object", "predicate"], model.schema_
+
+    def told(fact: tuple[str, str, str]) -> dict[str, str]:
+        named = dict(zip(order, fact, strict=True))
+        return {name: named[name] for name in (names if _is_tensor(model) else order)}
+
+    concluding = [] if rules is None else read_rules(rules, predicates=schema.predicates)
+    for line in lines:
+        s, o_, r = ({**given, **line}[name] for name in order)
+        reason = model.explain(s, r, o_, k=why) if _is_tensor(model) else model.explain((s, o_), r)
+        if concluding:
+            found = derivations(schema, concluding, (s, o_, r))[:why]
+            line["rules"] = [
+                {
+                    "rule": str(one.rule),
+                    **one.tried._asdict(),
+                    "groundings": [list(map(told, g)) for g in one.groundings],
+                }
+                for one in found
+            ]
+        line.update(show.reasons(reason, why, names if _is_tensor(model) else names[0]))
+    return [*(["rules"] if concluding else []), *([] if _is_tensor(model) else ["value", "base"]), "why"]
+
+
+def _derivation(found: dict[str, Any], most: int) -> str:
+    """Write a rule that concludes a fact, how often it is right, and what it concludes it from."""
+    groundings = [" & ".join(" ".join(fact.values()) for fact in facts) for facts in found["groundings"]]
+    more = [f"{len(groundings) - most:,} more"] if len(groundings) > most else []
+    return f"{found['rule']} ({found['right']:,} of {found['premises']:,}): {', '.join([*groundings[:most], *more])}"
 
 
 def _ranked(model: Any, test: Path, known: list[Path], unknown: Any, *, relations: bool) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import json
+import math
 import shlex
 import sys
 import time
@@ -110,14 +111,27 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str 
     Console().print(drawn)
 
 
-def reasons(why: Explanation, most: int, of: str, *, as_json: bool) -> dict[str, Any]:
-    """Give a value, its base and its largest parts: in one cell, or for JSON a list that names them by ``of``."""
-    value, base, parts = round(why.value, 6), round(why.base, 6), why.parts[:most]
-    if as_json:
-        return {"value": value, "base": base, "why": [{of: name, "part": round(part, 6)} for name, part in parts]}
-    names = [" * ".join(map(str, name)) if isinstance(name, tuple) else name for name, _ in parts]
-    told = ", ".join(f"{name} {part:+.3g}" for name, (_, part) in zip(names, parts, strict=True))
-    return {"value": value, "base": base, "why": told}
+def reasons(why: Explanation, most: int, of: str | Sequence[str]) -> dict[str, Any]:
+    """Give a value, its base if there is one, and its largest parts, whose names, or parts of them, are called ``of``."""
+    sums = {} if math.isnan(why.base) else {"value": round(why.value, 6), "base": round(why.base, 6)}
+    named = [
+        ({of: name} if isinstance(of, str) else dict(zip(of, name, strict=True)), part) for name, part in why.parts
+    ]
+    return {**sums, "why": [{**name, "part": round(part, 6)} for name, part in named[:most]]}
+
+
+def in_words(why: Sequence[Mapping[str, Any]]) -> str:
+    """Write the parts that :func:`reasons` gives into one cell."""
+    names = [[" * ".join(map(str, n)) if isinstance(n, tuple) else str(n) for n in each.values()][:-1] for each in why]
+    return ", ".join(f"{' '.join(name)} {each['part']:+.3g}" for name, each in zip(names, why, strict=True))
+
+
+def reasoned(headings: Sequence[str], lines: Sequence[dict[str, Any]]) -> None:
+    """Print a table of lines, which may end in what :func:`reasons` gives."""
+    for line in lines:
+        if "why" in line:
+            line["why"] = in_words(line["why"])
+    table(headings, [[*line.values()] for line in lines])
 
 
 def facts(values: Mapping[str, Any], *, as_json: bool) -> None:

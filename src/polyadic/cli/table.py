@@ -7,6 +7,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
+from polyadic.errors import InputError
 
 Source = Annotated[
     Path,
@@ -32,6 +33,12 @@ MostWords = Annotated[
 ]
 Rank = Annotated[int | None, typer.Option(min=1, help="Axes to find.", show_default="5, or all if fewer")]
 Top = Annotated[int, typer.Option("--top", "-n", min=1, help="Rows and columns to show, those that make the axes.")]
+Why = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="ROW COLUMN", help="A cell: what each axis makes of it, and which rows and columns are alike."
+    ),
+]
 OutModel = Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help="Keep the analysis here.")]
 CsvFile = Annotated[
     Path | None, typer.Option("--csv", metavar="FILE", help="Write all rows and columns with their figures.")
@@ -59,6 +66,7 @@ def table(
     errors: o.BadBytes = "strict",
     rank: Rank = None,
     top: Top = 10,
+    why: Why = None,
     picture: o.Picture = None,
     csv: CsvFile = None,
     page: PageFile = None,
@@ -66,7 +74,10 @@ def table(
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:
-    """Show which rows and columns of a table go together, and along which axes, by correspondence analysis."""
+    """Show which rows and columns of a table go together, and along which axes, by correspondence analysis.
+
+    With --why, how many times as often as the margins expect a cell was counted: once, and what every axis adds.
+    """
     from polyadic.files import check_replaceable
     from polyadic.frames import records
     from polyadic.models.folder import KIND
@@ -82,6 +93,7 @@ def table(
     read = cross_table(source, **{name: options[name] for name in o.chosen(ctx) if name in options})
     model = read.analyse(rank=rank)
     points = list(records(model))
+    cell = None if why is None else _cell(read, model, *why, top=top)
     if csv is not None:
         show.write_csv(points, csv)
     if page is not None:
@@ -100,12 +112,22 @@ def table(
     if as_json:
         axes = {"inertia": model.inertia_.tolist(), "share": model.explained_inertia_ratio_.tolist()}
         shape = dict(zip(("rows", "columns"), read.counts.shape, strict=True))
-        show.in_json({**shape, **found, "axes": axes, "points": points, "written": written})
+        more = {} if cell is None else {"why": cell}
+        show.in_json({**shape, **found, "axes": axes, "points": points, **more, "written": written})
         return
     chance = "below 0.001" if found["p"] < 0.001 else f"{found['p']:.3f}"
     sizes = {"rows": len(read.rows), "columns": len(read.columns), "observations": f"{found['observations']:.10g}"}
     facts = {**sizes, "chi-square": f"{found['chi2']:.1f}", "degrees of freedom": found["degrees"], "p": chance}
     show.facts(facts, as_json=False)
+    _show_points(model, points, top)
+    if cell is not None:
+        _show_cell(cell)
+    if written:
+        typer.echo(f"\nwrote {', '.join(written)}")
+
+
+def _show_points(model: Any, points: list[dict[str, Any]], top: int) -> None:
+    """Print the axes, and the rows and columns that make the first two."""
     typer.echo()
     shares = model.explained_inertia_ratio_
     axes_shown = zip(model.inertia_, shares, shares.cumsum(), strict=True)
@@ -122,8 +144,36 @@ def table(
             for p in mine
         ]
         show.table([side, "mass", "quality of these axes", *(name.replace("_", " ") for name in axis)], shown)
-    if written:
-        typer.echo(f"\nwrote {', '.join(written)}")
+
+
+def _show_cell(cell: dict[str, Any]) -> None:
+    """Print what :func:`_cell` gives."""
+    axes = {f"axis {each['axis']}": each["part"] for each in cell["why"]}
+    counted = {name: cell[name] for name in ("row", "column", "count", "expected", "times", "base")}
+    typer.echo()
+    show.facts({**counted, **axes, "other axes": cell["other_axes"]}, as_json=False)
+    for side, nearest in cell["alike"].items():
+        typer.echo()
+        show.table([f"{side} alike", "distance"], [(*each.values(),) for each in nearest])
+
+
+def _cell(read: Any, model: Any, row: str, column: str, *, top: int) -> dict[str, Any]:
+    """Say how often a cell was counted and expected, which axes make the difference, and what is alike."""
+    reason = model.explain(row, column)
+    i, j = read.rows.index(row), read.columns.index(column)
+    count, n = float(read.counts[i, j]), float(read.counts.sum())
+    expected = n * float(model.row_masses_[i] * model.column_masses_[j])
+    if not expected:
+        raise InputError(f"there is nothing to compare: {row!r} or {column!r} has no observations")
+    times = count / expected
+    rest = round(times - reason.value, 6) + 0.0  # which is never -0
+    facts = {"row": row, "column": column, "count": count, "expected": round(expected, 6), "times": round(times, 6)}
+    facts |= {**show.reasons(reason, len(reason.parts), "axis"), "other_axes": rest}
+    alike = {
+        side: [{"name": near, "distance": round(far, 6)} for near, far in model.nearest(name, side=side, n=top)]
+        for side, name in (("rows", row), ("columns", column))
+    }
+    return {**facts, "alike": alike}
 
 
 def _made(point: dict[str, Any]) -> float:

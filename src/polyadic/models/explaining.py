@@ -1,4 +1,4 @@
-r"""Why a model says what it says: a value taken apart into what it is made of.
+r"""Why a model says what it says: a value taken apart into what it is made of, or what it rests on.
 
 A row of factors that least squares solve for, given those of the columns, is linear in the values of its cells, and so
 is whatever is computed from it: with cells of weight :math:`c_j` and right side :math:`y_j`,
@@ -59,14 +59,15 @@ class Parts(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """What one value is made of, by name.
+    """What one value is made of, or rests on, by name.
 
     Attributes
     ----------
     value : float
         That which the model predicts.
     base : float
-        What is not due to anything named: the value less all parts.
+        What is not due to anything named: the value less all parts. NaN where parts are no shares of the value, but say
+        how much each thing moves it.
     parts : list of (name, float)
         The largest first, whatever their sign.
     """

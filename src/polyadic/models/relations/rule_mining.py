@@ -10,11 +10,14 @@ from polyadic.errors import check_int
 from polyadic.models.relations.forward_chaining import Probability
 from polyadic.models.relations.grounding import Places, joined
 from polyadic.settings import check_setting
-from polyadic.text.relations.formulas import And, Atom, Implies, Rule, check_predicates, holds
+from polyadic.text.relations.formulas import And, Atom, Implies, Rule, atoms_of, check_predicates, holds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from numpy.typing import NDArray
 
+    from polyadic.models.relations.grounding import Bindings
     from polyadic.text.relations.schema import Schema
 
 
@@ -109,6 +112,71 @@ def tried(schema: Schema, rule: Rule) -> Tried:
     Tried(premises=2, right=1)
     """
     check_predicates([rule], schema.predicates)
+    bindings, known = _grounded(rule, schema)
+    size = len(next(iter(bindings.values())))
+    premise = holds(rule.formula.premise, known) if isinstance(rule.formula, Implies) else np.ones(size, bool)
+    conclusion = rule.formula.conclusion if isinstance(rule.formula, Implies) else And((rule.formula,))
+    return Tried(int(premise.sum()), int((premise & holds(conclusion, known)).sum()))
+
+
+class Derivation(NamedTuple):
+    """A rule that concludes a fact, how often it is tried and right, and from which facts: those of each grounding."""
+
+    rule: Rule
+    tried: Tried
+    groundings: list[list[tuple[str, str, str]]]
+
+
+def derivations(schema: Schema, rules: Iterable[Rule], fact: tuple[str, str, str]) -> list[Derivation]:
+    """Give the rules that conclude a fact from others that are known, the most confident first.
+
+    Parameters
+    ----------
+    schema : Schema
+    rules : iterable of Rule
+        Those that are no implication conclude nothing.
+    fact : (str, str, str)
+        Subject, object and predicate; it need not be known.
+
+    Raises
+    ------
+    InputError
+        If a predicate is not there, or the memory would not suffice.
+
+    Examples
+    --------
+    >>> from polyadic.text.relations.rules import parse_rule
+    >>> from polyadic.text.relations.schema import schema_of
+    >>> facts = [("Ann", "Tea", "bought"), ("Bob", "Tea", "bought"), ("Bob", "Tea", "owns")]
+    >>> (found,) = derivations(schema_of(facts), [parse_rule("bought(x, y) => owns(x, y)")], ("Ann", "Tea", "owns"))
+    >>> found.tried, found.groundings
+    (Tried(premises=2, right=1), [[('Ann', 'Tea', 'bought')]])
+    """
+    found = []
+    names, (subject, object_, predicate) = schema.entities, fact
+    for rule in rules:
+        concluding = [atom.arguments for atom in rule.conclusions if atom.predicate == predicate]
+        if not concluding or not isinstance(rule.formula, Implies) or not {subject, object_} <= set(names):
+            continue
+        bindings, known = _grounded(rule, schema)
+        s, o = names.index(subject), names.index(object_)
+        concluded = np.logical_or.reduce([(bindings[x] == s) & (bindings[y] == o) for x, y in concluding])
+        premises = [(atom, known(atom)) for atom in atoms_of(rule.formula.premise)]
+        groundings = [
+            [
+                (*(names[bindings[each][at]] for each in atom.arguments), atom.predicate)
+                for atom, true in premises
+                if true[at]
+            ]
+            for at in np.flatnonzero(concluded & holds(rule.formula.premise, known))
+        ]
+        if others := [facts for facts in groundings if fact not in facts]:
+            found.append(Derivation(rule, tried(schema, rule), others))
+    return sorted(found, key=lambda one: -one.tried.right / one.tried.premises)
+
+
+def _grounded(rule: Rule, schema: Schema) -> tuple[Bindings, Callable[[Atom], NDArray[np.bool_]]]:
+    """Give what the variables of a rule stand for where its premise may hold, and where atoms are known to."""
     places = Places(schema)
 
     def facts(atom: Atom) -> NDArray[np.int64]:
@@ -123,7 +191,4 @@ def tried(schema: Schema, rule: Rule) -> Tried:
         rows = places.rows(atom, bindings)
         return (rows >= 0) & np.isin(rows, facts(atom))
 
-    size = len(next(iter(bindings.values())))
-    premise = holds(rule.formula.premise, known) if isinstance(rule.formula, Implies) else np.ones(size, bool)
-    conclusion = rule.formula.conclusion if isinstance(rule.formula, Implies) else And((rule.formula,))
-    return Tried(int(premise.sum()), int((premise & holds(conclusion, known)).sum()))
+    return bindings, known

@@ -27,6 +27,7 @@ from polyadic.errors import InputError, SeenFactsWarning, check_int
 from polyadic.kernels import absent_columns
 from polyadic.metrics.judged import ranked_cells
 from polyadic.models.base import Amount, Count, Model, Positive, Seed, Watch
+from polyadic.models.explaining import Explanation
 from polyadic.models.relations.log_odds import PairForm
 from polyadic.progress import tracked
 from polyadic.resources import check_memory
@@ -344,6 +345,33 @@ class UniversalSchema(Model):
         if at.size and (at.min() < 0 or (at.max(axis=0) >= shape).any()):
             raise InputError(f"cells are rows below {shape[0]:,} and columns below {shape[1]:,}")
         return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
+
+    def explain(self, pair: tuple[str, str], predicate: str) -> Explanation:
+        """Say which known predicates of a pair speak for another one, or against it, and how much.
+
+        The value is in log-odds; its parts are the weights :math:`w_{cc'}` of what is listed of the pair, and the base
+        is what vectors and biases say. A model without neighbours has no parts.
+
+        Raises
+        ------
+        InputError
+            If there is no such pair or predicate.
+
+        Examples
+        --------
+        >>> from polyadic.text.relations.schema import schema_of
+        >>> staff = [(f"person {i}", f"firm {i}", what) for i in range(8) for what in ("works for", ", head of")]
+        >>> towns = [(f"town {i}", f"land {i}", what) for i in range(8) for what in ("lies in", ", a town in")]
+        >>> model = UniversalSchema(features="N", seed=0).fit(schema_of((staff + towns)[1:]))
+        >>> [name for name, weight in model.explain(("person 0", "firm 0"), "works for").parts]
+        [', head of']
+        """
+        check_is_fitted(self)
+        row, column = self.schema_.row(*pair), self.schema_.column(predicate)
+        weights = self.schema_.cells[[row]].multiply(self.terms_.W[[column]]).tocoo()
+        names = [self.schema_.predicates[at] for at in weights.col.tolist()]
+        parts = zip(names, weights.data.astype(float).tolist(), strict=True)
+        return Explanation.of(float(self.log_odds([[row, column]])[0]), parts)
 
     def column_log_odds(self, columns: ArrayLike) -> NDArray[Any]:
         """Give the log-odds of all pairs for some columns, shape (pairs, columns); refuse columns that are not."""

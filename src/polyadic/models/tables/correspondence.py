@@ -16,9 +16,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic.data import Entries
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError, check_choice
+from polyadic.errors import InputError, check_choice, check_int
 from polyadic.linalg import Method, symmetric_matrix
 from polyadic.models.base import Amount, Count, Model, Positive, Seed, learned
+from polyadic.models.explaining import Explanation
 from polyadic.models.tables.kernels import decompose, inverse
 from polyadic.models.tables.residuals import linear, with_values
 
@@ -309,6 +310,88 @@ class CorrespondenceAnalysis(TableAnalysis):
     def quality(self, side: Side = "rows") -> NDArray[Any]:
         """Tell which share of its inertia each row or column shows in the axes kept."""
         return np.asarray(self.squared_cosines(side).sum(axis=1))
+
+    def explain(self, row: str | int, column: str | int) -> Explanation:
+        r"""Say along which axes a cell holds more, or less, than its margins expect.
+
+        .. math:: \frac{p_{ij}}{r_i c_j} = 1 + \sum_k \frac{f_{ik}\, g_{jk}}{s_k}
+
+        with principal coordinates, the reconstitution formula; all axes give the cell itself. The base is 1: as much as
+        rows and columns that have nothing to do with each other would have there.
+
+        Parameters
+        ----------
+        row, column : str or int
+            By name, if the table has any; else by number, from 0.
+
+        Returns
+        -------
+        Explanation
+            How many times as much is there, and the parts of the axes kept, which are numbered from 1.
+
+        Raises
+        ------
+        InputError
+            If there is no such row or column.
+
+        References
+        ----------
+        Greenacre (2007), Correspondence analysis in practice, appendix A
+
+        Examples
+        --------
+        >>> model = CorrespondenceAnalysis(1).fit([[30, 10], [10, 30]])
+        >>> why = model.explain(0, 1)
+        >>> round(why.value, 6), round(why.base, 6), [(axis, round(part, 6)) for axis, part in why.parts]
+        (0.5, 1.0, [(1, -0.5)])
+        """
+        i, j = self._place_of("rows", row), self._place_of("columns", column)
+        parts = self.row_standard_coordinates_[i] * self.column_standard_coordinates_[j] * self.singular_values_
+        return Explanation.of(float(1 + parts.sum()), enumerate(parts.tolist(), 1))
+
+    def nearest(self, name: str | int, *, side: Side = "rows", n: int = 10) -> list[tuple[Any, float]]:
+        r"""Give the rows, or columns, whose profiles are most like that of one, with their chi-square distances.
+
+        .. math:: d_{ii'}^2 = \sum_j \frac{1}{c_j} \Big(\frac{p_{ij}}{r_i} - \frac{p_{i'j}}{r_{i'}}\Big)^2
+                  \approx \sum_k (f_{ik} - f_{i'k})^2
+
+        in the axes kept; in all axes it is exact. What has no observations is near nothing.
+
+        Parameters
+        ----------
+        name : str or int
+            As in :meth:`explain`.
+        side : {"rows", "columns"}
+        n : int
+
+        Raises
+        ------
+        InputError
+            If there is no such row or column, or a setting is out of range.
+
+        Examples
+        --------
+        >>> CorrespondenceAnalysis(1).fit([[30, 10], [10, 30], [20, 10]]).nearest(0, n=1)[0][0]
+        2
+        """
+        check_int("n", n, low=1)
+        at, (standard, masses, _) = self._place_of(side, name), self._points(side)
+        apart = np.linalg.norm((standard - standard[at]) * self.singular_values_, axis=1)
+        apart[masses == 0] = np.inf
+        labels = self.row_labels_ if side == "rows" else self.column_labels_
+        others = [k for k in np.argsort(apart, kind="stable").tolist() if k != at and np.isfinite(apart[k])]
+        return [(labels[k] if labels else k, float(apart[k])) for k in others[:n]]
+
+    def _place_of(self, side: Side, name: str | int) -> int:
+        """Give the number of a row or a column."""
+        standard, _, _ = self._points(side)
+        labels = self.row_labels_ if side == "rows" else self.column_labels_
+        known = range(len(standard)) if labels is None else labels
+        if name not in known:
+            raise InputError(
+                f"the table has no {side[:-1]} {name!r}" + ("" if labels else f"; they go from 0 to {known[-1]}")
+            )
+        return known.index(name)  # type: ignore[arg-type] # it is one of them
 
     def _points(self, side: Side) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         check_is_fitted(self)
