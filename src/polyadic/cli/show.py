@@ -112,7 +112,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]], *, title: str 
 
 
 def reasons(why: Explanation, most: int, of: str | Sequence[str]) -> dict[str, Any]:
-    """Give a value, its base if there is one, and its largest parts, whose names, or parts of them, are called ``of``."""
+    """Give a value and its base, if there is one, and its largest parts, whose names, or parts of them, are ``of``."""
     sums = {} if math.isnan(why.base) else {"value": round(why.value, 6), "base": round(why.base, 6)}
     named = [
         ({of: name} if isinstance(of, str) else dict(zip(of, name, strict=True)), part) for name, part in why.parts
