@@ -213,6 +213,21 @@ def test_rules(schema):
     assert all(one["subject"].startswith("person") for one in likely)
 
 
+def test_entities_are_added(triples, tmp_path):
+    """Who is new can be asked about; the model before stays, and what is not a new fact is refused."""
+    out = tmp_path / "m"
+    run("train", triples / "train.tsv", "--out", out, "--rank", 4, "--epochs", 20, "--no-choose")
+    subject, relation, _ = (triples / "train.tsv").read_text().splitlines()[0].split("\t")
+    written(tmp_path / "new.tsv", [(subject, relation, "somewhere new"), ("somebody", relation, "somewhere new")])
+    added = json.loads(run("add", out, tmp_path / "new.tsv", "--out", tmp_path / "more", "--json"))
+    assert (added["new_entities"], added["new_facts"], added["of_known_entities"]) == (2, 2, 0)
+    asked = ["--subject", "somebody", "--relation", relation, "--known", "-n", 3, "--json"]
+    named = json.loads(run("predict", tmp_path / "more", *asked))["predictions"]
+    assert len(named) == 3
+    assert "somebody" in refused("predict", out, *asked)
+    assert "exists already" in refused("add", out, tmp_path / "new.tsv", "--out", tmp_path / "more")
+
+
 def test_reasons_of_triples(triples):
     """Known facts that carry each answer, and rules that conclude it, in a table and in JSON."""
     out, rules = triples / "model", triples / "rules.txt"

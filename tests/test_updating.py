@@ -10,6 +10,7 @@ from polyadic import (
     BayesianMatrixFactorization,
     ImplicitFactorization,
     InputError,
+    KnowledgeTensor,
     MatrixFactorization,
     StochasticMatrixFactorization,
     TableCompletion,
@@ -20,6 +21,7 @@ from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import catalogue, recommendation
 from polyadic.models.completion.cells import Cells, cells_of
 from polyadic.models.completion.named_cells import joined, named_cells, read_cells
+from polyadic.text.relations.facts import facts_of
 
 MODELS = {
     "als": MatrixFactorization(3, seed=0),
@@ -379,3 +381,60 @@ def test_average_precision_by_hand():
     """Precision at the places of hits, over as many as could be."""
     found = recommendation([[5, 1, 7, 2], [0, 3, 4, 6]], [0, 0, 0, 1], [5, 7, 9, 6])
     np.testing.assert_allclose(found.map, [(1 + 2 / 3) / 3, 1 / 4])
+
+
+# ---- entities
+
+
+def circles(extra=0):
+    """Everybody likes all others of a circle of their own; ``extra`` come to the first circle last."""
+    names = [f"{circle}{i}" for circle in "ab" for i in range(5)] + [f"a{5 + i}" for i in range(extra)]
+    return [(s, "likes", o) for s in names for o in names if s != o and s[0] == o[0]]
+
+
+@pytest.mark.parametrize("form", ["ComplEx", "CP", "RESCAL", "TuckER"])
+@pytest.mark.parametrize("reciprocal", [True, False])
+def test_new_entities_are_learned_beside_what_was(form, reciprocal):
+    """What was there stays to the bit; who is new is named where it belongs, also by facts that were left out."""
+    model = KnowledgeTensor(4, form=form, reciprocal=reciprocal, strength=0.002, seed=0).fit(facts_of(circles()))
+    before = [model.subject_factors_.copy(), model.object_factors_.copy(), *(x.copy() for x in model.relation_factors_)]
+    new = [fact for fact in circles(2) if {"a5", "a6"} & {fact[0], fact[2]}]
+    left_out = [("a5", "likes", "a1"), ("a2", "likes", "a6")]
+    model.update(facts_of([fact for fact in new if fact not in left_out]), max_iter=60)
+    assert model.updated_ == {"new_facts": len(new) - 2, "new_entities": 2, "of_known_entities": 0}
+    for was, now in zip(before, [model.subject_factors_, model.object_factors_, *model.relation_factors_], strict=True):
+        np.testing.assert_array_equal(now[: len(was)], was)
+    assert len(model.subject_factors_) == len(model.object_factors_) == len(model.entities_) == 12
+    others = [model.number_of("entity", f"b{i}") for i in range(5)]
+    for s, r, o in left_out:
+        scores = model.objects([s], [r])[0]
+        assert scores[model.number_of("entity", o)] > scores[others].max()
+
+
+def test_facts_of_known_entities_change_no_vector():
+    """They are known from now on, and left out of what is asked for."""
+    facts = circles()
+    model = KnowledgeTensor(4, seed=0).fit(facts_of(facts[1:]))
+    before = model.object_factors_.copy()
+    model.update(facts_of(facts[:1]))
+    assert model.updated_ == {"new_facts": 1, "new_entities": 0, "of_known_entities": 1}
+    np.testing.assert_array_equal(model.object_factors_, before)
+    assert len(model.facts_) == len(facts)
+
+
+def test_numbered_entities_are_added():
+    """Of an array, numbers from as many as there are on are new."""
+    model = KnowledgeTensor(2, max_iter=3, seed=0).fit([[0, 0, 1], [1, 0, 2]])
+    assert len(model.update([[0, 0, 3]], max_iter=2).object_factors_) == 4
+    for wrong, message in [
+        ([[0, 1, 3]], "each relation must be from 0 to 0"),
+        (np.zeros((0, 3), int), "no facts"),
+        (facts_of([("a", "r", "b")]), "have numbers; give an array"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            model.update(wrong)
+    named = KnowledgeTensor(2, max_iter=3, seed=0).fit(facts_of([("a", "r", "b")]))
+    with pytest.raises(InputError, match="no relation 's'; train anew"):
+        named.update(facts_of([("a", "s", "b")]))
+    with pytest.raises(InputError, match="have names; give facts by name"):
+        named.update([[0, 0, 1]])

@@ -106,6 +106,7 @@ CALLED = {
     "database predict": "database predict m-database ratings cells.csv",
     "database similar": "database similar m-database film Ran",
     "relations predict": "relations predict m-relations facts.tsv",
+    "relations add": "relations add m-relations facts.tsv --out m-relations-more --epochs 1",
     "relations evaluate": "relations evaluate m-relations facts.tsv",
     "relations similar": "relations similar m-universal likes",
     "relations patterns": "relations patterns trees.conllu --out f.tsv --min-count 1",

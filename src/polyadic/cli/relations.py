@@ -81,6 +81,14 @@ Added = Annotated[
 ]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the facts.", show_default="50; universal 100")]
 
+# Of `add`
+NewFacts = Annotated[
+    Path, typer.Argument(metavar="FACTS", help="Lines of subject, relation and object between tabs, some of new names.")
+]
+NewEpochs = Annotated[
+    int | None, typer.Option(min=1, help="Passes over what is asked about new entities.", show_default="20")
+]
+
 # Of `predict` and `similar`
 Scored = Annotated[
     Path | None, typer.Argument(metavar="[FACTS]", help="Facts to score, in the form that the model was made from.")
@@ -192,6 +200,31 @@ def train(
     asked = ("--subject", "NAME", "--relation", "NAME") if method != "universal" else ("--relation", "PREDICATE")
     hint = ("relations", "predict", out, *asked)
     show.saved(model, out, {"method": method, **sizes}, force=force, as_json=as_json, hint=hint)
+
+
+def add(
+    model: Model,
+    facts: NewFacts,
+    *,
+    out: o.Out,
+    epochs: NewEpochs = None,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Learn new entities from their facts, given all that was learned before, which stays as it is; tensor methods.
+
+    New facts between known entities are known from now on, and change nothing else: train anew to learn from them.
+    """
+    from polyadic.files import check_replaceable
+    from polyadic.models.folder import KIND, load
+    from polyadic.models.relations.knowledge import KnowledgeTensor
+    from polyadic.text.relations.facts import read_facts
+
+    check_replaceable(out, KIND, overwrite=force)
+    learned = load(model, KnowledgeTensor)
+    learned.update(read_facts(facts), **({} if epochs is None else {"max_iter": epochs}))
+    hint = ("relations", "predict", out, "--subject", "NAME", "--relation", learned.relations_[0])
+    show.saved(learned, out, learned.updated_, force=force, as_json=as_json, hint=hint)
 
 
 def predict(
@@ -551,6 +584,7 @@ show.add_verbs(
         predict: "polyadic relations predict model --subject Oslo --relation lies_in",
         evaluate: "polyadic relations evaluate model test.tsv --known valid.tsv",
         similar: "polyadic relations similar model works_for",
+        add: "polyadic relations add model today.tsv --out model --force",
         patterns: "polyadic relations patterns parsed.conllu --out facts.tsv",
     },
 )

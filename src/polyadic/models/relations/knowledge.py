@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from polyadic.bilinear import Complex, Core, Diagonal, Slices
 from polyadic.errors import InputError, SeenFactsWarning, check_int
@@ -43,6 +44,8 @@ FORMS: dict[str, tuple[Bilinear, tuple[int, int]]] = {
     "Tucker3": (Core(), (0, 1)),
 }
 """The form of each, and which factor is that of subjects and which that of objects."""
+EPOCHS = 20
+"""Of questions about new entities: with fewer they are not yet told apart, with more no better (CoDEx-S)."""
 SPREAD = 1e-3
 """Standard deviation of the start of vectors. The first step of Adagrad is as long for any."""
 STEPS, LARGEST, WATCHED = 50, 500, 2000
@@ -114,6 +117,8 @@ class KnowledgeTensor(Model):
         Names by number, if the facts had any.
     facts_ : ndarray of shape (m, 3)
         Those that were learned.
+    updated_ : dict
+        What :meth:`update` has added, last time.
     result_, history_, n_iter_, converged_, interrupted_
         As those of :class:`~polyadic.models.base.Model`; the objective is that of a fact, as a mean.
 
@@ -190,6 +195,81 @@ class KnowledgeTensor(Model):
         solver = descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads)
         self._place(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch, measure=measure)))
         return self
+
+    def update(self, X: Facts | ArrayLike, *, max_iter: int = EPOCHS) -> Self:
+        """Learn what new entities are, given all others and the relations, which stay as they are (fold-in).
+
+        The questions that new entities take part in are descended as in :meth:`fit`, and as many others, which tell
+        where they do not belong. New facts between entities that were there are known from now on, and change no
+        vector.
+
+        Parameters
+        ----------
+        X : Facts or array of int of shape (n, 3)
+            New facts alone. Names that the model has not are new entities; of an array, numbers from as many as there
+            are on.
+        max_iter : int
+            Epochs.
+
+        Returns
+        -------
+        self
+            With ``updated_``: how many facts and entities are new, and how many facts name no new entity.
+
+        Raises
+        ------
+        InputError
+            If there are no facts, they are malformed, or a relation was not learned.
+        """
+        check_is_fitted(self)
+        check_int("max_iter", max_iter, low=1)
+        n, K = len(self.object_factors_), self._relations_count()
+        triples, entities = self._numbered_anew(X)
+        size = max(n, int(triples[:, [0, 2]].max()) + 1)
+        known = np.unique(np.concatenate([self.facts_, triples]), axis=0)
+        fresh = (triples[:, [0, 2]] >= n).any(axis=1)
+        self.updated_ = {
+            "new_facts": len(known) - len(self.facts_),
+            "new_entities": size - n,
+            "of_known_entities": int((~fresh).sum()),
+        }
+        form, ends = FORMS[self.form]
+        rng = np.random.default_rng(self.seed)
+        vectors = [self.subject_factors_, self.object_factors_][: max(ends) + 1]
+        rows = [SPREAD * rng.standard_normal((size - n, vectors[0].shape[1])).astype(np.float32) for _ in vectors]
+        start = [np.concatenate(pair) for pair in zip(vectors, rows, strict=True)]
+        self.facts_, self.entities_ = known, entities
+        if size > n:
+            asked = [_naming(part, n, rng) for part in questions(known, K, reciprocal=self.reciprocal)]
+            plan = Plan(self.loss, self.penalty, self.strength, self.step, LARGEST, self.candidates)
+            solver = descend_triples(
+                form, [*start, *self.relation_factors_], asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=n
+            )
+            self._place(self._keep(run(solver, max_iter=max_iter, tol=0.0, watch=self.watch)))
+        return self
+
+    def _numbered_anew(self, X: Facts | ArrayLike) -> tuple[NDArray[np.int64], list[str] | None]:
+        """Give facts in the numbers of the model, and the names of all entities."""
+        n, K = len(self.object_factors_), self._relations_count()
+        if not isinstance(X, Facts):
+            if self.entities_ is not None:
+                raise InputError("the entities of this model have names; give facts by name")
+            given = np.asarray(X)
+            most = int(given.max(initial=0)) + 1 if given.dtype.kind in "iu" else n
+            triples, names = checked_triples("facts", given, max(n, most), K), None
+        else:
+            if self.entities_ is None or self.relations_ is None:
+                raise InputError("the entities of this model have numbers; give an array of facts")
+            names = [*dict.fromkeys([*self.entities_, *X.entities])]
+            number = {name: at for at, name in enumerate(names)}
+            at = np.array([number[name] for name in X.entities], np.int64)
+            if absent := [name for name in X.relations if name not in self.relations_]:
+                raise InputError(f"the model has no relation {absent[0]!r}; train anew to learn of it")
+            kinds = np.array([self.relations_.index(name) for name in X.relations], np.int64)
+            triples = np.stack([at[X.triples[:, 0]], kinds[X.triples[:, 1]], at[X.triples[:, 2]]], axis=1)
+        if not len(triples):
+            raise InputError("there are no facts to learn from")
+        return triples, names
 
     def search(
         self,
@@ -515,6 +595,17 @@ def questions(triples: NDArray[np.int64], K: int, *, reciprocal: bool) -> list[Q
     if reciprocal:
         return [questions_of(np.concatenate([triples, triples[:, ::-1] + [0, K, 0]]))]
     return [questions_of(triples), questions_of(triples, backwards=True)]
+
+
+def _naming(asked: Questions, first: int, rng: np.random.Generator) -> Questions:
+    """Give the questions that entities from ``first`` on take part in, known or as an answer, and as many others.
+
+    Without others new entities come too early where they do not belong.
+    """
+    answered = np.add.reduceat(asked.answers >= first, asked.starts[:-1]) > 0
+    naming = answered | (asked.known >= first)
+    others = rng.permutation(np.flatnonzero(~naming))[: naming.sum()]
+    return asked.take(np.concatenate([np.flatnonzero(naming), others]))
 
 
 def _numbered(what: str, given: Names, names: list[str] | None, size: int) -> NDArray[np.int64]:

@@ -137,6 +137,7 @@ def descend_triples(
     ends: tuple[int, int],
     rng: np.random.Generator,
     threads: int | None = None,
+    fixed: int = 0,
 ) -> Iterator[Sweep]:
     """Descend the loss and the penalty of all questions, in random batches.
 
@@ -153,6 +154,8 @@ def descend_triples(
     rng : numpy.random.Generator
     threads : int, optional
         Of what is done between products of matrices; all cores by default. Products take those of the BLAS.
+    fixed : int
+        Entities, the first, that stay as they are, and with them, if there are any, the relations.
 
     Yields
     ------
@@ -167,7 +170,7 @@ def descend_triples(
     """
     plan.check()
     threads = cores() if threads is None else check_int("threads", threads, low=1, high=MOST_THREADS)
-    descent = _Descent(form, start, plan, ends, rng, threads)
+    descent = _Descent(form, start, plan, ends, rng, threads, fixed)
     first = next(_batches(questions, plan.batch, rng))
     yield Sweep([x.copy() for x in descent.factors], descent.step(first, move=False) / len(first.answers))
     facts = sum(len(asked.answers) for asked in questions)
@@ -201,8 +204,9 @@ class _Descent:
         ends: tuple[int, int],
         rng: np.random.Generator,
         threads: int,
+        fixed: int,
     ) -> None:
-        self.form, self.plan, self.ends, self.rng, self.threads = form, plan, ends, rng, threads
+        self.form, self.plan, self.ends, self.rng, self.threads, self.fixed = form, plan, ends, rng, threads, fixed
         self.factors = [np.array(x, np.float32) for x in start]
         self.squares = [np.zeros_like(x) for x in self.factors]
         self.first = max(ends) + 1  # of what belongs to relations
@@ -279,6 +283,10 @@ class _Descent:
         return value
 
     def _move(self, k: int, gradient: NDArray[Any], rows: NDArray[Any]) -> None:
+        if self.fixed:
+            if k >= self.first:
+                return
+            gradient, rows = gradient[rows >= self.fixed], rows[rows >= self.fixed]
         x, h = (array.reshape(len(array), -1) for array in (self.factors[k], self.squares[k]))
         g = gradient.reshape(len(gradient), -1)
         # The elements of a matrix move together: as far as one of a vector each, they would soon outweigh its start.
