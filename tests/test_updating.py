@@ -159,6 +159,21 @@ def test_lines_are_added_by_name(method, tmp_path):
     assert 0 < refit.updated_["distance_to_refit"] < 0.3 or method == "trace-norm"
 
 
+@pytest.mark.parametrize("method", ["als", "implicit", "bayesian"])
+def test_what_cannot_be_learnt_changes_nothing(method):
+    """Lines of another kind are refused, and Ctrl-C before the first sweep is over leaves the model as it was."""
+    model = TableCompletion(method, choose=False, seed=0).fit(lines_of(planted()))
+    before, names = model.predict(["r1", "r2"], ["c1", "c2"]), list(model.rows_)
+    with pytest.raises(InputError, match="either all lines have a value"):
+        model.update([("r1", "c1")])
+    with pytest.raises(InputError, match="sweeps must be"):
+        model.update([("r99", "c1", 1.0)], sweeps=-1)
+    assert model.rows_ == names
+    np.testing.assert_array_equal(model.predict(["r1", "r2"], ["c1", "c2"]), before)
+    model.update([("r1", "c1", 0.0)])  # a zero is no news of what is listed
+    assert model.updated_["new_cells"] + model.updated_["changed_cells"] == 1
+
+
 def test_values_replace_or_add():
     """Of one cell the later counts, or their sum."""
     first = named_cells([("a", "x", 1), ("b", "y", 2)])
@@ -252,6 +267,7 @@ def test_recommendations_are_the_largest_predictions(method):
     assert {name for name, _ in model.recommend("r5", 25, allowed=some)} <= {
         name for name, _ in model.recommend("r5", 25)
     } & {*some}
+    assert model.recommend("r5", allowed=[]) == []
     with pytest.raises(InputError, match="no column 'c99'"):
         model.recommend("r5", blocked=["c99"])
 
@@ -279,6 +295,7 @@ def test_a_catalogue_against_its_definitions():
     assert found.coverage == (times > 0).mean()
     assert found.gini == pytest.approx(np.abs(times[:, None] - times).sum() / (2 * 15**2 * times.mean()))
     assert found.novelty == pytest.approx(np.mean([-np.log2(known[j] / 40) for j in named.ravel() if j >= 0]))
+    assert catalogue([], known, 40).coverage == 0
     with pytest.raises(InputError, match="numbers of 15 columns"):
         catalogue([[15]], known, 40)
 

@@ -308,9 +308,7 @@ def _recommend_all(completed: Any, top: int, out: Path | None, which: dict[str, 
     show.write_lines(lines(), out)
     known = np.bincount(completed.known_.columns, minlength=len(number))
     facts = {"out": str(out), "rows": len(completed.rows_), "recommended": len(times)}
-    if times:
-        facts |= catalogue(times, known, len(completed.rows_))._asdict()
-    show.facts(facts, as_json=as_json)
+    show.facts(facts | catalogue(times, known, len(completed.rows_))._asdict(), as_json=as_json)
 
 
 def similar(model: Model, name: Name, *, top: Top = 10, rows: OfRows = False, as_json: o.AsJson = False) -> None:

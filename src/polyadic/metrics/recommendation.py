@@ -14,6 +14,7 @@ be reached, is that of Liang, Krishnan, Hoffman, Jebara (2018), Variational auto
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -89,7 +90,8 @@ class Catalogue(NamedTuple):
     gini : float
         How unequally: 0 if each column is recommended as often, near 1 if a few columns are all that is.
     novelty : float
-        Mean surprise :math:`-\log_2 p_j`, in bits, of a column of which a share :math:`p_j` of the rows is known.
+        Mean surprise :math:`-\log_2 p_j`, in bits, of a column of which a share :math:`p_j` of the rows is known; NaN,
+        as ``gini``, where nothing is recommended.
     """
 
     coverage: float
@@ -118,10 +120,12 @@ def catalogue(recommended: ArrayLike, known: ArrayLike, rows: int) -> Catalogue:
     >>> catalogue([[0, 1], [0, 2]], known=[8, 4, 2, 1], rows=8)
     Catalogue(coverage=0.75, gini=0.375, novelty=0.75)
     """
-    named, counts = np.asarray(recommended), np.asarray(known)
+    named, counts = np.asarray(recommended, np.int64), np.asarray(known)
     times = np.bincount(named[named >= 0], minlength=len(counts))
-    if len(times) > len(counts) or not times.any():
+    if len(times) > len(counts):
         raise InputError(f"recommended are numbers of {len(counts):,} columns, from 0")
+    if not times.any():
+        return Catalogue(0.0, math.nan, math.nan)
     rising, n = np.sort(times), len(times)
     gini = 1 - (2 * np.cumsum(rising).sum() / rising.sum() - 1) / n
     bits = -np.log2(np.maximum(counts, 1) / rows)  # of a column that nobody has yet as of one that one row has

@@ -147,6 +147,8 @@ def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | N
     kept = min(n, len(V))
     recommended = Recommended(np.full((len(U), n), -1), np.full((len(U), n), -np.inf, np.result_type(U, V)))
     step = max(1, BLOCK // max(len(V), 1))
+    if not kept:
+        return recommended
     for first in range(0, len(U), step):
         last = min(first + step, len(U))
         scores = U[first:last] @ V.T

@@ -6,6 +6,7 @@ A table is its known cells: the name of a row, the name of a column and a value 
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -208,15 +209,13 @@ class TableCompletion(Model):
             raise InputError("trace-norm goes on to its optimum; leave out sweeps")
         before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
         known, rows, columns, *_ = joined(before, named_cells(table), sums=sums)
-        was = self.model_.predict(self.known_.rows, self.known_.columns)
         facts = self._news(known)
-        self.model_.update(known, **({} if sweeps is None else {"sweeps": sweeps}))
-        now = self.model_.predict(self.known_.rows, self.known_.columns)
-        facts["moved"] = _root_mean_square(now - was)
+        model = copy(self.model_).update(known, **({} if sweeps is None else {"sweeps": sweeps}))
+        facts["moved"] = _distance(self.model_, model, self.known_)
         if refit:
-            fitted = clone(self.model_).fit(known)
-            ways = (model.predict(known.rows, known.columns) for model in (self.model_, fitted))
-            facts["distance_to_refit"], self.model_ = _root_mean_square(np.subtract(*ways)), fitted
+            fitted = clone(model).fit(known)
+            facts["distance_to_refit"], model = _distance(model, fitted, known), fitted
+        self.model_ = model  # at the end: what fails before has changed nothing
         self.known_, self.rows_, self.columns_, self.updated_ = known, rows, columns, facts
         self.interrupted_, self.parts_ = self.model_.interrupted_, connected_parts(known)
         return self
@@ -242,9 +241,7 @@ class TableCompletion(Model):
             mean[known] = self.model_.predict(i[known], j[known])
         if not known.all():
             U, V = self.model_.augmented()
-            u, v = (
-                np.vstack([F, F.mean(axis=0)])[at[~known]] for F, at in ((U, i), (V, j))
-            )  # -1 is the last, the mean
+            u, v = (np.vstack([F, F.mean(axis=0)])[at[~known]] for F, at in ((U, i), (V, j)))  # the last, -1, the mean
             mean[~known] = np.einsum("nr,nr->n", u, v)
             if isinstance(self.model_, BayesianMatrixFactorization):
                 # what is expected of a row varies, from one to the next, by that much where it is not known
@@ -483,13 +480,13 @@ class TableCompletion(Model):
         (rows, columns), sizes = was.shape, [now - before for now, before in zip(known.shape, was.shape, strict=True)]
         facts: dict[str, Any] = {"new_cells": int((~old).sum()), "changed_cells": int((old & ~same).sum())}
         facts |= {"new_rows": sizes[0], "new_columns": sizes[1]}
-        at = np.flatnonzero(~old & (known.rows < rows) & (known.columns < columns))
+        new = ~old & (known.rows < rows) & (known.columns < columns)
+        at = np.flatnonzero(new & (known.values > 0) if self.method == "implicit" else new)
         if not len(at):
             return facts
-        new = replace(known.at(at), shape=was.shape)
-        measures = (
-            _found_again(self.model_, was, new) if self.method == "implicit" else {"rmse": rmse(self.model_, new)}
-        )
+        cells = replace(known.at(at), shape=was.shape)
+        again = self.method == "implicit"
+        measures = _found_again(self.model_, was, cells) if again else {"rmse": rmse(self.model_, cells)}
         return facts | {f"{name}_before": value for name, value in measures.items()}
 
 
@@ -511,8 +508,10 @@ def _covariance(F: NDArray[Any]) -> NDArray[np.float64]:
     return np.atleast_2d(np.cov(F.astype(float), rowvar=False, bias=True))
 
 
-def _root_mean_square(x: NDArray[Any]) -> float:
-    return float(np.sqrt(np.mean(np.square(x, dtype=float))))
+def _distance(one: Any, other: Any, cells: Cells) -> float:
+    """Give the root mean square difference of what two models predict of cells."""
+    apart = one.predict(cells.rows, cells.columns) - other.predict(cells.rows, cells.columns)
+    return float(np.sqrt(np.mean(np.square(apart, dtype=float))))
 
 
 def connected_parts(cells: Cells) -> list[tuple[int, int]]:
