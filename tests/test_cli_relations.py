@@ -59,7 +59,8 @@ def test_triples(triples, method):
     town, relation, tongue = (triples / "test.tsv").read_text().splitlines()[0].split("\t")
     asked = ["--subject", town, "--relation", relation, "-n", 48, "--json"]
     best = json.loads(run("predict", out, *asked))["predictions"]
-    assert list(best[0]) == ["object", "score"]
+    assert list(best[0]) == ["object", "score", "probability"]
+    assert sum(one["probability"] for one in best) == pytest.approx(1, abs=1e-4)
     assert [one["object"] for one in best].index(tongue) < 8
     scores = json.loads(run("predict", out, triples / "test.tsv", "--json"))["predictions"]
     assert len(scores) == 4

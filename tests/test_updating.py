@@ -15,6 +15,7 @@ from polyadic import (
     StochasticMatrixFactorization,
     TableCompletion,
     TraceNormCompletion,
+    complete,
     load,
 )
 from polyadic.metrics.figures import conformal_radius
@@ -455,3 +456,32 @@ def test_numbered_entities_are_added():
         named.update(facts_of([("a", "s", "b")]))
     with pytest.raises(InputError, match="have names; give facts by name"):
         named.update([[0, 0, 1]])
+
+
+@pytest.mark.parametrize("reciprocal", [True, False])
+def test_scores_are_as_sure_as_facts_say(reciprocal):
+    """At the temperature facts are likelier than at any near it; of what is not known chances add up to one."""
+    facts, rng = circles(3), np.random.default_rng(0)
+    out = [facts[at] for at in rng.choice(len(facts), 12, replace=False)]
+    learned = facts_of([fact for fact in facts if fact not in out])
+    held = facts_of(out, entities=learned.entities, relations=learned.relations)
+    model = KnowledgeTensor(4, reciprocal=reciprocal, max_iter=8, seed=0).fit(learned)
+    assert np.isnan(model.temperature_)
+    assert complete(model, subject="a1", relation="likes")[0].probability is None
+    best = model.calibrate(held).temperature_
+
+    def likelihood(temperature):
+        model.temperature_, total = temperature, 0.0
+        for s, r, o in out:
+            for hidden, name in (("object", o), ("subject", s)):
+                given = {key: value for key, value in (("subject", s), ("object", o)) if key != hidden}
+                found = {one.name: one.probability for one in complete(model, relation=r, k=99, **given)}
+                assert sum(found.values()) == pytest.approx(1)
+                total += np.log(found[name])
+        return total
+
+    assert likelihood(best) > max(likelihood(best * 1.1), likelihood(best / 1.1))
+    fitted = KnowledgeTensor(4, reciprocal=reciprocal, max_iter=8, seed=0).fit(learned, validation=held)
+    assert np.isfinite(fitted.temperature_)
+    with pytest.raises(InputError, match="but those that were learned"):
+        model.calibrate(learned)

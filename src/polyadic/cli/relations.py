@@ -424,7 +424,9 @@ def _completed(
     names = dict(zip(("subject", "relation", "object"), parts, strict=True))
     hidden = next((what for what, name in names.items() if name is None), "")
     best = complete(model, **names, k=top, known=known)
-    return [hidden, "score"], [(name, round(score, 4)) for name, score in best]
+    sure = [] if not best or best[0].probability is None else ["probability"]
+    rows = [(one.name, round(one.score, 4), *(round(one.probability or 0.0, 6) for _ in sure)) for one in best]
+    return [hidden, "score", *sure], rows
 
 
 def _scored(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:

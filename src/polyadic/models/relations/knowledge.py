@@ -9,6 +9,8 @@ from dataclasses import KW_ONLY, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp, softmax
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.bilinear import Complex, Core, Diagonal, Slices
@@ -23,7 +25,7 @@ from polyadic.solvers.run import run
 from polyadic.text.relations.facts import Facts, checked_triples, held_out_facts, shared, triples_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -44,6 +46,10 @@ FORMS: dict[str, tuple[Bilinear, tuple[int, int]]] = {
     "Tucker3": (Core(), (0, 1)),
 }
 """The form of each, and which factor is that of subjects and which that of objects."""
+CALIBRATING, MOST_SCORES = 1_000, 1 << 25
+"""Facts by which scores are calibrated at most, and their scores in either direction."""
+LEAST_SURE = 1e-3
+"""The least 1 / T that is tried; the largest is its inverse."""
 EPOCHS = 20
 """Of questions about new entities: with fewer they are not yet told apart, with more no better (CoDEx-S)."""
 SPREAD = 1e-3
@@ -117,6 +123,8 @@ class KnowledgeTensor(Model):
         Names by number, if the facts had any.
     facts_ : ndarray of shape (m, 3)
         Those that were learned.
+    temperature_ : float
+        See :meth:`calibrate`, which a validation part is used for; NaN without.
     updated_ : dict
         What :meth:`update` has added, last time.
     result_, history_, n_iter_, converged_, interrupted_
@@ -169,7 +177,8 @@ class KnowledgeTensor(Model):
             Subject, relation and object of each; what is listed twice counts once. Of an array, numbers go from 0 to
             the largest.
         validation : Facts or array of int of shape (m, 3), optional
-            Facts to predict while learning: those factors are kept that rank (at most 2,000 of) them best.
+            Facts to predict while learning: those factors are kept that rank (at most 2,000 of) them best, and scores
+            are calibrated by them.
         known : Facts or array of int of shape (f, 3), optional
             What else is true, and no error there. A better model names more such facts; as errors they would stop it.
 
@@ -194,7 +203,68 @@ class KnowledgeTensor(Model):
         form, ends = FORMS[self.form]
         solver = descend_triples(form, start, asked, plan, ends=ends, rng=rng, threads=self._threads)
         self._place(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch, measure=measure)))
+        self.temperature_ = math.nan
+        if validation is not None:
+            judged = triples_by("validation", validation, names=names, sizes=(n, K))
+            if shared(judged, triples) < len(judged):
+                self.calibrate(validation)
         return self
+
+    def calibrate(self, facts: Facts | ArrayLike) -> Self:
+        r"""Learn from facts that were not learned how sure scores are.
+
+        .. math:: P(o \mid s, r) = \frac{e^{m_{sro} / T}}{\sum_{o'} e^{m_{sro'} / T}}
+
+        over all :math:`o'` that make no learned fact is how likely one more answer is this one; subjects likewise. The
+        temperature T is that at which the facts given are likeliest.
+
+        Parameters
+        ----------
+        facts : Facts or array of int of shape (m, 3)
+            At most 1,000 of them are asked for in either direction.
+
+        Raises
+        ------
+        InputError
+            If there are none but those that were learned, or they are malformed.
+
+        References
+        ----------
+        Guo, Pleiss, Sun, Weinberger (2017), On calibration of modern neural networks, section 4.2.
+        """
+        check_is_fitted(self)
+        n, rng = len(self.object_factors_), np.random.default_rng(self.seed)
+        asked = triples_by("facts", facts, names=(self.entities_, self.relations_), sizes=(n, self._relations_count()))
+        learned = {*map(tuple, self.facts_.tolist())}
+        asked = asked[[tuple(fact) not in learned for fact in asked.tolist()]]
+        if not len(asked):
+            raise InputError("there are no facts to calibrate by but those that were learned")
+        asked = rng.permutation(asked)[: max(1, min(CALIBRATING, MOST_SCORES // n))]
+        rows, right = [], []
+        for hidden, known in ((2, 0), (0, 2)):
+            S = self._ask(asked[:, known], asked[:, 1], backwards=hidden == 0).astype(float)
+            right.append(S[np.arange(len(S)), asked[:, hidden]])
+            for row, at in zip(S, self._answers(asked, hidden), strict=True):
+                row[at] = -np.inf
+            rows.append(S)
+        scores, true = np.concatenate(rows), np.concatenate(right)
+        low, high = np.log(LEAST_SURE), np.log(1 / LEAST_SURE)
+
+        def loss(log_sureness: float) -> float:
+            sure = math.exp(log_sureness)
+            return float((logsumexp(sure * scores, axis=1) - sure * true).mean())
+
+        self.temperature_ = math.exp(-minimize_scalar(loss, bounds=(low, high), method="bounded").x)
+        return self
+
+    def _answers(self, asked: NDArray[np.int64], hidden: int) -> Iterator[NDArray[np.int64]]:
+        """Give, for each triple, what answers it without its hidden end by a learned fact."""
+        given = [part for part in range(3) if part != hidden]
+        order = np.lexsort(self.facts_[:, given].T)
+        keys, width = self.facts_[order][:, given[::-1]], np.int64(max(len(self.object_factors_), 1 << 20))
+        listed, wanted = (pairs[:, 0] * width + pairs[:, 1] for pairs in (keys, asked[:, given[::-1]]))
+        for low, high in zip(*(np.searchsorted(listed, wanted, side) for side in ("left", "right")), strict=True):
+            yield self.facts_[order[low:high], hidden]
 
     def update(self, X: Facts | ArrayLike, *, max_iter: int = EPOCHS) -> Self:
         """Learn what new entities are, given all others and the relations, which stay as they are (fold-in).
@@ -622,10 +692,19 @@ def _alike(*columns: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
 
 
 class Completed(NamedTuple):
-    """An entity or a relation that may complete a fact, and the score of that fact."""
+    """An entity or a relation that may complete a fact, and the score of that fact.
+
+    Attributes
+    ----------
+    name : int or str
+    score : float
+    probability : float or None
+        That one more answer is this entity, of a model that is calibrated.
+    """
 
     name: int | str
     score: float
+    probability: float | None = None
 
 
 def complete(
@@ -672,11 +751,15 @@ def complete(
     ask: Any = (model.subjects, model.relations, model.objects)[hidden]
     first, second = (object, relation) if hidden == 0 else (part for part in parts if part is not None)
     scores = ask([first], [second])[0].astype(float)
-    if not known:
-        scores[_learned(model, parts, hidden)] = -np.inf
+    others = scores.copy()
+    others[_learned(model, parts, hidden)] = -np.inf
+    chances: list[float | None] = [None] * len(scores)
+    if hidden != 1 and np.isfinite(model.temperature_) and np.isfinite(others).any():
+        chances = softmax(others / model.temperature_).tolist()
+    scores = scores if known else others
     names = model.relations_ if hidden == 1 else model.entities_
-    order = np.argsort(-scores, kind="stable")[:k].tolist()
-    return [Completed(names[at] if names else at, float(scores[at])) for at in order if scores[at] > -np.inf]
+    order = [at for at in np.argsort(-scores, kind="stable")[:k].tolist() if scores[at] > -np.inf]
+    return [Completed(names[at] if names else at, float(scores[at]), chances[at]) for at in order]
 
 
 def _learned(model: KnowledgeTensor, parts: list[Any], hidden: int) -> Any:
