@@ -332,6 +332,16 @@ def test_frames_are_tables(tmp_path):
         read_cells(tmp_path / "b.parquet")
 
 
+def test_a_heading_that_might_be_a_pair_is_told(tmp_path):
+    """Of two fields nothing tells a heading from a pair but that neither is named again."""
+    (tmp_path / "t.csv").write_text("user,item\na,x\nb,x\n")
+    with pytest.warns(UserWarning, match="the first line, 'user' and 'item', is taken for a row and a column"):
+        assert len(read_cells(tmp_path / "t.csv").cells.values) == 3
+    assert len(read_cells(tmp_path / "t.csv", fields=["user", "item"]).cells.values) == 2
+    (tmp_path / "t.csv").write_text("a,y\na,x\nb,x\n")
+    assert len(read_cells(tmp_path / "t.csv").cells.values) == 3
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_chooses_and_validates():
     """Pairs of names are rows, values are targets: its tools do the rest."""

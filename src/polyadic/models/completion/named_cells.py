@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from datetime import UTC, datetime
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -148,7 +149,15 @@ def read_cells(
     InputError
         As there, or if a value is no finite number, two lines contradict each other, or there is no line.
     """
-    return _collected(read_lines(path, fields=fields, decimal=decimal, time=time), str(path))
+    table = _collected(read_lines(path, fields=fields, decimal=decimal, time=time), str(path))
+    alone = all((side == 0).sum() == 1 for side in (table.cells.rows, table.cells.columns))
+    if fields is None and not table.valued and alone and len(table.cells.values) > 1:
+        warnings.warn(
+            f"{path}: the first line, {table.rows[0]!r} and {table.columns[0]!r}, is taken for a row and a column,"
+            " though neither is named again; if they are headings, name them as the columns to read",
+            stacklevel=2,
+        )
+    return table
 
 
 def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCells:
