@@ -4,12 +4,15 @@
     OPENBLAS_NUM_THREADS=1 python bench/updating.py days
     OPENBLAS_NUM_THREADS=1 python bench/updating.py intervals [TABLE.csv ...]
     OPENBLAS_NUM_THREADS=1 python bench/updating.py top [--threads 1]
+    OPENBLAS_NUM_THREADS=1 python bench/updating.py tables
 
 people: 500 people held out of MovieLens (four fifths of their ratings fold them in, a fifth judges) and of Last.fm
 (NDCG at 20), beside a fit with them. days: MovieLens by its time stamps; on each of the last days the ratings of that
-day are predicted, then learnt, by models that fold in, sweep, or are fitted anew. intervals: shares of cells covered
-at .9, of ten divisions. top: the best 10 for all people, ours and implicit's in turn (`pip install implicit==0.7.3`).
-POLYADIC_DATA names the folder of test sets.
+day are predicted, then learnt, by models that fold in, sweep, or are fitted anew. intervals: shares of cells covered at
+.9, of ten divisions. tables: a tenth of the films, or of the people, of MovieLens is added from genres, or from age,
+sex and occupation, alone, and with half of their ratings; models of all tables, beside fits with them. top: the best 10
+for all people, ours and implicit's in turn (`pip install implicit==0.7.3`). POLYADIC_DATA names the folder of test
+sets.
 """
 
 import argparse
@@ -21,7 +24,16 @@ from pathlib import Path
 
 import numpy as np
 
-from polyadic import BayesianMatrixFactorization, ImplicitFactorization, MatrixFactorization, TableCompletion
+from polyadic import (
+    BayesianFactorization,
+    BayesianMatrixFactorization,
+    CollectiveFactorization,
+    ImplicitFactorization,
+    MatrixFactorization,
+    Relation,
+    TableCompletion,
+    VariationalFactorization,
+)
 from polyadic.metrics.recommendation import recommendation
 from polyadic.models.completion.cells import Cells, split_cells
 from polyadic.models.completion.named_cells import NamedCells, read_cells
@@ -35,6 +47,11 @@ RATED = {
     "bayesian": BayesianMatrixFactorization(10, seed=0, threads=1),
 }
 WARM = {"als": 1, "bayesian": 100, "implicit": 1}
+OF_TABLES = {
+    "als": CollectiveFactorization(10, seed=0, threads=1),
+    "variational": VariationalFactorization(10, seed=0, threads=1),
+    "gibbs": BayesianFactorization(10, seed=0, threads=1),
+}
 HEARD = ImplicitFactorization(64, alpha=2.0, seed=0, threads=1)
 
 
@@ -194,6 +211,87 @@ def intervals(tables):
             line(name, method, spread, f"{m[1]:.2f}", f"{m[2]:.3f}", f"{m[3]:.3f}")
 
 
+def described():
+    """Ratings of MovieLens, the genres of its films, and age, sex and occupation of its people: frames by name."""
+    folder = DATA / "ml-100k"
+    table = np.loadtxt(folder / "u.data", dtype=int)
+    films = [line.split("|") for line in (folder / "u.item").read_text("latin1").splitlines()]
+    folk = [line.split("|") for line in (folder / "u.user").read_text("latin1").splitlines()]
+    kinds = [(int(film[0]), f"genre {k}") for film in films for k, has in enumerate(film[5:]) if has == "1"]
+    traits = [(int(one[0]), trait) for one in folk for trait in (one[3], one[2], f"aged {int(one[1]) // 10}0")]
+    return {
+        "ratings": dict(zip(("user", "film", "stars"), table[:, :3].T, strict=True)),
+        "kinds": dict(zip(("film", "genre"), map(np.array, zip(*kinds, strict=True)), strict=True)),
+        "traits": dict(zip(("user", "trait"), map(np.array, zip(*traits, strict=True)), strict=True)),
+    }
+
+
+def related(data):
+    """Say of each frame what it is."""
+    truths = {"loss": "logistic", "unlisted": "zero"}
+    return {
+        "ratings": Relation(data["ratings"], ("user", "film"), value="stars"),
+        "kinds": Relation(data["kinds"], ("film", "genre"), **truths),
+        "traits": Relation(data["traits"], ("user", "trait"), **truths),
+    }
+
+
+def where(frame, which):
+    return {column: values[which] for column, values in frame.items()}
+
+
+def tables():
+    """Errors are means over entities, each with its ratings, so that those of few count as much as those of many."""
+    data, rng = described(), np.random.default_rng(0)
+    heading("new", "model", "how", "attributes alone", "with half of their ratings", "s", "s of a fit")
+    for new, beside in (("film", "kinds"), ("user", "traits")):
+        ids = np.unique(data["ratings"][new])
+        absent = rng.permutation(ids)[: len(ids) // 10]
+        theirs = where(data["ratings"], np.isin(data["ratings"][new], absent))
+        old = {name: where(f, ~np.isin(f[new], absent)) if new in f else f for name, f in data.items()}
+        order = rng.permutation(len(theirs["stars"]))
+        theirs = where(theirs, order)
+        known = rng.random(len(order)) < 0.5
+        known[np.unique(theirs[new], return_index=True)[1]] = True  # one of each at least
+        judged = where(theirs, ~known)
+        added = {beside: where(data[beside], np.isin(data[beside][new], absent))}
+        rated = added | {"ratings": where(theirs, known)}
+        _, at, count = np.unique(judged[new], return_inverse=True, return_counts=True)
+
+        def error(predicted, judged=judged, at=at, count=count):
+            return f"{np.sqrt(np.mean(np.bincount(at, (predicted - judged['stars']) ** 2) / count)):.4f}"
+
+        other = "user" if new == "film" else "film"
+        names, number = np.unique(old["ratings"][other], return_inverse=True)
+        means = dict(zip(names, np.bincount(number, old["ratings"]["stars"]) / np.bincount(number), strict=True))
+        overall = old["ratings"]["stars"].mean()
+        line(
+            new,
+            f"mean of each {other}",
+            "",
+            error(np.array([means.get(o, overall) for o in judged[other]])),
+            "",
+            "",
+            "",
+        )
+        for name, model in OF_TABLES.items():
+            fitted, seconds = timed(lambda model=model, old=old: copy.deepcopy(model).fit(related(old)))
+            folded, cost = [], []
+            for news in (added, rated):
+                more, s = timed(lambda fitted=fitted, news=news: copy.deepcopy(fitted).update(news))
+                folded.append(error(more.predict("ratings", judged)))
+                cost.append(f"{s:.2f}")
+            whole = []
+            for news in (added, rated):
+                both = {
+                    key: {c: np.concatenate([v, news[key][c]]) for c, v in f.items()} if key in news else f
+                    for key, f in old.items()
+                }
+                whole.append(error(copy.deepcopy(model).fit(related(both)).predict("ratings", judged)))
+            line(new, name, "folded in", *folded, ", ".join(cost), "")
+            line(new, name, "fitted with them", *whole, "", f"{seconds:.1f}")
+
+
 def top(threads):
     import resource
 
@@ -230,7 +328,7 @@ def top(threads):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["people", "days", "intervals", "top"])
+    parser.add_argument("what", choices=["people", "days", "intervals", "tables", "top"])
     parser.add_argument("tables", nargs="*")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
@@ -240,5 +338,6 @@ if __name__ == "__main__":
         "people": lambda: people(given.seeds),
         "days": days,
         "intervals": lambda: intervals(given.tables),
+        "tables": tables,
         "top": lambda: top(given.threads),
     }[given.what]()

@@ -202,3 +202,41 @@ def test_interrupted_training_keeps_what_was_reached(files, monkeypatch):
     seen.clear()
     run("train", files / "films.toml", "--out", files / "n", "--hold-out", "stars=0.2", code=130)
     assert not (files / "n").exists()
+
+
+@pytest.mark.parametrize("method", ["als", "gibbs", "variational"])
+def test_new_films_and_reasons(files, method):
+    """A film from its genre alone, a person from two ratings; each prediction is said to rest on known cells."""
+    out = files / "model"
+    run("train", files / "films.toml", "--out", out, "--method", method, "--rank", "3")
+    (files / "new.tsv").write_text("Film 99\tg0\n")
+    (files / "today.csv").write_text("user,film,stars\nzoe,Film 1,4\nzoe,Film 2,1\n")
+    news = [f"genres={files / 'new.tsv'}", f"stars={files / 'today.csv'}"]
+    facts = json.loads(run("add", out, *news, "--out", files / "more", "--json"))
+    assert facts["new_entities"] == {"user": 1, "film": 1, "genre": 0}
+    assert (facts["new_cells"], facts["changed_cells"]) == (3, 0)
+    (files / "wanted.csv").write_text("user,film\nzoe,Film 99\nu1,Film 99\n")
+    asked = ["predict", files / "more", "stars", files / "wanted.csv"]
+    for by, first in (("user", {"stars"}), ("film", {"genres"})):
+        rows = json.loads(run(*asked, "--why", 9, "--by", by, "--json"))["predictions"]
+        assert {part["relation"] for part in rows[0]["why"]} == first
+        named = {part["entities"] for part in rows[0]["why"]}
+        assert named == ({"Film 1", "Film 2"} if by == "user" else {"g0"})
+        assert rows[0]["value"] == pytest.approx(rows[0]["base"] + sum(p["part"] for p in rows[0]["why"]), abs=1e-5)
+    assert "genres g0" in run(*asked, "--why", 1, "--by", "film")
+    assert "film 1, genre 0" in run("add", out, *news, "--out", out, "--force", "--sweeps", 2)
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ("stars", "give each relation once, as RELATION=TABLE; got 'stars'"),
+        ("moons=a.csv", "there is no relation 'moons'; there are stars, genres"),
+        ("stars=missing.csv", "missing.csv"),
+    ],
+)
+def test_cells_that_cannot_be_added(files, cells, message):
+    """One sentence, and nothing is written."""
+    run("train", files / "films.toml", "--out", files / "model", "--method", "als", "--rank", "1")
+    assert message in run("add", files / "model", cells, "--out", files / "more", code=1)
+    assert not (files / "more").exists()

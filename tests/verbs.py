@@ -103,6 +103,7 @@ CALLED = {
     "complete recommend": "complete recommend m-complete ann",
     "complete similar": "complete similar m-complete ann --rows",
     "complete add": "complete add m-complete ratings.csv --out m-complete-more",
+    "database add": "database add m-database ratings=ratings.csv --out m-database-more",
     "database predict": "database predict m-database ratings cells.csv",
     "database similar": "database similar m-database film Ran",
     "relations predict": "relations predict m-relations facts.tsv",

@@ -83,15 +83,22 @@ class Groups:
     def __len__(self) -> int:
         return len(self.starts) - 1
 
-    def __getitem__(self, which: slice) -> Groups:
-        """Give some groups in a row.
+    @property
+    def shape(self) -> tuple[int]:
+        """How many groups there are, for those who divide arrays, as scikit-learn does."""
+        return (len(self),)
+
+    def __getitem__(self, which: slice | ArrayLike) -> Groups:
+        """Give some groups in a row, or those of some numbers, as :meth:`only`.
 
         Raises
         ------
         InputError
-            If it is no slice of at least one group, without a step.
+            If a slice has no group, or a step; or there is no group of a number.
         """
-        first, last, step = which.indices(len(self)) if isinstance(which, slice) else (0, 0, 1)
+        if not isinstance(which, slice):
+            return self.only(which)
+        first, last, step = which.indices(len(self))
         if step != 1 or last <= first:
             raise InputError(f"give a slice of groups in a row, at least one of {len(self):,}; got {which}")
         rows = slice(int(self.starts[first]), int(self.starts[last]))

@@ -31,6 +31,22 @@ Method = Annotated[
 ]
 Ridge = Annotated[float | None, typer.Option(min=0, help="Penalty of factors (als).", show_default="1")]
 Draws = Annotated[int | None, typer.Option(min=1, help="Draws after the first 20 (gibbs).", show_default="80")]
+NewCells = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RELATION=TABLE...", help="A relation and a table of its new cells, headed as its first was."
+    ),
+]
+Sweeps = Annotated[
+    int, typer.Option(min=0, help="Over all entities, after those that are new; draws need as many as training has.")
+]
+Why = Annotated[
+    int, typer.Option(min=0, help="How many known cells of the entity of --by to show, by what they add to the value.")
+]
+By = Annotated[
+    str | None,
+    typer.Option(metavar="TYPE", help="Whose cells --why shows.", show_default="the first type of the relation"),
+]
 HoldOut = Annotated[
     str | None,
     typer.Option(metavar="RELATION=SHARE", help="Hold cells out first; compare all tables with that relation alone."),
@@ -94,29 +110,71 @@ def train(
         raise interrupted(kept=[f"what was reached, in {out}"])
 
 
-def predict(model: Model, relation: Relation, cells: Table, *, as_json: o.AsJson = False) -> None:
-    """Predict the cells of RELATION that CELLS names, with standard deviations unless they are point estimates."""
+def add(
+    model: Model,
+    cells: NewCells,
+    *,
+    out: o.Out,
+    sweeps: Sweeps = 0,
+    force: o.Force = False,
+    as_json: o.AsJson = False,
+) -> None:
+    """Learn new cells: new entities first, given all that was learned, which stays as it is unless --sweeps moves it.
+
+    A film of which only genres are known can be predicted for every user, and rated ones are as good as after training
+    anew. Cells that are known are replaced.
+    """
+    from polyadic.files import check_replaceable
+    from polyadic.models.folder import KIND
+
+    check_replaceable(out, KIND, overwrite=force)
+    learned, tables = _opened(model), {}
+    for given in cells:
+        name, _, table = given.partition("=")
+        if not table or name in tables:
+            raise InputError(f"give each relation once, as RELATION=TABLE; got {given!r}")
+        tables[name] = Path(table)
+    learned.update({name: _columns(learned, name, table, cells=True) for name, table in tables.items()}, sweeps=sweeps)
+    facts = learned.updated_
+    if not as_json:
+        facts = {**facts, "new_entities": ", ".join(f"{entity} {n:,}" for entity, n in facts["new_entities"].items())}
+    hint = ("database", "predict", out, *next(iter(tables.items())), "--why", 3)
+    show.saved(learned, out, facts, force=force, as_json=as_json, hint=hint)
+
+
+def predict(
+    model: Model, relation: Relation, cells: Table, *, why: Why = 0, by: By = None, as_json: o.AsJson = False
+) -> None:
+    """Predict the cells of RELATION that CELLS names, with standard deviations unless they are point estimates.
+
+    With --why, also the known cells, of any table, that carry each of them: the value of the explanation is the sum of
+    what every one of these adds, and of a base that none does; of truth values it is in log-odds.
+    """
     import numpy as np
 
-    from polyadic.models.relations.database_file import read_columns
-
+    if by is not None and not why:
+        raise InputError("--by is for --why, such as --why 3; give both, or neither")
     learned = _opened(model)
-    table = learned.database_.relation(relation)
-    columns = [str(column) for column in table.columns or table.entities]
-    if len(set(columns)) < len(columns):
-        raise InputError(f"{relation}: entities share a type, and no columns were named when the model was fitted")
-    asked = read_columns(cells, columns, numbers=[])
-    predicted = learned.predict_distribution(relation, _typed(learned, table, asked))
+    asked = _columns(learned, relation, cells)
+    predicted = learned.predict_distribution(relation, asked)
     certain = np.isnan(predicted.std).all()
+    headings = [*asked, "prediction", *([] if certain else ["std"])]
     rows = [
-        (*names, round(mean, 6), *([] if certain else [round(std, 6)]))
+        dict(zip(headings, (*names, round(mean, 6), round(std, 6)), strict=False))
         for *names, mean, std in zip(*asked.values(), predicted.mean.tolist(), predicted.std.tolist(), strict=True)
     ]
-    headings = [*columns, "prediction", *([] if certain else ["std"])]
+    for row, cell in zip(rows, zip(*asked.values(), strict=True), strict=True) if why else ():
+        row.update(_reasons(learned.explain(relation, cell, by=by), why))
     if as_json:
-        show.in_json({"predictions": [dict(zip(headings, row, strict=True)) for row in rows]})
+        show.in_json({"predictions": rows})
     else:
-        show.table(headings, rows)
+        show.reasoned([*headings, *(["value", "base", "why"] if why else [])], rows)
+
+
+def _reasons(explanation: Any, most: int) -> dict[str, Any]:
+    """Name parts by relation and, in one field, the other entities."""
+    named = [((relation, ", ".join(map(str, others))), part) for (relation, *others), part in explanation.parts[:most]]
+    return show.reasons(explanation._replace(parts=named), most, ("relation", "entities"))
 
 
 def similar(model: Model, entity: Entity, name: Name, *, top: o.Top = 10, as_json: o.AsJson = False) -> None:
@@ -163,10 +221,20 @@ def _opened(folder: Path) -> Any:
     return load(folder, DatabaseModel)
 
 
-def _typed(learned: Any, table: Any, asked: dict[str, list[Any]]) -> dict[str, Any]:
-    """Make numbers of the names of types that are named by numbers."""
-    columns = zip(table.columns or table.entities, table.entities, asked.values(), strict=True)
-    return {column: _whole(entity, names) if _numbered(learned, entity) else names for column, entity, names in columns}
+def _columns(learned: Any, relation: str, path: Path, *, cells: bool = False) -> dict[str, Any]:
+    """Read entities of a relation, and with ``cells`` values and weights; numbers where entities are named by them."""
+    from polyadic.models.relations.database_file import read_columns
+
+    table = learned.database_.relation(relation)
+    columns = [str(column) for column in table.columns or table.entities]
+    if len(set(columns)) < len(columns):
+        raise InputError(f"{relation}: entities share a type, and no columns were named when the model was fitted")
+    numbers = [column for column in (table.value, table.weight_by) if cells and column is not None]
+    given: dict[str, Any] = read_columns(path, [*columns, *numbers], numbers=numbers)
+    for column, entity in zip(columns, table.entities, strict=True):
+        if _numbered(learned, entity):
+            given[column] = _whole(entity, given[column])
+    return given
 
 
 def _numbered(learned: Any, entity: str) -> bool:
@@ -187,7 +255,8 @@ show.add_verbs(
     app,
     {
         train: "polyadic database train films.toml --out films --hold-out ratings=0.1",
-        predict: "polyadic database predict films ratings wanted.csv",
+        predict: "polyadic database predict films ratings wanted.csv --why 3",
+        add: "polyadic database add films ratings=today.csv kinds=new-films.csv --out films --force",
         similar: "polyadic database similar films film 'Fargo (1996)'",
     },
 )

@@ -28,7 +28,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, dataclass_transform
 
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from polyadic import resources
 from polyadic.errors import InputError
@@ -49,6 +49,7 @@ __all__ = [
     "Seed",
     "Share",
     "Threads",
+    "Transformer",
     "Watch",
     "Within",
     "learned",
@@ -140,3 +141,10 @@ class Model(BaseEstimator):  # type: ignore[misc] # scikit-learn has no types
         self.result_, self.history_, self.n_iter_ = result, result.history, result.n_iter
         self.converged_, self.interrupted_ = result.converged, result.interrupted
         return factors
+
+
+class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  # type: ignore[misc]
+    """A model that gives rows other columns, named by its class; ``set_output`` makes data frames of them.
+
+    A subclass says how many columns there are, by ``_n_features_out``.
+    """

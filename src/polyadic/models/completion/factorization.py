@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError
 from polyadic.kernels import RowEntries, posterior_rows
-from polyadic.models.base import Amount, Count, Model, Natural, Positive, Seed, Threads, Watch
+from polyadic.models.base import Amount, Count, Natural, Positive, Seed, Threads, Transformer, Watch
 from polyadic.models.chosen import Search, held_out_share
 from polyadic.models.completion.cells import cells_of, columns_of_row, pairs, split_cells
 from polyadic.models.completion.updating import SWEEPS, updates
@@ -39,7 +39,7 @@ VALUES = {
 """What cells held out choose from."""
 
 
-class MatrixFactorization(Model):
+class MatrixFactorization(Transformer):
     r"""Two factors and biases that explain the known cells of a matrix.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{known}} (x_{ij} - \mu - a_i - b_j - u_i \cdot v_j)^2
@@ -203,6 +203,10 @@ class MatrixFactorization(Model):
         cells = cells_of(X)
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
         return self._solved(cells.less(self.mean_), V)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.rank + 1
 
     def explain(self, X: Any, columns: ArrayLike) -> Parts:
         """Take the values of a row in some columns apart, by its cells.

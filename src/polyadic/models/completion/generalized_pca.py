@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError
 from polyadic.losses import Logistic, LogPoisson, Squared
-from polyadic.models.base import Amount, Count, Model, Seed, Watch
+from polyadic.models.base import Amount, Count, Seed, Transformer, Watch
 from polyadic.penalties import L2
 from polyadic.solvers.quasi_newton import quasi_newton
 from polyadic.solvers.run import run
@@ -47,7 +47,7 @@ FAMILIES = {
 }
 
 
-class GeneralizedPCA(Model):
+class GeneralizedPCA(Transformer):
     r"""Principal components in which values differ from their means as truth values or counts do.
 
     .. math:: \min \sum_{ij} \ell(x_{ij}, m_{ij}) + \tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2),
@@ -122,6 +122,10 @@ class GeneralizedPCA(Model):
         self.row_factors_, self.column_factors_, intercept = self._keep(result)
         self.intercept_ = intercept[:, 0]
         return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.column_factors_.shape[1])
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Give the factors of rows, new ones too; what is not known of them is left out."""

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
-from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Transformer, Watch
 from polyadic.models.completion.cells import columns_of_row, pairs, positive_cells
 from polyadic.models.completion.recommending import Recommending, search_listed
 from polyadic.models.completion.updating import SWEEPS, updates
@@ -32,7 +32,7 @@ VALUES = {
 """What cells held out choose from."""
 
 
-class ImplicitFactorization(Recommending):
+class ImplicitFactorization(Transformer, Recommending):
     r"""Two factors whose product is near one where something is listed, the more so the larger its value, or near zero.
 
     .. math:: \min \sum_{(i, j)\ \mathrm{listed}} (1 + \alpha r_{ij} / \bar r) (1 - u_i \cdot v_j)^2
@@ -153,6 +153,10 @@ class ImplicitFactorization(Recommending):
         )
         self.row_factors_, self.column_factors_ = self._keep(run(going, max_iter=max(sweeps, 1), watch=self.watch))
         return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.column_factors_.shape[1])
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Give the factors of new rows, solved for exactly (fold-in); those of rows without a value are zeros."""

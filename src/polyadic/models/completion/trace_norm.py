@@ -15,7 +15,7 @@ from polyadic.errors import InputError, check_number
 from polyadic.kernels import RowEntries, posterior_rows
 from polyadic.linalg.spectral import Spectral
 from polyadic.losses import Convex, Logistic, Squared
-from polyadic.models.base import Amount, Count, Model, Positive, Threads, Watch
+from polyadic.models.base import Amount, Count, Positive, Threads, Transformer, Watch
 from polyadic.models.completion.cells import cells_of, pairs
 from polyadic.models.completion.updating import check_grown, grown
 from polyadic.solvers.admm import trace_norm_admm
@@ -150,7 +150,7 @@ ROUNDS, EXACT = 500, 1e-9
 """Rounds of folding in at most, and the change, relative to the largest factor, that is the last."""
 
 
-class TraceNormCompletion(Model):
+class TraceNormCompletion(Transformer):
     r"""A matrix that explains known cells, of the smallest trace norm (sum of singular values) that pays.
 
     .. math:: \min_M \sum_{(i, j)\ \mathrm{known}} \ell(x_{ij}, o_{ij} + m_{ij}) + \lambda \|M\|_*
@@ -298,6 +298,10 @@ class TraceNormCompletion(Model):
         i, j = pairs(rows, columns, (len(self.matrix_.U), len(self.matrix_.V)))
         products = np.einsum("nr,nr->n", self.matrix_.U[i] * self.matrix_.s, self.matrix_.V[j])
         return np.asarray(self.offsets_.at(i, j) + products)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.start_.s)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         r"""Give new rows, of any known cells, in the terms of the columns; shape (rows, rank).

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int
-from polyadic.models.base import Count, Natural, Seed, Threads
+from polyadic.models.base import Count, Natural, Seed, Threads, learned
 from polyadic.models.relations.database_model import DatabaseModel, Prediction
-from polyadic.solvers.databases.draws import Average, Chain
-from polyadic.solvers.databases.gibbs import Draw, Priors
+from polyadic.models.relations.database_row import Given
+from polyadic.progress import tracked
+from polyadic.solvers.databases.draws import Average, Chain, Memory
+from polyadic.solvers.databases.gibbs import Draw, Priors, expected_prior, gibbs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from polyadic.models.relations.database import Database, Relation
+    from polyadic.solvers.databases.linked import Linked
+
+
+FOLDED = 5
+"""Draws of new rows for each draw that is kept, of which the last stays."""
 
 
 class BayesianFactorization(DatabaseModel):
@@ -79,6 +87,7 @@ class BayesianFactorization(DatabaseModel):
     priors: Priors | None = None
     seed: Seed = None
     threads: Threads = None
+    memory_: Memory = learned()
 
     def fit(
         self, database: Database | Mapping[str, Relation], y: object = None, *, at: Mapping[str, Any] | None = None
@@ -98,45 +107,70 @@ class BayesianFactorization(DatabaseModel):
         """
         self.check()
         del y
-        self._linked, rng = self._prepare(database)
+        linked, rng = self._prepare(database)
         self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
         if not self.kept and not self._cells_:
             raise InputError("with kept=0 nothing would be left; name cells to predict with at=")
         self._averages_ = {name: (Average(), Average()) for name in self._cells_}
         self._noise_ = Average()
-        start = Draw(self._linked.start(self.rank, rng, scale=0.1), np.ones(len(self._linked.terms)))
-        chain = Chain(self._linked, start, rng, priors=self.priors or Priors(), kept=self.kept, threads=self._threads)
+        start = Draw(linked.start(self.rank, rng, scale=0.1), np.ones(len(linked.terms)))
+        chain = Chain(linked, start, rng, priors=self._priors(), kept=self.kept, threads=self._threads)
         return self._run(chain, self.draws, burn_in=self.burn_in)
 
-    def more(self, draws: int, *, database: Database | Mapping[str, Relation] | None = None) -> Self:
-        """Go on where the draws ended: as if ``draws`` had been that many more. A loaded model needs its tables again.
+    def more(self, draws: int) -> Self:
+        """Go on where the draws ended: as if ``draws`` had been that many more.
 
         Raises
         ------
         InputError
-            If ``draws`` is not positive, or tables are needed or others than the model's.
+            If ``draws`` is not positive.
         """
         check_is_fitted(self, "state_")
         check_int("draws", draws, low=1)
-        if database is not None:
-            before = self.database_, self.unobserved_
-            linked, _ = self._prepare(database)
-            if self.database_.description() != before[0].description():
-                self.database_, self.unobserved_ = before
-                raise InputError("draws go on with the tables that they began with; fit a new model to these")
-            self._linked = linked
-        elif not hasattr(self, "_linked"):
-            raise InputError("a model that was loaded needs its tables to go on; name them with database=")
-        priors = self.priors or Priors()
-        return self._run(
-            Chain.of(self._linked, self.memory_, priors=priors, kept=self.kept, threads=self._threads), draws
-        )
+        linked = self._arranged(self.database_)
+        chain = Chain.of(linked, self.memory_, priors=self._priors(), kept=self.kept, threads=self._threads)
+        return self._run(chain, draws)
+
+    def _priors(self) -> Priors:
+        return self.priors or Priors()
+
+    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
+        """Draw rows of what is new for each draw that is kept, given its others; sweeps start a chain from the last."""
+        memory, rng = self.memory_, np.random.default_rng()
+        rng.bit_generator.state = memory.rng
+        if folded is not None:
+            given = [memory.last, *memory.draws]
+            last, *draws = (
+                self._folded(folded, draw, sizes, rng) for draw in tracked(given, "drawing", total=len(given))
+            )
+            memory = memory._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
+        self.interrupted_ = False
+        if linked is None:
+            self.memory_, self.state_ = memory, memory.last.state
+            return
+        chain = Chain(linked, memory.last, rng, priors=self._priors(), kept=self.kept, threads=self._threads)
+        self._noise_, self._averages_ = Average(), {name: (Average(), Average()) for name in self._cells_}
+        self._run(chain, sweeps - sweeps // 5, burn_in=sweeps // 5)
+
+    def _folded(self, folded: Linked, draw: Draw, sizes: list[int], rng: np.random.Generator) -> Draw:
+        state = folded.extended([part.astype(float) for part in draw.state], sizes)
+        chain = gibbs(folded, Draw(state, draw.alphas), priors=self._priors(), rng=rng, threads=self._threads)
+        *_, found = islice(chain, FOLDED)
+        return Draw([part.astype(old.dtype) for part, old in zip(found.state, draw.state, strict=True)], draw.alphas)
 
     def _run(self, chain: Chain, draws: int, *, burn_in: int = 0) -> Self:
         chain.run(draws, burn_in=burn_in, seen=self._seen)
         self.memory_, self.interrupted_ = chain.memory(), chain.interrupted
         self.state_ = chain.last.state
         return self
+
+    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
+        del row
+        if not self.draws_:
+            raise InputError("no draw was kept; set kept above 0")
+        for state, alphas in self.draws_:
+            mu, precision = expected_prior(linked.factor(state[0], s).astype(float), self._priors())
+            yield Given(state, alphas.tolist(), precision, precision @ mu)
 
     def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
         if not self.draws_:

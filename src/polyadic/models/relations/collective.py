@@ -6,14 +6,21 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
+
 from polyadic.errors import InputError
 from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
-from polyadic.models.relations.database_model import DatabaseModel
+from polyadic.models.relations.database_model import FOLDING, DatabaseModel
+from polyadic.models.relations.database_row import Given
 from polyadic.solvers.databases.collective import collective
 from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from polyadic.models.relations.database import Database, Relation
+    from polyadic.solvers.databases.linked import Linked, State
+    from polyadic.solvers.run import Sweep
 
 
 class CollectiveFactorization(DatabaseModel):
@@ -94,21 +101,41 @@ class CollectiveFactorization(DatabaseModel):
         self.check()
         del y
         linked, rng = self._prepare(database)
+        start = linked.start(self.rank, rng, scale=self.rank**-0.5)
+        self.state_ = self._keep(
+            run(self._solver(linked, start), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        )
+        return self
+
+    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
+        state = self.state_
+        if folded is not None:
+            start = folded.extended(state, sizes)
+            state = self._keep(run(self._solver(folded, start), max_iter=FOLDING, tol=self.tol, watch=self.watch))
+        if linked is not None:
+            state = self._keep(run(self._solver(linked, state), max_iter=sweeps, watch=self.watch))
+        self.state_ = state
+
+    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
+        penalty = self._ridges()[s] * max(int(linked.counts[s][row]), 1) ** self._power(linked)
+        yield Given(self.state_, [1.0] * len(linked.terms), penalty * np.eye(self.rank), np.zeros(self.rank))
+
+    def _power(self, linked: Linked) -> float:
         weighed = any(linked.zeros)
-        default = 0.0 if weighed else 0.5
-        count_power = default if self.count_power is None else self.count_power
-        if count_power and weighed:
+        if self.count_power and weighed:
             raise InputError("count_power must be 0 where zeros are weighted: every row then has as many cells")
-        solver = collective(
+        default = 0.0 if weighed else 0.5
+        return default if self.count_power is None else self.count_power
+
+    def _solver(self, linked: Linked, start: State) -> Iterator[Sweep]:
+        return collective(
             linked,
-            linked.start(self.rank, rng, scale=self.rank**-0.5),
+            start,
             ridges=self._ridges(),
             bias_ridge=self.bias_ridge,
-            count_power=count_power,
+            count_power=self._power(linked),
             threads=self._threads,
         )
-        self.state_ = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
-        return self
 
     def _ridges(self) -> list[float]:
         """Give the ridge of each type of entity."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -125,8 +125,8 @@ class Cells(NamedTuple):
     weights: NDArray[np.float64]
 
 
-def cells_in(name: str, relation: Relation) -> Cells:
-    """Read the cells of a relation.
+def cells_in(name: str, relation: Relation, *, added: bool = False) -> Cells:
+    """Read the cells of a relation; those that are added to others may all say the same.
 
     Raises
     ------
@@ -148,6 +148,8 @@ def cells_in(name: str, relation: Relation) -> Cells:
     if not len(cells.values):
         raise InputError(f"{name}: no cell is known")
     _check_values(name, relation, cells)
+    if not added:
+        _check_told(name, relation, cells)
     return cells
 
 
@@ -213,14 +215,19 @@ def _check_values(name: str, relation: Relation, cells: Cells) -> None:
         raise InputError(f"{name}: a value is not finite; leave unknown cells out")
     if not np.isfinite(w).all() or (w < 0).any():
         raise InputError(f"{name}: weights must be finite and not negative")
-    if not w.any():
-        raise InputError(f"{name}: every weight is zero")
     if relation.loss == "logistic" and not np.isin(x, (0, 1)).all():
         raise InputError(f"{name}: a logistic loss takes 0 and 1; got {x[~np.isin(x, (0, 1))][0]:g}")
-    if relation.loss == "logistic" and relation.unlisted == "missing" and (x == x[0]).all():
-        raise InputError(f"{name}: every truth value is {x[0]:g}; unlisted='zero' takes cells that are not listed as 0")
     if relation.loss == "poisson" and ((x < 0) | (x != np.floor(x))).any():
         raise InputError(f"{name}: a poisson loss takes counts; got {x[(x < 0) | (x != np.floor(x))][0]:g}")
+
+
+def _check_told(name: str, relation: Relation, cells: Cells) -> None:
+    """Refuse a table of which nothing can be learned."""
+    x = cells.values
+    if not cells.weights.any():
+        raise InputError(f"{name}: every weight is zero")
+    if relation.loss == "logistic" and relation.unlisted == "missing" and (x == x[0]).all():
+        raise InputError(f"{name}: every truth value is {x[0]:g}; unlisted='zero' takes cells that are not listed as 0")
     if relation.weighs_zeros and not x.any():
         raise InputError(f"{name}: every cell is zero")
 
@@ -313,35 +320,65 @@ class Database:
     ) -> None:
         if not isinstance(relations, Mapping) or not relations:
             raise InputError("a database needs relations by name")
-        self.relations = dict(relations)
-        cells = {name: cells_in(name, relation) for name, relation in self.relations.items()}
+        cells = {name: cells_in(name, relation) for name, relation in relations.items()}
+        self.relations = {name: replace(relation, data=None) for name, relation in relations.items()}
         self.names: dict[str, Array | None] = {}
         self.sizes: dict[str, int] = {}
         types = dict.fromkeys(entity for relation in self.relations.values() for entity in relation.entities)
-        given = {} if entities is None else dict(entities)
-        if unused := [entity for entity in given if entity not in types]:
+        named = {} if entities is None else dict(entities)
+        if unused := [entity for entity in named if entity not in types]:
             raise InputError(f"no relation names the entity type {unused[0]!r}; there are {', '.join(types)}")
         for entity in types:
-            self.names[entity], self.sizes[entity] = collect(entity, self.relations, cells, given=given.get(entity))
+            self.names[entity], self.sizes[entity] = collect(entity, self.relations, cells, given=named.get(entity))
         self.units: dict[str, Units] = {}
-        self._cells = {name: self._entries(name, cells[name]) for name in self.relations}
+        self._cells: dict[str, Entries] = {}
+        for name, relation in self.relations.items():
+            given = self._located(name, cells[name])
+            self.units[name] = units_of(relation, given.values)
+            self._cells[name] = in_units(given, self.units[name])
 
-    def without_cells(self) -> Database:
-        """Give what is needed to predict: names of entities, units, and what was said of the tables."""
+    def grown(self, data: Mapping[str, Any]) -> tuple[Database, dict[str, Any]]:
+        """Give a database with more cells; entities that are new are numbered behind those there.
+
+        Parameters
+        ----------
+        data : mapping of str to data
+            By relation, as :class:`Relation` takes them: new cells alone. They replace those that are known.
+
+        Returns
+        -------
+        Database
+            Units of values stay.
+        dict
+            How many cells are new, and how many of those known have other values; how many entities, by type.
+
+        Raises
+        ------
+        InputError
+            As for new databases, or if there is no such relation.
+        """
+        if not isinstance(data, Mapping) or not data:
+            raise InputError("name the relations whose cells are given")
+        relations = {name: replace(self.relation(name), data=given) for name, given in data.items()}
+        cells = {name: cells_in(name, relation, added=True) for name, relation in relations.items()}
+        columns: dict[str, list[Any]] = {}
+        for name, table in cells.items():
+            for entity, column, size in zip(self.relations[name].entities, table.columns, table.sizes, strict=True):
+                columns.setdefault(entity, []).append((column, size))
         database = copy(self)
-        database.relations = {name: replace(relation, data=None) for name, relation in self.relations.items()}
-        database._cells = {}  # noqa: SLF001 of the same class
-        return database
-
-    def description(self) -> tuple[Any, ...]:
-        """Say all but the cells, to compare it."""
-        others = [field.name for field in fields(Relation) if field.name not in {"data", "entities", "columns"}]
-        relations = [
-            (name, [*table.entities], table.columns and [*table.columns], [getattr(table, other) for other in others])
-            for name, table in self.relations.items()
-        ]
-        names = [(entity, None if known is None else known.tolist()) for entity, known in self.names.items()]
-        return relations, self.units, self.sizes, names
+        more = {e: enlarged(e, self.names[e], self.sizes[e], given) for e, given in columns.items()}
+        database.names = self.names | {entity: names for entity, (names, _) in more.items()}
+        database.sizes = self.sizes | {entity: size for entity, (_, size) in more.items()}
+        new, changed = 0, 0
+        for name, relation in self.relations.items():
+            shape = tuple(database.sizes[entity] for entity in relation.entities)
+            both = known = replace(self.cells(name), shape=shape)
+            if name in cells:
+                both, others = joined(known, in_units(database._located(name, cells[name]), self.units[name]))  # noqa: SLF001 of this class
+                new, changed = new + len(both) - len(known), changed + others
+            database.replace(name, both)
+        entities = {entity: database.sizes[entity] - size for entity, size in self.sizes.items()}
+        return database, {"new_cells": new, "changed_cells": changed, "new_entities": entities}
 
     def relation(self, name: str) -> Relation:
         """Give a relation, or refuse a name that there is not."""
@@ -350,7 +387,9 @@ class Database:
         return self.relations[name]
 
     def cells(self, name: str) -> Entries:
-        """Give the cells of a relation, in units of the model."""
+        """Give the cells of a relation, in units of the model; refuse where they were not kept."""
+        if name not in self._cells:
+            raise InputError("the model was saved without its tables, by an older version; fit it anew")
         return self._cells[name]
 
     def replace(self, name: str, cells: Entries) -> None:
@@ -374,20 +413,63 @@ class Database:
         database._cells = {name: self._cells[name]}  # noqa: SLF001 of the same class
         return database
 
-    def linked(self, rng: np.random.Generator) -> Linked:
-        """Arrange the tables for a solver; sampled zeros, where there are any, are new ones."""
+    def linked(
+        self,
+        rng: np.random.Generator,
+        *,
+        fixed: Mapping[str, int] | None = None,
+        mention: tuple[str, int] | None = None,
+    ) -> Linked:
+        """Arrange the tables for a solver; zeros are drawn where they are sampled.
+
+        With ``fixed``, by type how many entities stay as they are, only cells that mention another; with ``mention``
+        only those that mention one entity of a type.
+        """
         types = list(self.sizes)
         terms = []
         for name, relation in self.relations.items():
             entries = self._cells[name]
             if relation.unlisted == "zero" and not relation.weighs_zeros:
                 entries = with_negatives(entries, relation, rng)
+            if fixed is not None:
+                new = np.greater_equal(entries.indices, [fixed[e] for e in relation.entities])
+                entries = part_of(entries, np.any(new, axis=1))
+            if mention is not None:
+                entries = part_of(entries, _mentioning(relation, entries, mention))
             slots = tuple(types.index(entity) for entity in relation.entities)
             z = relation.zero_weight if relation.weighs_zeros else 0.0
             terms.append(Term(entries, CP(), LOSSES[relation.loss], slots, weight=relation.weight, zero_weight=z))
-        return Linked(
-            terms, list(self.sizes.values()), biased=[relation.biased for relation in self.relations.values()]
-        )
+        biased = [relation.biased for relation in self.relations.values()]
+        held = None if fixed is None else [fixed[entity] for entity in types]
+        return Linked(terms, list(self.sizes.values()), biased=biased, fixed=held)
+
+    def mentions(self, linked: Linked, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
+        """Name the entries of tables that mention one entity, as :meth:`linked` arranged them, in the order of its row.
+
+        Returns
+        -------
+        list of tuple
+            The relation, then all other entities.
+        list of bool
+            Which are listed, and no sampled zeros.
+        """
+        touch = linked.touches[list(self.sizes).index(entity)]
+        entries = [(t, at) for t in touch.tables for at in range(len(linked.values[t]))]
+        tables, known = list(self.relations.items()), {}
+        for t, (name, relation) in enumerate(tables):
+            known[t] = int(_mentioning(relation, self.cells(name), (entity, number)).sum())
+        names, listed = [], []
+        for k in touch.order[slice(*touch.starts[number : number + 2])].tolist():
+            t, at = entries[k]
+            row = zip(tables[t][1].entities, linked.terms[t].entries.indices[at].tolist(), strict=True)
+            names.append((tables[t][0], *(self.name(e, i) for e, i in row if (e, i) != (entity, number))))
+            listed.append(at < known[t])
+        return names, listed
+
+    def name(self, entity: str, number: int) -> Any:
+        """Give the name of an entity, or its number if it has none."""
+        names = self.names[entity]
+        return number if names is None else names[number].item()
 
     def locate(self, name: str, cells: Any) -> Array:
         """Give the numbers of the entities of cells of a relation, shape (n, order).
@@ -418,8 +500,8 @@ class Database:
             raise InputError(f"there is no entity type {entity!r}; there are {', '.join(self.sizes)}")
         return numbers_of(entity, names, known=self.names[entity], size=self.sizes[entity])
 
-    def _entries(self, name: str, cells: Cells) -> Entries:
-        """Give cells by number and values in units of the model; refuse contradictions."""
+    def _located(self, name: str, cells: Cells) -> Entries:
+        """Give cells by number; refuse contradictions."""
         relation = self.relations[name]
         indices = np.column_stack(
             [
@@ -436,11 +518,39 @@ class Database:
             if (other := np.flatnonzero(kept[inverse.ravel()] != getattr(cells, what))).size:
                 at = tuple(str(column[other[0]]) for column in cells.columns)
                 raise InputError(f"{name}: the cell {at} has several {what}; take their mean, or the last")
-        self.units[name] = units_of(relation, values)
-        centre, scale = self.units[name]
         shape = tuple(self.sizes[entity] for entity in relation.entities)
         some = None if (weights == 1).all() else weights
-        return Entries(indices, (values - centre) / scale, shape, some, unlisted=relation.unlisted)
+        return Entries(indices, values, shape, some, unlisted=relation.unlisted)
+
+
+def in_units(entries: Entries, units: Units) -> Entries:
+    """Give entries in units of the model."""
+    return replace(entries, values=(entries.values - units.centre) / units.scale)
+
+
+def _mentioning(relation: Relation, entries: Entries, entity: tuple[str, int]) -> NDArray[np.bool_]:
+    """Tell which entries mention an entity, given by type and number."""
+    found = np.zeros(len(entries), bool)
+    for other, column in zip(relation.entities, entries.indices.T, strict=True):
+        found |= (other == entity[0]) & (column == entity[1])
+    return found
+
+
+def joined(known: Entries, new: Entries) -> tuple[Entries, int]:
+    """Put cells together, new ones in the place of those known; say how many of these had other values."""
+    indices = np.concatenate([np.asarray(new.indices, np.int64), np.asarray(known.indices, np.int64)])
+    values = np.concatenate([new.values, known.values])
+    some = new.weights is not None or known.weights is not None
+    weights = np.concatenate([np.ones(len(e)) if e.weights is None else e.weights for e in (new, known)])
+    indices, first, inverse = np.unique(indices, axis=0, return_index=True, return_inverse=True)
+    changed = int((values[first][inverse.ravel()] != values).sum())
+    return replace(known, indices=indices, values=values[first], weights=weights[first] if some else None), changed
+
+
+def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
+    """Give some of the entries."""
+    weights = None if entries.weights is None else entries.weights[which]
+    return replace(entries, indices=entries.indices[which], values=entries.values[which], weights=weights)
 
 
 def collect(
@@ -483,6 +593,40 @@ def collect(
     if len(np.unique(names)) < len(names):
         raise InputError(f"{entity}: a name is given twice")
     return names, len(names)
+
+
+def enlarged(
+    entity: str, names: Array | None, size: int, columns: Sequence[tuple[Array, int | None]]
+) -> tuple[Array | None, int]:
+    """Put entities of a type that columns mention behind those known.
+
+    Parameters
+    ----------
+    entity : str
+        The type.
+    names, size
+        As :func:`collect` gave them.
+    columns : sequence of (ndarray, int or None)
+        Entities of cells; and how many there are, where they are numbered.
+
+    Raises
+    ------
+    InputError
+        If they are named where numbers are known, or numbered where names are.
+    """
+    if names is not None and any(n not in (None, size) for _, n in columns):
+        raise InputError(f"the {size:,} {entity}s have names; name new ones too")
+    if names is None:
+        if any(column.dtype.kind == "U" for column, _ in columns):
+            raise InputError(f"{entity}s are numbered from 0; number new ones too, from {size} on")
+        if any(n is not None and n < size for _, n in columns):
+            raise InputError(f"there are {size:,} {entity}s; tables that number fewer do not fit")
+        return None, max(size, *(int(column.max(initial=-1)) + 1 if n is None else n for column, n in columns))
+    named = [column for column, n in columns if n is None]
+    if any((column.dtype.kind == "U") != (names.dtype.kind == "U") for column in named):
+        raise InputError(f"{entity}s are named by {'text' if names.dtype.kind == 'U' else 'numbers'}")
+    new = np.setdiff1d(np.concatenate([names[:0], *named]), names)
+    return np.concatenate([names, new]), size + len(new)
 
 
 def with_negatives(entries: Entries, relation: Relation, rng: np.random.Generator) -> Entries:

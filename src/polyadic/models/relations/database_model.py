@@ -1,11 +1,15 @@
-"""What models of a database have in common: fitting to its tables, predictions, neighbours, and how good they are."""
+r"""What models of a database have in common: fitting, going on with more, predictions, neighbours, how good they are.
+
+An entity that is new is solved for given all others, as any row is in each sweep of a fit: from ratings of a film, or
+from nothing but its genres, which tables beside have given factors.
+"""
 
 from __future__ import annotations
 
 from copy import copy
 from dataclasses import KW_ONLY, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,19 +18,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.models.base import Count, Model, Seed, Threads, learned
-from polyadic.models.relations.database import Database, with_negatives
+from polyadic.models.explaining import Explanation
+from polyadic.models.relations.database import Database, part_of, with_negatives
+from polyadic.models.relations.database_row import shares_of
 from polyadic.models.relations.entity_names import numbers_of
+from polyadic.solvers.databases.draws import Average
 from polyadic.solvers.databases.linked import State
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from polyadic.data import Entries
     from polyadic.models.relations.database import Relation
+    from polyadic.models.relations.database_row import Given
     from polyadic.solvers.databases.linked import Linked
 
 
 Array = NDArray[Any]
+FOLDING = 50
+"""Sweeps over new rows at most; those of new entities that share no cell with one another need only a few."""
 
 
 class Prediction(NamedTuple):
@@ -41,7 +50,7 @@ class Prediction(NamedTuple):
 
 
 class DatabaseModel(Model):
-    """A model of all tables of a database at once; what it saves has no cells of theirs.
+    """A model of all tables of a database at once, which it keeps, to go on with more and to explain.
 
     Attributes
     ----------
@@ -55,6 +64,8 @@ class DatabaseModel(Model):
         Intercept and biases by relation.
     unobserved_ : dict of str to bool ndarray
         Entities that no table mentions; what is said of them is what the prior expects.
+    updated_ : dict
+        Of the last :meth:`update`: how many cells are new or have changed, and how many entities are new, by type.
     """
 
     rank: Count = 10
@@ -76,12 +87,51 @@ class DatabaseModel(Model):
 
     def _prepare(self, database: Database | Mapping[str, Relation]) -> tuple[Linked, np.random.Generator]:
         """Arrange the tables."""
-        database = database if isinstance(database, Database) else Database(database)
         rng = np.random.default_rng(self.seed)
-        linked = database.linked(rng)
+        self._know(database if isinstance(database, Database) else Database(database))
+        return self.database_.linked(rng), rng
+
+    def _arranged(self, database: Database, **which: Any) -> Linked:
+        """Arrange tables as for the fit, with the zeros that it drew."""
+        return database.linked(np.random.default_rng(self.seed), **which)
+
+    def _know(self, database: Database) -> None:
         self.database_ = database
         self.unobserved_ = {entity: ~seen for entity, seen in database.mentioned().items()}
-        return linked, rng
+
+    def update(self, data: Mapping[str, Any], *, sweeps: int = 0) -> Self:
+        """Learn what is new: entities first, given all others, then with sweeps over everything.
+
+        Parameters
+        ----------
+        data : mapping of str to data
+            By relation its new cells alone, as :class:`~polyadic.models.relations.database.Relation` takes them; what
+            was said of the relation holds. Names that the model has not are new entities; numbers go on from those
+            there. Cells that are known are replaced.
+        sweeps : int
+            Over all entities, from where they are. With 0, those that were there stay as they are, and so does what
+            new cells between them say, until the next sweep. Draws need as many as a fit has (``burn_in + draws``).
+
+        Raises
+        ------
+        InputError
+            As for fits, or if there is no such relation.
+        """
+        check_is_fitted(self, "state_")
+        self.check()
+        check_int("sweeps", sweeps, low=0)
+        sizes = self.database_.sizes
+        database, facts = self.database_.grown(data)
+        folded = self._arranged(database, fixed=sizes) if sizes != database.sizes else None
+        model = copy(self)
+        model._know(database)  # noqa: SLF001 of this class, as the next
+        model._go_on(folded, [*sizes.values()], self._arranged(database) if sweeps else None, sweeps)  # noqa: SLF001
+        self.__dict__.update(model.__dict__, updated_=facts)  # at the end: what fails before has changed nothing
+        return self
+
+    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
+        """Find the rows that ``folded``, where given, has beyond sizes; then sweep over all tables, if given."""
+        raise NotImplementedError
 
     def _rows(self, stack: Array) -> dict[str, Array]:
         """Give the rows of a stack (:mod:`polyadic.solvers.databases.linked`) by type, as views."""
@@ -91,10 +141,6 @@ class DatabaseModel(Model):
     def _stacks(self) -> list[Array]:
         """Give the rows of all factors, of each draw."""
         return [self.state_[0]]
-
-    def _state(self) -> dict[str, Any]:
-        state = super()._state()
-        return state | {"database_": state["database_"].without_cells()} if "state_" in state else {}
 
     def predict(self, relation: str, cells: Any) -> NDArray[np.float64]:
         """Give the expected values of cells of a relation: probabilities of truth values, means of counts.
@@ -132,6 +178,63 @@ class DatabaseModel(Model):
         columns = [numbers_of(e, i, known=None, size=sizes[e]) for e, i in zip(entities, indices.T, strict=True)]
         return self._distribution(relation, np.column_stack(columns)).mean
 
+    def explain(self, relation: str, cell: Sequence[Any], *, by: str | None = None) -> Explanation:
+        """Take the value of a cell apart, by all that is known of one of its entities, in whatever table.
+
+        The row of the entity is solved for once more, given all others: that is linear in what the cells say that
+        mention it. Parts are of what is known; the base is the rest: the intercept, biases, what is expected of any
+        entity, and cells that were drawn as zeros.
+
+        Parameters
+        ----------
+        relation : str
+        cell : sequence of length order
+            Its entities.
+        by : str, optional
+            The type of the entity whose cells are the parts; the first of the relation by default.
+
+        Returns
+        -------
+        Explanation
+            In the units of the table; of truth values log-odds, of counts ``m`` before the softplus. Parts are named by
+            relation and the other entities of the known cell. Of draws the means.
+
+        Raises
+        ------
+        InputError
+            If there is no such relation, type or entity.
+        """
+        check_is_fitted(self, "state_")
+        database, entities = self.database_, [*self.database_.relation(relation).entities]
+        by = entities[0] if by is None else by
+        if by not in entities:
+            raise InputError(f"{relation} relates {', '.join(entities)}; got {by!r}")
+        at, mode = database.locate(relation, [cell])[0], entities.index(by)
+        types, number = list(database.sizes), int(at[mode])
+        linked = self._arranged(database, mention=(by, number))
+        s = types.index(by)
+        others = [
+            linked.offsets[types.index(e)] + i for d, (e, i) in enumerate(zip(entities, at, strict=True)) if d != mode
+        ]
+        base, parts = Average(), Average()
+        for given in self._givens(linked, s, number):
+            target = np.prod(given.state[0][others], axis=0, dtype=float)
+            offsets = given.state[1 + list(database.relations).index(relation)]
+            usual, shares = shares_of(linked, s, number, target, given)
+            base.add(usual + self._biases(relation, at[None], offsets))
+            parts.add(shares)
+        names, listed = database.mentions(linked, by, number)
+        centre, scale = database.units[relation]
+        shares = scale * parts.mean
+        value = centre + scale * float(base.mean[0]) + float(shares.sum())
+        return Explanation.of(
+            value, [(name, float(p)) for name, p, has in zip(names, shares, listed, strict=True) if has]
+        )
+
+    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
+        """Give what a row of a factor is solved for by; of draws, one after the other."""
+        raise NotImplementedError
+
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
         """Give the entities of a type whose factors are most like those of one; refuse what is unknown.
 
@@ -142,9 +245,8 @@ class DatabaseModel(Model):
         at = int(self.database_.number(entity, [name])[0])
         cosines = mean_cosines([self._rows(stack)[entity] for stack in self._stacks()], at)
         cosines[at] = -np.inf
-        names = self.database_.names[entity]
         best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
-        return [(int(i) if names is None else names[i].item(), float(cosines[i])) for i in best]
+        return [(self.database_.name(entity, int(i)), float(cosines[i])) for i in best]
 
     def _distribution(self, relation: str, indices: Array) -> Prediction:
         """Do it for numbered entities; here, of point estimates."""
@@ -244,7 +346,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
         raise InputError(f"a share of {share:g} of {len(entries)} cells holds out {number}; choose another")
     out = np.zeros(len(entries), bool)
     out[rng.permutation(len(entries))[:number]] = True
-    asked = _some(entries, out)
+    asked = part_of(entries, out)
     table = database.relations[relation]
     if table.unlisted == "zero":
         both = with_negatives(entries, replace(table, negatives=1), rng)
@@ -258,7 +360,7 @@ def hold_out(database: Database, relation: str, *, share: float, seed: int | Non
         )
     centre, scale = database.units[relation]
     fewer = copy(database)
-    fewer.replace(relation, _some(entries, ~out))
+    fewer.replace(relation, part_of(entries, ~out))
     return HeldOut(fewer, relation, np.asarray(asked.indices, np.int64), centre + scale * np.asarray(asked.values))
 
 
@@ -281,9 +383,3 @@ def score(model: DatabaseModel, cells: HeldOut) -> dict[str, float]:
         p = np.clip(np.where(cells.values > 0, expected, 1 - expected), np.finfo(float).tiny, None)
         return {"log_loss": float(-np.log(p).mean())}
     return {"rmse": float(np.sqrt(np.mean((expected - cells.values) ** 2)))}
-
-
-def _some(entries: Entries, which: NDArray[Any]) -> Entries:
-    """Give some of the entries."""
-    weights = None if entries.weights is None else entries.weights[which]
-    return replace(entries, indices=entries.indices[which], values=entries.values[which], weights=weights)

@@ -173,9 +173,9 @@ class KnowledgeTensor(Model):
 
         Parameters
         ----------
-        X : Facts or array of int of shape (n, 3)
-            Subject, relation and object of each; what is listed twice counts once. Of an array, numbers go from 0 to
-            the largest.
+        X : Facts, or array of int or of text, of shape (n, 3)
+            Subject, relation and object of each; what is listed twice counts once. Of an array of numbers, they go from
+            0 to the largest.
         validation : Facts or array of int of shape (m, 3), optional
             Facts to predict while learning: those factors are kept that rank (at most 2,000 of) them best, and scores
             are calibrated by them.
@@ -189,6 +189,7 @@ class KnowledgeTensor(Model):
         """
         self.check()
         del y
+        X = by_name(X)
         triples, n, K = learned_facts(X)
         rng = np.random.default_rng(self.seed)
         both = K * (2 if self.reciprocal else 1)
@@ -554,6 +555,32 @@ class KnowledgeTensor(Model):
         true = np.concatenate([facts, *more])
         return self._rank(facts, true, relations=relations, memory=memory)
 
+    def score(self, X: Facts | ArrayLike, y: object = None) -> float:
+        """Give the mean reciprocal rank of the ends of facts, for tools that compare models.
+
+        Facts of an entity or relation that was not learned, as divisions of facts may leave them, count as 0.
+
+        Parameters
+        ----------
+        X : Facts, or array of int or of text, of shape (m, 3)
+        """
+        del y
+        check_is_fitted(self)
+        n, K = len(self.object_factors_), self._relations_count()
+        X = by_name(X)
+        if isinstance(X, Facts):
+            if self.entities_ is None or self.relations_ is None:
+                raise InputError("the entities of this model have numbers; give an array of facts")
+            known = {"entities": self.entities_, "relations": self.relations_}
+            facts = facts_of(X.named(), **known, unknown="skip").triples
+            number = len(X.triples)
+        else:
+            given = np.asarray(X)
+            number, facts = len(given), given[((given >= 0) & (given < [n, K, n])).all(axis=1)]
+        if not len(facts):
+            return 0.0
+        return self._rank(facts, facts).mean_reciprocal_rank * len(facts) / number
+
     def _rank(
         self, facts: NDArray[np.int64], true: NDArray[np.int64], *, relations: bool = False, memory: int = MEMORY
     ) -> Ranking:
@@ -612,6 +639,14 @@ class KnowledgeTensor(Model):
 
     def _kinds(self, given: Names) -> NDArray[np.int64]:
         return _numbered("relation", given, self.relations_, self._relations_count())
+
+
+def by_name(X: Facts | ArrayLike) -> Any:
+    """Make facts of an array of names, shape (n, 3); leave others as they are."""
+    if isinstance(X, Facts):
+        return X
+    given = np.asarray(X)
+    return facts_of([tuple(row) for row in given.tolist()]) if given.dtype.kind in "UO" and given.ndim == 2 else given
 
 
 def learned_facts(X: Facts | ArrayLike) -> tuple[NDArray[np.int64], int, int]:

@@ -9,17 +9,19 @@ import numpy as np
 
 from polyadic.kernels import RandomRows, row_moments
 from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
-from polyadic.models.relations.database_model import DatabaseModel, Prediction
+from polyadic.models.relations.database_model import FOLDING, DatabaseModel, Prediction
+from polyadic.models.relations.database_row import Given
 from polyadic.resources import check_memory
-from polyadic.solvers.databases.variational import Beliefs, GammaPrior, beliefs, variational
+from polyadic.solvers.databases.variational import Beliefs, GammaPrior, beliefs, extended, moments, variational
 from polyadic.solvers.run import run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from polyadic.models.relations.database import Database, Relation
+    from polyadic.solvers.databases.linked import Linked
 
 
 class VariationalFactorization(DatabaseModel):
@@ -97,16 +99,41 @@ class VariationalFactorization(DatabaseModel):
         del y
         linked, rng = self._prepare(database)
         check_memory(5 * 8 * linked.offsets[-1] * self.rank**2, "covariances of all rows", "lower the rank")
-        prior = GammaPrior(self.shape, self.rate)
-        start = beliefs(linked, self.rank, rng, prior=prior, threads=self._threads)
-        solver = variational(linked, start, prior=prior, threads=self._threads)
-        arrays = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
-        self.bound_ = -self.history_[-1]
-        self.beliefs_ = Beliefs.of(arrays, len(self.database_.relations), len(self.database_.sizes))
-        self.state_ = self.beliefs_.means
-        squares = {entity: (U**2).sum(axis=0) for entity, U in self.factors_.items()}
-        self.relevance_ = {entity: values / (values.sum() or 1.0) for entity, values in squares.items()}
+        start = beliefs(linked, self.rank, rng, prior=self._prior(), threads=self._threads)
+        self._take(self._improved(linked, start, self.max_iter, self.tol))
         return self
+
+    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
+        q = self.beliefs_
+        if folded is not None:
+            q = self._improved(folded, extended(folded, q, sizes), FOLDING, self.tol)
+        if linked is not None:
+            q = self._improved(linked, q, sweeps, 0.0)
+        self._take(q)
+
+    def _improved(self, linked: Linked, start: Beliefs, max_iter: int, tol: float) -> Beliefs:
+        solver = variational(linked, start, prior=self._prior(), threads=self._threads)
+        arrays = self._keep(run(solver, max_iter=max_iter, tol=tol, watch=self.watch))
+        self.bound_ = -self.history_[-1]
+        return Beliefs.of(arrays, len(linked.terms), len(linked.sizes))
+
+    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
+        del row
+        q = self.beliefs_
+        squares = [moments(linked, q, t, self._threads)[1] for t in range(len(linked.terms))]
+        yield Given(q.means, q.alphas.tolist(), np.diag(q.relevance[s]), np.zeros(self.rank), q.covariances, squares)
+
+    def _take(self, q: Beliefs) -> None:
+        self.beliefs_, self.state_ = q, q.means
+
+    def _prior(self) -> GammaPrior:
+        return GammaPrior(self.shape, self.rate)
+
+    @property
+    def relevance_(self) -> dict[str, NDArray[np.float64]]:
+        """By type, the share of each component in the squares of the means."""
+        squares = {entity: (U**2).sum(axis=0) for entity, U in self.factors_.items()}
+        return {entity: values / (values.sum() or 1.0) for entity, values in squares.items()}
 
     def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
         q = self.beliefs_

@@ -23,12 +23,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int
-from polyadic.models.base import Count, Model, learned
+from polyadic.models.base import Count, Transformer, learned
 from polyadic.models.sentences.words import BLOCK, Words, blocks
 from polyadic.progress import tracked
 from polyadic.text.corpus import Corpus
@@ -48,7 +47,7 @@ class EmptySentencesWarning(UserWarning):
     """Some sentences have no known word."""
 
 
-class SentenceVectors(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model, ABC):  # type: ignore[misc]
+class SentenceVectors(Transformer, ABC):
     """Base of estimators that make signals of sentences, decode them and pool what is decoded.
 
     A subclass has ``embedding_`` after a fit, and ``_decoded``, from signals (S, K, N) to activations (S, K, L, N);

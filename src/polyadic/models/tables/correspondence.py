@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from polyadic.data import Entries
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_choice, check_int
 from polyadic.linalg import Method, symmetric_matrix
-from polyadic.models.base import Amount, Count, Model, Positive, Seed, learned
+from polyadic.models.base import Amount, Count, Positive, Seed, Transformer, learned
 from polyadic.models.explaining import Explanation
 from polyadic.models.tables.kernels import decompose, inverse
 from polyadic.models.tables.residuals import linear, with_values
@@ -34,7 +33,7 @@ Side = Literal["rows", "columns"]
 SIDES = ("rows", "columns")
 
 
-class TableTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):  # type: ignore[misc]
+class TableTransformer(Transformer):
     """Estimators whose output is the coordinates of the rows they were fitted to."""
 
     row_coordinates_: NDArray[Any] = learned()

@@ -8,14 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from polyadic.errors import InputError
-from polyadic.models.base import Model, learned
+from polyadic.models.base import Transformer, learned
 
 
-class Topics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model, ABC):  # type: ignore[misc]
+class Topics(Transformer, ABC):
     """Base of models with a row of ``components_`` for each topic and of ``row_factors_`` for each document."""
 
     components_: NDArray[Any] = learned()

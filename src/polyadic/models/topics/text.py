@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int
 from polyadic.metrics.topics import halves, surprise
-from polyadic.models.base import Count, Model, Seed, Threads
+from polyadic.models.base import Count, Seed, Threads, Transformer
 from polyadic.models.chosen import Search, held_out_share
 from polyadic.models.topics.anchors import AnchorTopics
 from polyadic.models.topics.lda import LDA
@@ -42,7 +42,7 @@ RANKS = 5, 10, 20, 40, 80, 160
 """Numbers of topics from which documents held out choose."""
 
 
-class TextTopics(Model):
+class TextTopics(Transformer):
     r"""Topics of documents, and the words of each.
 
     Methods of squares see TF-IDF, :math:`n_{dw} (1 + \log \frac{1 + D}{1 + D_w})` with rows of length 1; the others
@@ -172,6 +172,10 @@ class TextTopics(Model):
     def transform(self, texts: Iterable[str]) -> NDArray[Any]:
         """Give the weights of topics in other documents; words that are not known are left out."""
         return self.transform_table(self.table(texts))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.model_.components_.shape[0])
 
     def table(self, texts: Iterable[str]) -> csr_array:
         """Count the words of other documents, a row for each; words that are not known are left out."""

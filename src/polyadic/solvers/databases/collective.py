@@ -132,13 +132,14 @@ def collective(
     """
     state = [np.array(part) for part in start]
     powers = [np.maximum(counts, 1.0) ** count_power for counts in linked.counts]
+    moving = [power[first:] for power, first in zip(powers, linked.fixed, strict=True)]
     tables = range(len(linked.terms))
     while True:
         m = [linked.products(state[0], t, threads) + linked.biases(state[1 + t], t) for t in tables]
         yield Sweep([part.copy() for part in state], _objective(linked, state, m, ridges, bias_ridge, powers))
         c, y = curves(linked, m)
         for s, ridge in enumerate(ridges):
-            _solve_factor(linked, state, s, c, y, ridge, powers[s], threads)
+            _solve_factor(linked, state, s, c, y, ridge, moving[s], threads)
         for t in tables:
             m[t] = linked.products(state[0], t, threads) + linked.biases(state[1 + t], t)
             _solve_biases(linked, state, t, c[t], y[t], m[t], bias_ridge, powers)
@@ -171,7 +172,7 @@ def _solve_factor(
         entries._replace(c=scale * entries.c, y=scale * entries.y),
         stack,
         precision=precision,
-        out=linked.factor(stack, s),
+        out=linked.moved(stack, s),
         threads=1 if touch.alone else threads,
     )
 
@@ -183,16 +184,18 @@ def _solve_biases(
     if linked.zeros[t]:
         return
     offsets = state[1 + t]
-    left = y - c * (m - offsets[0])
-    moved = float(left.sum() / c.sum())
-    m += moved - offsets[0]
-    offsets[0] = moved
+    if not linked.folds:
+        left = y - c * (m - offsets[0])
+        moved = float(left.sum() / c.sum())
+        m += moved - offsets[0]
+        offsets[0] = moved
     term = linked.terms[t]
     for part, slot, index in zip(linked.parts(t), linked.slots(t), term.entries.indices.T, strict=False):
         before = offsets[part][index]
         size = part.stop - part.start
         right = np.bincount(index, y - c * (m - before), minlength=size)
-        offsets[part] = right / (np.bincount(index, c, minlength=size) + ridge * powers[slot])
+        solved = right / (np.bincount(index, c, minlength=size) + ridge * powers[slot])
+        offsets[part][linked.fixed[slot] :] = solved[linked.fixed[slot] :]
         m += offsets[part][index] - before
 
 

@@ -84,14 +84,28 @@ def draw_prior(U: Array, priors: Priors, rng: np.random.Generator) -> tuple[Arra
     ndarray of shape (R,), ndarray of shape (R, R)
     """
     n, R = U.shape
+    mean, scale = _prior_of(U, priors)
+    precision = wishart(scale, R + n, rng)
+    spread = np.linalg.cholesky((priors.beta + n) * precision)
+    mu = mean + np.linalg.solve(spread.T, rng.standard_normal(R))
+    return mu, precision
+
+
+def expected_prior(U: Array, priors: Priors) -> tuple[Array, Array]:
+    r"""Give the means of what :func:`draw_prior` draws."""
+    n, R = U.shape
+    mean, scale = _prior_of(U, priors)
+    return mean, (R + n) * scale
+
+
+def _prior_of(U: Array, priors: Priors) -> tuple[Array, Array]:
+    r"""Give the mean of :math:`\mu` and the scale of :math:`\Lambda`, given the rows that they are of."""
+    n, R = U.shape
     mean = U.mean(axis=0)
     centred = U - mean
     weight = priors.beta * n / (priors.beta + n)
     scatter = np.eye(R) + centred.T @ centred + weight * np.outer(mean, mean)
-    precision = wishart(np.linalg.inv(scatter), R + n, rng)
-    spread = np.linalg.cholesky((priors.beta + n) * precision)
-    mu = n * mean / (priors.beta + n) + np.linalg.solve(spread.T, rng.standard_normal(R))
-    return mu, precision
+    return n * mean / (priors.beta + n), np.linalg.inv(scatter)
 
 
 def wishart(scale: Array, freedom: float, rng: np.random.Generator) -> Array:
@@ -137,7 +151,7 @@ def gibbs(linked: Linked, start: Draw, *, priors: Priors, rng: np.random.Generat
         for t in tables:
             m = linked.products(state[0], t, threads) + linked.biases(state[1 + t], t)
             _draw_biases(linked, state, t, c[t], y[t], m, priors, rng)
-            if isinstance(linked.terms[t].loss, Squared):
+            if isinstance(linked.terms[t].loss, Squared) and not linked.folds:
                 alphas[t] = _draw_noise(linked, state, t, m, priors, rng)
         yield Draw([part.copy() for part in state], alphas.copy())
 
@@ -166,8 +180,8 @@ def _draw_factor(
 ) -> None:
     """Draw the prior of a factor given its rows, then the rows."""
     stack, touch = state[0], linked.touches[s]
-    U = linked.factor(stack, s)
-    mu, precision = draw_prior(U, priors, rng)
+    out = linked.moved(stack, s)
+    mu, precision = draw_prior(linked.factor(stack, s), priors, rng)
     left = [right - kappa * linked.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
     listed = [kappa - z * alpha for kappa, z, alpha in zip(c, linked.zeros, alphas, strict=True)]
     total = precision
@@ -178,8 +192,8 @@ def _draw_factor(
         stack,
         precision=total,
         linear=precision @ mu,
-        noise=rng.standard_normal(U.shape),
-        out=U,
+        noise=rng.standard_normal(out.shape),
+        out=out,
         threads=1 if touch.alone else threads,
     )
 
@@ -191,17 +205,18 @@ def _draw_biases(
     if linked.zeros[t]:
         return
     offsets = state[1 + t]
-    precision = float(c.sum()) + priors.intercept
-    moved = float((y - c * (m - offsets[0])).sum() / precision + rng.standard_normal() / np.sqrt(precision))
-    m += moved - offsets[0]
-    offsets[0] = moved
-    for part, index in zip(linked.parts(t), linked.terms[t].entries.indices.T, strict=False):
-        b = offsets[part]
+    if not linked.folds:
+        precision = float(c.sum()) + priors.intercept
+        moved = float((y - c * (m - offsets[0])).sum() / precision + rng.standard_normal() / np.sqrt(precision))
+        m += moved - offsets[0]
+        offsets[0] = moved
+    for part, slot, index in zip(linked.parts(t), linked.slots(t), linked.terms[t].entries.indices.T, strict=False):
+        b, first = offsets[part], linked.fixed[slot]
         rho = rng.gamma(priors.shape + len(b) / 2, 1 / (priors.rate + float(b @ b) / 2))
         before = b[index]
         known = np.bincount(index, c, minlength=len(b)) + rho
         right = np.bincount(index, y - c * (m - before), minlength=len(b))
-        offsets[part] = right / known + rng.standard_normal(len(b)) / np.sqrt(known)
+        b[first:] = (right / known + rng.standard_normal(len(b)) / np.sqrt(known))[first:]
         m += offsets[part][index] - before
 
 

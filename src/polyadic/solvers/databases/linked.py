@@ -34,7 +34,7 @@ State = list["NDArray[np.float64]"]
 
 
 class Touch(NamedTuple):
-    """Entries of all tables that touch a factor, by row of it.
+    """Entries of all tables that touch the rows of a factor that are to be found.
 
     Attributes
     ----------
@@ -66,6 +66,9 @@ class Linked:
         Rows of each factor.
     biased : sequence of bool
         Which tables have biases.
+    fixed : sequence of int, optional
+        How many rows of each factor stay as they are, the first ones, and with them intercepts and noise; solvers then
+        find only the other rows. None if nothing is known before.
 
     Raises
     ------
@@ -73,8 +76,16 @@ class Linked:
         If forms or slots are of another kind, a table has biases and weighted zeros, or relates a row with itself.
     """
 
-    def __init__(self, terms: Sequence[Term], sizes: Sequence[int], *, biased: Sequence[bool]) -> None:
+    def __init__(
+        self,
+        terms: Sequence[Term],
+        sizes: Sequence[int],
+        *,
+        biased: Sequence[bool],
+        fixed: Sequence[int] | None = None,
+    ) -> None:
         self.terms, self.sizes, self.biased = list(terms), list(sizes), list(biased)
+        self.folds, self.fixed = fixed is not None, list(fixed or [0] * len(self.sizes))
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
         for term, has in zip(self.terms, self.biased, strict=True):
             _check(term, self.sizes, has)
@@ -88,8 +99,8 @@ class Linked:
             for term, x in zip(self.terms, self.values, strict=True)
         ]
         self.zeros = [term.weight * term.zero_weight for term in self.terms]
+        self.counts = [np.zeros(size, np.int64) for size in self.sizes]
         self.touches = [self._touch(factor) for factor in range(len(self.sizes))]
-        self.counts = [np.diff(touch.starts) for touch in self.touches]
 
     def start(self, rank: int, rng: np.random.Generator, *, scale: float) -> State:
         """Give a random state: normal rows of some spread, no biases."""
@@ -106,6 +117,21 @@ class Linked:
     def factor(self, stack: Array, number: int) -> Array:
         """Give the rows of a factor, as a view."""
         return stack[self.offsets[number] : self.offsets[number + 1]]
+
+    def extended(self, state: State, sizes: Sequence[int]) -> State:
+        """Give a state of factors of fewer rows zeros for those that it lacks, rows and biases."""
+        stack = _extended(state[0], [*sizes, 1], [*self.sizes, 1])
+        offsets = [
+            _extended(part, [1, *(sizes[s] for s in self.slots(t))], [1, *self.terms[t].entries.shape])
+            if self.biased[t]
+            else part
+            for t, part in enumerate(state[1:])
+        ]
+        return [stack, *offsets]
+
+    def moved(self, stack: Array, number: int) -> Array:
+        """Give the rows of a factor that are to be found, as a view."""
+        return self.factor(stack, number)[self.fixed[number] :]
 
     def products(self, stack: Array, table: int, threads: int) -> Array:
         """Give the part of predictions of the listed entries of a table that comes from factors."""
@@ -124,7 +150,7 @@ class Linked:
         return total
 
     def equations(self, number: int, c: Sequence[Array], y: Sequence[Array]) -> RowEntries:
-        """Give the equations of the rows of a factor, from weights and right sides by table."""
+        """Give the equations of the rows of a factor that are to be found, from weights and right sides by table."""
         starts, columns, tables, order, _ = self.touches[number]
         if len(tables) == 0:
             return RowEntries(starts, columns, np.zeros(0), np.zeros(0))
@@ -160,9 +186,19 @@ class Linked:
             columns.append(np.hstack([others, ones]).astype(np.int32))
         row = np.concatenate(rows)
         order = np.argsort(row, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=self.sizes[factor]))])
+        self.counts[factor] = np.bincount(row, minlength=self.sizes[factor])
+        starts = np.concatenate([[0], np.cumsum(self.counts[factor])])[self.fixed[factor] :]
+        order = order[starts[0] :]
         tables = [t for t, _ in named]
-        return Touch(starts, np.concatenate(columns)[order], tables, order, len(set(tables)) < len(tables))
+        alone = len(set(tables)) < len(tables)
+        return Touch(starts - starts[0], np.concatenate(columns)[order], tables, order, alone)
+
+
+def _extended(array: Array, before: Sequence[int], now: Sequence[int]) -> Array:
+    """Put zeros behind each block of rows, so many as it has come to have."""
+    blocks = np.split(array, np.cumsum(before)[:-1])
+    zeros = [np.zeros((n - len(block), *block.shape[1:]), block.dtype) for block, n in zip(blocks, now, strict=True)]
+    return np.concatenate([part for pair in zip(blocks, zeros, strict=True) for part in pair])
 
 
 def _slots(term: Term) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ diagonal covariances). Lim, Teh (2007), Variational Bayesian approach to movie r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -116,6 +116,17 @@ def beliefs(linked: Linked, rank: int, rng: np.random.Generator, *, prior: Gamma
     )
 
 
+def extended(linked: Linked, q: Beliefs, sizes: Sequence[int]) -> Beliefs:
+    """Give beliefs of factors of fewer rows those that they lack: means of zero, and small covariances."""
+    rank = q.covariances.shape[-1]
+    covariances, *variances = linked.extended([q.covariances, *q.variances], sizes)
+    covariances[:-1][np.einsum("nrr->n", covariances[:-1]) == 0] = SPREAD * np.eye(rank) / rank
+    for t, variance in enumerate(variances):
+        for part in linked.parts(t):
+            variance[part][variance[part] == 0] = SPREAD
+    return replace(q, means=linked.extended(q.means, sizes), covariances=covariances, variances=variances)
+
+
 def variational(linked: Linked, start: Beliefs, *, prior: GammaPrior, threads: int) -> Iterator[Sweep]:
     r"""Improve one part of q after the other.
 
@@ -145,21 +156,22 @@ def variational(linked: Linked, start: Beliefs, *, prior: GammaPrior, threads: i
             raise InputError("a Huber loss is no likelihood; use the squared one, or point estimates")
     q = Beliefs.of(start.arrays(), len(linked.terms), len(linked.sizes))
     tables = range(len(linked.terms))
-    moments = [_moments(linked, q, t, threads) for t in tables]
+    known = [moments(linked, q, t, threads) for t in tables]
     while True:
-        yield Sweep(q.arrays(), -_bound(linked, q, moments, prior))
-        c, y = curves(linked, [m for m, _ in moments], [square for _, square in moments])
+        yield Sweep(q.arrays(), -_bound(linked, q, known, prior))
+        c, y = curves(linked, [m for m, _ in known], [square for _, square in known])
         c, y = ([q.alphas[t] * values[t] for t in tables] for values in (c, y))
         for s in range(len(linked.sizes)):
             _improve_factor(linked, q, s, c, y, threads)
-            q.relevance[s] = _relevance(linked, q, s, prior)
+            if not linked.folds:
+                q.relevance[s] = _relevance(linked, q, s, prior)
         for t in tables:
             m = linked.products(q.means[0], t, threads) + linked.biases(q.means[1 + t], t)
             _improve_biases(linked, q, t, c[t], y[t], m, prior)
-        moments = [_moments(linked, q, t, threads) for t in tables]
+        known = [moments(linked, q, t, threads) for t in tables]
         for t, term in enumerate(linked.terms):
-            if isinstance(term.loss, Squared):
-                number, squares = _residual(linked, q, t, moments[t])
+            if isinstance(term.loss, Squared) and not linked.folds:
+                number, squares = _residual(linked, q, t, known[t])
                 q.alphas[t] = (prior.shape + number / 2) / (prior.rate + squares / 2)
 
 
@@ -168,7 +180,7 @@ def second_moments(linked: Linked, q: Beliefs) -> list[Array]:
     return [gram + linked.factor(q.covariances, s).sum(axis=0) for s, gram in enumerate(linked.grams(q.means[0]))]
 
 
-def _moments(linked: Linked, q: Beliefs, t: int, threads: int) -> tuple[Array, Array]:
+def moments(linked: Linked, q: Beliefs, t: int, threads: int) -> tuple[Array, Array]:
     """Give mean and expected square of the predictions of the listed entries of a table."""
     product, square = row_moments(linked.indices[t], RandomRows(q.means[0], q.covariances), threads=threads)
     mean = product + linked.biases(q.means[1 + t], t)
@@ -185,7 +197,7 @@ def _improve_factor(linked: Linked, q: Beliefs, s: int, c: Sequence[Array], y: S
     variational_rows(
         linked.equations(s, listed, left),
         RandomRows(means[0], q.covariances),
-        RandomRows(linked.factor(means[0], s), linked.factor(q.covariances, s)),
+        RandomRows(linked.moved(means[0], s), linked.moved(q.covariances, s)),
         precision=precision,
         threads=1 if touch.alone else threads,
     )
@@ -206,15 +218,19 @@ def _improve_biases(linked: Linked, q: Beliefs, t: int, c: Array, y: Array, m: A
     if linked.zeros[t]:
         return
     offsets, variances = q.means[1 + t], q.variances[t]
-    moved = float((y - c * (m - offsets[0])).sum() / c.sum())
-    m += moved - offsets[0]
-    offsets[0] = moved
-    for d, (part, index) in enumerate(zip(linked.parts(t), linked.terms[t].entries.indices.T, strict=False)):
-        size, before = part.stop - part.start, offsets[part][index]
+    if not linked.folds:
+        moved = float((y - c * (m - offsets[0])).sum() / c.sum())
+        m += moved - offsets[0]
+        offsets[0] = moved
+    sides = zip(linked.parts(t), linked.slots(t), linked.terms[t].entries.indices.T, strict=False)
+    for d, (part, slot, index) in enumerate(sides):
+        size, before, first = part.stop - part.start, offsets[part][index], linked.fixed[slot]
         precision = np.bincount(index, c, minlength=size) + q.bias_precisions[t][d]
-        offsets[part] = np.bincount(index, y - c * (m - before), minlength=size) / precision
-        variances[part] = 1 / precision
+        found = np.bincount(index, y - c * (m - before), minlength=size) / precision
+        offsets[part][first:], variances[part][first:] = found[first:], 1 / precision[first:]
         m += offsets[part][index] - before
+        if linked.folds:
+            continue
         squares = float((offsets[part] ** 2 + variances[part]).sum())
         q.bias_precisions[t][d] = (prior.shape + size / 2) / (prior.rate + squares / 2)
 
