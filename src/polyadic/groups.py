@@ -88,7 +88,7 @@ class Groups:
         """How many groups there are, for those who divide arrays, as scikit-learn does."""
         return (len(self),)
 
-    def __getitem__(self, which: slice | ArrayLike) -> Groups:
+    def __getitem__(self, which: slice | ArrayLike | tuple[Any, Any]) -> Groups:
         """Give some groups in a row, or those of some numbers, as :meth:`only`.
 
         Raises
@@ -96,6 +96,8 @@ class Groups:
         InputError
             If a slice has no group, or a step; or there is no group of a number.
         """
+        if isinstance(which, tuple) and len(which) == 2 and which[1] is Ellipsis:
+            which = which[0]  # as arrays are asked along their first axis
         if not isinstance(which, slice):
             return self.only(which)
         first, last, step = which.indices(len(self))

@@ -22,7 +22,7 @@ from polyadic.models.explaining import Explanation
 from polyadic.models.relations.entity_names import as_names, numbers_of
 from polyadic.solvers.relations.triples import Penalty, Plan, Questions, TripleLoss, descend_triples, questions_of
 from polyadic.solvers.run import run
-from polyadic.text.relations.facts import Facts, checked_triples, held_out_facts, shared, triples_by
+from polyadic.text.relations.facts import Facts, checked_triples, facts_of, held_out_facts, shared, triples_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -68,6 +68,10 @@ class Facts:
     def __len__(self) -> int:
         return len(self.triples)
 
+    def named(self) -> list[Named]:
+        """Give the facts by name."""
+        return [(self.entities[s], self.relations[r], self.entities[o]) for s, r, o in self.triples.tolist()]
+
 
 def checked_triples(what: str, triples: ArrayLike, entities: int, relations: int) -> NDArray[np.int64]:
     """Give triples as whole numbers, shape (n, 3).
