@@ -20,9 +20,12 @@ from polyadic import (
 )
 from polyadic.cli import app
 from polyadic.errors import InputError
+from polyadic.frames import frame
+from polyadic.linalg.varimax import varimax
 from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
 from polyadic.models.completion.table_completion import TableCompletion
+from polyadic.models.completion.themes import themes_of
 from polyadic.models.relations.knowledge import FORMS, KnowledgeTensor
 from polyadic.models.relations.rule_mining import derivations, tried
 from polyadic.models.relations.universal import UniversalSchema
@@ -132,6 +135,78 @@ def test_reasons_by_name(method, tmp_path):
     assert [each["column"] for each in first["why"]] == [
         name for name, _ in model.explain("r4", [first["column"]])[0].parts[:2]
     ]
+    asked = [
+        "complete",
+        "recommend",
+        str(tmp_path / "model"),
+        "r4",
+        "-n",
+        "1",
+        "--why",
+        "1",
+        "--by",
+        "themes",
+        "--json",
+    ]
+    (first,) = json.loads(CliRunner().invoke(app, asked).stdout)["recommended"]
+    (theme,) = [each["theme"] for each in first["why"]]
+    told = json.loads(CliRunner().invoke(app, ["complete", "themes", str(tmp_path / "model"), "--json"]).stdout)
+    assert theme in [" / ".join(c["column"] for c in each["columns"][:3]) for each in told["themes"]]
+
+
+@pytest.mark.parametrize("method", ["als", "implicit", "bayesian", "trace-norm"])
+def test_themes_add_up_whatever_the_method(method):
+    """To the value, beside means of rows and columns; they are named by the columns that have most of them."""
+    table = [(f"r{i}", f"c{j}", 1.0 + ((i + j) % 3 == 0) + 0.1 * i) for i in range(12) for j in range(9) if (i * j) % 5]
+    model = TableCompletion(method, rank=None if method == "trace-norm" else 3, choose=False, seed=0).fit(table)
+    U, V = model.model_.augmented()
+    P = U @ V.T
+    row, columns = "r4", ["c2", "c7"]
+    for column, why in zip(columns, model.explain(row, columns, by="themes"), strict=True):
+        i, j = model.rows_.index(row), model.columns_.index(column)
+        assert why.value == pytest.approx(P[i, j], rel=1e-5)
+        limit = 1e-5 if method != "bayesian" else 0.2  # whose draws span more axes than its rank
+        assert why.base == pytest.approx(P[i].mean() + P[:, j].mean() - P.mean(), rel=limit, abs=limit)
+    themes = model.themes(top=2)
+    assert all(len(theme.columns) <= 2 for theme in themes)
+    assert sum(theme.share for theme in themes) <= 1 + 1e-9
+    assert [theme.share for theme in themes] == sorted((theme.share for theme in themes), reverse=True)
+    assert len(model.themes(1)) == 1
+    rows = frame(themes)
+    assert rows.columns.tolist() == ["theme", "share", "column", "loading"]
+    assert frame(model.recommend("r1", 2, seen=True)).columns.tolist() == ["column", "value"]
+    assert frame(model.explain(row, columns, by="themes")[0]).columns.tolist() == ["value", "base", "name", "part"]
+    with pytest.raises(InputError, match="by must be"):
+        model.explain(row, columns, by="words")
+
+
+def test_themes_do_not_depend_on_how_predictions_are_factorized():
+    """Any other factors of the same matrix give the same, up to rounding; scores have variance one, and are apart."""
+    rng = np.random.default_rng(0)
+    blocks = np.kron(np.eye(3), np.ones((6, 1))) * rng.uniform(1, 2, (18, 1))
+    simple = np.concatenate([blocks, np.zeros((60, 3))]) + 0.05 * rng.standard_normal((78, 3))
+    U, V, M = rng.standard_normal((50, 3)), simple * [3.0, 2.0, 1.0], rng.standard_normal((3, 3)) + 2 * np.eye(3)
+    one, other = themes_of(U, V, 3), themes_of(U @ M, V @ np.linalg.inv(M).T, 3)
+    np.testing.assert_allclose(one.loadings, other.loadings, atol=1e-4)
+    np.testing.assert_allclose(one.scores, other.scores, atol=1e-3)
+    np.testing.assert_allclose(one.scores.T @ one.scores / 50, np.eye(3), atol=1e-9)
+    for r in range(3):
+        assert {*np.argsort(-one.loadings[:, r])[:6]} == {*range(6 * r, 6 * r + 6)}
+
+
+def test_varimax_is_the_best_angle():
+    """Of two columns, against a grid of all rotations."""
+    L = np.random.default_rng(0).standard_normal((30, 2)) ** 3
+
+    def criterion(X):
+        return ((X**4).sum(axis=0) - (X**2).sum(axis=0) ** 2 / len(X)).sum()
+
+    T = varimax(L)
+    np.testing.assert_allclose(T.T @ T, np.eye(2), atol=1e-12)
+    angles = np.linspace(0, np.pi, 2001)
+    best = max(criterion(L @ [[np.cos(a), -np.sin(a)], [np.sin(a), np.cos(a)]]) for a in angles)
+    assert criterion(L @ T) >= best * (1 - 1e-6)
+    assert varimax(np.zeros((0, 3))).tolist() == np.eye(3).tolist()
 
 
 def test_methods_without_parts():

@@ -3,8 +3,11 @@
 import copy
 
 import numpy as np
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from scipy.stats import beta
+from typer.testing import CliRunner
 
 from polyadic import (
     BayesianMatrixFactorization,
@@ -271,6 +274,23 @@ def test_recommendations_are_the_largest_predictions(method):
     assert model.recommend("r5", allowed=[]) == []
     with pytest.raises(InputError, match="no column 'c99'"):
         model.recommend("r5", blocked=["c99"])
+
+
+def test_recommendations_of_all_in_parquet(tmp_path, monkeypatch):
+    """The same lines as in CSV, whatever is held at a time."""
+    from polyadic.cli import app, show
+
+    lines = [(f"r{i}", f"c{j}", 1.0 + i + j) for i in range(9) for j in range(7) if (i + j) % 3]
+    TableCompletion(rank=1, choose=False, seed=0).fit(lines).save(tmp_path / "m")
+    monkeypatch.setattr(show, "GROUP", 4)
+    for name in ("top.csv", "top.parquet"):
+        asked = ["complete", "recommend", str(tmp_path / "m"), "--out", str(tmp_path / name), "-n", "2"]
+        assert CliRunner().invoke(app, asked).exit_code == 0
+    text, parquet = pyarrow.csv.read_csv(tmp_path / "top.csv"), pyarrow.parquet.read_table(tmp_path / "top.parquet")
+    assert (text.num_rows, text.schema.names) == (18, parquet.schema.names)
+    for one, other in zip(text.to_pylist(), parquet.to_pylist(), strict=True):
+        assert one.pop("value") == pytest.approx(other.pop("value"), rel=1e-5)
+        assert one == other
 
 
 def test_similar_columns_by_their_predictions():

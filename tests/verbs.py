@@ -102,6 +102,7 @@ CALLED = {
     "complete predict": "complete predict m-complete cells.csv --columns user,film",
     "complete recommend": "complete recommend m-complete ann",
     "complete similar": "complete similar m-complete ann --rows",
+    "complete themes": "complete themes m-complete",
     "complete add": "complete add m-complete ratings.csv --out m-complete-more",
     "database add": "database add m-database ratings=ratings.csv --out m-database-more",
     "database predict": "database predict m-database ratings cells.csv",

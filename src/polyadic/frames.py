@@ -86,8 +86,10 @@ def records(answer: Any) -> Iterator[Record]:
         Neighbours (word, cosine); components (column, share, rank, word, value); senses of a word (word, sense, share,
         rank, substitute); lines of a corpus (document, left, word, right, and the fields of the document: one of those
         names is field_word); counts (a column for each word of a tuple, count); topics of documents (topic, rank, word,
-        weight); a table (row, column, count) and its correspondence analysis (side, label, mass, quality, and
-        coordinate, contribution and squared cosine in each axis). A dict of them by query has it in the first column.
+        weight); what is recommended (column, value); an explanation (value, base, name, part); themes of a table
+        (theme, share, column, loading); a table (row, column, count) and its correspondence analysis (side, label,
+        mass, quality, and coordinate, contribution and squared cosine in each axis). A dict of them by query has it in
+        the first column.
 
     Raises
     ------
@@ -122,6 +124,20 @@ def _neighbour(pair: tuple[str, float]) -> Iterator[Record]:
 def _component(component: Any) -> Iterator[Record]:
     for rank, (word, value) in enumerate(component.words, 1):
         yield {"column": component.column, "share": component.share, "rank": rank, "word": word, "value": value}
+
+
+def _recommendation(best: Any) -> Iterator[Record]:
+    yield best._asdict()
+
+
+def _explanation(why: Any) -> Iterator[Record]:
+    for name, part in why.parts:
+        yield {"value": why.value, "base": why.base, "name": name, "part": part}
+
+
+def _theme(theme: Any) -> Iterator[Record]:
+    for column, loading in [*theme.columns, *theme.against]:
+        yield {"theme": theme.columns[0][0], "share": theme.share, "column": column, "loading": loading}
 
 
 def _senses(found: Any) -> Iterator[Record]:
@@ -190,9 +206,12 @@ ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
     "CorrespondenceAnalysis": _correspondence,
     "Counts": _counts,
     "CrossTable": _table,
+    "Explanation": _explanation,
     "Line": _line,
+    "Recommendation": _recommendation,
     "SensesOfWord": _senses,
     "TextTopics": _topics,
+    "Theme": _theme,
     "tuple": _neighbour,
 }
 """How each kind of answer becomes rows, by the name of its class."""

@@ -61,6 +61,13 @@ Top = Annotated[int, typer.Option("--top", "-n", min=1, help="How many columns t
 Why = Annotated[
     int, typer.Option(min=0, help="How many known columns of the row to show for each, by what they add to its value.")
 ]
+By = Annotated[
+    Literal["cells", "themes"],
+    typer.Option(help="What --why shows: known columns, or themes of columns, of any method."),
+]
+Number = Annotated[
+    int | None, typer.Option(min=1, help="How many themes at most; fewer are coarser.", show_default="the rank")
+]
 Decimal = Annotated[
     Literal[".", ","], typer.Option(help="What stands before the decimals of a value: 3.5, or 3,5 between tabs or ;.")
 ]
@@ -86,7 +93,9 @@ Unknown = Annotated[
     Literal["refuse", "mean"],
     typer.Option(help="Names that the model has not: an error, or the mean over those that it has."),
 ]
-TopFile = Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The CSV file for all rows.")]
+TopFile = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="The file for all rows: CSV, or .parquet.")
+]
 Allowed = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Columns that may be recommended, a name on each line; else all.")
 ]
@@ -247,6 +256,7 @@ def recommend(
     *,
     top: Top = 10,
     why: Why = 0,
+    by: By = "cells",
     allowed: Allowed = None,
     blocked: Blocked = None,
     seen: Seen = False,
@@ -257,9 +267,9 @@ def recommend(
     """Show the columns with the largest values of ROW, without those that are known; or write those of all rows.
 
     With --why, also the known columns of ROW that carry each of them (als, implicit): values are sums of what every one
-    of these adds, and of a base that none does. With --out and no ROW, the columns of every row go to a CSV file, and
-    how widely they are spread is shown: which share of the columns is recommended to anybody, how unequally (Gini), and
-    how surprising they are (bits).
+    of these adds, and of a base that none does; with --by themes what each theme adds. With --out and no ROW, the
+    columns of every row go to a file, and how widely they are spread is shown: which share of the columns is
+    recommended to anybody, how unequally (Gini), and how surprising they are (bits).
     """
     from polyadic.models.completion.table_completion import TableCompletion
     from polyadic.models.folder import load
@@ -270,7 +280,7 @@ def recommend(
     completed = load(model, TableCompletion)
     which: dict[str, Any] = {"allowed": None if allowed is None else o.listed(allowed), "seen": seen}
     which |= {"blocked": () if blocked is None else o.listed(blocked)}
-    if row is None or out is not None:
+    if out is not None:
         if why:
             raise InputError("--why is for one row; name it")
         _recommend_all(completed, top, out, which, as_json=as_json)
@@ -278,16 +288,16 @@ def recommend(
     recommended = completed.recommend(row, top, **which)
     rows: list[dict[str, Any]] = [{"column": name, "value": round(value, 6)} for name, value in recommended]
     if why:
-        reasons = completed.explain(row, [name for name, _ in recommended])
+        reasons = completed.explain(row, [name for name, _ in recommended], by=by)
         for line, reason in zip(rows, reasons, strict=True):
-            line.update(show.reasons(reason, why, "column"))
+            line.update(show.reasons(reason, why, "column" if by == "cells" else "theme"))
     if as_json:
         show.in_json({"row": row, "recommended": rows})
         return
     show.reasoned(["column", "value", *(["base", "why"] if why else [])], rows)
 
 
-def _recommend_all(completed: Any, top: int, out: Path | None, which: dict[str, Any], *, as_json: bool) -> None:
+def _recommend_all(completed: Any, top: int, out: Path, which: dict[str, Any], *, as_json: bool) -> None:
     """Write the best columns of all rows, and show how widely they are spread."""
     import numpy as np
 
@@ -297,18 +307,45 @@ def _recommend_all(completed: Any, top: int, out: Path | None, which: dict[str, 
     number = {name: at for at, name in enumerate(completed.columns_)}
     times: list[int] = []
 
-    def lines() -> Any:
-        yield show.csv_line("row", "rank", "column", "value")
+    def rows() -> Any:
         everybody = completed.recommend_all(top, **which)
         for name, best in tracked(everybody, "recommending", total=len(completed.rows_)):
             times.extend(number[column] for column, _ in best)
             for rank, (column, value) in enumerate(best, 1):
-                yield show.csv_line(name, rank, column, f"{value:.6g}")
+                yield name, rank, column, value
 
-    show.write_lines(lines(), out)
+    show.write_table(["row", "rank", "column", "value"], rows(), out)
     known = np.bincount(completed.known_.columns, minlength=len(number))
     facts = {"out": str(out), "rows": len(completed.rows_), "recommended": len(times)}
     show.facts(facts | catalogue(times, known, len(completed.rows_))._asdict(), as_json=as_json)
+
+
+def themes(model: Model, *, top: Top = 10, number: Number = None, as_json: o.AsJson = False) -> None:
+    """Show what goes together: themes of columns, by their share of what is predicted beside means of rows and columns.
+
+    Of each, the columns whose predictions rise most with it, and those that fall most.
+    """
+    from polyadic.models.completion.table_completion import TableCompletion
+    from polyadic.models.folder import load
+
+    found = load(model, TableCompletion).themes(number, top=top)
+    if as_json:
+        sides = ("columns", "against")
+        show.in_json(
+            {
+                "themes": [
+                    {"share": round(theme.share, 6)}
+                    | {
+                        side: [{"column": name, "loading": round(loading, 6)} for name, loading in getattr(theme, side)]
+                        for side in sides
+                    }
+                    for theme in found
+                ]
+            }
+        )
+        return
+    lines = [[f"{theme.share:.1%}", *(", ".join(str(n) for n, _ in side) for side in theme[1:])] for theme in found]
+    show.table(["share", "columns", "against"], lines)
 
 
 def similar(model: Model, name: Name, *, top: Top = 10, rows: OfRows = False, as_json: o.AsJson = False) -> None:
@@ -334,6 +371,7 @@ show.add_verbs(
         predict: "polyadic complete predict model pairs.csv",
         recommend: "polyadic complete recommend model alice -n 5",
         similar: "polyadic complete similar model 'Heat (1995)'",
+        themes: "polyadic complete themes model --top 5",
         add: "polyadic complete add model today.csv --out model --force",
     },
 )

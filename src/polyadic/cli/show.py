@@ -11,6 +11,7 @@ import shlex
 import sys
 import time
 from importlib.util import find_spec
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from polyadic.text.lines import Line
 
     Command = Sequence[object]
+
+
+GROUP = 1 << 16
+"""Rows of a Parquet file that are held before they are written."""
 
 
 def add_verbs(app: typer.Typer, examples: Mapping[Callable[..., None], str]) -> None:
@@ -262,6 +267,30 @@ def csv_line(*values: Any) -> str:
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(values)
     return line.getvalue()
+
+
+def write_table(headings: Sequence[str], rows: Iterable[tuple[Any, ...]], out: Path) -> None:
+    """Write a file, whole or not at all, in bounded memory: Parquet if its name ends so, else CSV."""
+    if out.suffix.lower() != ".parquet":
+        lines = ((f"{value:.6g}" if isinstance(value, float) else value for value in row) for row in rows)
+        write_lines((csv_line(*line) for line in chain([headings], lines)), out)
+        return
+    from polyadic.files import whole_file
+
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", "parquet", "a Parquet file") from None
+    left = iter(rows)
+    with whole_file(out) as draft, contextlib.ExitStack() as stack:
+        writer = None
+        while (some := [*islice(left, GROUP)]) or writer is None:
+            columns = dict(zip(headings, zip(*some, strict=True) if some else [()] * len(headings), strict=True))
+            batch = pa.table(columns, None if writer is None else writer.schema)
+            if writer is None:
+                writer = stack.enter_context(parquet.ParquetWriter(draft, batch.schema))
+            writer.write_table(batch)
 
 
 class Answers(dict[str, Any]):

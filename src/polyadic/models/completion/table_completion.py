@@ -8,13 +8,13 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from dataclasses import KW_ONLY, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_int
+from polyadic.errors import InputError, check_choice, check_int
 from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import catalogue, recommendation
 from polyadic.models.base import Amount, Model, Natural, Seed, Threads, Within
@@ -26,6 +26,7 @@ from polyadic.models.completion.factorization import MatrixFactorization
 from polyadic.models.completion.implicit import ImplicitFactorization
 from polyadic.models.completion.named_cells import NamedCells, joined, named_cells, named_pairs
 from polyadic.models.completion.recommending import best_columns
+from polyadic.models.completion.themes import Theme, Themes, themes_of
 from polyadic.models.completion.trace_norm import TraceNormCompletion
 from polyadic.models.explaining import Explanation
 
@@ -49,6 +50,15 @@ ROWS = 1 << 12
 """Rows that are recommended for at a time."""
 EXACT = 1e-9
 """Relative spread of predictions below which they are the same."""
+NAMED = 3
+"""Columns that name a theme."""
+
+
+class Recommendation(NamedTuple):
+    """A column for a row, and the value that is predicted there."""
+
+    column: Any
+    value: float
 
 
 class TableCompletion(Model):
@@ -285,7 +295,7 @@ class TableCompletion(Model):
         allowed: Iterable[Any] | None = None,
         blocked: Iterable[Any] = (),
         seen: bool = False,
-    ) -> list[tuple[Any, float]]:
+    ) -> list[Recommendation]:
         """Give the columns of the largest values in a row, the best first, with them; those known are left out.
 
         Parameters
@@ -310,7 +320,7 @@ class TableCompletion(Model):
         allowed: Iterable[Any] | None = None,
         blocked: Iterable[Any] = (),
         seen: bool = False,
-    ) -> Iterator[tuple[Any, list[tuple[Any, float]]]]:
+    ) -> Iterator[tuple[Any, list[Recommendation]]]:
         """Give what :meth:`recommend` does for every row, or some, one after another in bounded memory."""
         check_is_fitted(self)
         check_int("n", n, low=1)
@@ -324,7 +334,7 @@ class TableCompletion(Model):
 
     def _recommended(
         self, at: NDArray[np.int64], kept: NDArray[np.int64], n: int, *, seen: bool
-    ) -> Iterator[tuple[Any, list[tuple[Any, float]]]]:
+    ) -> Iterator[tuple[Any, list[Recommendation]]]:
         U, V = self.model_.augmented()
         names = [self.columns_[j] for j in kept.tolist()]
         place = np.full(len(V), -1)
@@ -337,7 +347,8 @@ class TableCompletion(Model):
             some = at[first : first + ROWS]
             best = best_columns(U[some], V, n, without=None if seen else known.take(some))
             for i, columns, scores in zip(some.tolist(), best.columns.tolist(), best.scores.tolist(), strict=True):
-                yield self.rows_[i], [(names[j], score) for j, score in zip(columns, scores, strict=True) if j >= 0]
+                best_ = zip(columns, scores, strict=True)
+                yield self.rows_[i], [Recommendation(names[j], score) for j, score in best_ if j >= 0]
 
     def similar(self, name: Any, n: int = 10, *, of: Literal["column", "row"] = "column") -> list[tuple[Any, float]]:
         r"""Give the columns, or rows, whose predicted values go up and down with those of one.
@@ -370,7 +381,44 @@ class TableCompletion(Model):
             (names[k], float(alike[k])) for k in np.argsort(-alike, kind="stable")[:n].tolist() if np.isfinite(alike[k])
         ]
 
-    def explain(self, row: Any, columns: Sequence[Any]) -> list[Explanation]:
+    def themes(self, number: int | None = None, *, top: int = 10) -> list[Theme]:
+        """Say what goes together: themes of columns, the largest first (:mod:`~polyadic.models.completion.themes`).
+
+        Parameters
+        ----------
+        number : int, optional
+            How many axes of the predictions are turned into themes; the rank by default. Fewer are coarser.
+        top : int
+            How many columns to name of each.
+
+        Raises
+        ------
+        InputError
+            If a number is below 1.
+        """
+        check_is_fitted(self)
+        check_int("top", top, low=1)
+        found = self._themes(number)
+        described = []
+        for share, loadings in zip(found.shares.tolist(), found.loadings.T, strict=True):
+            rising = [
+                (self.columns_[j], float(loadings[j])) for j in np.argsort(-loadings, kind="stable")[:top].tolist()
+            ]
+            falling = [
+                (self.columns_[j], float(loadings[j])) for j in np.argsort(loadings, kind="stable")[:top].tolist()
+            ]
+            sides = ([pair for pair in side if pair[1] * sign > 0] for side, sign in ((rising, 1), (falling, -1)))
+            described.append(Theme(share, *sides))
+        return described
+
+    def _themes(self, number: int | None = None) -> Themes:
+        rank = max(int(getattr(self.model_, "rank", 0)), 1) if self.method != "trace-norm" else len(self.columns_)
+        U, V = self.model_.augmented()
+        return themes_of(U, V, rank if number is None else check_int("number", number, low=1))
+
+    def explain(
+        self, row: Any, columns: Sequence[Any], *, by: Literal["cells", "themes"] = "cells"
+    ) -> list[Explanation]:
         """Say what the values of a row in some columns are made of: what each known cell of the row adds to them.
 
         See :mod:`~polyadic.models.explaining`. What the last steps of ``implicit`` left open is in the base.
@@ -379,6 +427,9 @@ class TableCompletion(Model):
         ----------
         row : name
         columns : sequence of names
+        by : {"cells", "themes"}
+            Or what each theme adds (:meth:`themes`), whatever the method; it is named by its first three columns. The
+            base is the means of row and column.
 
         Returns
         -------
@@ -398,12 +449,19 @@ class TableCompletion(Model):
         (['Heat'], 0.0)
         """
         check_is_fitted(self)
-        if not isinstance(self.model_, (ImplicitFactorization, MatrixFactorization)):
-            raise InputError(f"{self.method} does not tell what a value is made of; als and implicit do")
+        check_choice("by", by, ("cells", "themes"))
+        if by == "cells" and not isinstance(self.model_, (ImplicitFactorization, MatrixFactorization)):
+            raise InputError(f"{self.method} does not tell what cells add; als and implicit do, and themes all methods")
         i, j = _numbers("row", [row], self.rows_), _numbers("column", columns, self.columns_)
-        _, known, parts = self.model_.explain(self.known_.take(i), j)
-        names = [self.columns_[column] for column in known.tolist()]
         values = self.model_.predict(np.repeat(i, len(j)), j).astype(float)
+        if by == "themes":
+            scores, loadings, _ = self._themes()
+            first = np.argsort(-loadings, axis=0, kind="stable")[:NAMED]
+            names: list[Any] = [" / ".join(str(self.columns_[k]) for k in best) for best in first.T.tolist()]
+            parts = scores[i] * loadings[j]
+        else:
+            _, known, parts = self.model_.explain(self.known_.take(i), j)
+            names = [self.columns_[column] for column in known.tolist()]
         return [
             Explanation.of(value, zip(names, some, strict=True))
             for value, some in zip(values.tolist(), parts.tolist(), strict=True)
