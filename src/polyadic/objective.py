@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,9 +18,10 @@ from polyadic.data import blocks
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.forms import CP, Factors, Form
 from polyadic.losses import Loss, Squared
+from polyadic.workers import Sum, Threads, cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,7 +33,9 @@ LOADING = 3.0
 BATCH = 4096
 """Entries whose predictions are held at once on the general path."""
 PIECE = 1 << 21
-"""Entries of each thread after which an evaluation tells how far it has come: a second or two at rank 300."""
+"""Entries of a part at least, if there are so many: a second or two at rank 300."""
+PIECES = 64
+"""Parts of a term at most: each has a gradient of its own, and as many workers can share them."""
 
 
 Slot = int | tuple[int, ...]
@@ -147,7 +151,10 @@ class Objective:
         named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
         if named != set(range(len(self.penalties))):
             raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")
-        self._parts = [piece for term in self.terms for part in parts_of(term) for piece in _pieces(part, self.threads)]
+        parts = [part for number, term in enumerate(self.terms) for part in parts_of(term, number)]
+        self._pieces = [piece for part in parts for piece in _pieces(part)]
+        self._team = cluster() or Threads(self.threads)
+        self._held: Any = None
         self._compiled = compiled
         self._within = within
 
@@ -168,16 +175,22 @@ class Objective:
     def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
         """Give the objective and the gradient of all of it that is smooth, one array per factor."""
         seen = seen_by(self.terms, factors)
-        value, done, entries = 0.0, 0, sum(len(part.values) for part in self._parts)
-        gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
-        for part in self._parts:
-            fast = self._compiled and isinstance(part.term.form, CP)
-            loss, more = _compiled(part, seen, self.threads) if fast else _listed(part, seen)
-            value += loss
-            _add(gradients, more)
-            done += len(part.values)
+        if self._held is None:
+            self._held = self._team.hold(self._pieces)
+        done = 0
+
+        def told() -> None:
+            nonlocal done
+            done += 1
             if self._within is not None:
-                self._within(done / entries)
+                self._within(done / len(self._pieces))
+
+        work = partial(of_part, compiled=self._compiled)
+        value, listed = self._team.total(work, self._held, list(factors), told=told)
+        gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
+        for gradient, part in zip(gradients, listed, strict=True):
+            if part is not None:
+                np.add(gradient, part, out=gradient)
         grams: dict[int, NDArray[Any]] = {}
         for term in self.terms:
             if term.zero_weight:
@@ -204,13 +217,17 @@ def seen_by(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]
     InputError
         If factors are no matrices of one rank with a row per index: compiled loops would read beyond them.
     """
-    seen: dict[Slot, NDArray[Any]] = {}
+    seen = _seen([slot for term in terms for slot in term.slots], factors)
     for term in terms:
-        for slot in term.slots:
-            if slot not in seen:
-                numbers = _numbers(slot)
-                seen[slot] = factors[numbers[0]] if len(numbers) == 1 else np.hstack([factors[n] for n in numbers])
         _check_fit(term, seen)
+    return seen
+
+
+def _seen(slots: Iterable[Slot], factors: Factors) -> dict[Slot, NDArray[Any]]:
+    seen: dict[Slot, NDArray[Any]] = {}
+    for slot in dict.fromkeys(slots):
+        numbers = _numbers(slot)
+        seen[slot] = factors[numbers[0]] if len(numbers) == 1 else np.hstack([factors[n] for n in numbers])
     return seen
 
 
@@ -269,36 +286,57 @@ def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
 
 
 class Part(NamedTuple):
-    """Entries that stand for themselves alone, each as often as ``scale`` says."""
+    """Entries of a term, by its number, that stand for themselves alone, each as often as ``scale`` says."""
 
     indices: NDArray[Any]
     values: NDArray[Any]
     weights: NDArray[Any] | None
     slots: tuple[Slot, ...]
     scale: float
-    term: Term
+    form: Form
+    loss: Loss
+    zero_weight: float
+    importance: Mapping[Slot, NDArray[Any]]
+    number: int
 
 
-def parts_of(term: Term) -> list[Part]:
-    """Split a term into parts.
+def of_part(part: Part, factors: Factors, threads: int, *, compiled: bool = True) -> Sum:
+    """Give what the listed entries of a part add to the objective, and to the gradient of each factor."""
+    seen = _seen(part.slots, factors)
+    fast = compiled and isinstance(part.form, CP)
+    value, gradients = _compiled(part, seen, threads) if fast else _listed(part, seen)
+    total: list[NDArray[Any] | None] = [None] * len(factors)
+    for slot, gradient in gradients:
+        at = 0
+        for number in _numbers(slot):
+            width = factors[number].shape[1]
+            more, before = gradient[:, at : at + width], total[number]
+            total[number] = more if before is None else before + more
+            at += width
+    return Sum(value, total)
+
+
+def parts_of(term: Term, number: int = 0) -> list[Part]:
+    """Split a term into parts, which bear its number.
 
     An entry of a symmetric list stands for its permutations. Modes that share a factor may be exchanged, so only
     different arrangements of slots need a part of their own: one if all share, n! if none do.
     """
     entries = term.entries
+    how: tuple[Any, ...] = (term.form, term.loss, term.zero_weight, term.importance, number)
     if not entries.symmetric:
-        return [Part(entries.indices, entries.values, entries.weights, term.slots, term.weight, term)]
+        return [Part(entries.indices, entries.values, entries.weights, term.slots, term.weight, *how)]
     arrangements = Counter(permutations(term.slots))
     return [
-        Part(*arrays, slots, term.weight * copies * times / math.factorial(entries.order), term)
+        Part(*arrays, slots, term.weight * copies * times / math.factorial(entries.order), *how)
         for arrays, copies in _equal_multiplicity(entries)
         for slots, times in arrangements.items()
     ]
 
 
-def _pieces(part: Part, threads: int) -> Iterator[Part]:
-    """Cut a part where an evaluation of all of it would take long."""
-    for piece in blocks(len(part.values), PIECE * threads):
+def _pieces(part: Part) -> Iterator[Part]:
+    """Cut a part where an evaluation of all of it would take long; where does not depend on who evaluates it."""
+    for piece in blocks(len(part.values), max(PIECE, -(-len(part.values) // PIECES))):
         weights = None if part.weights is None else part.weights[piece]
         yield part._replace(indices=part.indices[piece], values=part.values[piece], weights=weights)
 
@@ -343,15 +381,15 @@ def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = No
 def _compiled(part: Part, seen: Seen, threads: int) -> tuple[float, Gradients]:
     """Loss of the listed entries less their share of all zero cells, for CP forms."""
     U, offsets = stacked(seen, part.slots)
-    if isinstance(part.term.loss, Squared):
+    if isinstance(part.loss, Squared):
         value, gradient = kernels.cp_squared(
             part.indices,
             part.values,
             part.weights,
             U,
             offsets=offsets,
-            zero_weight=part.term.zero_weight,
-            importance=stacked_importance(part.term, seen, part.slots),
+            zero_weight=part.zero_weight,
+            importance=stacked_importance(part, seen, part.slots),
             scale=part.scale,
             threads=threads,
         )
@@ -374,11 +412,11 @@ def stacked(seen: Seen, slots: Sequence[Slot]) -> tuple[NDArray[Any], list[int]]
     return U, [starts[named.index(s)] for s in slots]
 
 
-def stacked_importance(term: Term, seen: Seen, slots: Sequence[Slot]) -> NDArray[Any] | None:
+def stacked_importance(of: Term | Part, seen: Seen, slots: Sequence[Slot]) -> NDArray[Any] | None:
     """Give the importance of each row of what :func:`stacked` makes; None if all are ones."""
-    if not term.importance:
+    if not of.importance:
         return None
-    return np.concatenate([term.importance.get(s, np.ones(len(seen[s]))) for s in dict.fromkeys(slots)])
+    return np.concatenate([of.importance.get(s, np.ones(len(seen[s]))) for s in dict.fromkeys(slots)])
 
 
 def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
@@ -386,7 +424,7 @@ def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
     mine = [seen[s] for s in part.slots]
     value, gradients = 0.0, [np.zeros_like(u) for u in mine]
     for batch in blocks(len(part.values), BATCH):
-        m, pullback = part.term.form(mine, part.indices[batch])
+        m, pullback = part.form(mine, part.indices[batch])
         more, derivatives = _losses(part, batch, m)
         value += more
         for d, gradient in enumerate(pullback(derivatives)):
@@ -396,15 +434,15 @@ def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
 
 def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
     """Add up the losses of a batch of predictions, and give their derivatives."""
-    loss, z = part.term.loss, part.term.zero_weight
+    loss, z = part.loss, part.zero_weight
     x = part.values[batch].astype(m.dtype)
     w = m.dtype.type(1) if part.weights is None else part.weights[batch].astype(m.dtype)
     losses, derivatives = w * loss.value(x, m), w * loss.grad(x, m)
     if z:
         zeros = np.full(len(x), z)
         for index, slot in zip(part.indices[batch].T, part.slots, strict=True):
-            if slot in part.term.importance:
-                zeros *= part.term.importance[slot][index]
+            if slot in part.importance:
+                zeros *= part.importance[slot][index]
         zeros, zero = zeros.astype(m.dtype), np.zeros_like(x)
         losses -= zeros * loss.value(zero, m)
         derivatives -= zeros * loss.grad(zero, m)

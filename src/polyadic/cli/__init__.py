@@ -66,7 +66,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     check: "polyadic check vectors work",
 }
 
-add_verbs(app, EXAMPLES)
+add_verbs(app, EXAMPLES, on_clusters=(corpus, count, train))
 app.add_typer(sentences, name="sentences")
 app.add_typer(classify, name="classify")
 app.add_typer(topics, name="topics")

@@ -278,6 +278,15 @@ Memory = Annotated[
     Any,
     typer.Option(parser=in_bytes, metavar="SIZE", help="Memory to stay below, such as 4G.", rich_help_panel=COUNTS),
 ]
+CLUSTER = "A Dask cluster"
+Scheduler = Annotated[
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Of a scheduler, such as tcp://10.0.0.1:8786.", rich_help_panel=CLUSTER),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, max=MOST_THREADS, help="Without one: so many processes here.", rich_help_panel=CLUSTER),
+]
 MemoryOfAll = Annotated[
     Any,
     typer.Option(

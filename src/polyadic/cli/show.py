@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import typer
 
 from polyadic.cli.faults import BAD_INPUT, Verb, say
-from polyadic.cli.options import MemoryOfAll
+from polyadic.cli.options import MemoryOfAll, Scheduler, Workers
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.files import plain
 from polyadic.resources import LEAST, memory_below
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from polyadic.embedding import Embedding
@@ -38,28 +38,59 @@ GROUP = 1 << 16
 """Rows of a Parquet file that are held before they are written."""
 
 
-def add_verbs(app: typer.Typer, examples: Mapping[Callable[..., None], str]) -> None:
+def add_verbs(
+    app: typer.Typer,
+    examples: Mapping[Callable[..., None], str],
+    *,
+    on_clusters: Collection[Callable[..., None]] = (),
+) -> None:
     """Add verbs to the command line, each with a bound on memory, and an example at the end of its help."""
     for verb, example in examples.items():
-        app.command(cls=Verb, epilog=f"Example:\n\n{example}")(_bounded(verb))
+        spread = _spread(verb) if verb in on_clusters else verb
+        app.command(cls=Verb, epilog=f"Example:\n\n{example}")(_bounded(spread))
+
+
+def _spread(verb: Callable[..., None]) -> Callable[..., None]:
+    """Let a verb work on a Dask cluster, with ``--scheduler`` or ``--workers``."""
+
+    @functools.wraps(verb)
+    def run(*arguments: Any, scheduler: str | None = None, workers: int | None = None, **options: Any) -> None:
+        if scheduler is None and workers is None:
+            verb(*arguments, **options)
+            return
+        if scheduler is not None and workers is not None:
+            raise InputError("--workers are processes of this machine, --scheduler has its own; give one of them")
+        from polyadic.workers.dask import working_on
+
+        with working_on(scheduler, workers=workers) as team:
+            verb(*arguments, **options)
+        if not team.used:
+            say("nothing of this was worth sending to workers, or is done by them: it ran here", "note")
+
+    return _with_options(run, verb, {"scheduler": Scheduler, "workers": Workers})
+
+
+def _with_options(run: Callable[..., None], verb: Callable[..., None], extra: Mapping[str, Any]) -> Callable[..., None]:
+    """Give what calls a verb its options and more."""
+    signature = inspect.signature(verb, eval_str=True)
+    more = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=a) for n, a in extra.items()]
+    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), *more]
+    )
+    run.__annotations__ = {**verb.__annotations__, **extra}
+    return run
 
 
 def _bounded(verb: Callable[..., None]) -> Callable[..., None]:
     """Keep a verb below ``--memory``; one that has this option plans by it, also for very little."""
-    signature = inspect.signature(verb, eval_str=True)
-    plans = "memory" in signature.parameters
+    plans = "memory" in inspect.signature(verb).parameters
 
     @functools.wraps(verb)
     def run(*arguments: Any, memory: int | None = None, **options: Any) -> None:
         with memory_below(memory, enforced=not plans or memory is None or memory >= LEAST):
             verb(*arguments, **options, **({"memory": memory} if plans else {}))
 
-    if not plans:
-        extra = inspect.Parameter("memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=MemoryOfAll)
-        signature = signature.replace(parameters=[*signature.parameters.values(), extra])
-        run.__annotations__ = {**verb.__annotations__, "memory": MemoryOfAll}
-    run.__signature__ = signature  # type: ignore[attr-defined]
-    return run
+    return _with_options(run, verb, {} if plans else {"memory": MemoryOfAll})
 
 
 def drawn(draw: Callable[[int, Any], Iterable[Sequence[object]]], number: int, seed: int) -> None:

@@ -294,7 +294,7 @@ def train(
         raise InputError(f"--keep {keep} lies in --out {out}, which is written as a whole; name another folder")
     steps = show.Steps(silent=as_json)
     with faults.keeping(lambda: [str(path) for path in sorted(keep.glob("*/"))] if keep else []):
-        settings = o.chosen(ctx, but=("sources", "out", "keep", "force", "as_json"))
+        settings = o.chosen(ctx, but=("sources", "out", "keep", "force", "as_json", "scheduler", "workers"))
         vectors = words.train(o.source(sources), keep=keep, overwrite=force, steps=steps, **settings)
         vectors.save(out, overwrite=force)
     interrupted = vectors.meta["trained"]["interrupted"]

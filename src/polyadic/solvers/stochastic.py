@@ -299,7 +299,11 @@ def stochastic(
         raise InputError("stochastic steps take one factor per slot; use quasi_newton for several side by side")
     seen_by(objective.terms, start)  # refuses what does not fit
     rng = np.random.default_rng(seed)
-    zeros_of = {id(term): Zeros(term, zeros_weight, beside=zeros_beside) for term in objective.terms} if zeros else {}
+    zeros_of = (
+        {number: Zeros(term, zeros_weight, beside=zeros_beside) for number, term in enumerate(objective.terms)}
+        if zeros
+        else {}
+    )
     return _Descent(objective, start, rule, batch=batch, zeros=zeros, zeros_of=zeros_of, rng=rng).sweeps()
 
 
@@ -329,11 +333,13 @@ class _Descent:
         self.U, self.dU = self.T[:, 0, :rank], self.T[:, 1, :rank]
         self.at = np.cumsum([0, *map(len, start)]).tolist()
         self.factors = [self.U[a:b] for a, b in zip(self.at, self.at[1:], strict=False)]
-        self.batches = Batches([part for term in objective.terms for part in parts_of(term)], batch)
+        self.batches = Batches(
+            [part for number, term in enumerate(objective.terms) for part in parts_of(term, number)], batch
+        )
         self.exact = [term for term in objective.terms if term.zero_weight]
         self.seen: dict[Slot, NDArray[Any]] = dict(enumerate(self.factors))
         slots = range(len(start))
-        self.importance = {id(term): stacked_importance(term, self.seen, slots) for term in objective.terms}
+        self.importance = [stacked_importance(term, self.seen, slots) for term in objective.terms]
         # a refresh costs rows times rank squared, an epoch entries times rank: about half as much for the refreshes
         self.refreshes = int(np.clip(4 * self.batches.total / self.U.size, *REFRESHES))
         self.pull = np.zeros_like(U[: len(U) if self.exact else 0])
@@ -427,10 +433,10 @@ class _Descent:
         return _losses(part, block, m)[0]
 
     def _draw(self, part: Part, number: float) -> Part:
-        return self.zeros_of[id(part.term)].draw(number, part, self.rng)
+        return self.zeros_of[part.number].draw(number, part, self.rng)
 
     def _add_part(self, part: Part, offsets: list[int]) -> None:
-        if isinstance(part.term.loss, Squared):
+        if isinstance(part.loss, Squared):
             weights = np.ones(len(part.values), self.U.dtype) if part.weights is None else part.weights
             kernels.add_cp_squared(
                 part.indices,
@@ -438,8 +444,8 @@ class _Descent:
                 weights,
                 self.T,
                 offsets=offsets,
-                zero_weight=part.term.zero_weight,
-                importance=self.importance[id(part.term)],
+                zero_weight=part.zero_weight,
+                importance=self.importance[part.number],
                 scale=part.scale,
             )
             return

@@ -18,10 +18,9 @@ from __future__ import annotations
 
 import math
 import weakref
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -35,10 +34,10 @@ from polyadic.errors import InputError, check_choice, check_int
 from polyadic.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.progress import bar
 from polyadic.text.vocabulary import Vocabulary
+from polyadic.workers import WAITING, Shared, Threads, cluster
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -50,8 +49,6 @@ MEMORY = 2 << 30
 """Bytes that counting may use unless told otherwise."""
 PART = 4e6
 """Tuples counted as one piece of work: a fraction of a second, so that bars move and threads end together."""
-WAITING = 2
-"""Parts that may be done before it is their turn."""
 WIDEST = 1000
 """Largest window; the tuples in a wider one are more than can be counted."""
 
@@ -280,14 +277,18 @@ def _threads(threads: int | None) -> int:
 class _Job:
     """One range after another can be counted from this alone."""
 
-    index: kernels.WordIndex
+    index: Shared
+    """:class:`~polyadic.kernels.counting.WordIndex` of ids and sentences, which take a fifth of its room."""
     arguments: dict[str, Any]
     plan: Plan
     chunks: Chunks | None
 
-    def count(self, part: tuple[int, int]) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
-        """Count the tuples whose rarest word is in a range: a pure function."""
-        return kernels.count_tuples(self.index, *part, **self.arguments)
+
+def _count_part(
+    arguments: dict[str, Any], index: kernels.WordIndex, part: tuple[int, int]
+) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
+    """Count the tuples whose rarest word is in a range: a pure function."""
+    return kernels.count_tuples(index, *part, **arguments)
 
 
 def _prepare(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int | None) -> _Job:
@@ -311,7 +312,8 @@ def _prepare(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int
     repeats = settings["repeats"]
     work = kernels.tuple_work(index, order, repeats=repeats)
     arguments = {"order": order, "near": near, "reach": reach, "repeats": repeats, "min_count": settings["min_count"]}
-    return _Job(index, arguments, _plan(index, work, order, threads, memory), chunks)
+    shared = Shared(index, kernels.index_words, (ids, sentences, size, reach))
+    return _Job(shared, arguments, _plan(index, work, order, threads, memory), chunks)
 
 
 def _plan(index: kernels.WordIndex, work: NDArray[np.float64], order: int, threads: int, memory: int | None) -> Plan:
@@ -345,34 +347,22 @@ def _plan(index: kernels.WordIndex, work: NDArray[np.float64], order: int, threa
 def _spill(job: _Job, draft: Path, threads: int) -> NDArray[np.int64]:
     """Count part after part and append its columns to files; returns the marginals."""
     order = job.arguments["order"]
-    kind = job.index.ids.dtype
-    marginals = np.zeros(len(job.index.starts) - 1, np.int64)
+    index = job.index.value
+    kind = index.ids.dtype
+    marginals = np.zeros(len(index.starts) - 1, np.int64)
     with ExitStack() as stack:
         columns = [stack.enter_context(ArrayWriter(draft / f"column-{d}.npy", kind)) for d in range(order)]
         values = stack.enter_context(ArrayWriter(draft / "values.npy", np.uint32))
         advance = stack.enter_context(bar(f"counting {order}-tuples", total=len(job.plan.parts)))
-        for words, counts, more in _in_order(job, threads):
+        team = cluster() or Threads(threads)
+        count_part = partial(_count_part, job.arguments)
+        for words, counts, more in team.in_order(count_part, job.plan.parts, shared=job.index):
             for column, word in zip(columns, words, strict=True):
                 column.append(word)
             values.append(counts)
             marginals += more
             advance()
     return marginals
-
-
-def _in_order(job: _Job, threads: int) -> Iterator[tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]]:
-    """Count parts in threads, a few of them ahead, and give the results in order."""
-    pool = ThreadPoolExecutor(threads)
-    waiting: deque[Any] = deque()
-    try:
-        for part in job.plan.parts:
-            waiting.append(pool.submit(job.count, part))
-            if len(waiting) == threads + WAITING:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _assemble(draft: Path, order: int, size: int) -> Entries:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
 from itertools import chain, count, islice
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -19,12 +20,12 @@ import numpy as np
 
 from polyadic.arrays import ArrayWriter
 from polyadic.errors import InputError
-from polyadic.resources import interrupts_held
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.lines import LineWriter
 from polyadic.text.multiwords import FEWEST, chosen, joined, pairs
 from polyadic.text.pieces import Piece, nested, size_of
 from polyadic.text.tokens import Tokenizer
+from polyadic.workers import Processes, cluster
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -112,38 +113,12 @@ def encode_all(
     """
     remaining = iter(groups)
     first = [] if jobs == 1 else list(islice(remaining, SMALL + 1))
+    team = cluster() or Processes(jobs)
+    work = partial(encode, tokenize=tokenize, keep_text=keep_text)
     if len(first) > SMALL:
-        yield from _in_workers(chain(first, remaining), tokenize, jobs, keep_text=keep_text)
+        yield from team.in_order(work, chain(first, remaining))
     else:
-        yield from (encode(group, tokenize, keep_text=keep_text) for group in chain(first, remaining))
-
-
-def _in_workers(
-    groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | None, *, keep_text: bool
-) -> Generator[Chunk]:
-    # A pool of our own rather than joblib.Parallel, which would draw from the source in a thread of its own (some
-    # iterators, such as database cursors, refuse that) and leave its workers behind. loky sends lambdas and needs no
-    # __main__ guard.
-    from loky import ProcessPoolExecutor, cpu_count
-    from loky.process_executor import PicklingError
-
-    jobs = jobs or cpu_count()
-    pool = ProcessPoolExecutor(max_workers=jobs)
-    finished = False
-    try:
-        pending = deque()  # type: ignore[var-annotated]
-        for group in groups:
-            with interrupts_held():
-                pending.append(pool.submit(encode, group, tokenize, keep_text=keep_text))
-            if len(pending) > 2 * jobs:
-                yield pending.popleft().result()
-        while pending:
-            yield pending.popleft().result()
-        finished = True
-    except PicklingError as error:
-        raise InputError(f"the tokenizer cannot be sent to other processes ({error}); ask for jobs=1") from error
-    finally:
-        pool.shutdown(wait=True, kill_workers=not finished)
+        yield from map(work, chain(first, remaining))
 
 
 class Draft:

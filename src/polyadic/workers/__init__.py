@@ -1,0 +1,210 @@
+r"""Who works on parts: threads and processes of this machine, or the workers of a Dask cluster, with the same bits.
+
+Three verbs suffice. ``in_order`` gives the results of a pure function of one item after another, whoever is free taking
+the next. ``hold`` puts parts where they stay. ``total`` adds what a pure function gives of each part held and of what
+is sent to all, along a fixed tree,
+
+.. math:: \big((t_0 + t_1) + (t_2 + t_3)\big) + \big((t_4 + t_5) + t_6\big),
+
+so that the sum has the same bits whoever adds, on however many machines. How many parts there are does not depend on
+the workers either.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.errors import InputError
+from polyadic.kernels.doors import in_turns
+from polyadic.resources import interrupts_held
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+WAITING = 2
+"""Results that may be ready before it is their turn, beside those being made."""
+
+
+class Sum(NamedTuple):
+    """A number and arrays, which are added one by one.
+
+    Attributes
+    ----------
+    value : float
+    arrays : list of ndarray or None
+        None stands for zeros.
+    """
+
+    value: float
+    arrays: list[NDArray[Any] | None]
+
+
+def added(left: Sum, right: Sum) -> Sum:
+    """Add two sums; the arrays of the left one become the result."""
+    arrays: list[NDArray[Any] | None] = []
+    for a, b in zip(left.arrays, right.arrays, strict=True):
+        arrays.append(b if a is None else a if b is None else np.add(a, b, out=a))
+    return Sum(left.value + right.value, arrays)
+
+
+class Tree:
+    """Adds sums that come one after another along the tree, and holds few of them.
+
+    Examples
+    --------
+    >>> tree = Tree()
+    >>> for number in (1.0, 2.0, 3.0):
+    ...     tree.add(Sum(number, []))
+    >>> tree.total().value
+    6.0
+    """
+
+    def __init__(self) -> None:
+        self._nodes: list[tuple[int, Sum]] = []
+
+    def add(self, leaf: Sum) -> None:
+        """Add the next leaf, and whatever is of one size then."""
+        self._nodes.append((1, leaf))
+        while len(self._nodes) > 1 and self._nodes[-2][0] == self._nodes[-1][0]:
+            self._join()
+
+    def total(self) -> Sum:
+        """Give the sum of all."""
+        while len(self._nodes) > 1:
+            self._join()
+        return self._nodes[0][1]
+
+    def _join(self) -> None:
+        (n, left), (m, right) = self._nodes[-2:]
+        self._nodes[-2:] = [(n + m, added(left, right))]
+
+
+class Shared(NamedTuple):
+    """A value that all workers need, and how they make it of what is sent to them.
+
+    Attributes
+    ----------
+    value : object
+        Made here.
+    make : callable
+        Makes it of ``parts``: a function of this library.
+    parts : tuple
+    """
+
+    value: Any
+    make: Callable[..., Any]
+    parts: tuple[Any, ...]
+
+
+class Workers(ABC):
+    """Those who work."""
+
+    @abstractmethod
+    def in_order(
+        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
+    ) -> Iterator[Any]:
+        """Give ``work(item)``, or ``work(shared value, item)``, of each item, in their order; a few are made ahead."""
+
+    @abstractmethod
+    def hold(self, parts: Sequence[Any]) -> Any:
+        """Put parts where they stay, for :meth:`total`."""
+
+    @abstractmethod
+    def total(
+        self, work: Callable[[Any, Any, int], Sum], held: Any, given: Any, *, told: Callable[[], None] = lambda: None
+    ) -> Sum:
+        """Add ``work(part, given, threads)`` of all parts held; ``told`` is called after each, or at the end."""
+
+
+_CLUSTER: ContextVar[Workers | None] = ContextVar("cluster", default=None)
+
+
+def cluster() -> Workers | None:
+    """Give the cluster that work goes to (:func:`polyadic.workers.dask.working_on`); None for this machine."""
+    return _CLUSTER.get()
+
+
+class Threads(Workers):
+    """Threads of this process."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+
+    def in_order(
+        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
+    ) -> Iterator[Any]:
+        """See :class:`Workers`."""
+        given = () if shared is None else (shared.value,)
+        pool = ThreadPoolExecutor(self.threads)
+        waiting: deque[Any] = deque()
+        try:
+            for item in items:
+                waiting.append(pool.submit(work, *given, item))
+                if len(waiting) == self.threads + WAITING:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def hold(self, parts: Sequence[Any]) -> Sequence[Any]:
+        """Give them back."""
+        return parts
+
+    def total(
+        self, work: Callable[[Any, Any, int], Sum], held: Any, given: Any, *, told: Callable[[], None] = lambda: None
+    ) -> Sum:
+        """See :class:`Workers`; several parts at a time, of one thread each where there are as many as threads."""
+        tree, inside = Tree(), max(1, self.threads // len(held))
+
+        def take(leaf: Sum) -> None:
+            tree.add(leaf)
+            told()
+
+        in_turns(lambda k: work(held[k], given, inside), take, len(held), self.threads)
+        return tree.total()
+
+
+class Processes(Threads):
+    """Processes of this machine for what python computes, in order; threads for the rest."""
+
+    def __init__(self, processes: int | None) -> None:
+        from loky import cpu_count
+
+        super().__init__(processes or cpu_count())
+
+    def in_order(
+        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
+    ) -> Iterator[Any]:
+        """See :class:`Workers`; functions of any kind, lambdas too."""
+        # A pool of our own rather than joblib.Parallel, which would draw from the items in a thread of its own (some
+        # iterators, such as database cursors, refuse that) and leave its workers behind. loky sends lambdas and needs
+        # no __main__ guard.
+        from loky import ProcessPoolExecutor
+        from loky.process_executor import PicklingError
+
+        given = () if shared is None else (shared.value,)
+        pool = ProcessPoolExecutor(max_workers=self.threads)
+        finished = False
+        try:
+            waiting: deque[Any] = deque()
+            for item in items:
+                with interrupts_held():
+                    waiting.append(pool.submit(work, *given, item))
+                if len(waiting) > WAITING * self.threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+            finished = True
+        except PicklingError as error:
+            raise InputError(f"this cannot be sent to other processes ({error}); ask for jobs=1") from error
+        finally:
+            pool.shutdown(wait=True, kill_workers=not finished)

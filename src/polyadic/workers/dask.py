@@ -1,0 +1,368 @@
+"""The workers of a Dask cluster: what they hold, what is sent to them, and what happens when one is lost.
+
+Nothing is shuffled, and nothing large goes through the scheduler: what is shared goes from worker to worker, parts stay
+where they were put, and of a sum each worker sends one set of arrays. What a worker held is put on another when it is
+lost, from where it came, and the sum is made again; results of single items Dask itself makes again.
+
+Bits are those of one machine if the processors are of one kind.
+"""
+
+from __future__ import annotations
+
+import logging
+import platform
+import threading
+import uuid
+from collections import deque
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import numpy as np
+
+from polyadic.errors import InputError, MissingExtraError
+from polyadic.resources import interrupts_held
+from polyadic.workers import _CLUSTER, WAITING, Shared, Sum, Tree, Workers, added
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+TRIES = 4
+"""Times that a sum is begun anew, or an item sent again, because workers were lost."""
+JOINING = 30.0
+"""Seconds to wait for a worker where none is left."""
+HELD = 0.6
+"""Share of a worker's memory that parts may take; the rest is for factors, gradients and the library."""
+
+
+@contextmanager
+def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[DaskWorkers]:
+    """Let a Dask cluster do what is begun in the body: encoding text, counting, objectives of listed entries.
+
+    Parameters
+    ----------
+    where : dask.distributed.Client or str, optional
+        A client, or the address of a scheduler, such as ``"tcp://10.0.0.1:8786"``.
+    workers : int, optional
+        Without an address, that many processes of this machine.
+
+    Raises
+    ------
+    InputError
+        If there is no scheduler, or workers have other versions of this library or of what it computes with.
+    MissingExtraError
+        If dask.distributed is not installed.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise MissingExtraError("distributed", "distributed", "work on a cluster") from None
+    if (where is None) == (workers is None):
+        raise InputError("name a scheduler, or how many workers this machine should have")
+    with ExitStack() as stack:
+        client = where
+        if workers is not None:
+            with interrupts_held():
+                cluster = stack.enter_context(
+                    LocalCluster(
+                        n_workers=workers,
+                        threads_per_worker=1,
+                        processes=True,
+                        dashboard_address=None,
+                        silence_logs=logging.CRITICAL,
+                    )
+                )
+            client = stack.enter_context(Client(cluster))
+        elif isinstance(where, str):
+            try:
+                client = stack.enter_context(Client(where, timeout=10))
+            except (OSError, ValueError) as error:
+                raise InputError(f"there is no scheduler at {where}: {error}") from None
+        team = DaskWorkers(client)
+        token = _CLUSTER.set(team)
+        try:
+            yield team
+        finally:
+            _CLUSTER.reset(token)
+
+
+class Held(NamedTuple):
+    """Parts, and where they are.
+
+    Attributes
+    ----------
+    parts : sequence
+        As they are here.
+    futures : list of Future
+    owners : list of str
+        The worker of each part; those of one worker stand together.
+    """
+
+    parts: Sequence[Any]
+    futures: list[Any]
+    owners: list[str]
+
+
+class DaskWorkers(Workers):
+    """The workers of a cluster, as its client knows them.
+
+    Attributes
+    ----------
+    client : dask.distributed.Client
+    used : bool
+        Whether they had anything to do.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client, self.used = client, False
+        self._check()
+
+    def in_order(
+        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
+    ) -> Iterator[Any]:
+        """See :class:`~polyadic.workers.Workers`; what is shared is made once on each worker."""
+        self.used = True
+        sending = _Sending(self, work, shared)
+        waiting: deque[tuple[Any, Any]] = deque()
+        try:
+            for item in items:
+                waiting.append((item, sending.send(item)))
+                if len(waiting) >= WAITING * max(sum(self._threads().values()), 1) + WAITING:
+                    yield sending.result(*waiting.popleft())
+            while waiting:
+                yield sending.result(*waiting.popleft())
+        finally:
+            self.client.cancel([future for _, future in waiting])
+            sending.forget()
+
+    def hold(self, parts: Sequence[Any]) -> Held:
+        """Put parts on workers, as many on each; refuse before anything is sent if a worker has too little memory."""
+        self.used = True
+        owners = self._owners(len(parts))
+        sizes = [_size(part) for part in parts]
+        limits = {address: worker["memory_limit"] for address, worker in self._workers().items()}
+        for owner in dict.fromkeys(owners):
+            size = sum(n for n, other in zip(sizes, owners, strict=True) if other == owner)
+            if limits.get(owner) and size > HELD * limits[owner]:
+                raise InputError(
+                    f"worker {owner} has {limits[owner] >> 20:,} MiB and would hold {size >> 20:,}; take more workers,"
+                    " or give them more memory"
+                )
+        return Held(parts, [self.put(part, [owner]) for part, owner in zip(parts, owners, strict=True)], owners)
+
+    def total(
+        self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any, *, told: Callable[[], None] = lambda: None
+    ) -> Sum:
+        """See :class:`~polyadic.workers.Workers`; if a worker is lost meanwhile, what it held is put on others."""
+        from concurrent.futures import CancelledError
+
+        for _ in range(TRIES):
+            self._repair(held)
+            try:
+                total = self._total(work, held, given)
+            except CancelledError:
+                continue
+            for _ in held.parts:
+                told()
+            return total
+        raise InputError(f"workers were lost {TRIES} times while one sum was made; see their logs")
+
+    def put(self, value: Any, where: list[str] | None = None, *, everywhere: bool = False) -> Any:
+        """Send a value to some worker, to some, or to all; it does not go through the scheduler."""
+        return self.client.scatter([_portable(value)], workers=where, broadcast=everywhere, hash=False, direct=True)[0]
+
+    def _total(self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any) -> Sum:
+        """Let each worker add its parts, and pairs of workers what they have, along the tree."""
+        threads, sent = self._threads(), self.put(given, everywhere=True)
+        sums: dict[tuple[int, int], tuple[Any, str]] = {}
+        for owner, first, last in _runs(held.owners):
+            for low, high in nodes_within(len(held.parts), first, last):
+                arguments = (work, threads.get(owner, 1), sent, *held.futures[low:high])
+                sums[low, high] = self._submit(_node, arguments, owner), owner
+
+        def node(low: int, high: int) -> tuple[Any, str]:
+            if (low, high) not in sums:
+                middle = low + half(high - low)
+                (left, owner), (right, _) = node(low, middle), node(middle, high)
+                sums[low, high] = self._submit(_joined, (left, right), owner), owner
+            return sums[low, high]
+
+        total: Sum = node(0, len(held.parts))[0].result()
+        return Sum(total.value, [None if array is None else np.array(array) for array in total.arrays])
+
+    def _submit(self, function: Callable[..., Any], arguments: tuple[Any, ...], owner: str) -> Any:
+        return self.client.submit(function, *arguments, workers=[owner], pure=False)
+
+    def _repair(self, held: Held) -> None:
+        """Put parts that are nowhere on workers that are there."""
+        lost = [k for k, future in enumerate(held.futures) if future.status != "finished"]
+        there = self._workers()
+        lost = sorted({*lost, *(k for k, owner in enumerate(held.owners) if owner not in there)})
+        if not lost:
+            return
+        heirs = self._owners(len(held.parts))
+        for k in lost:
+            held.owners[k] = heirs[k]
+            held.futures[k] = self.put(held.parts[k], [heirs[k]])
+
+    def _owners(self, number: int) -> list[str]:
+        """Give parts in a row to each worker in turn."""
+        addresses = sorted(self._workers())
+        bounds = np.linspace(0, number, min(len(addresses), number) + 1).astype(int)
+        return [
+            address for address, (a, b) in zip(addresses, pairwise(bounds.tolist()), strict=False) for _ in range(a, b)
+        ]
+
+    def _workers(self) -> dict[str, Any]:
+        """Give what is known of each worker; wait for one if there is none."""
+        workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        if not workers:
+            try:
+                self.client.wait_for_workers(1, timeout=JOINING)
+            except TimeoutError:
+                raise InputError(f"no worker has joined the scheduler in {JOINING:.0f} s") from None
+            workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        return workers
+
+    def _threads(self) -> dict[str, int]:
+        return {address: int(worker["nthreads"]) for address, worker in self._workers().items()}
+
+    def _check(self) -> None:
+        """Refuse workers that compute with something else."""
+        self._workers()
+        here = _versions()
+        for address, there in sorted(self.client.run(_versions).items()):
+            if other := next((name for name in here if here[name] != there.get(name)), None):
+                raise InputError(
+                    f"worker {address} has {other} {there.get(other, 'none')}, this machine {here[other]}; install"
+                    " the same"
+                )
+
+
+class _Sending:
+    """What is sent with each item, and sent again if it was lost."""
+
+    def __init__(self, team: DaskWorkers, work: Callable[..., Any], shared: Shared | None) -> None:
+        self._team, self._work, self._shared = team, work, shared
+        self._key, self._parts = uuid.uuid4().hex, cast("Any", None)
+
+    def send(self, item: Any) -> Any:
+        """Let some worker do an item."""
+        client = self._team.client
+        sent = self._team.put(item) if _size(item) else item
+        if self._shared is None:
+            return client.submit(self._work, sent, pure=False)
+        if self._parts is None or self._parts.status != "finished":
+            self._parts = self._team.put(self._shared.parts, everywhere=True)
+        return client.submit(_with_made, self._work, self._shared.make, self._key, self._parts, sent, pure=False)
+
+    def result(self, item: Any, future: Any) -> Any:
+        """Wait for it; send it again if a worker took it, or what it needs, along."""
+        from concurrent.futures import CancelledError
+
+        for _ in range(TRIES):
+            try:
+                return future.result()
+            except CancelledError:
+                self._team._workers()  # noqa: SLF001 of one piece; waits for one
+                future = self.send(item)
+        raise InputError(f"workers were lost {TRIES} times over one piece of work; see their logs")
+
+    def forget(self) -> None:
+        """Let workers drop what they made."""
+        if self._shared is not None:
+            self._team.client.run(_forget, self._key)  # of all workers
+
+
+def half(n: int) -> int:
+    """Give the largest power of two below a number from 2 on: the leaves of the left half of a tree."""
+    return 1 << (n - 1).bit_length() - 1
+
+
+def nodes_within(leaves: int, first: int, last: int, *, low: int = 0) -> Iterator[tuple[int, int]]:
+    """Give the largest nodes of the tree of so many leaves, from ``low`` on, that lie within ``first`` to ``last``.
+
+    Examples
+    --------
+    >>> list(nodes_within(7, 1, 6))
+    [(1, 2), (2, 4), (4, 6)]
+    """
+    high = low + leaves
+    if first <= low and high <= last:
+        yield low, high
+    elif low < last and first < high and leaves > 1:
+        left = half(leaves)
+        yield from nodes_within(left, first, last, low=low)
+        yield from nodes_within(leaves - left, first, last, low=low + left)
+
+
+def _runs(owners: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Give who owns parts in a row, and from where to where."""
+    first = 0
+    for k in range(1, len(owners) + 1):
+        if k == len(owners) or owners[k] != owners[first]:
+            yield owners[first], first, k
+            first = k
+
+
+def _node(work: Callable[[Any, Any, int], Sum], threads: int, given: Any, *parts: Any) -> Sum:
+    """Add what parts in a row give."""
+    tree = Tree()
+    for part in parts:
+        tree.add(work(part, given, threads))
+    return tree.total()
+
+
+def _joined(left: Sum, right: Sum) -> Sum:
+    """Add two sums and leave both as they are, as they may be needed again."""
+    return added(Sum(left.value, [None if array is None else np.array(array) for array in left.arrays]), right)
+
+
+_MAKING = threading.Lock()
+
+
+def _with_made(work: Callable[..., Any], make: Callable[..., Any], key: str, parts: tuple[Any, ...], item: Any) -> Any:
+    """Do an item with what is shared, which the first one makes; a worker keeps one such thing."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    with _MAKING:
+        made = worker.__dict__.setdefault("_polyadic", {})
+        if key not in made:
+            made.clear()
+            made[key] = make(*parts)
+        value = made[key]
+    return work(value, item)
+
+
+def _forget(key: str, dask_worker: Any) -> None:
+    """Drop what was made; Dask gives the worker under that name."""
+    dask_worker.__dict__.get("_polyadic", {}).pop(key, None)
+
+
+def _portable(value: Any) -> Any:
+    """Give arrays as plain ones in memory: parts of files are read here."""
+    if isinstance(value, np.ndarray):
+        return np.array(value, order="K", subok=False)
+    if isinstance(value, tuple):
+        items = [_portable(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return [_portable(item) for item in value] if type(value) is list else value
+
+
+def _size(value: Any) -> int:
+    """Give the bytes of arrays and texts."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, str):
+        return len(value)
+    return sum(map(_size, value)) if isinstance(value, (tuple, list)) else 0
+
+
+def _versions() -> dict[str, str]:
+    import importlib.metadata as installed
+
+    return {
+        "Python": platform.python_version(),
+        **{name: installed.version(name) for name in ("polyadic", "numpy", "numba")},
+    }
