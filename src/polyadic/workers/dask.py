@@ -14,7 +14,7 @@ import platform
 import threading
 import uuid
 from collections import deque
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -86,6 +86,10 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
             _CLUSTER.reset(token)
 
 
+class LostError(Exception):
+    """A worker went away while something was sent to it or waited for."""
+
+
 class Held(NamedTuple):
     """Parts, and where they are.
 
@@ -140,7 +144,7 @@ class DaskWorkers(Workers):
         self.used = True
         owners = self._owners(len(parts))
         sizes = [_size(part) for part in parts]
-        limits = {address: worker["memory_limit"] for address, worker in self._workers().items()}
+        limits = {address: worker["memory_limit"] for address, worker in self.workers().items()}
         for owner in dict.fromkeys(owners):
             size = sum(n for n, other in zip(sizes, owners, strict=True) if other == owner)
             if limits.get(owner) and size > HELD * limits[owner]:
@@ -154,26 +158,56 @@ class DaskWorkers(Workers):
         self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any, *, told: Callable[[], None] = lambda: None
     ) -> Sum:
         """See :class:`~polyadic.workers.Workers`; if a worker is lost meanwhile, what it held is put on others."""
-        from concurrent.futures import CancelledError
-
         for _ in range(TRIES):
-            self._repair(held)
             try:
+                self._repair(held)
                 total = self._total(work, held, given)
-            except CancelledError:
+            except LostError:
                 continue
             for _ in held.parts:
                 told()
             return total
         raise InputError(f"workers were lost {TRIES} times while one sum was made; see their logs")
 
-    def put(self, value: Any, where: list[str] | None = None, *, everywhere: bool = False) -> Any:
-        """Send a value to some worker, to some, or to all; it does not go through the scheduler."""
-        return self.client.scatter([_portable(value)], workers=where, broadcast=everywhere, hash=False, direct=True)[0]
+    def put(self, value: Any, where: list[str] | None = None) -> Any:
+        """Send a value to a worker, not through the scheduler; others that need it take it from there.
+
+        Raises
+        ------
+        LostError
+            If the worker goes away meanwhile.
+        """
+        try:
+            return self.client.scatter([_portable(value)], workers=where, hash=False, direct=True)[0]
+        except (OSError, TimeoutError, KeyError, ValueError) as error:
+            raise LostError from error
+
+    def take(self, future: Any) -> Any:
+        """Wait for a result.
+
+        Raises
+        ------
+        LostError
+            If a worker takes what it needs along.
+        InputError
+            If it has ended several workers.
+        """
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker
+
+        try:
+            return future.result()
+        except CancelledError as error:
+            raise LostError from error
+        except KilledWorker as error:
+            raise InputError(
+                f"one piece of work has ended several workers, perhaps for want of memory: {error}"
+            ) from None
 
     def _total(self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any) -> Sum:
         """Let each worker add its parts, and pairs of workers what they have, along the tree."""
-        threads, sent = self._threads(), self.put(given, everywhere=True)
+        threads, sent = self._threads(), self.put(given, held.owners[:1])
         sums: dict[tuple[int, int], tuple[Any, str]] = {}
         for owner, first, last in _runs(held.owners):
             for low, high in nodes_within(len(held.parts), first, last):
@@ -187,7 +221,7 @@ class DaskWorkers(Workers):
                 sums[low, high] = self._submit(_joined, (left, right), owner), owner
             return sums[low, high]
 
-        total: Sum = node(0, len(held.parts))[0].result()
+        total: Sum = self.take(node(0, len(held.parts))[0])
         return Sum(total.value, [None if array is None else np.array(array) for array in total.arrays])
 
     def _submit(self, function: Callable[..., Any], arguments: tuple[Any, ...], owner: str) -> Any:
@@ -196,7 +230,7 @@ class DaskWorkers(Workers):
     def _repair(self, held: Held) -> None:
         """Put parts that are nowhere on workers that are there."""
         lost = [k for k, future in enumerate(held.futures) if future.status != "finished"]
-        there = self._workers()
+        there = self.workers()
         lost = sorted({*lost, *(k for k, owner in enumerate(held.owners) if owner not in there)})
         if not lost:
             return
@@ -207,13 +241,13 @@ class DaskWorkers(Workers):
 
     def _owners(self, number: int) -> list[str]:
         """Give parts in a row to each worker in turn."""
-        addresses = sorted(self._workers())
+        addresses = sorted(self.workers())
         bounds = np.linspace(0, number, min(len(addresses), number) + 1).astype(int)
         return [
             address for address, (a, b) in zip(addresses, pairwise(bounds.tolist()), strict=False) for _ in range(a, b)
         ]
 
-    def _workers(self) -> dict[str, Any]:
+    def workers(self) -> dict[str, Any]:
         """Give what is known of each worker; wait for one if there is none."""
         workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
         if not workers:
@@ -225,11 +259,11 @@ class DaskWorkers(Workers):
         return workers
 
     def _threads(self) -> dict[str, int]:
-        return {address: int(worker["nthreads"]) for address, worker in self._workers().items()}
+        return {address: int(worker["nthreads"]) for address, worker in self.workers().items()}
 
     def _check(self) -> None:
         """Refuse workers that compute with something else."""
-        self._workers()
+        self.workers()
         here = _versions()
         for address, there in sorted(self.client.run(_versions).items()):
             if other := next((name for name in here if here[name] != there.get(name)), None):
@@ -248,23 +282,27 @@ class _Sending:
 
     def send(self, item: Any) -> Any:
         """Let some worker do an item."""
+        for _ in range(TRIES - 1):
+            with suppress(LostError):
+                return self._sent(item)
+        return self._sent(item)
+
+    def _sent(self, item: Any) -> Any:
         client = self._team.client
+        self._team.workers()  # waits for one
         sent = self._team.put(item) if _size(item) else item
         if self._shared is None:
             return client.submit(self._work, sent, pure=False)
         if self._parts is None or self._parts.status != "finished":
-            self._parts = self._team.put(self._shared.parts, everywhere=True)
+            self._parts = self._team.put(self._shared.parts)
         return client.submit(_with_made, self._work, self._shared.make, self._key, self._parts, sent, pure=False)
 
     def result(self, item: Any, future: Any) -> Any:
         """Wait for it; send it again if a worker took it, or what it needs, along."""
-        from concurrent.futures import CancelledError
-
         for _ in range(TRIES):
             try:
-                return future.result()
-            except CancelledError:
-                self._team._workers()  # noqa: SLF001 of one piece; waits for one
+                return self._team.take(future)
+            except LostError:
                 future = self.send(item)
         raise InputError(f"workers were lost {TRIES} times over one piece of work; see their logs")
 

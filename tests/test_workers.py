@@ -1,0 +1,253 @@
+"""Work in parts: sums along one tree, results in order, and a cluster that loses workers."""
+
+import contextlib
+import itertools
+import os
+import signal
+import threading
+from functools import partial
+
+import numpy as np
+import pytest
+
+from polyadic import Corpus, Entries, InputError, SymmetricCP, count
+from polyadic import objective as objectives
+from polyadic.forms import CP
+from polyadic.losses import Squared
+from polyadic.objective import Objective, Term
+from polyadic.penalties import L2
+from polyadic.workers import Processes, Shared, Sum, Threads, Tree, added, cluster
+from polyadic.workers import dask as dask_workers
+from polyadic.workers.dask import half, nodes_within, working_on
+from working import leaves, scaled, slow_first, slow_length, slowly_scaled, sum_of, times
+
+
+def by_recursion(some):
+    if len(some) == 1:
+        return Sum(some[0].value, [None if a is None else a.copy() for a in some[0].arrays])
+    middle = half(len(some))
+    return added(by_recursion(some[:middle]), by_recursion(some[middle:]))
+
+
+def same(one, other):
+    assert one.value == other.value
+    for a, b in zip(one.arrays, other.arrays, strict=True):
+        assert (a is None) == (b is None)
+        if a is not None:
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("n", [*range(1, 18), 31, 64])
+def test_a_tree_that_is_grown_is_that_of_halves(n):
+    """And so is one put together of what any division into runs adds up, as a cluster does."""
+    some = leaves(n)
+    whole, tree = by_recursion(some), Tree()
+    for leaf in leaves(n):
+        tree.add(leaf)
+    same(tree.total(), whole)
+    rng = np.random.default_rng(n)
+    for _ in range(5):
+        cuts = [0, *sorted(rng.integers(0, n + 1, 3).tolist()), n]
+        nodes = {}
+        for first, last in itertools.pairwise(cuts):
+            for low, high in nodes_within(n, first, last) if first < last else ():
+                nodes[low, high] = by_recursion(some[low:high])
+        assert sorted(k for low, high in nodes for k in range(low, high)) == list(range(n))
+
+        def node(low, high, nodes=nodes):
+            if (low, high) in nodes:
+                return nodes[low, high]
+            middle = low + half(high - low)
+            return added(node(low, middle), node(middle, high))
+
+        same(node(0, n), whole)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_add_along_the_tree(threads):
+    """Whatever their number; each part is told of."""
+    told = []
+    total = Threads(threads).total(scaled, leaves(11), 1.0, told=lambda: told.append(1))
+    same(total, by_recursion(leaves(11)))
+    assert len(told) == 11
+
+
+@pytest.mark.parametrize("team", [Threads(3), Processes(2)], ids=["threads", "processes"])
+def test_results_come_in_order(team):
+    """Errors too, and items are drawn as they are needed."""
+    drawn = []
+
+    def items(n):
+        for k in range(n):
+            drawn.append(k)
+            yield k
+
+    assert list(team.in_order(slow_first, items(12))) == [k * k for k in range(12)]
+    drawn.clear()
+    results = team.in_order(slow_first, items(1000))
+    assert next(results) == 0
+    assert len(drawn) < 12
+    results.close()
+    results = team.in_order(slow_first, range(20))
+    with pytest.raises(ValueError, match="unlucky"):
+        list(results)
+
+
+def test_what_is_shared_goes_before_the_item():
+    """Here as it was made."""
+    assert list(Threads(2).in_order(times, [1, 2], shared=Shared(10, int, ("10",)))) == [10, 20]
+
+
+# ---- objectives, whose parts do not hang on threads
+
+
+def some_entries(n=4000, rows=50, seed=0):
+    rng = np.random.default_rng(seed)
+    indices = np.unique(np.sort(rng.integers(0, rows, (n, 3)), axis=1)[:, ::-1], axis=0)
+    return Entries(indices.astype(np.uint16), rng.uniform(1, 3, len(indices)), (rows,) * 3, symmetric=True)
+
+
+def an_objective(threads):
+    x = some_entries()
+    return Objective([Term(x, CP(), Squared(), (0, 0, 0), zero_weight=0.1)], [L2(0.1)], threads=threads)
+
+
+def test_bits_of_many_parts(monkeypatch):
+    """Threads change nothing, and one part gives the same up to rounding."""
+    U = [np.random.default_rng(0).standard_normal((50, 4)).astype(np.float32)]
+    whole, whole_gradient = an_objective(1).value_and_gradient(U)
+    monkeypatch.setattr(objectives, "PIECE", 300)
+    results = [an_objective(threads).value_and_gradient(U) for threads in (1, 2, 3)]
+    for value, gradient in results[1:]:
+        assert value == results[0][0]
+        np.testing.assert_array_equal(gradient[0], results[0][1][0])
+    assert results[0][0] == pytest.approx(whole, rel=1e-6)
+    np.testing.assert_allclose(results[0][1][0], whole_gradient[0], rtol=1e-3, atol=1e-3)
+
+
+def test_no_more_parts_than_can_be_added(monkeypatch):
+    """And what is done is told part by part."""
+    monkeypatch.setattr(objectives, "PIECE", 1)
+    shares = []
+    f = Objective([Term(some_entries(), CP(), Squared(), (0, 0, 0))], [L2()], threads=2, within=shares.append)
+    f.value([np.ones((50, 2))])
+    assert len(f._pieces) <= 2 * objectives.PIECES
+    assert shares[-1] == 1.0
+    assert shares == sorted(shares)
+
+
+# ---- a cluster of processes
+
+
+@pytest.fixture(scope="module")
+def team():
+    """Three workers, which a nanny starts again if they end."""
+    pytest.importorskip("distributed")
+    with working_on(workers=3) as team:
+        team.client.wait_for_workers(3, timeout=120)
+        yield team
+
+
+@pytest.fixture
+def whole(team):
+    """The same with all its workers, whatever a test before has done to them."""
+    team.client.wait_for_workers(3, timeout=120)
+    return team
+
+
+def kill_one(team):
+    """End a worker at once, as a machine does that loses power."""
+    pids = team.client.run(os.getpid)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pids[sorted(pids)[1]], signal.SIGKILL)
+
+
+TEXT = [f"the cat number{i % 97} sat on mat{i % 89} and dog{i % 83} ran home{i % 7}. " * 40 for i in range(400)]
+
+
+def test_the_same_bits_on_a_cluster(team, monkeypatch):
+    """A corpus, its triples and their vectors, of one worker or three, are those of this process."""
+    from polyadic.text import counts, encoder
+    from polyadic.text.weighting import ppmi
+
+    monkeypatch.setattr(encoder, "CHUNK", 1 << 14)
+    monkeypatch.setattr(counts, "PART", 2e4)
+    monkeypatch.setattr(objectives, "PIECE", 500)
+
+    def everything():
+        corpus = Corpus.build(TEXT, min_count=1, language="en", jobs=1)
+        counted = count(corpus, order=3, width=5, threads=2)
+        model = SymmetricCP(4, max_iter=5, tol=0, seed=0, threads=2).fit(ppmi(counted))
+        return corpus.digest, counted.entries.indices.tobytes(), counted.entries.values.tobytes(), model
+
+    with monkeypatch.context() as alone:
+        for module in (encoder, counts, objectives):
+            alone.setattr(module, "cluster", lambda: None)
+        digest, indices, values, model = everything()
+    assert cluster() is team
+    for number in (1, 2, 3):
+        monkeypatch.setattr(team, "_owners", partial(_first, team, number))
+        found = everything()
+        assert found[:3] == (digest, indices, values)
+        np.testing.assert_array_equal(found[3].factors_[0], model.factors_[0])
+        assert found[3].history_ == model.history_
+
+
+def _first(team, number, parts):
+    addresses = sorted(team.workers())[:number]
+    return [addresses[k * len(addresses) // parts] for k in range(parts)]
+
+
+def test_parts_of_a_lost_worker_are_put_on_others(whole):
+    """Before a sum and in its midst; it has the same bits."""
+    parts = leaves(13)
+    held = whole.hold(parts)
+    expected = by_recursion([scaled(p, 1.0, 1) for p in leaves(13)])
+    same(whole.total(scaled, held, 1.0), expected)
+    kill_one(whole)
+    same(whole.total(scaled, held, 1.0), expected)
+    timer = threading.Timer(0.3, kill_one, [whole])
+    timer.start()
+    same(whole.total(slowly_scaled, held, 1.0), expected)
+    timer.join()
+    assert {*held.owners} <= {*whole.workers()} | {*held.owners}
+
+
+def test_items_of_a_lost_worker_are_done_by_others(whole):
+    """In order, with what is shared made again where it is needed; text goes with its item."""
+    shared = Shared(np.ones(7), np.ones, (7,))
+    timer = threading.Timer(0.5, kill_one, [whole])
+    timer.start()
+    assert list(whole.in_order(sum_of, range(60), shared=shared)) == [7.0 + k for k in range(60)]
+    timer.join()
+    whole.client.wait_for_workers(2, timeout=120)
+    texts = [f"text {k} " * 1000 for k in range(20)]
+    timer = threading.Timer(0.2, kill_one, [whole])
+    timer.start()
+    assert list(whole.in_order(slow_length, texts)) == [len(text) for text in texts]
+    timer.join()
+
+
+def test_workers_that_do_not_fit(whole, monkeypatch):
+    """Too little memory, other versions: told before anything is sent."""
+    known = whole.workers()
+    small = {address: {**worker, "memory_limit": 1 << 20} for address, worker in known.items()}
+    monkeypatch.setattr(whole, "workers", lambda: small)
+    with pytest.raises(InputError, match=r"has 1 MiB and would hold 16; take more workers"):
+        whole.hold([np.zeros(1 << 21) for _ in range(3)])
+    here = dask_workers._versions()
+    monkeypatch.setattr(whole.client, "run", lambda _: {"tcp://w": {**here, "numpy": "1.0"}})
+    with pytest.raises(InputError, match=r"worker tcp://w has numpy 1\.0, this machine .*; install the same"):
+        whole._check()
+
+
+def test_schedulers_that_are_not_there():
+    """One sentence."""
+    pytest.importorskip("distributed")
+    with pytest.raises(InputError, match="name a scheduler, or how many workers"), working_on():
+        pass
+    with (
+        pytest.raises(InputError, match=r"there is no scheduler at tcp://127\.0\.0\.1:9"),
+        working_on("tcp://127.0.0.1:9"),
+    ):
+        pass
