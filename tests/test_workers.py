@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import json
 import os
 import signal
 import threading
@@ -9,9 +10,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from polyadic import Corpus, Entries, InputError, SymmetricCP, count
+from polyadic import Corpus, Embedding, Entries, InputError, SymmetricCP, count
 from polyadic import objective as objectives
+from polyadic.cli import app
 from polyadic.forms import CP
 from polyadic.losses import Squared
 from polyadic.objective import Objective, Term
@@ -20,6 +23,9 @@ from polyadic.workers import Processes, Shared, Sum, Threads, Tree, added, clust
 from polyadic.workers import dask as dask_workers
 from polyadic.workers.dask import half, nodes_within, working_on
 from working import leaves, scaled, slow_first, slow_length, slowly_scaled, sum_of, times
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+"""Sockets of workers that were killed are closed when they are collected."""
 
 
 def by_recursion(some):
@@ -251,3 +257,43 @@ def test_schedulers_that_are_not_there():
         working_on("tcp://127.0.0.1:9"),
     ):
         pass
+
+
+# ---- plans
+
+
+def test_plans_before_work(tmp_path):
+    """Of text, a corpus and counts, by the command line; more workers take less time and more network."""
+    run = CliRunner().invoke
+    (tmp_path / "t.txt").write_text("\n".join(TEXT[:20]))
+    corpus = Corpus.build(tmp_path / "t.txt", tmp_path / "c", min_count=1, language="en", jobs=1)
+    count(corpus, tmp_path / "n", order=3, width=5, threads=1)
+
+    def planned(source, *more):
+        told = run(app, ["plan", str(tmp_path / source), *more, "--json"])
+        assert told.exit_code == 0, told.output
+        (step,) = json.loads(told.stdout)["steps"]
+        return step
+
+    assert [planned(source)["step"] for source in ("t.txt", "c", "n")] == ["corpus", "count", "train"]
+    one, many = (planned("c", "--workers", n) for n in ("1", "100"))
+    assert many["sent_mib"] >= one["sent_mib"]
+    large, small = (planned("n", "--rank", r, "--max-iter", "1000000") for r in ("1000", "10"))
+    assert large["minutes"] > 50 * small["minutes"] > 0
+    assert "holds 'embedding'" in run(app, ["plan", str(saved_vectors(tmp_path / "w"))]).output
+
+
+def saved_vectors(path):
+    Embedding(["a", "b"], np.eye(2)).save(path)
+    return path
+
+
+def test_where_work_goes_is_said(tmp_path):
+    """Not both, and a note if workers had nothing to do."""
+    run = CliRunner().invoke
+    (tmp_path / "t.txt").write_text("a small text. it is small.")
+    asked = ["corpus", str(tmp_path / "t.txt"), "--out", str(tmp_path / "c"), "--min-count", "1", "--language", "en"]
+    assert "give one of them" in run(app, [*asked, "--workers", "1", "--scheduler", "tcp://x"]).output
+    told = run(app, [*asked, "--workers", "1"])
+    assert told.exit_code == 0
+    assert "nothing of this was worth sending to workers" in told.output

@@ -26,6 +26,7 @@ from polyadic.cli.machine import app as machine
 from polyadic.cli.neighbours import neighbours
 from polyadic.cli.parse import app as parse
 from polyadic.cli.phrase import phrase
+from polyadic.cli.plan import plan
 from polyadic.cli.relations import app as relations
 from polyadic.cli.reproduce import app as reproduce
 from polyadic.cli.rerank import app as rerank
@@ -63,6 +64,7 @@ EXAMPLES: dict[Callable[..., None], str] = {
     convert: "polyadic convert vectors vectors.txt --to word2vec",
     corpus: "polyadic corpus articles/ --out corpus --min-count 10",
     count: "polyadic count corpus --out counts --order 3 --width 10",
+    plan: "polyadic plan corpus --workers 16",
     check: "polyadic check vectors work",
 }
 

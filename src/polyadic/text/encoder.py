@@ -111,9 +111,8 @@ def encode_all(
     Workers start only if there are more than :data:`SMALL` groups and ``jobs`` is not 1, and are gone when the
     generator ends, whatever ends it.
     """
-    remaining = iter(groups)
-    first = [] if jobs == 1 else list(islice(remaining, SMALL + 1))
-    team = cluster() or Processes(jobs)
+    remaining, team = iter(groups), cluster() or Processes(jobs)
+    first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
     work = partial(encode, tokenize=tokenize, keep_text=keep_text)
     if len(first) > SMALL:
         yield from team.in_order(work, chain(first, remaining))

@@ -68,7 +68,7 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
                         n_workers=workers,
                         threads_per_worker=1,
                         processes=True,
-                        dashboard_address=None,
+                        dashboard_address="127.0.0.1:0",  # any port: two clusters may run
                         silence_logs=logging.CRITICAL,
                     )
                 )

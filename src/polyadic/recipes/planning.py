@@ -1,0 +1,125 @@
+"""What encoding, counting and learning will take on so many workers, before any of it is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from polyadic.errors import InputError, check_int
+from polyadic.files import META, read_meta
+from polyadic.models.words.orders import COPIES, SWEEPS
+from polyadic.objective import PIECE, PIECES
+from polyadic.resources import LEAST
+
+if TYPE_CHECKING:
+    import os
+
+ENCODED = 1.9e6
+"""Bytes of plain text that a core encodes in a second; this and the next two were measured on 12 MB of Wikipedia with
+one core of an AMD EPYC (docs/performance.md, Clusters). Compressed text is about a third of what it holds."""
+COUNTED = {2: 11e6, 3: 20e6, 4: 15e6, 5: 15e6}
+"""Tuples that a core counts in a second, by order."""
+DESCENDED = 1.5e-9
+"""Seconds that a core takes for the gradient of an entry, for each column."""
+COMPRESSED, PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip"), 3.5
+"""Names of compressed files, and how many bytes of text are in one of theirs."""
+WORD = 6.0
+"""Bytes of text for each word that is kept."""
+
+
+class Step(NamedTuple):
+    """What a step takes.
+
+    Attributes
+    ----------
+    step : str
+    minutes : float
+        By the clock, if every worker has a core of the kind that was measured.
+    worker_mib, here_mib : int
+        Memory at most, of each worker and of this process.
+    sent_mib : int
+        To all workers and back.
+    """
+
+    step: str
+    minutes: float
+    worker_mib: int
+    here_mib: int
+    sent_mib: int
+
+
+def planned(
+    source: str | os.PathLike[str],
+    *,
+    workers: int = 1,
+    order: int = 3,
+    window: Any = "span",
+    width: int = 10,
+    rank: int = 300,
+    max_iter: int = SWEEPS,
+) -> list[Step]:
+    """Say what the steps from a source on will take; what comes after a step is planned from what it makes.
+
+    Parameters
+    ----------
+    source : path
+        Text, a corpus, or counts.
+    workers : int
+    order, window, width
+        Of counting a corpus.
+    rank, max_iter
+        Of learning from counts.
+
+    Raises
+    ------
+    InputError
+        If the source is none of these, or an option is out of range.
+    """
+    check_int("workers", workers, low=1)
+    kind = read_meta(source).get("kind") if (Path(source) / META).is_file() else "text"
+    if kind == "corpus":
+        return [_counting(source, workers, order=order, window=window, width=width)]
+    if kind == "counts":
+        return [_learning(source, workers, check_int("rank", rank, low=1), check_int("max_iter", max_iter, low=1))]
+    if kind != "text":
+        raise InputError(f"{source} holds {kind!r:.60}; plans are made for text, a corpus or counts")
+    return [_encoding(source, workers)]
+
+
+def _encoding(source: str | os.PathLike[str], workers: int) -> Step:
+    from polyadic.text.readers import find_files
+
+    files = [Path(path) for path in find_files(source) or () if path != "-"]
+    text = sum(file.stat().st_size * (PACKED if file.suffix in COMPRESSED else 1) for file in files)
+    seconds = text / ENCODED / workers
+    return _step("corpus", seconds, LEAST, LEAST, text + 4 * text / WORD)
+
+
+def _counting(source: str | os.PathLike[str], workers: int, **window: Any) -> Step:
+    from polyadic.text.corpus import Corpus
+    from polyadic.text.counts import plan
+
+    corpus = Corpus.open(source)
+    work = plan(corpus, threads=1, **window)
+    tokens = len(corpus.ids) * corpus.ids.itemsize + corpus.sentences.nbytes
+    seconds = work.tuples / COUNTED[window["order"]] / workers
+    return _step("count", seconds, LEAST + tokens + work.memory, LEAST + work.memory, workers * tokens + work.disk)
+
+
+def _learning(source: str | os.PathLike[str], workers: int, rank: int, max_iter: int) -> Step:
+    from polyadic.text.counts import Counts
+
+    entries = Counts.open(source).entries
+    n, factors = len(entries), 4.0 * entries.shape[0] * rank
+    parts = min(-(-n // PIECE), PIECES)
+    busy = min(workers, parts)  # a part is not divided
+    stored = n * (entries.order * entries.indices.itemsize + 8)
+    seconds = max_iter * n * rank * DESCENDED / busy
+    held = stored / busy + factors * (3 + (parts / busy).__ceil__().bit_length())
+    sent = stored + 2 * factors * busy * max_iter
+    return _step("train", seconds, LEAST + held, LEAST + stored + COPIES * factors, sent)
+
+
+def _step(name: str, seconds: float, worker: float, here: float, sent: float) -> Step:
+    worker_mib, here_mib, sent_mib = (-int(-size // 2**20) for size in (worker, here, sent))
+    return Step(name, max(round(seconds / 60, 1), 0.1), worker_mib, here_mib, sent_mib)
