@@ -10,9 +10,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
-from polyadic import Corpus, Embedding, Entries, InputError, SymmetricCP, count
+import polyadic.workers
+from polyadic import Corpus, Embedding, Entries, ImplicitFactorization, InputError, SymmetricCP, count
 from polyadic import objective as objectives
 from polyadic.cli import app
 from polyadic.forms import CP
@@ -202,6 +204,25 @@ def test_the_same_bits_on_a_cluster(team, monkeypatch):
 def _first(team, number, parts):
     addresses = sorted(team.workers())[:number]
     return [addresses[k * len(addresses) // parts] for k in range(parts)]
+
+
+def test_implicit_feedback_by_owners(whole):
+    """Rows and columns on three workers, one of which is lost: the bits of one machine."""
+    rng = np.random.default_rng(0)
+    X = csr_array(rng.poisson(0.3 * rng.random((60, 1)), (60, 40)).astype(float))
+    with pytest.MonkeyPatch.context() as alone:
+        alone.setattr(polyadic.workers, "cluster", lambda: None)
+        here = ImplicitFactorization(4, max_iter=6, tol=0, seed=0, threads=2).fit(X)
+    killed = []
+
+    def watch(result):
+        if result.n_iter == 2 and not killed:
+            killed.append(kill_one(whole))
+
+    there = ImplicitFactorization(4, max_iter=6, tol=0, seed=0, watch=watch).fit(X)
+    assert len(killed) == 1
+    np.testing.assert_array_equal(there.row_factors_, here.row_factors_)
+    np.testing.assert_array_equal(there.column_factors_, here.column_factors_)
 
 
 def test_parts_of_a_lost_worker_are_put_on_others(whole):

@@ -374,4 +374,5 @@ show.add_verbs(
         themes: "polyadic complete themes model --top 5",
         add: "polyadic complete add model today.csv --out model --force",
     },
+    on_clusters=[train],
 )

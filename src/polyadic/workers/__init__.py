@@ -1,8 +1,8 @@
 r"""Who works on parts: threads and processes of this machine, or the workers of a Dask cluster, with the same bits.
 
-Three verbs suffice. ``in_order`` gives the results of a pure function of one item after another, whoever is free taking
-the next. ``hold`` puts parts where they stay. ``total`` adds what a pure function gives of each part held and of what
-is sent to all, along a fixed tree,
+A few verbs suffice. ``in_order`` gives the results of a pure function of one item after another, whoever is free taking
+the next. ``hold`` puts parts where they stay. ``each`` gives what a pure function makes of every part held and of what is
+sent to all; ``total`` adds it along a fixed tree,
 
 .. math:: \big((t_0 + t_1) + (t_2 + t_3)\big) + \big((t_4 + t_5) + t_6\big),
 
@@ -105,7 +105,15 @@ class Shared(NamedTuple):
 
 
 class Workers(ABC):
-    """Those who work."""
+    """Those who work.
+
+    Attributes
+    ----------
+    size : int
+        How many hold parts of their own.
+    """
+
+    size: int
 
     @abstractmethod
     def in_order(
@@ -116,6 +124,10 @@ class Workers(ABC):
     @abstractmethod
     def hold(self, parts: Sequence[Any]) -> Any:
         """Put parts where they stay, for :meth:`total`."""
+
+    @abstractmethod
+    def each(self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any]) -> list[Any]:
+        """Give ``work(part, given, own of the part, threads)`` of all parts held."""
 
     @abstractmethod
     def total(
@@ -133,7 +145,9 @@ def cluster() -> Workers | None:
 
 
 class Threads(Workers):
-    """Threads of this process."""
+    """Threads of this process, which share all there is."""
+
+    size = 1
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -158,6 +172,10 @@ class Threads(Workers):
     def hold(self, parts: Sequence[Any]) -> Sequence[Any]:
         """Give them back."""
         return parts
+
+    def each(self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any]) -> list[Any]:
+        """See :class:`Workers`; one after another, each in all threads."""
+        return [work(part, given, mine, self.threads) for part, mine in zip(held, own, strict=True)]
 
     def total(
         self, work: Callable[[Any, Any, int], Sum], held: Any, given: Any, *, told: Callable[[], None] = lambda: None

@@ -154,20 +154,40 @@ class DaskWorkers(Workers):
                 )
         return Held(parts, [self.put(part, [owner]) for part, owner in zip(parts, owners, strict=True)], owners)
 
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """How many workers there are now."""
+        return len(self.workers())
+
+    def each(self, work: Callable[[Any, Any, Any, int], Any], held: Held, given: Any, own: Sequence[Any]) -> list[Any]:
+        """See :class:`~polyadic.workers.Workers`; what a lost worker held is put on others."""
+
+        def made() -> list[Any]:
+            threads, sent = self._threads(), self.put(given, held.owners[:1])
+            futures = [
+                self._submit(work, (part, sent, self.put(mine, [owner]), threads.get(owner, 1)), owner)
+                for part, owner, mine in zip(held.futures, held.owners, own, strict=True)
+            ]
+            return [self.take(future) for future in futures]
+
+        return self._again(held, made)
+
     def total(
         self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any, *, told: Callable[[], None] = lambda: None
     ) -> Sum:
         """See :class:`~polyadic.workers.Workers`; if a worker is lost meanwhile, what it held is put on others."""
+        total: Sum = self._again(held, lambda: self._total(work, held, given))
+        for _ in held.parts:
+            told()
+        return total
+
+    def _again(self, held: Held, make: Callable[[], Any]) -> Any:
+        """Make something of parts, and once more when workers were lost."""
         for _ in range(TRIES):
-            try:
+            with suppress(LostError):
                 self._repair(held)
-                total = self._total(work, held, given)
-            except LostError:
-                continue
-            for _ in held.parts:
-                told()
-            return total
-        raise InputError(f"workers were lost {TRIES} times while one sum was made; see their logs")
+                return make()
+        raise InputError(f"workers were lost {TRIES} times while one thing was made; see their logs")
 
     def put(self, value: Any, where: list[str] | None = None) -> Any:
         """Send a value to a worker, not through the scheduler; others that need it take it from there.

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
+from polyadic import workers
+from polyadic.kernels import RowEntries, cp_predict, posterior_rows
 from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Transformer, Watch
 from polyadic.models.completion.cells import columns_of_row, pairs, positive_cells
 from polyadic.models.completion.recommending import Recommending, search_listed
+from polyadic.models.completion.row_blocks import RowBlocks, solved_rows
 from polyadic.models.completion.updating import SWEEPS, updates
 from polyadic.models.explaining import Parts, parts_of_row
 from polyadic.solvers.run import Sweep, run
@@ -147,7 +150,7 @@ class ImplicitFactorization(Transformer, Recommending):
             positive_cells(X),
             factors,
             solved=self._exactly,
-            improved=lambda cells, V, U: self._solved(self._entries(cells, U.dtype), V, U),
+            improved=lambda cells, V, U: self._solved(RowBlocks(self._entries(cells, U.dtype), self._team), V, U),
             objective=self._objective,
             sweeps=sweeps,
         )
@@ -199,7 +202,8 @@ class ImplicitFactorization(Transformer, Recommending):
     def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
         rng = np.random.default_rng(self.seed)
         kind = np.float64 if self.steps is None else np.float32
-        sides = [self._entries(side, kind) for side in (cells, cells.turned())]
+        team = self._team
+        sides = [RowBlocks(self._entries(side, kind), team) for side in (cells, cells.turned())]
         U, V = (np.zeros((size, self.rank), kind) for size in cells.shape)
         V[:] = rng.standard_normal(V.shape) / np.sqrt(self.rank)
         U = self._solved(sides[0], V, U)
@@ -221,13 +225,12 @@ class ImplicitFactorization(Transformer, Recommending):
     def _precision(self, V: NDArray[Any]) -> NDArray[Any]:
         return self.zero_weight * (V.T @ V) + self._ridge * np.eye(V.shape[1])
 
-    def _solved(self, entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
-        precision, threads = self._precision(V), self._threads
-        if self.steps is None:
-            return posterior_rows(entries, V, precision=precision, threads=threads)
-        U = U.copy()
-        conjugate_rows(entries, V, U, precision=precision, steps=self.steps, threads=threads)
-        return U
+    @property
+    def _team(self) -> workers.Workers:
+        return workers.cluster() or workers.Threads(self._threads)
+
+    def _solved(self, blocks: RowBlocks, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
+        return blocks.solved(partial(solved_rows, steps=self.steps), (V, self._precision(V)), U)
 
     def _objective(self, cells: Cells, U: NDArray[Any], V: NDArray[Any]) -> float:
         at = cells.indices
