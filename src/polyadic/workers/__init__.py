@@ -1,8 +1,8 @@
 r"""Who works on parts: threads and processes of this machine, or the workers of a Dask cluster, with the same bits.
 
 A few verbs suffice. ``in_order`` gives the results of a pure function of one item after another, whoever is free taking
-the next. ``hold`` puts parts where they stay. ``each`` gives what a pure function makes of every part held and of what is
-sent to all; ``total`` adds it along a fixed tree,
+the next. ``hold`` puts parts where they stay. ``each`` gives what a pure function makes of every part held and of what
+is sent to all; ``total`` adds it along a fixed tree,
 
 .. math:: \big((t_0 + t_1) + (t_2 + t_3)\big) + \big((t_4 + t_5) + t_6\big),
 
