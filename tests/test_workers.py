@@ -18,7 +18,10 @@ from polyadic import Corpus, Embedding, Entries, ImplicitFactorization, InputErr
 from polyadic import objective as objectives
 from polyadic.cli import app
 from polyadic.forms import CP
+from polyadic.linalg import spread as spread_matrix
+from polyadic.linalg import truncated_eigh, truncated_svd
 from polyadic.losses import Squared
+from polyadic.models.tables.correspondence import CorrespondenceAnalysis
 from polyadic.objective import Objective, Term
 from polyadic.penalties import L2
 from polyadic.workers import Processes, Shared, Sum, Threads, Tree, added, cluster
@@ -223,6 +226,26 @@ def test_implicit_feedback_by_owners(whole):
     assert len(killed) == 1
     np.testing.assert_array_equal(there.row_factors_, here.row_factors_)
     np.testing.assert_array_equal(there.column_factors_, here.column_factors_)
+
+
+def test_decompositions_by_sharded_products(whole):
+    """Eigenvalues of pairs, singular values of any table, and correspondence analysis: the bits of one machine."""
+    rng = np.random.default_rng(0)
+    table = csr_array(rng.poisson(0.2, (400, 300)).astype(float) + (rng.random((400, 300)) < 0.01))
+    both = csr_array(table[:300] + table[:300].T)
+
+    def everything():
+        return *truncated_eigh(both, 5, seed=0), *truncated_svd(table, 5, seed=0), *truncated_svd(table.T, 4, seed=0)
+
+    def analysed():
+        return CorrespondenceAnalysis(3, seed=0).fit(table).row_coordinates_
+
+    with pytest.MonkeyPatch.context() as alone:
+        alone.setattr(spread_matrix, "cluster", lambda: None)
+        here, analysis = everything(), analysed()
+    for one, other in zip(here, everything(), strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(analysed(), analysis)
 
 
 def test_parts_of_a_lost_worker_are_put_on_others(whole):

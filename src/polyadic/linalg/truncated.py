@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from polyadic.errors import InputError, check_choice, check_int, check_number
+from polyadic.linalg.spread import spread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,6 +77,7 @@ def truncated_eigh(
         raise InputError(f"rank must be below {n}, the smaller side of the matrix; got {rank}")
     if not np.issubdtype(operator.dtype, np.floating):
         operator = operator.astype(float)
+    operator = spread(operator)
     size = 4 * rank + 4 * BLOCK
     if n <= size + BLOCK:
         w, V = _largest(finite(np.asarray(operator @ np.eye(n, dtype=operator.dtype), float)), rank)
@@ -214,6 +216,7 @@ def truncated_svd(
         raise InputError(f"rank must be below {small}, the smaller side of the matrix; got {rank}")
     if not np.issubdtype(operator.dtype, np.floating):
         operator = operator.astype(float)
+    operator = spread(operator)
     wide = operator.shape[0] < operator.shape[1]
     A = operator.T if wide else operator  # V has the smaller side
     V: NDArray[Any]

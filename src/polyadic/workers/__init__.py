@@ -126,7 +126,9 @@ class Workers(ABC):
         """Put parts where they stay, for :meth:`total`."""
 
     @abstractmethod
-    def each(self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any]) -> list[Any]:
+    def each(
+        self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
+    ) -> list[Any]:
         """Give ``work(part, given, own of the part, threads)`` of all parts held."""
 
     @abstractmethod
@@ -173,9 +175,12 @@ class Threads(Workers):
         """Give them back."""
         return parts
 
-    def each(self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any]) -> list[Any]:
+    def each(
+        self, work: Callable[[Any, Any, Any, int], Any], held: Any, given: Any, own: Sequence[Any] | None = None
+    ) -> list[Any]:
         """See :class:`Workers`; one after another, each in all threads."""
-        return [work(part, given, mine, self.threads) for part, mine in zip(held, own, strict=True)]
+        both = zip(held, [None] * len(held) if own is None else own, strict=True)
+        return [work(part, given, mine, self.threads) for part, mine in both]
 
     def total(
         self, work: Callable[[Any, Any, int], Sum], held: Any, given: Any, *, told: Callable[[], None] = lambda: None

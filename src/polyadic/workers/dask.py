@@ -159,14 +159,17 @@ class DaskWorkers(Workers):
         """How many workers there are now."""
         return len(self.workers())
 
-    def each(self, work: Callable[[Any, Any, Any, int], Any], held: Held, given: Any, own: Sequence[Any]) -> list[Any]:
+    def each(
+        self, work: Callable[[Any, Any, Any, int], Any], held: Held, given: Any, own: Sequence[Any] | None = None
+    ) -> list[Any]:
         """See :class:`~polyadic.workers.Workers`; what a lost worker held is put on others."""
+        owned = [None] * len(held.parts) if own is None else [(mine,) for mine in own]
 
         def made() -> list[Any]:
             threads, sent = self._threads(), self.put(given, held.owners[:1])
             futures = [
-                self._submit(work, (part, sent, self.put(mine, [owner]), threads.get(owner, 1)), owner)
-                for part, owner, mine in zip(held.futures, held.owners, own, strict=True)
+                self._submit(work, (part, sent, mine and self.put(mine[0], [owner]), threads.get(owner, 1)), owner)
+                for part, owner, mine in zip(held.futures, held.owners, owned, strict=True)
             ]
             return [self.take(future) for future in futures]
 
@@ -329,7 +332,7 @@ class _Sending:
     def forget(self) -> None:
         """Let workers drop what they made."""
         if self._shared is not None:
-            self._team.client.run(_forget, self._key)  # of all workers
+            self._team.client.run(_forget, self._key, on_error="ignore")  # some may be gone
 
 
 def half(n: int) -> int:

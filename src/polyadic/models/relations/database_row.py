@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.data import blocks
 from polyadic.kernels import RowEntries
 from polyadic.models.explaining import parts_of_row
 from polyadic.solvers.databases.collective import curves
@@ -44,6 +45,10 @@ class Given(NamedTuple):
     squares: list[Array] | None = None
 
 
+BLOCK = 1 << 10
+"""Entries whose moments are held at a time."""
+
+
 def shares_of(linked: Linked, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
     """Give the product of a target with a row that is solved for: what the prior adds, and what each entry does."""
     stack, *offsets = given.state
@@ -63,11 +68,19 @@ def shares_of(linked: Linked, s: int, row: int, target: Array, given: Given) -> 
         if given.covariances is not None:
             grams = [gram + linked.factor(given.covariances, k).sum(axis=0) for k, gram in enumerate(grams)]
         precision = precision + linked.zero_precision(s, grams, given.alphas)
-    if given.covariances is not None:  # products of random rows are expected to be more than those of their means
-        rows, spread = stack[columns[some]], given.covariances[columns[some]]
-        moments = np.prod(np.einsum("nkr,nks->nkrs", rows, rows) + spread, axis=1)
-        precision = precision + np.einsum("n,nrs->rs", c_[some], moments - np.einsum("nr,ns->nrs", v, v))
+    if given.covariances is not None:
+        precision = precision + _spread(stack, given.covariances, columns[some], c_[some])
     entries = RowEntries(np.array([0, len(v)]), np.arange(len(v)), c_[some], y_[some])
     A = precision + (v * c_[some, None]).T @ v
     usual = float(target @ np.linalg.solve(A, given.linear))
     return usual, parts_of_row(entries, v, target[None], precision=precision)[0]
+
+
+def _spread(stack: Array, covariances: Array, columns: Array, c: Array) -> Array:
+    """Give by how much more products of random rows are expected to weigh than those of their means."""
+    total = np.zeros(covariances.shape[1:])
+    for block in blocks(len(c), BLOCK):
+        rows, spread = stack[columns[block]], covariances[columns[block]]
+        squares = np.einsum("nkr,nks->nkrs", rows, rows)
+        total += np.einsum("n,nrs->rs", c[block], np.prod(squares + spread, axis=1) - np.prod(squares, axis=1))
+    return total
