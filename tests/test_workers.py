@@ -278,6 +278,22 @@ def test_items_of_a_lost_worker_are_done_by_others(whole):
     timer.join()
 
 
+def test_what_is_there_is_not_sent_again(whole, monkeypatch):
+    """The same content, from whatever array; another one, or other bits in the same place, is."""
+    sent = []
+    put = type(whole).put
+    monkeypatch.setattr(whole, "put", lambda value, where=None: sent.append(1) or put(whole, value, where))
+    parts = [np.full(9, float(k)) for k in range(3)]
+    whole.hold(parts)
+    assert len(sent) == 3
+    whole.hold([part.copy() for part in parts])
+    assert len(sent) == 3
+    parts[1][4] = 7.0
+    held = whole.hold(parts)
+    assert len(sent) == 4
+    assert [future.result().tolist() for future in held.futures] == [part.tolist() for part in parts]
+
+
 def test_workers_that_do_not_fit(whole, monkeypatch):
     """Too little memory, other versions: told before anything is sent."""
     known = whole.workers()

@@ -176,7 +176,7 @@ class Objective:
         """Give the objective and the gradient of all of it that is smooth, one array per factor."""
         seen = seen_by(self.terms, factors)
         if self._held is None:
-            self._held = self._team.hold(self._pieces)
+            self._held = self._team.hold([piece._replace(number=0) for piece in self._pieces])
         done = 0
 
         def told() -> None:

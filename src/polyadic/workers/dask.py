@@ -9,6 +9,7 @@ Bits are those of one machine if the processors are of one kind.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import platform
 import threading
@@ -119,6 +120,7 @@ class DaskWorkers(Workers):
 
     def __init__(self, client: Any) -> None:
         self.client, self.used = client, False
+        self._known: dict[tuple[bytes, str], Any] = {}
         self._check()
 
     def in_order(
@@ -140,7 +142,10 @@ class DaskWorkers(Workers):
             sending.forget()
 
     def hold(self, parts: Sequence[Any]) -> Held:
-        """Put parts on workers, as many on each; refuse before anything is sent if a worker has too little memory."""
+        """Put parts on workers, as many on each; refuse before anything is sent if a worker has too little memory.
+
+        A fit makes several objectives of the same entries: what was put last and is put again is sent once.
+        """
         self.used = True
         owners = self._owners(len(parts))
         sizes = [_size(part) for part in parts]
@@ -152,7 +157,10 @@ class DaskWorkers(Workers):
                     f"worker {owner} has {limits[owner] >> 20:,} MiB and would hold {size >> 20:,}; take more workers,"
                     " or give them more memory"
                 )
-        return Held(parts, [self.put(part, [owner]) for part, owner in zip(parts, owners, strict=True)], owners)
+        marks = [(_mark(part), owner) for part, owner in zip(parts, owners, strict=True)]
+        futures = [self._known.get(mark) or self.put(part, [mark[1]]) for mark, part in zip(marks, parts, strict=True)]
+        self._known = dict(zip(marks, futures, strict=True))
+        return Held(parts, futures, owners)
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -409,6 +417,29 @@ def _portable(value: Any) -> Any:
         items = [_portable(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     return [_portable(item) for item in value] if type(value) is list else value
+
+
+def _mark(value: Any) -> bytes:
+    """Give a digest of what a value holds."""
+    whole = hashlib.blake2b(digest_size=16)
+
+    def take(value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            whole.update(f"{value.dtype} {value.shape}".encode())
+            whole.update(np.ascontiguousarray(value).data)
+        elif isinstance(value, (tuple, list)):
+            whole.update(f"{type(value).__name__} {len(value)}".encode())
+            for item in value:
+                take(item)
+        elif isinstance(value, dict):
+            take([*value.items()])
+        elif hasattr(value, "__dict__"):  # such as a loss, by its settings
+            take([type(value).__qualname__, vars(value)])
+        else:
+            whole.update(repr(value).encode())
+
+    take(value)
+    return whole.digest()
 
 
 def _size(value: Any) -> int:
