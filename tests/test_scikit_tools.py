@@ -79,6 +79,7 @@ def test_lists_are_divided_whole():
     random = -groups.cost(groups.choice(rng.random(400)))
     assert (cross_validate(MIRA(max_iter=3, seed=0), groups, cv=FOLDS)["test_score"] > 0.3 * random).all()
     np.testing.assert_array_equal(groups[np.array([5, 2])].costs, np.r_[groups[5:6].costs, groups[2:3].costs])
+    np.testing.assert_array_equal(groups[np.arange(100) == 7].costs, groups[7:8].costs)
 
 
 TEXTS = [

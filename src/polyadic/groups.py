@@ -99,7 +99,10 @@ class Groups:
         if isinstance(which, tuple) and len(which) == 2 and which[1] is Ellipsis:
             which = which[0]  # as arrays are asked along their first axis
         if not isinstance(which, slice):
-            return self.only(which)
+            at = np.asarray(which)
+            if at.ndim != 1:
+                raise InputError(f"give a slice of groups in a row, or the numbers of some; got {which}")
+            return self.only(np.flatnonzero(at) if at.dtype == bool else at)
         first, last, step = which.indices(len(self))
         if step != 1 or last <= first:
             raise InputError(f"give a slice of groups in a row, at least one of {len(self):,}; got {which}")
