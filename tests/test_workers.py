@@ -27,7 +27,7 @@ from polyadic.penalties import L2
 from polyadic.workers import Processes, Shared, Sum, Threads, Tree, added, cluster
 from polyadic.workers import dask as dask_workers
 from polyadic.workers.dask import half, nodes_within, working_on
-from working import leaves, scaled, slow_first, slow_length, slowly_scaled, sum_of, times
+from working import end, leaves, scaled, slow_first, slow_length, slowly_scaled, sum_of, times
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """Sockets of workers that were killed are closed when they are collected."""
@@ -260,7 +260,7 @@ def test_parts_of_a_lost_worker_are_put_on_others(whole):
     timer.start()
     same(whole.total(slowly_scaled, held, 1.0), expected)
     timer.join()
-    assert {*held.owners} <= {*whole.workers()} | {*held.owners}
+    assert all(future.status == "finished" for future in held.futures)
 
 
 def test_items_of_a_lost_worker_are_done_by_others(whole):
@@ -305,6 +305,29 @@ def test_workers_that_do_not_fit(whole, monkeypatch):
     monkeypatch.setattr(whole.client, "run", lambda _: {"tcp://w": {**here, "numpy": "1.0"}})
     with pytest.raises(InputError, match=r"worker tcp://w has numpy 1\.0, this machine .*; install the same"):
         whole._check()
+
+
+def test_work_that_cannot_be_done():
+    """Each try loses a worker: told, with the cause; other errors are no reason to try again."""
+    tried = []
+
+    def lost():
+        tried.append(1)
+        raise dask_workers.LostError from OSError("the cable")
+
+    with pytest.raises(InputError, match="workers were lost 4 times over one piece of work: the cable"):
+        dask_workers.persistently(lost)
+    assert len(tried) == 4
+    with pytest.raises(ZeroDivisionError):
+        dask_workers.persistently(lambda: 1 / 0)
+
+
+def test_work_that_ends_its_workers(whole):
+    """A piece that takes its worker along, wherever it goes, is told of, and not given to all of them for ever."""
+    with pytest.raises(InputError, match="one piece of work has ended several workers"):
+        list(whole.in_order(end, [1]))
+    whole.client.wait_for_workers(3, timeout=120)
+    assert list(whole.in_order(slow_length, ["four"])) == [4]
 
 
 def test_schedulers_that_are_not_there():

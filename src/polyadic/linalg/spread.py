@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator
 
-from polyadic.workers import cluster
+from polyadic.workers import cluster, row_spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,10 +37,8 @@ class SpreadMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
     def __init__(self, A: Any, team: Workers) -> None:
         super().__init__(A.dtype, A.shape)
         rows = csr_array(A)
-        shares = np.linspace(0, rows.nnz, team.size + 1)[1:-1]
-        bounds = sorted({0, *np.searchsorted(rows.indptr, shares).tolist(), A.shape[0]})
-        parts = [_block(rows, first, last) for first, last in pairwise(bounds)]
-        self._A, self._team, self._held = A, team, team.hold(parts)
+        self._A, self._team = A, team
+        self._held = team.hold([_block(rows, span) for span in row_spans(rows.indptr, team)])
         self._turned: SpreadMatrix | None = None
 
     def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
@@ -62,9 +59,10 @@ Block = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any]", int]
 """Values, columns and starts of rows, and how many columns there are."""
 
 
-def _block(rows: Any, first: int, last: int) -> Block:
-    a, b = int(rows.indptr[first]), int(rows.indptr[last])
-    return rows.data[a:b], rows.indices[a:b], rows.indptr[first : last + 1] - a, rows.shape[1]
+def _block(rows: Any, span: slice) -> Block:
+    starts = rows.indptr[span.start : span.stop + 1]
+    some = slice(int(starts[0]), int(starts[-1]))
+    return rows.data[some], rows.indices[some], starts - starts[0], rows.shape[1]
 
 
 def _product(block: Block, X: NDArray[Any], own: None, threads: int) -> NDArray[Any]:

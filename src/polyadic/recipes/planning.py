@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -115,11 +116,11 @@ def _learning(source: str | os.PathLike[str], workers: int, rank: int, max_iter:
     busy = min(workers, parts)  # a part is not divided
     stored = n * (entries.order * entries.indices.itemsize + 8)
     seconds = max_iter * n * rank * DESCENDED / busy
-    held = stored / busy + factors * (3 + (parts / busy).__ceil__().bit_length())
+    held = stored / busy + factors * (3 + math.ceil(parts / busy).bit_length())
     sent = stored + 2 * factors * busy * max_iter
     return _step("train", seconds, LEAST + held, LEAST + stored + COPIES * factors, sent)
 
 
 def _step(name: str, seconds: float, worker: float, here: float, sent: float) -> Step:
-    worker_mib, here_mib, sent_mib = (-int(-size // 2**20) for size in (worker, here, sent))
+    worker_mib, here_mib, sent_mib = (math.ceil(size / 2**20) for size in (worker, here, sent))
     return Step(name, max(round(seconds / 60, 1), 0.1), worker_mib, here_mib, sent_mib)

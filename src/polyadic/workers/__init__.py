@@ -16,6 +16,7 @@ from abc import ABC, abstractmethod
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -144,6 +145,23 @@ _CLUSTER: ContextVar[Workers | None] = ContextVar("cluster", default=None)
 def cluster() -> Workers | None:
     """Give the cluster that work goes to (:func:`polyadic.workers.dask.working_on`); None for this machine."""
     return _CLUSTER.get()
+
+
+def row_spans(starts: NDArray[Any], team: Workers) -> list[slice]:
+    """Cut rows, of which ``i`` has the entries ``starts[i]:starts[i + 1]``, into as many spans as hold parts.
+
+    They have about as many entries each; there are fewer where rows are few.
+
+    Examples
+    --------
+    >>> team = Threads(2)
+    >>> team.size = 2
+    >>> row_spans(np.array([0, 4, 5, 6, 8]), team)
+    [slice(0, 1, None), slice(1, 4, None)]
+    """
+    shares = np.linspace(0, starts[-1], team.size + 1)[1:-1]
+    bounds = sorted({0, *np.searchsorted(starts, shares).tolist(), len(starts) - 1})
+    return [slice(first, last) for first, last in pairwise(bounds)]
 
 
 class Threads(Workers):

@@ -15,7 +15,7 @@ import platform
 import threading
 import uuid
 from collections import deque
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -91,6 +91,24 @@ class LostError(Exception):
     """A worker went away while something was sent to it or waited for."""
 
 
+def persistently(work: Callable[[], Any]) -> Any:
+    """Do some work again if a worker is lost over it.
+
+    Raises
+    ------
+    InputError
+        If one is lost each time.
+    """
+    for left in reversed(range(TRIES)):
+        try:
+            return work()
+        except LostError as error:
+            if not left:
+                cause = error.__cause__
+                raise InputError(f"workers were lost {TRIES} times over one piece of work: {cause}") from error
+    raise AssertionError  # the last attempt gives or raises
+
+
 class Held(NamedTuple):
     """Parts, and where they are.
 
@@ -128,12 +146,13 @@ class DaskWorkers(Workers):
     ) -> Iterator[Any]:
         """See :class:`~polyadic.workers.Workers`; what is shared is made once on each worker."""
         self.used = True
+        ahead = WAITING * max(sum(self._threads().values()), 1) + WAITING
         sending = _Sending(self, work, shared)
         waiting: deque[tuple[Any, Any]] = deque()
         try:
             for item in items:
                 waiting.append((item, sending.send(item)))
-                if len(waiting) >= WAITING * max(sum(self._threads().values()), 1) + WAITING:
+                if len(waiting) >= ahead:
                     yield sending.result(*waiting.popleft())
             while waiting:
                 yield sending.result(*waiting.popleft())
@@ -194,11 +213,12 @@ class DaskWorkers(Workers):
 
     def _again(self, held: Held, make: Callable[[], Any]) -> Any:
         """Make something of parts, and once more when workers were lost."""
-        for _ in range(TRIES):
-            with suppress(LostError):
-                self._repair(held)
-                return make()
-        raise InputError(f"workers were lost {TRIES} times while one thing was made; see their logs")
+
+        def attempt() -> Any:
+            self._repair(held)
+            return make()
+
+        return persistently(attempt)
 
     def put(self, value: Any, where: list[str] | None = None) -> Any:
         """Send a value to a worker, not through the scheduler; others that need it take it from there.
@@ -313,14 +333,10 @@ class _Sending:
 
     def send(self, item: Any) -> Any:
         """Let some worker do an item."""
-        for _ in range(TRIES - 1):
-            with suppress(LostError):
-                return self._sent(item)
-        return self._sent(item)
+        return persistently(lambda: self._sent(item))
 
     def _sent(self, item: Any) -> Any:
         client = self._team.client
-        self._team.workers()  # waits for one
         sent = self._team.put(item) if _size(item) else item
         if self._shared is None:
             return client.submit(self._work, sent, pure=False)
@@ -330,12 +346,10 @@ class _Sending:
 
     def result(self, item: Any, future: Any) -> Any:
         """Wait for it; send it again if a worker took it, or what it needs, along."""
-        for _ in range(TRIES):
-            try:
-                return self._team.take(future)
-            except LostError:
-                future = self.send(item)
-        raise InputError(f"workers were lost {TRIES} times over one piece of work; see their logs")
+        try:
+            return self._team.take(future)
+        except LostError:
+            return persistently(lambda: self._team.take(self._sent(item)))
 
     def forget(self) -> None:
         """Let workers drop what they made."""

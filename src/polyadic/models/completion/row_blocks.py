@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyadic.kernels import RowEntries, conjugate_rows, posterior_rows
+from polyadic.workers import row_spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,12 +28,7 @@ class RowBlocks:
     """
 
     def __init__(self, entries: RowEntries, team: Workers) -> None:
-        rows, n = len(entries.starts) - 1, int(entries.starts[-1])
-        shares = np.linspace(0, n, team.size + 1)[1:-1]
-        inner = np.searchsorted(entries.starts, shares).tolist()
-        bounds = sorted({0, *inner, rows})
-        self._spans = [slice(a, b) for a, b in pairwise(bounds)]
-        self._team = team
+        self._spans, self._team = row_spans(entries.starts, team), team
         self._held = team.hold([_block(entries, span) for span in self._spans])
 
     def solved(self, work: Callable[..., NDArray[Any]], given: Any, U: NDArray[Any]) -> NDArray[Any]:

@@ -6,6 +6,7 @@ from nothing but its genres, which tables beside have given factors.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import KW_ONLY, replace
 from itertools import pairwise
@@ -49,7 +50,7 @@ class Prediction(NamedTuple):
     std: NDArray[np.float64]
 
 
-class DatabaseModel(Model):
+class DatabaseModel(Model, ABC):
     """A model of all tables of a database at once, which it keeps, to go on with more and to explain.
 
     Attributes
@@ -129,9 +130,9 @@ class DatabaseModel(Model):
         self.__dict__.update(model.__dict__, updated_=facts)  # at the end: what fails before has changed nothing
         return self
 
+    @abstractmethod
     def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
         """Find the rows that ``folded``, where given, has beyond sizes; then sweep over all tables, if given."""
-        raise NotImplementedError
 
     def _rows(self, stack: Array) -> dict[str, Array]:
         """Give the rows of a stack (:mod:`polyadic.solvers.databases.linked`) by type, as views."""
@@ -231,9 +232,9 @@ class DatabaseModel(Model):
             value, [(name, float(p)) for name, p, has in zip(names, shares, listed, strict=True) if has]
         )
 
+    @abstractmethod
     def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
         """Give what a row of a factor is solved for by; of draws, one after the other."""
-        raise NotImplementedError
 
     def most_similar(self, entity: str, name: Any, *, n: int = 10) -> list[tuple[Any, float]]:
         """Give the entities of a type whose factors are most like those of one; refuse what is unknown.
