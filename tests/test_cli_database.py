@@ -225,6 +225,8 @@ def test_new_films_and_reasons(files, method):
         assert rows[0]["value"] == pytest.approx(rows[0]["base"] + sum(p["part"] for p in rows[0]["why"]), abs=1e-5)
     assert "genres g0" in run(*asked, "--why", 1, "--by", "film")
     assert "film 1, genre 0" in run("add", out, *news, "--out", out, "--force", "--sweeps", 2)
+    far = json.loads(run("add", out, *news, "--out", out, "--force", "--refit", "--json"))["distance_to_refit"]
+    assert set(far) == {"stars", "genres"}
 
 
 @pytest.mark.parametrize(
@@ -233,10 +235,13 @@ def test_new_films_and_reasons(files, method):
         ("stars", "give each relation once, as RELATION=TABLE; got 'stars'"),
         ("moons=a.csv", "there is no relation 'moons'; there are stars, genres"),
         ("stars=missing.csv", "missing.csv"),
+        ("stars=comma.csv", "got '3,5'; decimals stand behind a point here"),
     ],
 )
 def test_cells_that_cannot_be_added(files, cells, message):
     """One sentence, and nothing is written."""
+    (files / "comma.csv").write_text("user;film;stars\nzoe;Film 1;3,5\n")
+    cells = cells.replace("comma.csv", str(files / "comma.csv"))
     run("train", files / "films.toml", "--out", files / "model", "--method", "als", "--rank", "1")
     assert message in run("add", files / "model", cells, "--out", files / "more", code=1)
     assert not (files / "more").exists()

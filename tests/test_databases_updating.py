@@ -125,6 +125,24 @@ def test_sweeps_go_on_to_an_optimum(name):
     assert abs(again.history_[-1] - swept.history_[-1]) < 1e-3 * abs(swept.history_[-1])
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_how_far_from_a_fit(name):
+    """It is kept, and the distance is that of what both expect of all known cells; folded in is not far."""
+    ratings, kinds, _ = planted()
+    new = {f"u{a}" for a in range(50, 60)}
+    model = copy.deepcopy(MODELS[name]).fit(relations(some(ratings, "user", new, within=False), kinds))
+    news = {"ratings": some(ratings, "user", new, within=True)}
+    folded = copy.deepcopy(model).update(news)
+    fitted = copy.deepcopy(MODELS[name]).fit(folded.database_)
+    distance = model.update(news, refit=True).updated_["distance_to_refit"]
+    cells = [*zip(ratings["user"], ratings["film"], strict=True)]
+    np.testing.assert_array_equal(model.predict("ratings", cells), fitted.predict("ratings", cells))
+    away = folded.predict("ratings", cells) - fitted.predict("ratings", cells)
+    assert distance["ratings"] == pytest.approx(np.sqrt(np.mean(away**2)))
+    assert distance["ratings"] < 0.3 * np.std(ratings["stars"])
+    assert set(distance) == {"ratings", "kinds"}
+
+
 def test_draws_go_on_with_what_is_new():
     """A chain of all tables from the last draw; then more, as ever."""
     ratings, kinds, _ = planted()

@@ -40,6 +40,7 @@ NewCells = Annotated[
 Sweeps = Annotated[
     int, typer.Option(min=0, help="Over all entities, after those that are new; draws need as many as training has.")
 ]
+Refit = Annotated[bool, typer.Option("--refit", help="Fit from the start as well, keep that, and tell the distance.")]
 Why = Annotated[
     int, typer.Option(min=0, help="How many known cells of the entity of --by to show, by what they add to the value.")
 ]
@@ -116,6 +117,7 @@ def add(
     *,
     out: o.Out,
     sweeps: Sweeps = 0,
+    refit: Refit = False,
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:
@@ -134,10 +136,13 @@ def add(
         if not table or name in tables:
             raise InputError(f"give each relation once, as RELATION=TABLE; got {given!r}")
         tables[name] = Path(table)
-    learned.update({name: _columns(learned, name, table, cells=True) for name, table in tables.items()}, sweeps=sweeps)
+    learned.update(
+        {name: _columns(learned, name, table, cells=True) for name, table in tables.items()}, sweeps=sweeps, refit=refit
+    )
     facts = learned.updated_
     if not as_json:
-        facts = {**facts, "new_entities": ", ".join(f"{entity} {n:,}" for entity, n in facts["new_entities"].items())}
+        named = {name: value for name, value in facts.items() if isinstance(value, dict)}
+        facts = facts | {name: ", ".join(f"{of} {n:,.4g}" for of, n in value.items()) for name, value in named.items()}
     hint = ("database", "predict", out, *next(iter(tables.items())), "--why", 3)
     show.saved(learned, out, facts, force=force, as_json=as_json, hint=hint)
 

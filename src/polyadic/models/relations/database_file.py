@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -126,7 +127,8 @@ def _number(path: Any, line: int, field: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise InputError(f"{path}, line {line}: a value is a finite number; got {field!r:.40}")
+        hint = "; decimals stand behind a point here" if re.fullmatch(r"-?\d+,\d+", field) else ""
+        raise InputError(f"{path}, line {line}: a value is a finite number; got {field!r:.40}{hint}")
     return number
 
 

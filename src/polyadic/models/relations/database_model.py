@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from polyadic.errors import InputError, check_int, check_number
@@ -66,7 +67,8 @@ class DatabaseModel(Model, ABC):
     unobserved_ : dict of str to bool ndarray
         Entities that no table mentions; what is said of them is what the prior expects.
     updated_ : dict
-        Of the last :meth:`update`: how many cells are new or have changed, and how many entities are new, by type.
+        Of the last :meth:`update`: how many cells are new or have changed, and how many entities are new, by type; with
+        ``refit`` how far predictions of the known cells of each relation were from it (root mean square).
     """
 
     rank: Count = 10
@@ -100,7 +102,7 @@ class DatabaseModel(Model, ABC):
         self.database_ = database
         self.unobserved_ = {entity: ~seen for entity, seen in database.mentioned().items()}
 
-    def update(self, data: Mapping[str, Any], *, sweeps: int = 0) -> Self:
+    def update(self, data: Mapping[str, Any], *, sweeps: int = 0, refit: bool = False) -> Self:
         """Learn what is new: entities first, given all others, then with sweeps over everything.
 
         Parameters
@@ -112,6 +114,8 @@ class DatabaseModel(Model, ABC):
         sweeps : int
             Over all entities, from where they are. With 0, those that were there stay as they are, and so does what
             new cells between them say, until the next sweep. Draws need as many as a fit has (``burn_in + draws``).
+        refit : bool
+            Whether to fit from the start as well, and keep that: it tells how far the update is from it.
 
         Raises
         ------
@@ -127,6 +131,10 @@ class DatabaseModel(Model, ABC):
         model = copy(self)
         model._know(database)  # noqa: SLF001 of this class, as the next
         model._go_on(folded, [*sizes.values()], self._arranged(database) if sweeps else None, sweeps)  # noqa: SLF001
+        if refit:
+            fitted = clone(self).fit(database)
+            facts["distance_to_refit"] = {name: _distance(model, fitted, name) for name in database.relations}
+            model = fitted
         self.__dict__.update(model.__dict__, updated_=facts)  # at the end: what fails before has changed nothing
         return self
 
@@ -280,6 +288,14 @@ class DatabaseModel(Model, ABC):
             values = (np.logaddexp(0.0, m + root * np.sqrt(variance)) * p for root, p in zip(at, share, strict=True))
             return np.asarray(sum(values) / share.sum())
         return np.asarray(centre + scale * m)
+
+
+def _distance(one: DatabaseModel, other: DatabaseModel, relation: str) -> float:
+    """Give the root mean square difference of what two models expect of the known cells of a relation."""
+    cells = np.asarray(other.database_.cells(relation).indices, np.int64)
+    return float(
+        np.sqrt(np.mean((one.predict_numbered(relation, cells) - other.predict_numbered(relation, cells)) ** 2))
+    )
 
 
 def mean_cosines(factors: Sequence[NDArray[Any]], at: int) -> NDArray[np.float64]:
