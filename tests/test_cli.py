@@ -25,7 +25,7 @@ from polyadic.cli.train import entry_weights, per_order
 from polyadic.datasets import similarity_sets
 from polyadic.progress import sweeps
 from polyadic.recipes.methods import METHODS
-from polyadic.solvers import Adam
+from polyadic.solvers import Adam, Checkpoint
 from polyadic.solvers.run import Result
 
 TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
@@ -664,6 +664,28 @@ def test_interrupted_training_keeps_the_last_sweep(text, tmp_path, monkeypatch):
     assert len(Embedding.load(tmp_path / "out")) == 16
 
 
+@pytest.mark.parametrize("method", ["cp-sn", "jcp"])
+def test_training_goes_on_where_it_was_ended(method, text, tmp_path, monkeypatch):
+    """A process that ends at the third sweep has kept the second; the same command goes on, and leaves nothing."""
+    command = ["train", text, "--keep", tmp_path / "kept", *SMALL, "--method", method]
+    whole = in_json(*command, "--out", tmp_path / "out")["steps"]["factors"]
+    monkeypatch.setattr(Checkpoint, "due", lambda _: True)
+
+    def ended(self, result, call=Checkpoint.__call__):
+        call(self, result)
+        if result.n_iter == 2:
+            raise OSError("the power is gone")
+
+    with monkeypatch.context() as until:
+        until.setattr(Checkpoint, "__call__", ended)
+        assert polyadic(*command, "--out", tmp_path / "v").exit_code
+    refused = polyadic(*command, "--out", tmp_path / "v", "--seed", "7")
+    assert "of a fit that was stopped, with seed 0 instead of 7" in sentence(refused)
+    again = in_json(*command, "--out", tmp_path / "v")["steps"]["factors"]
+    assert (again["gone_on_from"], again["sweeps"]) == (2, whole["sweeps"])
+    assert not (tmp_path / "kept" / "reached").exists()
+
+
 def test_vectors_know_where_they_come_from(text, tmp_path):
     """The folder of vectors carries the settings of the run and the counts of its words."""
     succeed("train", text, "--out", tmp_path / "out", *SMALL)
@@ -1003,12 +1025,13 @@ def test_kept_corpus_follows_its_stop_list(text, tmp_path):
 
 
 def test_what_is_kept_lies_elsewhere(text, tmp_path):
-    """A folder to keep things in is not the one that is written, and of no use for counts."""
+    """A folder to keep things in is not the one that is written, and of no use for counts and what cannot go on."""
     same = ["train", text, "--out", tmp_path / "out", "--keep", tmp_path / "out", *SMALL]
     assert "name another folder" in sentence(polyadic(*same))
     succeed("corpus", text, "--out", tmp_path / "corpus", "--min-count", "1")
     succeed("count", tmp_path / "corpus", "--out", tmp_path / "counts", "--width", "4")
     idle = ["train", tmp_path / "counts", "--out", tmp_path / "out", "--keep", tmp_path / "kept"]
+    idle += ["--method", "tucker"]
     assert "--keep comes too late" in sentence(polyadic(*idle))
 
 

@@ -107,6 +107,29 @@ def test_going_on_from_a_checkpoint(tmp_path):
     assert second.history_[-1] < first.history_[-1]
 
 
+def test_a_run_that_was_stopped_is_gone_on_with(tmp_path):
+    """Its sweeps, history and time count; after a measure, from the best sweep; another run is refused by name."""
+    how = {"every": 0, "made_of": {"rank": 3, "seed": (0, 1)}}
+    run(sweeps([9, 5, 4]), max_iter=2, watch=Checkpoint(tmp_path / "c", **how))
+    watch = Checkpoint(tmp_path / "c", **how)
+    assert watch.reached.n_iter == 2
+    result = run(sweeps([4, 3, 2, 1]), max_iter=4, watch=watch)
+    assert (result.history, result.n_iter, result.converged) == ([9, 5, 4, 3, 2], 4, False)
+    assert result.seconds == sorted(result.seconds)
+    assert len(result.seconds) == 5
+    with pytest.raises(InputError, match="of a fit that was stopped, with rank 3 instead of 4; take its settings"):
+        Checkpoint(tmp_path / "c", made_of={**how["made_of"], "rank": 4})
+    assert Checkpoint(tmp_path / "c", made_of={"rank": 4}, overwrite=True).reached is None
+    assert Checkpoint(tmp_path / "c").reached is None  # it was not asked whether to go on
+    losses = iter([5.0, 2.0, 3.0])
+    measured = {"max_iter": 2, "measure": lambda _: next(losses)}
+    run(sweeps([9, 5, 4]), watch=Checkpoint(tmp_path / "m", **how), **measured)
+    again = Checkpoint(tmp_path / "m", **how)
+    assert (again.reached.history, again.reached.measured, again.reached.factors[0].item()) == ([9, 5], [5.0, 2.0], 5)
+    again.done()
+    assert not (tmp_path / "m").exists()
+
+
 def test_held_out_entries_are_neither_known_nor_zero():
     """The loss does not see held-out entries: neither their values nor their place among the zeros count."""
     x = some_entries(n=100)

@@ -14,11 +14,20 @@ from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
 import polyadic.workers
-from polyadic import Corpus, Embedding, Entries, ImplicitFactorization, InputError, SymmetricCP, count
+from polyadic import (
+    NMF,
+    Corpus,
+    Embedding,
+    Entries,
+    ImplicitFactorization,
+    InputError,
+    MatrixFactorization,
+    SymmetricCP,
+    count,
+)
 from polyadic import objective as objectives
 from polyadic.cli import app
 from polyadic.forms import CP
-from polyadic.linalg import spread as spread_matrix
 from polyadic.linalg import truncated_eigh, truncated_svd
 from polyadic.losses import Squared
 from polyadic.models.tables.correspondence import CorrespondenceAnalysis
@@ -27,6 +36,7 @@ from polyadic.penalties import L2
 from polyadic.workers import Processes, Shared, Sum, Threads, Tree, added, cluster
 from polyadic.workers import dask as dask_workers
 from polyadic.workers.dask import half, nodes_within, working_on
+from polyadic.workers.rows import Block, RowBlocks
 from working import end, leaves, scaled, slow_first, slow_length, slowly_scaled, sum_of, times
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -166,6 +176,14 @@ def whole(team):
     return team
 
 
+@contextlib.contextmanager
+def alone():
+    """Without the cluster."""
+    token = polyadic.workers._CLUSTER.set(None)
+    yield
+    polyadic.workers._CLUSTER.reset(token)
+
+
 def kill_one(team):
     """End a worker at once, as a machine does that loses power."""
     pids = team.client.run(os.getpid)
@@ -191,9 +209,7 @@ def test_the_same_bits_on_a_cluster(team, monkeypatch):
         model = SymmetricCP(4, max_iter=5, tol=0, seed=0, threads=2).fit(ppmi(counted))
         return corpus.digest, counted.entries.indices.tobytes(), counted.entries.values.tobytes(), model
 
-    with monkeypatch.context() as alone:
-        for module in (encoder, counts, objectives):
-            alone.setattr(module, "cluster", lambda: None)
+    with alone():
         digest, indices, values, model = everything()
     assert cluster() is team
     for number in (1, 2, 3):
@@ -209,27 +225,50 @@ def _first(team, number, parts):
     return [addresses[k * len(addresses) // parts] for k in range(parts)]
 
 
-def test_implicit_feedback_by_owners(whole):
+@pytest.mark.parametrize("copies", [0, 99])
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_blocks_of_rows(size, copies, monkeypatch):
+    """However they are cut, and whether each gets the columns it needs or all: the same bits, and no row is lost."""
+    rng = np.random.default_rng(0)
+    table = csr_array(rng.poisson(0.1, (50, 80)).astype(float))
+    X, team, seen = rng.standard_normal((80, 3)), Threads(2), []
+    monkeypatch.setattr(team, "size", size)
+    monkeypatch.setattr(Threads, "copies", copies)
+
+    def product(block, V, given, before, threads):
+        seen.append(len(V))
+        shape = len(block.starts) - 1, len(V)
+        return given * (csr_array((*block.listed, block.columns, block.starts), shape) @ V) + before
+
+    before = rng.standard_normal((50, 3))
+    rows = Block(table.indptr, table.indices, (table.data,))
+    found = RowBlocks(rows, 80, team).each(product, X, given=2.0, before=before)
+    np.testing.assert_array_equal(found, 2 * (table @ X) + before)
+    assert len(seen) == size
+    assert (max(seen) < 80) == (size > 1 and copies > 0)
+
+
+@pytest.mark.parametrize("model", [ImplicitFactorization, MatrixFactorization])
+def test_completion_by_owners(whole, model):
     """Rows and columns on three workers, one of which is lost: the bits of one machine."""
     rng = np.random.default_rng(0)
     X = csr_array(rng.poisson(0.3 * rng.random((60, 1)), (60, 40)).astype(float))
-    with pytest.MonkeyPatch.context() as alone:
-        alone.setattr(polyadic.workers, "cluster", lambda: None)
-        here = ImplicitFactorization(4, max_iter=6, tol=0, seed=0, threads=2).fit(X)
+    with alone():
+        here = model(4, max_iter=6, tol=0, seed=0, threads=2).fit(X)
     killed = []
 
     def watch(result):
         if result.n_iter == 2 and not killed:
             killed.append(kill_one(whole))
 
-    there = ImplicitFactorization(4, max_iter=6, tol=0, seed=0, watch=watch).fit(X)
+    there = model(4, max_iter=6, tol=0, seed=0, watch=watch).fit(X)
     assert len(killed) == 1
     np.testing.assert_array_equal(there.row_factors_, here.row_factors_)
     np.testing.assert_array_equal(there.column_factors_, here.column_factors_)
 
 
 def test_decompositions_by_sharded_products(whole):
-    """Eigenvalues of pairs, singular values of any table, and correspondence analysis: the bits of one machine."""
+    """Eigenvalues of pairs, singular values of any table, correspondence analysis, topics: the bits of one machine."""
     rng = np.random.default_rng(0)
     table = csr_array(rng.poisson(0.2, (400, 300)).astype(float) + (rng.random((400, 300)) < 0.01))
     both = csr_array(table[:300] + table[:300].T)
@@ -238,14 +277,15 @@ def test_decompositions_by_sharded_products(whole):
         return *truncated_eigh(both, 5, seed=0), *truncated_svd(table, 5, seed=0), *truncated_svd(table.T, 4, seed=0)
 
     def analysed():
-        return CorrespondenceAnalysis(3, seed=0).fit(table).row_coordinates_
+        topics = NMF(3, max_iter=5, tol=0, seed=0, threads=1).fit(table)
+        return CorrespondenceAnalysis(3, seed=0).fit(table).row_coordinates_, topics.components_
 
-    with pytest.MonkeyPatch.context() as alone:
-        alone.setattr(spread_matrix, "cluster", lambda: None)
+    with alone():
         here, analysis = everything(), analysed()
     for one, other in zip(here, everything(), strict=True):
         np.testing.assert_array_equal(one, other)
-    np.testing.assert_array_equal(analysed(), analysis)
+    for one, other in zip(analysis, analysed(), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_parts_of_a_lost_worker_are_put_on_others(whole):

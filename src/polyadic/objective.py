@@ -18,7 +18,7 @@ from polyadic.data import blocks
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.forms import CP, Factors, Form
 from polyadic.losses import Loss, Squared
-from polyadic.workers import Sum, Threads, cluster
+from polyadic.workers import Sum, team
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -153,7 +153,7 @@ class Objective:
             raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")
         parts = [part for number, term in enumerate(self.terms) for part in parts_of(term, number)]
         self._pieces = [piece for part in parts for piece in _pieces(part)]
-        self._team = cluster() or Threads(self.threads)
+        self._team = team(self.threads)
         self._held: Any = None
         self._compiled = compiled
         self._within = within

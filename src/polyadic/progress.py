@@ -100,7 +100,7 @@ def sweeps(model: Any, label: str) -> Iterator[None]:
         return
     watch = model.watch
     with bar(label, getattr(model, "max_iter", None) or getattr(model, "epochs", None)) as advance:
-        model.watch = _Sweeping(advance)
+        model.watch = _Sweeping(advance, watch)
         try:
             yield
         finally:
@@ -110,10 +110,15 @@ def sweeps(model: Any, label: str) -> Iterator[None]:
 class _Sweeping:
     """Moves a bar by sweeps, and within them as far as the model tells."""
 
-    def __init__(self, advance: Advance) -> None:
-        self._advance, self._share = advance, 0.0
+    def __init__(self, advance: Advance, watch: Any) -> None:
+        self._advance, self._share, self._watch = advance, 0.0, watch
+        self.reached = getattr(watch, "reached", None)
+        if self.reached is not None:
+            advance(self.reached.n_iter)
 
     def __call__(self, result: Any) -> None:
+        if self._watch is not None:
+            self._watch(result)
         self._advance(1 - self._share, note=f"objective {result.history[-1]:,.4g}")
         self._share = 0.0
 

@@ -88,10 +88,10 @@ class Store:
         wanted = plain(made_of)
         kept = read_label(label)
         kept = kept if kept and kept["facts"] is not None else None
-        if kept and (differing := _differing(kept["made_of"], wanted)):
+        if kept and (other := differing(kept["made_of"], wanted)):
             if not self._force:
                 raise RefusedError(
-                    f"{self.folder / name} was made with {differing}; name another folder, or replace it (--force,"
+                    f"{self.folder / name} was made with {other}; name another folder, or replace it (--force,"
                     " overwrite=True)"
                 )
             kept = None
@@ -165,7 +165,7 @@ def digest(content: str | bytes) -> str:
     return hashlib.sha256(content if isinstance(content, bytes) else content.encode()).hexdigest()[:32]
 
 
-def _differing(kept: Facts, wanted: Facts) -> str:
+def differing(kept: Facts, wanted: Facts) -> str:
     """Name the settings of what is kept that are not those wanted now."""
     keys = [key for key in {**wanted, **kept} if kept.get(key) != wanted.get(key)]
     return ", ".join(

@@ -185,7 +185,11 @@ ModelThreads = Annotated[
 ]
 Keep = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Keep the corpus and the counts here, and use them again if they are there."),
+    typer.Option(
+        metavar="DIR",
+        help="Keep the corpus and the counts here, and what the fit has reached, each minute; use them again, and go "
+        "on, if they are there.",
+    ),
 ]
 Order = Annotated[
     int | None,

@@ -8,7 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator
 
-from polyadic.workers import cluster, row_spans
+from polyadic.workers import cluster
+from polyadic.workers.rows import Block, RowBlocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,11 +39,11 @@ class SpreadMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
         super().__init__(A.dtype, A.shape)
         rows = csr_array(A)
         self._A, self._team = A, team
-        self._held = team.hold([_block(rows, span) for span in row_spans(rows.indptr, team)])
+        self._blocks = RowBlocks(Block(rows.indptr, rows.indices, (rows.data,)), rows.shape[1], team)
         self._turned: SpreadMatrix | None = None
 
     def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
-        return np.concatenate(self._team.each(_product, self._held, X))
+        return self._blocks.each(_product, X)
 
     def _matvec(self, x: NDArray[Any]) -> NDArray[Any]:
         return self._matmat(x.reshape(-1, 1))
@@ -55,18 +56,7 @@ class SpreadMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
     _adjoint = _transpose
 
 
-Block = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any]", int]
-"""Values, columns and starts of rows, and how many columns there are."""
-
-
-def _block(rows: Any, span: slice) -> Block:
-    starts = rows.indptr[span.start : span.stop + 1]
-    some = slice(int(starts[0]), int(starts[-1]))
-    return rows.data[some], rows.indices[some], starts - starts[0], rows.shape[1]
-
-
-def _product(block: Block, X: NDArray[Any], own: None, threads: int) -> NDArray[Any]:
+def _product(block: Block, X: NDArray[Any], given: None, before: None, threads: int) -> NDArray[Any]:
     """Multiply rows by a block of vectors, as scipy does, in one thread."""
-    del own, threads
-    data, indices, indptr, columns = block
-    return np.asarray(csr_array((data, indices, indptr), shape=(len(indptr) - 1, columns)) @ X)
+    del given, before, threads
+    return np.asarray(csr_array((*block.listed, block.columns, block.starts), (len(block.starts) - 1, len(X))) @ X)

@@ -64,6 +64,8 @@ class Method:
         if self.strength:
             names |= {self.strength, "step", "batch", "sampled_zeros"}
         renamed = {RENAMED.get(self.model, {}).get(name, name) for name in names}
+        if self.model not in STARTED:
+            renamed.discard("start")
         return renamed - {*self.fixed, "penalty", "watch", "words", "stop_words"}
 
     def default(self, name: str, order: int) -> Any:
@@ -107,6 +109,8 @@ METHODS = {
     "sgns": Method("Word2Vec", "corpus", {"method": "sgns"}),
     "random": Method("RandomVectors", "corpus"),
 }
+STARTED = ("JointCP", "SymmetricCP")
+"""Models that can begin at vectors, such as those that another fit had reached."""
 RENAMED = {"Word2Vec": {"window": "context"}}
 """Settings of models that have another name here: ``window`` is the kind of window that tuples are counted in."""
 RENAMED_BACK = {model: {new: old for old, new in names.items()} for model, names in RENAMED.items()}

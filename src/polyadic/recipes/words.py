@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from polyadic import __version__
 from polyadic.embedding import Embedding, read_vectors
@@ -22,6 +25,7 @@ from polyadic.models.folder import load
 from polyadic.progress import sweeps, untold
 from polyadic.recipes.methods import BY_ORDER, COUNTED, METHODS, READING, RENAMED, TEXT, WEIGHED, Training
 from polyadic.settings import check_settings
+from polyadic.solvers.checkpoint import Checkpoint
 from polyadic.store import Store
 from polyadic.text.contexts import contexts
 from polyadic.text.corpus import Corpus
@@ -38,7 +42,12 @@ if TYPE_CHECKING:
 
     from polyadic.progress import Steps
     from polyadic.recipes.methods import Method, Options
+    from polyadic.solvers.run import Result
     from polyadic.text.vocabulary import Vocabulary
+
+
+REACHED = "reached"
+"""What a fit that was stopped had reached, in the folder of what is kept."""
 
 
 def train(
@@ -56,7 +65,8 @@ def train(
     source : path, glob, "-", iterable of texts, Corpus or Counts
         See :meth:`~polyadic.text.corpus.Corpus.build`; folders of a corpus or of counts are taken as that.
     keep : path, optional
-        A folder in which the corpus and the counts stay; what is there and was made of the same is used again.
+        A folder in which the corpus and the counts stay, and what the fit has reached, each minute, until it is done;
+        what is there and was made of the same is used again, or gone on from.
     overwrite : bool
         Whether what is kept there and was made of something else is replaced.
     steps : callable, optional
@@ -103,9 +113,11 @@ def train(
         with tell("model") as facts:
             facts.update({"method": plan.method} | (model.plan(data) if hasattr(model, "plan") else {}))
     with tell("factors") as facts:
-        with sweeps(model, "factorizing"):
+        with _going_on(model, data, plan, keep, overwrite=overwrite) as reached, sweeps(model, "factorizing"):
             model.fit(data)
         vectors = _made(model, vocabulary, facts)
+        if reached is not None:
+            facts["gone_on_from"] = reached.n_iter
     several = isinstance(source, list) and find_files(source) is not None
     origin = " ".join(
         map(str, source if several else [source] if isinstance(source, str | Path) else [type(source).__name__])
@@ -138,8 +150,8 @@ class Plan:
         if method not in METHODS:
             raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}")
         _refuse_idle(source, method, settings, training)
-        _refuse_idle_keep(source, training, keep)
         chosen = METHODS[method]
+        _refuse_idle_keep(source, training, keep, chosen)
         orders = _orders(source, method, training.order)
         by_order = {name: _each(name, getattr(training, name), chosen, orders) for name in BY_ORDER}
         if settings.get("order_weights") is not None:
@@ -227,6 +239,29 @@ def _store(keep: str | Path | None, *, overwrite: bool, steps: Steps) -> Iterato
         return
     with made_folder(Path(keep)):
         yield Store(Path(keep), steps=steps, force=overwrite)
+
+
+@contextlib.contextmanager
+def _going_on(
+    model: Any, data: Any, plan: Plan, keep: str | Path | None, *, overwrite: bool
+) -> Iterator[Result | None]:
+    """Keep every minute what a fit has reached, if it can start anywhere, and go on from what is kept of the same."""
+    if keep is None or "start" not in METHODS[plan.method].options:
+        yield None
+        return
+    whole = hashlib.blake2b(digest_size=16)
+    lists = data if isinstance(data, list) else [data]
+    arrays = [array for entries in lists for array in (entries.indices.T, entries.values)]
+    for array in arrays if model.start is None else [*arrays, model.start]:
+        whole.update(np.ascontiguousarray(array).data)
+    settings = {name: value for name, value in plan.described(model).items() if name != "threads"}
+    made_of = {**settings, "data": whole.hexdigest()}
+    model.watch = Checkpoint(Path(keep) / REACHED, made_of=made_of, overwrite=overwrite)
+    if model.watch.reached is not None:
+        model.start = np.hstack(model.watch.reached.factors)
+    yield model.watch.reached
+    if not model.interrupted_:
+        model.watch.done()
 
 
 def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary, str | None]:
@@ -390,12 +425,12 @@ def _refuse_idle(source: Any, method: str, settings: Options, training: Training
         raise InputError("side 'columns' with positional would give vectors to places of words, not to words")
 
 
-def _refuse_idle_keep(source: Any, training: Training, keep: Any) -> None:
+def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: Method) -> None:
     """Refuse to keep things where there is nothing to keep, or no place."""
     if training.keep_text and keep is None:
         raise InputError("keep_text is for keep: name the folder in which the corpus stays with its text")
-    if keep is not None and isinstance(source, Counts):
-        raise InputError("keep comes too late: the source is counts already")
+    if keep is not None and isinstance(source, Counts) and "start" not in chosen.options:
+        raise InputError("keep comes too late: the source is counts already, and this method cannot be gone on with")
     if keep is not None and isinstance(source, Corpus) and _one_sided(training):
         raise InputError(
             "keep has nothing to keep: the text is a corpus already, and contexts of one side are not kept"

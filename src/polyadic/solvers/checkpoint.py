@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polyadic.errors import InputError, check_number
-from polyadic.files import check_replaceable, check_whole, read_meta, whole_folder, write_meta
+from polyadic.files import check_replaceable, check_whole, plain, read_meta, whole_folder, write_meta
 from polyadic.solvers.run import Result
+from polyadic.store import RefusedError, differing
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
 KIND, VERSION = "checkpoint", 1
+EVERY = 60.0
+"""Seconds between two checkpoints."""
 
 
 class Checkpoint:
@@ -28,6 +33,20 @@ class Checkpoint:
         The folder to write; one that holds a checkpoint is replaced.
     every : float
         Seconds between two checkpoints.
+    made_of : mapping, optional
+        All that the run hangs on, in JSON's types. A checkpoint of a run that was made of the same is gone on from.
+    overwrite : bool
+        Whether, with ``made_of``, one of another run is replaced.
+
+    Attributes
+    ----------
+    reached : Result or None
+        What was there to go on from: its factors are where the solver is to start.
+
+    Raises
+    ------
+    InputError
+        If something else is there, or a checkpoint of another run and ``made_of`` is given.
 
     Examples
     --------
@@ -41,30 +60,58 @@ class Checkpoint:
     [array([0.125])]
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, every: float = 60.0) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        every: float = EVERY,
+        made_of: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
+    ) -> None:
         check_number("every", every)
         check_replaceable(path, KIND, overwrite=True)
         self.path = Path(path)
         self.every = every
+        self.reached: Result | None = None
+        self._made_of: dict[str, Any] | None = plain(made_of)
+        if self._made_of is not None and self.path.exists():
+            other = differing(read_meta(path, KIND, VERSION).get("made_of") or {}, self._made_of)
+            if other and not overwrite:
+                raise RefusedError(
+                    f"{path} is of a fit that was stopped, with {other}; take its settings to go on with it, or"
+                    " replace it (--force, overwrite=True)"
+                )
+            self.reached = None if other else load_checkpoint(path)
         self._saved = time.monotonic()
 
     def __call__(self, result: Result) -> None:
         """Save ``result`` if it is time."""
-        if time.monotonic() - self._saved >= self.every:
-            save_checkpoint(result, self.path)
+        if self.due():
+            save_checkpoint(result, self.path, made_of=self._made_of)
             self._saved = time.monotonic()
 
+    def due(self) -> bool:
+        """Tell whether it is time."""
+        return time.monotonic() - self._saved >= self.every
 
-def save_checkpoint(result: Result, path: str | os.PathLike[str]) -> None:
+    def done(self) -> None:
+        """Remove it, as the run is at its end."""
+        if self.path.exists():
+            shutil.rmtree(self.path)
+
+
+def save_checkpoint(result: Result, path: str | os.PathLike[str], *, made_of: Mapping[str, Any] | None = None) -> None:
     """Write a folder of ``factors.safetensors`` and ``meta.json`` with the history; it is whole or absent."""
     import numpy as np
     from safetensors.numpy import save
 
     factors = {f"factor{k}": np.ascontiguousarray(u) for k, u in enumerate(result.factors)}
     history = {"history": result.history, "seconds": result.seconds, "measured": result.measured, "best": result.best}
+    # with a measure the factors are those of the best sweep, and what came after it is not gone on from
+    history = {name: kept[: result.best + 1] if isinstance(kept, list) else kept for name, kept in history.items()}
     with whole_folder(path, kind=KIND, overwrite=True) as draft:
         (draft / "factors.safetensors").write_bytes(save(factors))
-        write_meta(draft, KIND, VERSION, **history)
+        write_meta(draft, KIND, VERSION, **history, made_of=made_of)
 
 
 def load_checkpoint(path: str | os.PathLike[str]) -> Result:

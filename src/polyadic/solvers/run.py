@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from polyadic.errors import InputError, check_int, check_number
@@ -96,7 +96,8 @@ def run(
     tol : float
         Relative change at which to stop; 0 never stops early.
     watch : callable, optional
-        Called with the result so far after each sweep.
+        Called with the result so far after each sweep. If it has ``reached``, a result whose factors the solver starts
+        at (:class:`~polyadic.solvers.Checkpoint`), its sweeps count.
     measure : callable, optional
         Gives a number for factors, the lower the better, such as the loss of entries held out. The factors for which
         it was lowest are kept.
@@ -123,12 +124,16 @@ def run(
     first = next(solver)
     if not math.isfinite(first.objective):
         raise InputError(f"the objective is {first.objective} at the start; check the values and the penalty")
-    result = Result(first.factors)
-    _record(result, first, began, measure)
+    reached: Result | None = getattr(watch, "reached", None)
+    result = Result(first.factors) if reached is None else _going_on(reached, first)
+    if reached is None:
+        _record(result, first, began, measure)
+    else:
+        began -= result.seconds[-1]
     del first  # so that while others are made only the factors that are kept take room
     calm = 0
     try:
-        for _ in range(max_iter):
+        for _ in range(max_iter - result.n_iter):
             if (sweep := next(solver, None)) is None:
                 break
             if not math.isfinite(sweep.objective):
@@ -151,6 +156,11 @@ def run(
     if tol and not result.converged:
         _warn_of_haste(max_iter, tol)
     return result
+
+
+def _going_on(reached: Result, first: Sweep) -> Result:
+    history, seconds, measured = list(reached.history), list(reached.seconds), list(reached.measured)
+    return replace(reached, factors=first.factors, history=history, seconds=seconds, measured=measured)
 
 
 def _record(result: Result, sweep: Sweep, began: float, measure: Callable[[Factors], float] | None) -> None:

@@ -34,7 +34,7 @@ from polyadic.errors import InputError, check_choice, check_int
 from polyadic.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.progress import bar
 from polyadic.text.vocabulary import Vocabulary
-from polyadic.workers import WAITING, Shared, Threads, cluster
+from polyadic.workers import WAITING, Shared, team
 
 if TYPE_CHECKING:
     import os
@@ -354,9 +354,8 @@ def _spill(job: _Job, draft: Path, threads: int) -> NDArray[np.int64]:
         columns = [stack.enter_context(ArrayWriter(draft / f"column-{d}.npy", kind)) for d in range(order)]
         values = stack.enter_context(ArrayWriter(draft / "values.npy", np.uint32))
         advance = stack.enter_context(bar(f"counting {order}-tuples", total=len(job.plan.parts)))
-        team = cluster() or Threads(threads)
         count_part = partial(_count_part, job.arguments)
-        for words, counts, more in team.in_order(count_part, job.plan.parts, shared=job.index):
+        for words, counts, more in team(threads).in_order(count_part, job.plan.parts, shared=job.index):
             for column, word in zip(columns, words, strict=True):
                 column.append(word)
             values.append(counts)

@@ -16,7 +16,6 @@ from abc import ABC, abstractmethod
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -116,6 +115,14 @@ class Workers(ABC):
 
     size: int
 
+    @property
+    def copies(self) -> int:
+        """How many copies of what all need are sent one after another until all have it: two for each level of a tree.
+
+        (:meth:`each` and :meth:`total` pass them on along it.)
+        """
+        return 2 * self.size.bit_length()
+
     @abstractmethod
     def in_order(
         self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
@@ -147,21 +154,9 @@ def cluster() -> Workers | None:
     return _CLUSTER.get()
 
 
-def row_spans(starts: NDArray[Any], team: Workers) -> list[slice]:
-    """Cut rows, of which ``i`` has the entries ``starts[i]:starts[i + 1]``, into as many spans as hold parts.
-
-    They have about as many entries each; there are fewer where rows are few.
-
-    Examples
-    --------
-    >>> team = Threads(2)
-    >>> team.size = 2
-    >>> row_spans(np.array([0, 4, 5, 6, 8]), team)
-    [slice(0, 1, None), slice(1, 4, None)]
-    """
-    shares = np.linspace(0, starts[-1], team.size + 1)[1:-1]
-    bounds = sorted({0, *np.searchsorted(starts, shares).tolist(), len(starts) - 1})
-    return [slice(first, last) for first, last in pairwise(bounds)]
+def team(threads: int) -> Workers:
+    """Give the cluster that work goes to, or so many threads of this process."""
+    return cluster() or Threads(threads)
 
 
 class Threads(Workers):

@@ -193,9 +193,11 @@ class DaskWorkers(Workers):
         owned = [None] * len(held.parts) if own is None else [(mine,) for mine in own]
 
         def made() -> list[Any]:
-            threads, sent = self._threads(), self.put(given, held.owners[:1])
+            threads, copies = self._threads(), self._copies(given, held.owners)
             futures = [
-                self._submit(work, (part, sent, mine and self.put(mine[0], [owner]), threads.get(owner, 1)), owner)
+                self._submit(
+                    work, (part, copies[owner], mine and self.put(mine[0], [owner]), threads.get(owner, 1)), owner
+                )
                 for part, owner, mine in zip(held.futures, held.owners, owned, strict=True)
             ]
             return [self.take(future) for future in futures]
@@ -258,11 +260,11 @@ class DaskWorkers(Workers):
 
     def _total(self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any) -> Sum:
         """Let each worker add its parts, and pairs of workers what they have, along the tree."""
-        threads, sent = self._threads(), self.put(given, held.owners[:1])
+        threads, copies = self._threads(), self._copies(given, held.owners)
         sums: dict[tuple[int, int], tuple[Any, str]] = {}
         for owner, first, last in _runs(held.owners):
             for low, high in nodes_within(len(held.parts), first, last):
-                arguments = (work, threads.get(owner, 1), sent, *held.futures[low:high])
+                arguments = (work, threads.get(owner, 1), copies[owner], *held.futures[low:high])
                 sums[low, high] = self._submit(_node, arguments, owner), owner
 
         def node(low: int, high: int) -> tuple[Any, str]:
@@ -274,6 +276,14 @@ class DaskWorkers(Workers):
 
         total: Sum = self.take(node(0, len(held.parts))[0])
         return Sum(total.value, [None if array is None else np.array(array) for array in total.arrays])
+
+    def _copies(self, given: Any, owners: Sequence[str]) -> dict[str, Any]:
+        """Send a value to the first of some workers, and from each of them on to two others."""
+        first, *others = dict.fromkeys(owners)
+        sent = [self.put(given, [first])]
+        for k, owner in enumerate(others):
+            sent.append(self._submit(_as_it_is, (sent[k // 2],), owner))
+        return dict(zip([first, *others], sent, strict=True))
 
     def _submit(self, function: Callable[..., Any], arguments: tuple[Any, ...], owner: str) -> Any:
         return self.client.submit(function, *arguments, workers=[owner], pure=False)
@@ -394,6 +404,11 @@ def _node(work: Callable[[Any, Any, int], Sum], threads: int, given: Any, *parts
     for part in parts:
         tree.add(work(part, given, threads))
     return tree.total()
+
+
+def _as_it_is(value: Any) -> Any:
+    """Make a copy on another worker, which takes the value from where it is."""
+    return value
 
 
 def _joined(left: Sum, right: Sum) -> Sum:

@@ -21,6 +21,8 @@ from polyadic.models.completion.updating import SWEEPS, updates
 from polyadic.models.explaining import Parts, parts_of_row
 from polyadic.solvers.run import Sweep, run
 from polyadic.solvers.sgd import Steps, descend_cells
+from polyadic.workers import team
+from polyadic.workers.rows import Block, RowBlocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,7 +149,13 @@ class MatrixFactorization(Transformer):
         self.check()
         U, V = self._stacked()
         cells = cells_of(X).less(self.mean_)
-        going = updates(cells, (U, V), solved=self._solved, objective=self._objective, sweeps=sweeps)
+        going = updates(
+            cells,
+            (U, V),
+            solved=lambda cells, V: self._solved(self._blocks(cells), V),
+            objective=self._objective,
+            sweeps=sweeps,
+        )
         return self._learn(going, max(sweeps, 1), 0.0)
 
     def _learn(self, sweeps: Iterator[Sweep], max_iter: int, tol: float) -> Self:
@@ -202,7 +210,7 @@ class MatrixFactorization(Transformer):
         V = self._stacked()[1]
         cells = cells_of(X)
         pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
-        return self._solved(cells.less(self.mean_), V)
+        return self._solved(self._blocks(cells.less(self.mean_)), V)
 
     @property
     def _n_features_out(self) -> int:
@@ -228,33 +236,33 @@ class MatrixFactorization(Transformer):
         V = self._stacked()[1]
         cells = cells_of(X)
         j = columns_of_row(cells, columns, len(V))
-        entries, against = self._equations(cells.less(self.mean_), V)
+        entries, against = _equations(self._rows(cells.less(self.mean_)), V)
         parts = parts_of_row(entries, against, against[j], precision=np.diag(self._ridges()))
         return Parts(self.mean_ + self.column_biases_[j], cells.columns, parts)
 
     def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
         """Factors with their biases in the last column."""
         rng = np.random.default_rng(self.seed)
-        across = cells.turned()
+        rows, columns = (self._blocks(side) for side in (cells, cells.turned()))
         U, V = (np.zeros((size, self.rank + 1)) for size in cells.shape)
         V[:, :-1] = rng.standard_normal((len(V), self.rank)) / np.sqrt(max(self.rank, 1))
-        U = self._solved(cells, V)
+        U = self._solved(rows, V)
         while True:
             yield Sweep([U, V], self._objective(cells, U, V))
-            V = self._solved(across, U)
-            U = self._solved(cells, V)
+            V = self._solved(columns, U)
+            U = self._solved(rows, V)
 
-    def _solved(self, cells: Cells, V: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Solve for the rows and their biases."""
-        entries, against = self._equations(cells, V)
-        return posterior_rows(entries, against, precision=np.diag(self._ridges()), threads=self._threads)
-
-    def _equations(self, cells: Cells, V: NDArray[np.float64]) -> tuple[RowEntries, NDArray[np.float64]]:
-        """Give what rows are solved for by: least squares against the columns, with ones for the bias."""
+    def _rows(self, cells: Cells) -> Block:
+        """Give cells by row, each with its weight and its value."""
         c = (1 / self._shares(np.diff(cells.starts)))[cells.rows]
-        left = cells.values - V[cells.columns, -1]
-        against = np.column_stack([V[:, :-1], np.ones(len(V))])
-        return RowEntries(cells.starts, cells.columns, c, c * left), against
+        return Block(cells.starts, cells.columns, (c, cells.values))
+
+    def _blocks(self, cells: Cells) -> RowBlocks:
+        return RowBlocks(self._rows(cells), cells.shape[1], team(self._threads))
+
+    def _solved(self, blocks: RowBlocks, V: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Solve for the rows and their biases."""
+        return blocks.each(_solved_rows, V, given=np.diag(self._ridges()))
 
     def _ridges(self) -> NDArray[np.float64]:
         return np.array([*[self.ridge * self.scale_] * self.rank, self.bias_ridge], float)
@@ -269,6 +277,21 @@ class MatrixFactorization(Transformer):
     def _shares(self, counts: NDArray[Any]) -> NDArray[np.float64]:
         """Give by how much more than the mean rows of so many cells are penalised."""
         return np.asarray((np.maximum(counts, 1) / self.size_) ** self.count_power)
+
+
+def _equations(block: Block, V: NDArray[np.float64]) -> tuple[RowEntries, NDArray[np.float64]]:
+    """Give what rows are solved for by: least squares against the columns, with ones for the bias."""
+    c, values = block.listed
+    left = c * (values - V[block.columns, -1])
+    return RowEntries(block.starts, block.columns, c, left), np.column_stack([V[:, :-1], np.ones(len(V))])
+
+
+def _solved_rows(
+    block: Block, V: NDArray[np.float64], precision: NDArray[np.float64], before: None, threads: int
+) -> NDArray[np.float64]:
+    del before  # rows are solved for exactly
+    entries, against = _equations(block, V)
+    return posterior_rows(entries, against, precision=precision, threads=threads)
 
 
 class StochasticMatrixFactorization(MatrixFactorization):

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic import workers
-from polyadic.kernels import RowEntries, cp_predict, posterior_rows
+from polyadic.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
 from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Transformer, Watch
 from polyadic.models.completion.cells import columns_of_row, pairs, positive_cells
 from polyadic.models.completion.recommending import Recommending, search_listed
-from polyadic.models.completion.row_blocks import RowBlocks, solved_rows
 from polyadic.models.completion.updating import SWEEPS, updates
 from polyadic.models.explaining import Parts, parts_of_row
 from polyadic.solvers.run import Sweep, run
+from polyadic.workers import team
+from polyadic.workers.rows import Block, RowBlocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -150,7 +149,7 @@ class ImplicitFactorization(Transformer, Recommending):
             positive_cells(X),
             factors,
             solved=self._exactly,
-            improved=lambda cells, V, U: self._solved(RowBlocks(self._entries(cells, U.dtype), self._team), V, U),
+            improved=lambda cells, V, U: self._solved(self._blocks(cells, U.dtype), V, U),
             objective=self._objective,
             sweeps=sweeps,
         )
@@ -202,8 +201,7 @@ class ImplicitFactorization(Transformer, Recommending):
     def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
         rng = np.random.default_rng(self.seed)
         kind = np.float64 if self.steps is None else np.float32
-        team = self._team
-        sides = [RowBlocks(self._entries(side, kind), team) for side in (cells, cells.turned())]
+        sides = [self._blocks(side, kind) for side in (cells, cells.turned())]
         U, V = (np.zeros((size, self.rank), kind) for size in cells.shape)
         V[:] = rng.standard_normal(V.shape) / np.sqrt(self.rank)
         U = self._solved(sides[0], V, U)
@@ -225,12 +223,12 @@ class ImplicitFactorization(Transformer, Recommending):
     def _precision(self, V: NDArray[Any]) -> NDArray[Any]:
         return self.zero_weight * (V.T @ V) + self._ridge * np.eye(V.shape[1])
 
-    @property
-    def _team(self) -> workers.Workers:
-        return workers.cluster() or workers.Threads(self._threads)
+    def _blocks(self, cells: Cells, kind: Any) -> RowBlocks:
+        starts, columns, *listed = self._entries(cells, kind)
+        return RowBlocks(Block(starts, columns, tuple(listed)), cells.shape[1], team(self._threads))
 
     def _solved(self, blocks: RowBlocks, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
-        return blocks.solved(partial(solved_rows, steps=self.steps), (V, self._precision(V)), U)
+        return blocks.each(_solved_rows, V, given=(self._precision(V), self.steps), before=U)
 
     def _objective(self, cells: Cells, U: NDArray[Any], V: NDArray[Any]) -> float:
         at = cells.indices
@@ -238,3 +236,14 @@ class ImplicitFactorization(Transformer, Recommending):
         listed = (1 + self.alpha / self.mean_ * cells.values) @ (1 - m) ** 2 - self.zero_weight * (m @ m)
         grams = [(F.T @ F).astype(float) for F in (U, V)]
         return float(listed + self.zero_weight * np.vdot(*grams) + self._ridge * sum(np.trace(G) for G in grams))
+
+
+def _solved_rows(block: Block, V: NDArray[Any], given: Any, U: NDArray[Any], threads: int) -> NDArray[Any]:
+    """Solve for rows given the other factor: exactly, or by some conjugate gradient steps from where they were."""
+    precision, steps = given
+    entries = RowEntries(block.starts, block.columns, *block.listed)
+    if steps is None:
+        return posterior_rows(entries, V, precision=precision, threads=threads)
+    U = U.copy()
+    conjugate_rows(entries, V, U, precision=precision, steps=steps, threads=threads)
+    return U

@@ -21,6 +21,7 @@ from scipy.special import xlogy
 from polyadic import kernels, resources
 from polyadic.errors import InputError
 from polyadic.linalg import truncated_svd
+from polyadic.linalg.spread import spread
 from polyadic.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ class Squares:
         self.cells, self.l1, self.l2, self.threads = cells, l1, l2, threads
         self.alike = cells.weights is None and cells.zero_weight == 1
         self.constant = cells.constant(2.0)
+        self.table = spread(cells.table) if self.alike else cells.table  # only then is it multiplied by
 
     def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
         """Improve ``U`` in place; give the weighted squares, of the ``U`` that was given, without penalties."""
@@ -155,9 +157,7 @@ class Squares:
             return self.solve(U, V, passes=passes)
         G = V.T @ V
         squares = 0.5 * float(((U.T @ U).astype(float) * G).sum())
-        product = kernels.hals(
-            self._with_ridge(G), self.cells.table @ V, U, l1=self.l1, passes=passes, threads=self.threads
-        )
+        product = kernels.hals(self._with_ridge(G), self.table @ V, U, l1=self.l1, passes=passes, threads=self.threads)
         return self.constant - product + squares
 
     def solve(self, U: Array, V: Array, *, passes: int, tol: float = 0.0) -> float:
