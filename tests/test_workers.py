@@ -116,7 +116,7 @@ def test_results_come_in_order(team):
 
 def test_what_is_shared_goes_before_the_item():
     """Here as it was made."""
-    assert list(Threads(2).in_order(times, [1, 2], shared=Shared(10, int, ("10",)))) == [10, 20]
+    assert list(Threads(2).in_order(times, [1, 2], shared=Shared(int, "10"))) == [10, 20]
 
 
 # ---- objectives, whose parts do not hang on threads
@@ -305,7 +305,7 @@ def test_parts_of_a_lost_worker_are_put_on_others(whole):
 
 def test_items_of_a_lost_worker_are_done_by_others(whole):
     """In order, with what is shared made again where it is needed; text goes with its item."""
-    shared = Shared(np.ones(7), np.ones, (7,))
+    shared = Shared(np.ones, 7)
     timer = threading.Timer(0.5, kill_one, [whole])
     timer.start()
     assert list(whole.in_order(sum_of, range(60), shared=shared)) == [7.0 + k for k in range(60)]

@@ -323,8 +323,9 @@ def counted(corpus: Corpus, *, steps: Steps = untold, **settings: Any) -> Counts
     """Say what counting will take, then count; the settings are those of :func:`~polyadic.text.counts.count`."""
     with steps("plan") as facts:
         ahead = ("order", "window", "width", "repeats", "memory", "threads")
-        facts.update(estimate(corpus, **{name: settings[name] for name in ahead if name in settings}).sizes)
-    return count(corpus, **settings)
+        planned = estimate(corpus, **{name: settings[name] for name in ahead if name in settings})
+        facts.update(planned.sizes)
+    return count(corpus, planned=planned, **settings)
 
 
 def _contexts(corpus: Corpus, plan: Plan, making: Making) -> Any:

@@ -161,7 +161,7 @@ class Chunks(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What counting will take, known before it starts."""
+    """What counting will take, known before it starts; and what it starts from."""
 
     tuples: float
     """Upper bound of the tuples to look at."""
@@ -170,7 +170,12 @@ class Plan(NamedTuple):
     disk: float
     """Upper bound of the bytes written."""
     parts: list[tuple[int, int]]
-    """Ranges of rarest words."""
+    """Ranges of rarest words, each of which can be counted alone."""
+    indexed: Shared
+    """:class:`~polyadic.kernels.counting.WordIndex` of ids and sentences, which take a fifth of its room."""
+    chunks: Chunks | None
+    made_of: dict[str, Any]
+    """The corpus and the window."""
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -191,6 +196,7 @@ def count(
     memory: int | None = None,
     threads: int | None = None,
     overwrite: bool = False,
+    planned: Plan | None = None,
 ) -> Counts:
     """Count the unordered tuples of words that occur together in a sentence.
 
@@ -216,6 +222,8 @@ def count(
         All cores by default; the counts do not depend on it.
     overwrite : bool
         Whether an existing folder of counts is replaced.
+    planned : Plan, optional
+        What :func:`plan` gave for the same: words are then not indexed again.
 
     Returns
     -------
@@ -224,7 +232,7 @@ def count(
     Raises
     ------
     InputError
-        If an argument is out of range, the budget is too small, or no tuple is kept.
+        If an argument is out of range, the budget is too small, no tuple is kept, or the plan is of something else.
 
     Examples
     --------
@@ -235,20 +243,22 @@ def count(
     (['is', 'rose', 'a'], 7)
     """
     threads = _threads(threads)
-    settings: dict[str, Any] = {"order": order, "window": window, "width": width, "repeats": repeats}
-    settings |= {"min_count": check_int("min_count", min_count, low=1)}
-    job = _prepare(corpus, settings, threads, memory)
+    window_of: dict[str, Any] = {"order": order, "window": window, "width": width, "repeats": repeats}
+    settings = {**window_of, "min_count": check_int("min_count", min_count, low=1), "corpus": corpus.digest}
+    if planned is None:
+        planned = _planned(corpus, window_of, threads, memory)
+    elif planned.made_of != {"corpus": corpus.digest, **window_of}:
+        raise InputError("the plan is of another corpus or window")
     with folder_or_temporary(path) as (target, release):
         with whole_folder(target, kind="counts", overwrite=overwrite) as draft:
-            marginals = _spill(job, draft, threads)
+            marginals = _spill(planned, order, min_count, draft, threads)
             entries = _assemble(draft, order, len(corpus.vocabulary))
             if not len(entries):
                 raise InputError(
                     f"no tuple of {order} words in {window} {width} occurs {min_count} times; lower min_count or widen"
                 )
-            settings["corpus"] = corpus.digest
             events = int(marginals.sum()) // order
-            Counts(entries, events, marginals, corpus.vocabulary, settings, job.chunks).write_rest(draft)
+            Counts(entries, events, marginals, corpus.vocabulary, settings, planned.chunks).write_rest(draft)
         counts = Counts.open(target)
         weakref.finalize(counts, release)
     return counts
@@ -265,23 +275,12 @@ def plan(
     threads: int | None = None,
 ) -> Plan:
     """Say what :func:`count` with the same arguments will take."""
-    settings = {"order": order, "window": window, "width": width, "repeats": repeats, "min_count": 1}
-    return _prepare(corpus, settings, _threads(threads), memory).plan
+    window_of = {"order": order, "window": window, "width": width, "repeats": repeats}
+    return _planned(corpus, window_of, _threads(threads), memory)
 
 
 def _threads(threads: int | None) -> int:
     return resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
-
-
-@dataclass(frozen=True, eq=False)
-class _Job:
-    """One range after another can be counted from this alone."""
-
-    index: Shared
-    """:class:`~polyadic.kernels.counting.WordIndex` of ids and sentences, which take a fifth of its room."""
-    arguments: dict[str, Any]
-    plan: Plan
-    chunks: Chunks | None
 
 
 def _count_part(
@@ -291,7 +290,7 @@ def _count_part(
     return kernels.count_tuples(index, *part, **arguments)
 
 
-def _prepare(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int | None) -> _Job:
+def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int | None) -> Plan:
     """Check the settings, cut chunks if asked for, index the words, and plan."""
     window = check_choice("window", settings["window"], get_args(Window))
     order = check_int("order", settings["order"], low=2, high=5)
@@ -304,22 +303,31 @@ def _prepare(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int
             " the corpus's min_count or set max_size"
         )
     ids, sentences, chunks = corpus.ids, corpus.sentences, None
-    near, reach = {"span": (width, width), "centred": (width, 2 * width), "chunk": (2 * width, 2 * width)}[window]
     if window == "chunk":
         ids, sentences = kernels.chunk_sets(ids, sentences, 2 * width + 1, order)
         chunks = Chunks(len(sentences) - 1, len(ids), np.bincount(ids, minlength=size))
-    index = kernels.index_words(ids, sentences, size, reach)
-    repeats = settings["repeats"]
-    work = kernels.tuple_work(index, order, repeats=repeats)
-    arguments = {"order": order, "near": near, "reach": reach, "repeats": repeats, "min_count": settings["min_count"]}
-    shared = Shared(index, kernels.index_words, (ids, sentences, size, reach))
-    return _Job(shared, arguments, _plan(index, work, order, threads, memory), chunks)
+    index = Shared(kernels.index_words, ids, sentences, size, _reach(window, width)[1])
+    looking = team(threads).in_order(partial(_work, order, repeats=settings["repeats"]), [None], shared=index)
+    ((work, held),) = looking
+    entry = order * ids.itemsize + 4
+    return Plan(*_cut(work, held, entry, threads, memory), index, chunks, {"corpus": corpus.digest, **settings})
 
 
-def _plan(index: kernels.WordIndex, work: NDArray[np.float64], order: int, threads: int, memory: int | None) -> Plan:
-    """Cut the words into ranges of nearly equal work that fit the budget."""
-    entry = order * index.ids.itemsize + 4
-    held = sum(array.nbytes for array in index[1:])
+def _reach(window: str, width: int) -> tuple[int, int]:
+    """Give how near to one another words of a tuple stand, and how far from one of them to look."""
+    return {"span": (width, width), "centred": (width, 2 * width), "chunk": (2 * width, 2 * width)}[window]
+
+
+def _work(order: int, index: kernels.WordIndex, item: None, *, repeats: bool) -> tuple[NDArray[np.float64], int]:
+    """Give the tuples to look at for each word, and the bytes of its index."""
+    del item
+    return kernels.tuple_work(index, order, repeats=repeats), sum(array.nbytes for array in index[1:])
+
+
+def _cut(
+    work: NDArray[np.float64], held: int, entry: int, threads: int, memory: int | None
+) -> tuple[float, float, float, list[tuple[int, int]]]:
+    """Cut the words into ranges of nearly equal work that fit the budget, for entries of so many bytes."""
     largest = float(work.max(initial=0))
     keys = 4 * 8 * largest  # of its largest word, with room to grow, and again for sorting
     budget = MEMORY if memory is None else check_int("memory", memory, low=1)
@@ -341,21 +349,22 @@ def _plan(index: kernels.WordIndex, work: NDArray[np.float64], order: int, threa
     bounds.append(len(work))
     everything = float(work.sum())
     most = held + (threads + WAITING) * (keys + 2 * entry * min(max(size, largest), everything))
-    return Plan(everything, most, everything * entry, list(pairwise(bounds)))
+    return everything, most, everything * entry, list(pairwise(bounds))
 
 
-def _spill(job: _Job, draft: Path, threads: int) -> NDArray[np.int64]:
+def _spill(plan: Plan, order: int, min_count: int, draft: Path, threads: int) -> NDArray[np.int64]:
     """Count part after part and append its columns to files; returns the marginals."""
-    order = job.arguments["order"]
-    index = job.index.value
-    kind = index.ids.dtype
-    marginals = np.zeros(len(index.starts) - 1, np.int64)
+    ids, _, size, _ = plan.indexed.parts
+    kind, marginals = ids.dtype, np.zeros(size, np.int64)
+    near, reach = _reach(plan.made_of["window"], plan.made_of["width"])
+    how = {"order": order, "near": near, "reach": reach, "repeats": plan.made_of["repeats"], "min_count": min_count}
     with ExitStack() as stack:
         columns = [stack.enter_context(ArrayWriter(draft / f"column-{d}.npy", kind)) for d in range(order)]
         values = stack.enter_context(ArrayWriter(draft / "values.npy", np.uint32))
-        advance = stack.enter_context(bar(f"counting {order}-tuples", total=len(job.plan.parts)))
-        count_part = partial(_count_part, job.arguments)
-        for words, counts, more in team(threads).in_order(count_part, job.plan.parts, shared=job.index):
+        advance = stack.enter_context(bar(f"counting {order}-tuples", total=len(plan.parts)))
+        workers = team(threads)
+        stack.callback(workers.forget, plan.indexed)
+        for words, counts, more in workers.in_order(partial(_count_part, how), plan.parts, shared=plan.indexed):
             for column, word in zip(columns, words, strict=True):
                 column.append(word)
             values.append(counts)

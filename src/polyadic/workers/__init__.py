@@ -12,10 +12,12 @@ the workers either.
 
 from __future__ import annotations
 
+import uuid
 from abc import ABC, abstractmethod
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -87,21 +89,24 @@ class Tree:
         self._nodes[-2:] = [(n + m, added(left, right))]
 
 
-class Shared(NamedTuple):
-    """A value that all workers need, and how they make it of what is sent to them.
+class Shared:
+    """A value that all workers need, which each makes of what is sent to it, and keeps until another one is needed.
 
-    Attributes
+    Parameters
     ----------
-    value : object
-        Made here.
     make : callable
-        Makes it of ``parts``: a function of this library.
-    parts : tuple
+        Makes it: a function of this library.
+    *parts
+        What of.
     """
 
-    value: Any
-    make: Callable[..., Any]
-    parts: tuple[Any, ...]
+    def __init__(self, make: Callable[..., Any], *parts: Any) -> None:
+        self.make, self.parts, self.key = make, parts, uuid.uuid4().hex
+
+    @cached_property
+    def value(self) -> Any:
+        """What is made, here."""
+        return self.make(*self.parts)
 
 
 class Workers(ABC):
@@ -128,6 +133,10 @@ class Workers(ABC):
         self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
     ) -> Iterator[Any]:
         """Give ``work(item)``, or ``work(shared value, item)``, of each item, in their order; a few are made ahead."""
+
+    @abstractmethod
+    def forget(self, shared: Shared) -> None:
+        """Let go of what is shared, as nobody needs it any more."""
 
     @abstractmethod
     def hold(self, parts: Sequence[Any]) -> Any:
@@ -183,6 +192,10 @@ class Threads(Workers):
                 yield waiting.popleft().result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+    def forget(self, shared: Shared) -> None:
+        """See :class:`Workers`."""
+        shared.__dict__.pop("value", None)
 
     def hold(self, parts: Sequence[Any]) -> Sequence[Any]:
         """Give them back."""

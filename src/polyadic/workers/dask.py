@@ -13,20 +13,19 @@ import hashlib
 import logging
 import platform
 import threading
-import uuid
 from collections import deque
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.resources import interrupts_held
-from polyadic.workers import _CLUSTER, WAITING, Shared, Sum, Tree, Workers, added
+from polyadic.workers import _CLUSTER, WAITING, Shared, Sum, Threads, Workers, added
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 TRIES = 4
 """Times that a sum is begun anew, or an item sent again, because workers were lost."""
@@ -139,6 +138,7 @@ class DaskWorkers(Workers):
     def __init__(self, client: Any) -> None:
         self.client, self.used = client, False
         self._known: dict[tuple[bytes, str], Any] = {}
+        self._sent: dict[str, Any] = {}
         self._check()
 
     def in_order(
@@ -158,7 +158,11 @@ class DaskWorkers(Workers):
                 yield sending.result(*waiting.popleft())
         finally:
             self.client.cancel([future for _, future in waiting])
-            sending.forget()
+
+    def forget(self, shared: Shared) -> None:
+        """See :class:`~polyadic.workers.Workers`."""
+        self._sent.pop(shared.key, None)
+        self.client.run(_forget, shared.key, on_error="ignore")  # some may be gone
 
     def hold(self, parts: Sequence[Any]) -> Held:
         """Put parts on workers, as many on each; refuse before anything is sent if a worker has too little memory.
@@ -235,6 +239,13 @@ class DaskWorkers(Workers):
         except (OSError, TimeoutError, KeyError, ValueError) as error:
             raise LostError from error
 
+    def parts_of(self, shared: Shared) -> Any:
+        """Give what a shared value is made of, which is sent if it is nowhere."""
+        known = self._sent.get(shared.key)
+        if known is None or known.status != "finished":
+            known = self._sent[shared.key] = self.put(shared.parts)
+        return known
+
     def take(self, future: Any) -> Any:
         """Wait for a result.
 
@@ -267,15 +278,16 @@ class DaskWorkers(Workers):
                 arguments = (work, threads.get(owner, 1), copies[owner], *held.futures[low:high])
                 sums[low, high] = self._submit(_node, arguments, owner), owner
 
-        def node(low: int, high: int) -> tuple[Any, str]:
-            if (low, high) not in sums:
-                middle = low + half(high - low)
-                (left, owner), (right, _) = node(low, middle), node(middle, high)
-                sums[low, high] = self._submit(_joined, (left, right), owner), owner
-            return sums[low, high]
-
-        total: Sum = self.take(node(0, len(held.parts))[0])
+        total: Sum = self.take(self._node(sums, 0, len(held.parts))[0])
         return Sum(total.value, [None if array is None else np.array(array) for array in total.arrays])
+
+    def _node(self, sums: Mapping[tuple[int, int], tuple[Any, str]], low: int, high: int) -> tuple[Any, str]:
+        """Give the sum of a node of the tree, and its owner; those above the ones there are made where the left is."""
+        if (low, high) in sums:
+            return sums[low, high]
+        middle = low + half(high - low)
+        (left, owner), (right, _) = self._node(sums, low, middle), self._node(sums, middle, high)
+        return self._submit(_joined, (left, right), owner), owner
 
     def _copies(self, given: Any, owners: Sequence[str]) -> dict[str, Any]:
         """Send a value to the first of some workers, and from each of them on to two others."""
@@ -303,10 +315,8 @@ class DaskWorkers(Workers):
     def _owners(self, number: int) -> list[str]:
         """Give parts in a row to each worker in turn."""
         addresses = sorted(self.workers())
-        bounds = np.linspace(0, number, min(len(addresses), number) + 1).astype(int)
-        return [
-            address for address, (a, b) in zip(addresses, pairwise(bounds.tolist()), strict=False) for _ in range(a, b)
-        ]
+        cuts = pairwise(aligned(number, min(len(addresses), number)))
+        return [address for address, (a, b) in zip(addresses, cuts, strict=False) for _ in range(a, b)]
 
     def workers(self) -> dict[str, Any]:
         """Give what is known of each worker; wait for one if there is none."""
@@ -339,20 +349,19 @@ class _Sending:
 
     def __init__(self, team: DaskWorkers, work: Callable[..., Any], shared: Shared | None) -> None:
         self._team, self._work, self._shared = team, work, shared
-        self._key, self._parts = uuid.uuid4().hex, cast("Any", None)
 
     def send(self, item: Any) -> Any:
         """Let some worker do an item."""
         return persistently(lambda: self._sent(item))
 
     def _sent(self, item: Any) -> Any:
-        client = self._team.client
+        client, shared = self._team.client, self._shared
         sent = self._team.put(item) if _size(item) else item
-        if self._shared is None:
+        if shared is None:
             return client.submit(self._work, sent, pure=False)
-        if self._parts is None or self._parts.status != "finished":
-            self._parts = self._team.put(self._shared.parts)
-        return client.submit(_with_made, self._work, self._shared.make, self._key, self._parts, sent, pure=False)
+        return client.submit(
+            _with_made, self._work, shared.make, shared.key, self._team.parts_of(shared), sent, pure=False
+        )
 
     def result(self, item: Any, future: Any) -> Any:
         """Wait for it; send it again if a worker took it, or what it needs, along."""
@@ -361,15 +370,25 @@ class _Sending:
         except LostError:
             return persistently(lambda: self._team.take(self._sent(item)))
 
-    def forget(self) -> None:
-        """Let workers drop what they made."""
-        if self._shared is not None:
-            self._team.client.run(_forget, self._key, on_error="ignore")  # some may be gone
-
 
 def half(n: int) -> int:
     """Give the largest power of two below a number from 2 on: the leaves of the left half of a tree."""
     return 1 << (n - 1).bit_length() - 1
+
+
+def aligned(leaves: int, runs: int) -> list[int]:
+    """Give where to cut leaves into runs that are nearly as long and consist of few nodes of the tree.
+
+    A cut is a multiple of the power of two that is a sixteenth to an eighth of a run; so are the sums that must be
+    moved, and held, fewer.
+
+    Examples
+    --------
+    >>> aligned(34, 2), aligned(7, 3)
+    ([0, 16, 34], [0, 2, 5, 7])
+    """
+    unit = max(half(leaves // runs + 1) // 8, 1)
+    return [*(unit * round(leaves * k / runs / unit) for k in range(runs)), leaves]
 
 
 def nodes_within(leaves: int, first: int, last: int, *, low: int = 0) -> Iterator[tuple[int, int]]:
@@ -400,10 +419,7 @@ def _runs(owners: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 
 def _node(work: Callable[[Any, Any, int], Sum], threads: int, given: Any, *parts: Any) -> Sum:
     """Add what parts in a row give."""
-    tree = Tree()
-    for part in parts:
-        tree.add(work(part, given, threads))
-    return tree.total()
+    return Threads(threads).total(work, parts, given)
 
 
 def _as_it_is(value: Any) -> Any:
