@@ -4,8 +4,8 @@
 
 The scheduler with this process, and every worker, is in a network namespace of its own, whose link sends and
 receives at that rate (token bucket); Linux, root, iproute2. Entries are few, as all workers share the cores: what is
-left of the time is that of the network and of Dask. Beside it what `polyadic plan` reckons: copies of the factors one after another,
-and the bytes that all links together carry.
+left of the time is that of the network and of Dask. Beside it what `polyadic plan`
+reckons, copies of the factors one after another, and how many copies all links together carry.
 """
 
 import argparse
@@ -43,6 +43,7 @@ def network(places, mbit):
         for k in range(places):
             command(f"ip netns add p{k}")
             stack.callback(command, f"ip netns del p{k}")
+            stack.callback(command, f"ip link del out{k}")
             command(f"ip link add out{k} type veth peer name in{k} netns p{k}")
             command(f"ip link set out{k} master pbridge up")
             inside = f"ip netns exec p{k}"
@@ -78,10 +79,10 @@ def cluster(workers):
 
 
 def drive(workers, words, rank):
-    """Evaluate an objective of 64 parts, and print seconds and bytes."""
+    """Evaluate an objective of a part for each worker, and print seconds and bytes."""
     rng = np.random.default_rng(0)
-    objectives.PIECE = 100
     indices = np.unique(np.sort(rng.integers(0, words, (6400, 3)), axis=1)[:, ::-1], axis=0)
+    objectives.PIECE = -(-len(indices) // workers)
     x = Entries(indices.astype(np.uint16), rng.uniform(1, 3, len(indices)), (words,) * 3, symmetric=True)
     U = rng.random((words, rank)).astype(np.float32)
     with working_on(f"tcp://{NET}.1:{PORT}") as team:
@@ -122,8 +123,8 @@ def main():
                 inside += ["--words", str(given.words), "--rank", str(given.rank)]
                 told = subprocess.run(inside, check=True, capture_output=True, text=True, env={**os.environ})
             seconds, moved = map(float, told.stdout.split())
-            reckoned = serial_copies(64, workers) * size * 8 / mbit / 1e6
-            row = (f"{seconds:.2f}", f"{reckoned:.2f}", f"{moved:.1f}", f"{2 * workers + 1}")
+            reckoned = serial_copies(workers) * size * 8 / mbit / 1e6
+            row = (f"{seconds:.2f}", f"{reckoned:.2f}", f"{moved:.1f}", f"{2 * workers}")
             print(f"| {mbit:,} | {workers} | {' | '.join(row)} |", flush=True)
 
 

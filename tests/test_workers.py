@@ -1,12 +1,15 @@
 """Work in parts: sums along one tree, results in order, and a cluster that loses workers."""
 
 import contextlib
+import gzip
 import itertools
 import json
 import os
 import signal
 import threading
+from collections import Counter
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,12 +30,15 @@ from polyadic import (
 )
 from polyadic import objective as objectives
 from polyadic.cli import app
+from polyadic.errors import SkippedFilesWarning
 from polyadic.forms import CP
 from polyadic.linalg import truncated_eigh, truncated_svd
 from polyadic.losses import Squared
 from polyadic.models.tables.correspondence import CorrespondenceAnalysis
 from polyadic.objective import Objective, Term
 from polyadic.penalties import L2
+from polyadic.text import corpus as corpora
+from polyadic.text import encoder, readers
 from polyadic.workers import Processes, Shared, Sum, Threads, Tree, added, cluster
 from polyadic.workers import dask as dask_workers
 from polyadic.workers.dask import half, nodes_within, working_on
@@ -220,9 +226,72 @@ def test_the_same_bits_on_a_cluster(team, monkeypatch):
         assert found[3].history_ == model.history_
 
 
-def _first(team, number, parts):
+def _first(team, number, costs):
     addresses = sorted(team.workers())[:number]
-    return [addresses[k * len(addresses) // parts] for k in range(parts)]
+    return [addresses[k * len(addresses) // len(costs)] for k in range(len(costs))]
+
+
+def folder_of_files(path):
+    """Small files, one that is larger than is read at once, one that is packed, and one that is no text."""
+    path.mkdir()
+    for k in range(12):
+        (path / f"{k:02}.txt").write_text(f"the cat number{k} sat on a mat. " * 30)
+    (path / "05.txt").write_text("a large file of a large cat. " * 200)
+    (path / "07.txt").write_bytes(b"\0\1\2" * 100)
+    (path / "08.txt.gz").write_bytes(gzip.compress(b"packed mats and cats. " * 40))
+    return path
+
+
+@pytest.mark.parametrize("seen", [True, False])
+def test_files_are_read_by_those_who_see_them(whole, seen, tmp_path, monkeypatch):
+    """By workers, processes, or here: the same corpus, in order, with the same account."""
+    for module in (encoder, readers):
+        monkeypatch.setattr(module, "READ", 2500)
+    monkeypatch.setattr(type(whole), "sees", lambda *_: seen)
+    source, sent = folder_of_files(tmp_path / "texts"), []
+    groups = encoder.groups
+
+    def watched(*arguments):
+        for group in groups(*arguments):
+            sent.append(type(group))
+            yield group
+
+    monkeypatch.setattr(corpora, "groups", watched)
+
+    def built(**how):
+        sent.clear()
+        with pytest.warns(SkippedFilesWarning, match="skipped 1 of 13 files: .*07.txt is not text"):
+            corpus = Corpus.build(source, min_count=1, language="en", keep_text=True, **how)
+        skipped = [Path(path).name for path in corpus.settings["skipped"]]
+        return corpus.digest, skipped, corpus.settings["formats"], corpus.fields, corpus.line(700).text
+
+    there = built(), Counter(sent)
+    assert (there[1][readers.Files] > 3) == seen
+    with alone():
+        processes, one = built(jobs=2), built(jobs=1)
+        assert sent.count(readers.Files) > 3
+        assert list in sent  # the large one
+    assert there[0] == processes == one
+
+
+def test_faults_of_files_come_back(whole, tmp_path, monkeypatch):
+    """What may not be skipped, and what nobody can read, is told as on one machine."""
+    monkeypatch.setattr(readers, "READ", 2500)
+    source = folder_of_files(tmp_path / "texts")
+    with pytest.raises(InputError, match=r"07\.txt is not text"):
+        Corpus.build(source, min_count=1, language="en", errors="strict")
+    for file in source.iterdir():
+        file.write_bytes(b"\0\1" * 2000)
+    with pytest.raises(InputError, match=r"none of the 13 files can be read; of the first: .*00\.txt is not text"):
+        Corpus.build(source, min_count=1, language="en")
+
+
+def test_workers_see_files(whole, tmp_path):
+    """The same ones: an absent file, or one that is another there, is read here."""
+    (tmp_path / "a").write_text("a")
+    assert whole.sees([str(tmp_path / "a")])
+    assert not whole.sees([str(tmp_path / "a"), str(tmp_path / "b")])
+    assert dask_workers._stamp([str(tmp_path / "a")]) != dask_workers._stamp([str(tmp_path / "a")] * 2)
 
 
 @pytest.mark.parametrize("copies", [0, 99])

@@ -10,6 +10,7 @@ from polyadic.cli import show
 
 Source = Annotated[Path, typer.Argument(metavar="SOURCE", help="Text, or a folder made by `corpus` or `count`.")]
 Workers = Annotated[int, typer.Option(min=1, max=o.MOST_THREADS, help="Workers, of one core each.")]
+Mbit = Annotated[float, typer.Option(min=0.001, help="Megabits that each machine sends and receives in a second.")]
 Order = Annotated[int, typer.Option(min=2, max=5, help="Words in a tuple, of counting.")]
 Width = Annotated[int, typer.Option(min=1, max=1000, help="Width of the window.")]
 Rank = Annotated[int, typer.Option(min=1, help="Length of the vectors, of learning.")]
@@ -20,6 +21,7 @@ def plan(
     source: Source,
     *,
     workers: Workers = 1,
+    mbit: Mbit = 1000.0,
     order: Order = 3,
     window: o.Window = "span",
     width: Width = 10,
@@ -34,9 +36,11 @@ def plan(
     """
     from polyadic.recipes.planning import planned
 
-    steps = planned(source, workers=workers, order=order, window=window, width=width, rank=rank, max_iter=max_iter)
+    steps = planned(
+        source, workers=workers, mbit=mbit, order=order, window=window, width=width, rank=rank, max_iter=max_iter
+    )
     if as_json:
         show.in_json({"workers": workers, "steps": [step._asdict() for step in steps]})
     else:
-        headings = ["step", "about minutes", "MiB of a worker", "MiB here", "MiB sent"]
+        headings = ["step", "about minutes", "to send", "MiB of a worker", "MiB here", "MiB sent"]
         show.table(headings, [tuple(step) for step in steps])

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polyadic.errors import InputError, check_int
+from polyadic.errors import InputError, check_int, check_number
 from polyadic.files import META, read_meta
 from polyadic.models.words.orders import COPIES, SWEEPS
 from polyadic.objective import PIECE, PIECES
@@ -22,6 +22,11 @@ COUNTED = {2: 11e6, 3: 20e6, 4: 15e6, 5: 15e6}
 """Tuples that a core counts in a second, by order."""
 DESCENDED = 1.5e-9
 """Seconds that a core takes for the gradient of an entry, for each column."""
+MERGED, INDEXED, STEPPED = 30e6, 60e-9, 30e-9
+"""What is not divided: bytes of text in a second whose words this process puts together; seconds to index a word; and
+of the solver's step, for an element of the factors."""
+NETWORK = 1000.0
+"""Megabits in a second, of an ordinary network."""
 COMPRESSED, PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip"), 3.5
 """Names of compressed files, and how many bytes of text are in one of theirs."""
 WORD = 6.0
@@ -35,7 +40,9 @@ class Step(NamedTuple):
     ----------
     step : str
     minutes : float
-        By the clock, if every worker has a core of the kind that was measured.
+        By the clock, if every worker has a core of the kind that was measured, with what the network takes.
+    sending_minutes : float
+        What the network takes.
     worker_mib, here_mib : int
         Memory at most, of each worker and of this process.
     sent_mib : int
@@ -44,6 +51,7 @@ class Step(NamedTuple):
 
     step: str
     minutes: float
+    sending_minutes: float
     worker_mib: int
     here_mib: int
     sent_mib: int
@@ -53,6 +61,7 @@ def planned(
     source: str | os.PathLike[str],
     *,
     workers: int = 1,
+    mbit: float = NETWORK,
     order: int = 3,
     window: Any = "span",
     width: int = 10,
@@ -66,6 +75,8 @@ def planned(
     source : path
         Text, a corpus, or counts.
     workers : int
+    mbit : float
+        Megabits that a machine sends, and receives, in a second.
     order, window, width
         Of counting a corpus.
     rank, max_iter
@@ -77,37 +88,58 @@ def planned(
         If the source is none of these, or an option is out of range.
     """
     check_int("workers", workers, low=1)
+    speed = check_number("mbit", mbit, low=0, above=True) * 1e6 / 8
     kind = read_meta(source).get("kind") if (Path(source) / META).is_file() else "text"
     if kind == "corpus":
-        return [_counting(source, workers, order=order, window=window, width=width)]
+        return [_counting(source, workers, speed, order=order, window=window, width=width)]
     if kind == "counts":
-        return [_learning(source, workers, check_int("rank", rank, low=1), check_int("max_iter", max_iter, low=1))]
+        check_int("rank", rank, low=1)
+        return [_learning(source, workers, speed, rank, check_int("max_iter", max_iter, low=1))]
     if kind != "text":
         raise InputError(f"{source} holds {kind!r:.60}; plans are made for text, a corpus or counts")
-    return [_encoding(source, workers)]
+    return [_encoding(source, workers, speed)]
 
 
-def _encoding(source: str | os.PathLike[str], workers: int) -> Step:
+def serial_copies(workers: int) -> int:
+    """Give how many copies of the factors an evaluation sends one after another.
+
+    To the first worker; to two others from each, in turn; of gradients from one half of the workers to the other, until
+    one has the sum; and back.
+
+    Examples
+    --------
+    >>> [serial_copies(workers) for workers in (1, 2, 8, 64)]
+    [2, 5, 11, 20]
+    """
+    return 2 + 2 * (workers.bit_length() - 1) + (workers - 1).bit_length()
+
+
+def _encoding(source: str | os.PathLike[str], workers: int, speed: float) -> Step:
     from polyadic.text.readers import find_files
 
     files = [Path(path) for path in find_files(source) or () if path != "-"]
     text = sum(file.stat().st_size * (PACKED if file.suffix in COMPRESSED else 1) for file in files)
-    seconds = text / ENCODED / workers
-    return _step("corpus", seconds, LEAST, LEAST, text + 4 * text / WORD)
+    sent = text + 4 * text / WORD
+    seconds = max(text / ENCODED / workers, text / MERGED)
+    return _step("corpus", max(seconds, sent / speed), sent / speed, LEAST, LEAST, sent)
 
 
-def _counting(source: str | os.PathLike[str], workers: int, **window: Any) -> Step:
+def _counting(source: str | os.PathLike[str], workers: int, speed: float, **window: Any) -> Step:
     from polyadic.text.corpus import Corpus
     from polyadic.text.counts import plan
 
     corpus = Corpus.open(source)
     work = plan(corpus, threads=1, **window)
     tokens = len(corpus.ids) * corpus.ids.itemsize + corpus.sentences.nbytes
-    seconds = work.tuples / COUNTED[window["order"]] / workers
-    return _step("count", seconds, LEAST + tokens + work.memory, LEAST + work.memory, workers * tokens + work.disk)
+    before = serial_copies(workers) / 2 * tokens / speed + len(corpus.ids) * INDEXED
+    counting, coming = work.tuples / COUNTED[window["order"]] / workers, work.disk / speed
+    sent = workers * tokens + work.disk
+    return _step(
+        "count", before + max(counting, coming), sent / speed, LEAST + tokens + work.memory, LEAST + work.memory, sent
+    )
 
 
-def _learning(source: str | os.PathLike[str], workers: int, rank: int, max_iter: int) -> Step:
+def _learning(source: str | os.PathLike[str], workers: int, speed: float, rank: int, max_iter: int) -> Step:
     from polyadic.text.counts import Counts
 
     entries = Counts.open(source).entries
@@ -115,12 +147,14 @@ def _learning(source: str | os.PathLike[str], workers: int, rank: int, max_iter:
     parts = min(-(-n // PIECE), PIECES)
     busy = min(workers, parts)  # a part is not divided
     stored = n * (entries.order * entries.indices.itemsize + 8)
-    seconds = max_iter * n * rank * DESCENDED / busy
-    held = stored / busy + factors * (3 + math.ceil(parts / busy).bit_length())
+    seconds = max_iter * (n * rank * DESCENDED / busy + factors / 4 * STEPPED)
+    sending = (stored + max_iter * serial_copies(busy) * factors) / speed
+    held = stored / busy + factors * (4 + math.ceil(parts / busy).bit_length())
     sent = stored + 2 * factors * busy * max_iter
-    return _step("train", seconds, LEAST + held, LEAST + stored + COPIES * factors, sent)
+    return _step("train", seconds + sending, sending, LEAST + held, LEAST + stored + COPIES * factors, sent)
 
 
-def _step(name: str, seconds: float, worker: float, here: float, sent: float) -> Step:
+def _step(name: str, seconds: float, sending: float, worker: float, here: float, sent: float) -> Step:
+    minutes, in_it = (max(round(time / 60, 1), 0.1) for time in (seconds, sending))
     worker_mib, here_mib, sent_mib = (math.ceil(size / 2**20) for size in (worker, here, sent))
-    return Step(name, max(round(seconds / 60, 1), 0.1), worker_mib, here_mib, sent_mib)
+    return Step(name, minutes, in_it, worker_mib, here_mib, sent_mib)

@@ -19,7 +19,7 @@ from polyadic.errors import InputError, check_int
 from polyadic.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.progress import bar
 from polyadic.text import languages
-from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks
+from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks, groups, together_of
 from polyadic.text.lines import FILE as TEXT
 from polyadic.text.lines import Line, Lines
 from polyadic.text.multiwords import together
@@ -32,7 +32,7 @@ from polyadic.text.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -413,8 +413,10 @@ def _fill(
     files = find_files(source)
     total = sum(Path(file).stat().st_size for file in files if file != "-") if files else 0
     with bar("reading text", total=total or None, unit="documents" if files is None else "B") as advance:
-        groups: Iterator[list[Piece]] = chunks(pieces(source, how, advance=advance, account=account))
-        first = next(groups, [])
+        several = together_of(files, how)
+        of_beginning = several.pieces(Account()) if several else pieces(source, how, advance=advance, account=account)
+        read = chunks(of_beginning)
+        first = next(read, [])
         language = _guessed(first) if language == "auto" else language
         texts = any(isinstance(piece.content, str) for piece in first)
         if isinstance(tokenizer, Tokenizer):
@@ -427,7 +429,12 @@ def _fill(
                     "lemmas are for words that are cut here, and this text is tokenised already; CoNLL-U has its own"
                     " (--field lemma, field='lemma')"
                 )
-        draft.fill(itertools.chain([first] if first else [], groups), tokenizer, jobs)
+        if several:
+            read.close()
+            draft.fill(groups(several, account, advance, jobs), tokenizer, jobs, account)
+            several.tell_skipped(account)
+        else:
+            draft.fill(itertools.chain([first] if first else [], read), tokenizer, jobs)
     if not draft.documents:
         raise InputError("the corpus is empty: the source holds no documents")
     if not draft.tokens:

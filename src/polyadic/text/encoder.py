@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from itertools import chain, count, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
@@ -24,17 +25,19 @@ from polyadic.text.formats.markup import clean_markup
 from polyadic.text.lines import LineWriter
 from polyadic.text.multiwords import FEWEST, chosen, joined, pairs
 from polyadic.text.pieces import Piece, nested, size_of
+from polyadic.text.readers import READ, Account, Files, unpacked_size
 from polyadic.text.tokens import Tokenizer
 from polyadic.workers import Processes, cluster
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
+    from polyadic.text.pieces import Reading
     from polyadic.text.vocabulary import Vocabulary
+    from polyadic.workers import Workers
 
 Tokenize = Callable[[str], list[list[str]]]
+Group = list[Piece] | Files
 CHUNK = 1 << 21  # characters that one task of a worker takes
 FIELDS = "documents.jsonl"
 ROWS = "rows.npy"
@@ -89,7 +92,14 @@ def encode(pieces: list[Piece], tokenize: Tokenize, *, keep_text: bool = False) 
     )
 
 
-def chunks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+def encoded(group: Group, tokenize: Tokenize, *, keep_text: bool = False) -> tuple[Chunk, Account]:
+    """Encode pieces, or what files hold; say what was read."""
+    account = Account()
+    pieces = list(group.pieces(account)) if isinstance(group, Files) else group
+    return encode(pieces, tokenize, keep_text=keep_text), account
+
+
+def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
     """Group pieces so that each group is worth a task."""
     chunk: list[Piece] = []
     size = 0
@@ -103,17 +113,42 @@ def chunks(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
         yield chunk
 
 
+def together_of(paths: list[str] | None, reading: Reading) -> Files | None:
+    """Take several files, which may be read where they are encoded; None for one alone, pipes, or no files."""
+    if paths is None or len(paths) < 2 or not all(Path(path).is_file() for path in paths):
+        return None
+    return Files.of([str(Path(path).absolute()) for path in paths] if cluster() else paths, reading)
+
+
+def groups(files: Files, account: Account, advance: Callable[[float], None], jobs: int | None) -> Iterator[Group]:
+    """Group files so that each group is worth a task: as they are, if those who encode them see them, or in pieces."""
+    if not _team(jobs).sees(files.paths):
+        yield from chunks(files.pieces(account, advance))
+        return
+    for run in files.runs():
+        if unpacked_size(run.paths[0]) > READ:
+            yield from chunks(run.pieces(account, advance))
+        else:
+            yield run
+            for path in run.paths:
+                advance(Path(path).stat().st_size)
+
+
+def _team(jobs: int | None) -> Workers:
+    return cluster() or Processes(jobs)
+
+
 def encode_all(
-    groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | None, *, keep_text: bool = False
-) -> Generator[Chunk]:
-    """Encode groups of pieces, in order, in ``jobs`` processes (default: one for each core).
+    groups: Iterable[Group], tokenize: Tokenize, jobs: int | None, *, keep_text: bool = False
+) -> Generator[tuple[Chunk, Account]]:
+    """Encode groups of pieces or files, in order, in ``jobs`` processes (default: one for each core).
 
     Workers start only if there are more than :data:`SMALL` groups and ``jobs`` is not 1, and are gone when the
     generator ends, whatever ends it.
     """
-    remaining, team = iter(groups), cluster() or Processes(jobs)
+    remaining, team = iter(groups), _team(jobs)
     first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
-    work = partial(encode, tokenize=tokenize, keep_text=keep_text)
+    work = partial(encoded, tokenize=tokenize, keep_text=keep_text)
     if len(first) > SMALL:
         yield from team.in_order(work, chain(first, remaining))
     else:
@@ -140,11 +175,15 @@ class Draft:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def fill(self, groups: Iterable[list[Piece]], tokenize: Tokenize, jobs: int | None = None) -> None:
-        """Encode groups of pieces of text, in so many processes, and append them."""
-        with contextlib.closing(encode_all(groups, tokenize, jobs, keep_text=self._lines is not None)) as encoded:
-            for chunk in encoded:
+    def fill(
+        self, groups: Iterable[Group], tokenize: Tokenize, jobs: int | None = None, account: Account | None = None
+    ) -> None:
+        """Encode groups of pieces or files, in so many processes, and append them; ``account`` is told of files."""
+        with contextlib.closing(encode_all(groups, tokenize, jobs, keep_text=self._lines is not None)) as made:
+            for chunk, read in made:
                 self.add(chunk)
+                if account is not None:
+                    account.add(read)
 
     def add(self, chunk: Chunk) -> None:
         """Append an encoded chunk."""

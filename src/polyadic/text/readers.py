@@ -65,6 +65,10 @@ OTHERS = {
     **dict.fromkeys((".mobi", ".azw", ".azw3"), "convert it to .epub"),
 }
 """Suffixes of what cannot be read, and what helps."""
+READ = 1 << 24
+"""Bytes of text that a worker reads at once; a larger file is read where they are led from."""
+PACKED = 3.5
+"""Bytes of text in one of a compressed file."""
 HELD = 1 << 26
 """Characters of a file that are held back until it has been read to its end; what is longer cannot be skipped."""
 NAMED = 5
@@ -81,6 +85,11 @@ class Account:
 
     formats: Counter[str] = field(default_factory=Counter)
     skipped: dict[str, str] = field(default_factory=dict)
+
+    def add(self, other: Account) -> None:
+        """Add what was read elsewhere."""
+        self.formats.update(other.formats)
+        self.skipped |= other.skipped
 
 
 def read(source: Source, **reading: Any) -> Iterator[str]:
@@ -248,33 +257,89 @@ def as_text(piece: Piece) -> str:
     return "\n".join(" ".join(sentence) for sentence in nested(content))
 
 
+class Files(NamedTuple):
+    """Files that are read one after another; those that cannot be read are left out where they may be.
+
+    Attributes
+    ----------
+    paths : tuple of str
+    folder : str or None
+        What names of files are relative to; None where there is only one.
+    reading : Reading
+    """
+
+    paths: tuple[str, ...]
+    folder: str | None
+    reading: Reading
+
+    @classmethod
+    def of(cls, paths: list[str], reading: Reading) -> Files:
+        """Take all files of a source."""
+        several = len(paths) > 1
+        folder = os.path.commonpath([Path(path).absolute().parent for path in paths]) if several else None
+        return cls(tuple(paths), folder, reading)
+
+    def pieces(self, account: Account, advance: Callable[[float], None] | None = None) -> Iterator[Piece]:
+        """Read them."""
+        may_skip = self.reading.errors == "skip" and self.folder is not None
+        for path in self.paths:
+            named = {"file": _printable(os.path.relpath(path, self.folder))} if self.folder is not None else {}
+            parts, passed_on = _of_file(path, self.reading, advance, account), False
+            try:
+                for piece in _held(parts) if may_skip else parts:
+                    passed_on = True
+                    yield piece._replace(fields={**named, **piece.fields}) if piece.starts else piece
+            except InputError as error:
+                if passed_on or not may_skip:
+                    raise
+                account.skipped[path] = str(error)
+
+    def runs(self) -> Iterator[Files]:
+        """Give files in a row that are worth a task together, or one file that is too large to be read as a whole."""
+        run: list[str] = []
+        total = 0.0
+        for path in self.paths:
+            size = unpacked_size(path)
+            if run and total + size > READ:
+                yield self._replace(paths=tuple(run))
+                run, total = [], 0.0
+            run.append(path)
+            total += size
+        if run:
+            yield self._replace(paths=tuple(run))
+
+    def tell_skipped(self, account: Account) -> None:
+        """Warn of what was left out.
+
+        Raises
+        ------
+        InputError
+            If all of them were.
+        """
+        skipped = {path: account.skipped[path] for path in self.paths if path in account.skipped}
+        if skipped and len(skipped) == len(self.paths):
+            raise InputError(f"none of the {len(skipped):,} files can be read; of the first: {skipped[self.paths[0]]}")
+        if skipped:
+            more = len(skipped) - NAMED
+            named_ones = "; ".join([*skipped.values()][:NAMED]) + (f"; and {more:,} more" if more > 0 else "")
+            warnings.warn(
+                f"skipped {len(skipped):,} of {len(self.paths):,} files: {named_ones}",
+                SkippedFilesWarning,
+                stacklevel=2,
+            )
+
+
+def unpacked_size(path: str) -> float:
+    """Tell about how many bytes of text a file holds."""
+    return Path(path).stat().st_size * (PACKED if path.lower().endswith((*COMPRESSIONS, ".zip")) else 1.0)
+
+
 def _of_files(
     files: list[str], reading: Reading, advance: Callable[[float], None] | None, account: Account
 ) -> Iterator[Piece]:
-    """Read files one after another; those that cannot be read are left out where they may be."""
-    may_skip = reading.errors == "skip" and len(files) > 1
-    folder = os.path.commonpath([Path(path).absolute().parent for path in files]) if len(files) > 1 else ""
-    skipped: dict[str, str] = {}
-    for path in files:
-        named = {"file": _printable(os.path.relpath(path, folder))} if len(files) > 1 else {}
-        parts, passed_on = _of_file(path, reading, advance, account), False
-        try:
-            for piece in _held(parts) if may_skip else parts:
-                passed_on = True
-                yield piece._replace(fields={**named, **piece.fields}) if piece.starts else piece
-        except InputError as error:
-            if passed_on or not may_skip:
-                raise
-            skipped[path] = str(error)
-    if skipped and len(skipped) == len(files):
-        raise InputError(f"none of the {len(files):,} files can be read; of the first: {skipped[files[0]]}")
-    if skipped:
-        account.skipped |= skipped
-        more = len(skipped) - NAMED
-        named_ones = "; ".join([*skipped.values()][:NAMED]) + (f"; and {more:,} more" if more > 0 else "")
-        warnings.warn(
-            f"skipped {len(skipped):,} of {len(files):,} files: {named_ones}", SkippedFilesWarning, stacklevel=2
-        )
+    several = Files.of(files, reading)
+    yield from several.pieces(account, advance)
+    several.tell_skipped(account)
 
 
 def _printable(path: str) -> str:

@@ -18,6 +18,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -134,13 +135,18 @@ class Workers(ABC):
     ) -> Iterator[Any]:
         """Give ``work(item)``, or ``work(shared value, item)``, of each item, in their order; a few are made ahead."""
 
+    def sees(self, files: Sequence[str]) -> bool:
+        """Whether each of them sees the same files, and can read them itself; processes of this machine do."""
+        del files
+        return True
+
     @abstractmethod
     def forget(self, shared: Shared) -> None:
         """Let go of what is shared, as nobody needs it any more."""
 
     @abstractmethod
-    def hold(self, parts: Sequence[Any]) -> Any:
-        """Put parts where they stay, for :meth:`total`."""
+    def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Any:
+        """Put parts where they stay, for :meth:`total`; ``cost`` says what one takes beside another."""
 
     @abstractmethod
     def each(
@@ -161,6 +167,19 @@ _CLUSTER: ContextVar[Workers | None] = ContextVar("cluster", default=None)
 def cluster() -> Workers | None:
     """Give the cluster that work goes to (:func:`polyadic.workers.dask.working_on`); None for this machine."""
     return _CLUSTER.get()
+
+
+def spans(starts: NDArray[Any], number: int) -> list[slice]:
+    """Cut what costs ``starts[i + 1] - starts[i]`` each into so many runs that cost about the same, or fewer.
+
+    Examples
+    --------
+    >>> spans(np.array([0, 4, 5, 6, 8]), 2)
+    [slice(0, 1, None), slice(1, 4, None)]
+    """
+    shares = np.linspace(0, starts[-1], number + 1)[1:-1]
+    nearest = np.searchsorted((starts[1:] + starts[:-1]) / 2, shares).tolist()
+    return [slice(first, last) for first, last in pairwise(sorted({0, *nearest, len(starts) - 1}))]
 
 
 def team(threads: int) -> Workers:
@@ -197,8 +216,9 @@ class Threads(Workers):
         """See :class:`Workers`."""
         shared.__dict__.pop("value", None)
 
-    def hold(self, parts: Sequence[Any]) -> Sequence[Any]:
+    def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Sequence[Any]:
         """Give them back."""
+        del cost
         return parts
 
     def each(

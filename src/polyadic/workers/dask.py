@@ -11,21 +11,23 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import platform
 import threading
 from collections import deque
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.resources import interrupts_held
-from polyadic.workers import _CLUSTER, WAITING, Shared, Sum, Threads, Workers, added
+from polyadic.workers import _CLUSTER, WAITING, Shared, Sum, Threads, Workers, added, spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
 TRIES = 4
 """Times that a sum is begun anew, or an item sent again, because workers were lost."""
@@ -118,11 +120,13 @@ class Held(NamedTuple):
     futures : list of Future
     owners : list of str
         The worker of each part; those of one worker stand together.
+    costs : ndarray
     """
 
     parts: Sequence[Any]
     futures: list[Any]
     owners: list[str]
+    costs: NDArray[np.float64]
 
 
 class DaskWorkers(Workers):
@@ -159,18 +163,24 @@ class DaskWorkers(Workers):
         finally:
             self.client.cancel([future for _, future in waiting])
 
+    def sees(self, files: Sequence[str]) -> bool:
+        """See :class:`~polyadic.workers.Workers`: by size and time of change."""
+        here = _stamp(files)
+        return here is not None and all(there == here for there in self.client.run(_stamp, files).values())
+
     def forget(self, shared: Shared) -> None:
         """See :class:`~polyadic.workers.Workers`."""
         self._sent.pop(shared.key, None)
         self.client.run(_forget, shared.key, on_error="ignore")  # some may be gone
 
-    def hold(self, parts: Sequence[Any]) -> Held:
-        """Put parts on workers, as many on each; refuse before anything is sent if a worker has too little memory.
+    def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Held:
+        """Put parts on workers, as much work on each; refuse before anything is sent if a worker has too little memory.
 
         A fit makes several objectives of the same entries: what was put last and is put again is sent once.
         """
         self.used = True
-        owners = self._owners(len(parts))
+        costs = np.array([cost(part) for part in parts])
+        owners = self._owners(costs)
         sizes = [_size(part) for part in parts]
         limits = {address: worker["memory_limit"] for address, worker in self.workers().items()}
         for owner in dict.fromkeys(owners):
@@ -183,7 +193,7 @@ class DaskWorkers(Workers):
         marks = [(_mark(part), owner) for part, owner in zip(parts, owners, strict=True)]
         futures = [self._known.get(mark) or self.put(part, [mark[1]]) for mark, part in zip(marks, parts, strict=True)]
         self._known = dict(zip(marks, futures, strict=True))
-        return Held(parts, futures, owners)
+        return Held(parts, futures, owners, costs)
 
     @property
     def size(self) -> int:  # type: ignore[override]
@@ -261,7 +271,7 @@ class DaskWorkers(Workers):
         from distributed import KilledWorker
 
         try:
-            return future.result()
+            return self.client.gather(future, direct=True)  # not through the scheduler
         except CancelledError as error:
             raise LostError from error
         except KilledWorker as error:
@@ -307,16 +317,16 @@ class DaskWorkers(Workers):
         lost = sorted({*lost, *(k for k, owner in enumerate(held.owners) if owner not in there)})
         if not lost:
             return
-        heirs = self._owners(len(held.parts))
+        heirs = self._owners(held.costs)
         for k in lost:
             held.owners[k] = heirs[k]
             held.futures[k] = self.put(held.parts[k], [heirs[k]])
 
-    def _owners(self, number: int) -> list[str]:
+    def _owners(self, costs: NDArray[np.float64]) -> list[str]:
         """Give parts in a row to each worker in turn."""
         addresses = sorted(self.workers())
-        cuts = pairwise(aligned(number, min(len(addresses), number)))
-        return [address for address, (a, b) in zip(addresses, cuts, strict=False) for _ in range(a, b)]
+        runs = spans(np.concatenate([[0], np.cumsum(costs)]), len(addresses))
+        return [address for address, run in zip(addresses, runs, strict=False) for _ in range(run.start, run.stop)]
 
     def workers(self) -> dict[str, Any]:
         """Give what is known of each worker; wait for one if there is none."""
@@ -374,21 +384,6 @@ class _Sending:
 def half(n: int) -> int:
     """Give the largest power of two below a number from 2 on: the leaves of the left half of a tree."""
     return 1 << (n - 1).bit_length() - 1
-
-
-def aligned(leaves: int, runs: int) -> list[int]:
-    """Give where to cut leaves into runs that are nearly as long and consist of few nodes of the tree.
-
-    A cut is a multiple of the power of two that is a sixteenth to an eighth of a run; so are the sums that must be
-    moved, and held, fewer.
-
-    Examples
-    --------
-    >>> aligned(34, 2), aligned(7, 3)
-    ([0, 16, 34], [0, 2, 5, 7])
-    """
-    unit = max(half(leaves // runs + 1) // 8, 1)
-    return [*(unit * round(leaves * k / runs / unit) for k in range(runs)), leaves]
 
 
 def nodes_within(leaves: int, first: int, last: int, *, low: int = 0) -> Iterator[tuple[int, int]]:
@@ -494,6 +489,15 @@ def _size(value: Any) -> int:
     if isinstance(value, str):
         return len(value)
     return sum(map(_size, value)) if isinstance(value, (tuple, list)) else 0
+
+
+def _stamp(paths: Sequence[str]) -> str | None:
+    """Give a digest of the sizes of files and when they were changed; None if one is not there."""
+    try:
+        states = [(state.st_size, state.st_mtime_ns) for state in map(os.stat, paths)]
+    except OSError:
+        return None
+    return hashlib.blake2b(repr(states).encode(), digest_size=16).hexdigest()
 
 
 def _versions() -> dict[str, str]:

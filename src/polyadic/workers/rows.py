@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from polyadic.workers import spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,7 @@ class RowBlocks:
     """
 
     def __init__(self, rows: Block, columns: int, team: Workers) -> None:
-        self._spans, self._team = row_spans(rows.starts, team), team
+        self._spans, self._team = spans(rows.starts, team.size), team
         blocks = [_block(rows, span) for span in self._spans]
         self._needed: list[NDArray[Any]] | None = None
         if len(blocks) > 1:
@@ -76,24 +77,6 @@ class RowBlocks:
             own = [(V[needed], mine) for needed, mine in zip(self._needed, own, strict=True)]
             parts = self._team.each(partial(_with_its_own, work), self._held, given, own)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def row_spans(starts: NDArray[Any], team: Workers) -> list[slice]:
-    """Cut rows, of which ``i`` has the entries ``starts[i]:starts[i + 1]``, into as many spans as hold parts.
-
-    They have about as many entries each; there are fewer where rows are few.
-
-    Examples
-    --------
-    >>> from polyadic.workers import Threads
-    >>> team = Threads(2)
-    >>> team.size = 2
-    >>> row_spans(np.array([0, 4, 5, 6, 8]), team)
-    [slice(0, 1, None), slice(1, 4, None)]
-    """
-    shares = np.linspace(0, starts[-1], team.size + 1)[1:-1]
-    bounds = sorted({0, *np.searchsorted(starts, shares).tolist(), len(starts) - 1})
-    return [slice(first, last) for first, last in pairwise(bounds)]
 
 
 def _block(rows: Block, span: slice) -> Block:
