@@ -19,6 +19,7 @@ import threading
 import time
 from pathlib import Path
 
+import dask
 import numpy as np
 from clusters import digest
 
@@ -53,6 +54,8 @@ def workers_killed(corpus, given):
     alone = made(corpus, given.rank, given.sweeps)
     length = time.perf_counter() - start
     print(f"alone {length:.1f} s, {' '.join(alone)}", flush=True)
+    # a local cluster gives up a worker that is away 15 s after it was lost, be it for the next kill
+    dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"})
     rng, same, killed, seconds = np.random.default_rng(0), 0, [], []
     with working_on(workers=given.workers) as team:
         made(corpus, 4, 1)
@@ -85,7 +88,7 @@ def leader_killed(text, given):
     while True:
         process = subprocess.Popen([*command, folder / "again"], **quiet, start_new_session=True)
         try:
-            out, error = process.communicate(timeout=rng.uniform(length / 4, length) if ended < given.ends else None)
+            out, error = process.communicate(timeout=rng.uniform(0.15, 0.4) * length if ended < given.ends else None)
             break
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)

@@ -6,7 +6,10 @@ import itertools
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -448,6 +451,36 @@ def test_schedulers_that_are_not_there():
         pytest.raises(InputError, match=r"there is no scheduler at tcp://127\.0\.0\.1:9"),
         working_on("tcp://127.0.0.1:9"),
     ):
+        pass
+
+
+def test_a_cluster_that_is_started_by_hand(tmp_path):
+    """A scheduler and a worker of Dask's own commands, found by the file that the scheduler writes."""
+    pytest.importorskip("distributed")
+    at, quiet = tmp_path / "scheduler.json", {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    text = folder_of_files(tmp_path / "texts")
+    (text / "07.txt").unlink()
+    dask, found = [sys.executable, "-m", "dask"], ["--scheduler-file", str(at), "--no-dashboard"]
+    roles = [["scheduler", "--port", "0"], ["worker", "--nthreads", "1", "--death-timeout", "120"]]
+    started = [subprocess.Popen([*dask, *role, *found], cwd=tmp_path, **quiet) for role in roles]
+    try:
+        deadline = time.monotonic() + 120
+        while not at.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        asked = ["corpus", str(text), "--min-count", "1", "--language", "en", "--json"]
+        with alone():
+            told = [
+                CliRunner().invoke(app, [*asked, "--out", str(tmp_path / out), *how])
+                for out, how in (("there", ["--scheduler", str(at)]), ("here", []))
+            ]
+        assert [done.exit_code for done in told] == [0, 0], told[0].output
+        assert Corpus.open(tmp_path / "there").digest == Corpus.open(tmp_path / "here").digest
+    finally:
+        for process in started:
+            process.terminate()
+            process.wait()
+    at.write_text("{}")
+    with pytest.raises(InputError, match="there is no scheduler at"), working_on(str(at)):
         pass
 
 

@@ -281,7 +281,11 @@ Memory = Annotated[
 CLUSTER = "A Dask cluster"
 Scheduler = Annotated[
     str | None,
-    typer.Option(metavar="ADDRESS", help="Of a scheduler, such as tcp://10.0.0.1:8786.", rich_help_panel=CLUSTER),
+    typer.Option(
+        metavar="ADDRESS",
+        help="Of a scheduler, such as tcp://10.0.0.1:8786, or the file that it wrote.",
+        rich_help_panel=CLUSTER,
+    ),
 ]
 Workers = Annotated[
     int | None,

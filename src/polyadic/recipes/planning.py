@@ -6,29 +6,30 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.files import META, read_meta
 from polyadic.models.words.orders import COPIES, SWEEPS
-from polyadic.objective import PIECE, PIECES
+from polyadic.objective import PIECE, PIECES, work_of
 from polyadic.resources import LEAST
 
 if TYPE_CHECKING:
     import os
 
-ENCODED = 1.9e6
-"""Bytes of plain text that a core encodes in a second; this and the next two were measured on 12 MB of Wikipedia with
-one core of an AMD EPYC (docs/performance.md, Clusters). Compressed text is about a third of what it holds."""
-COUNTED = {2: 11e6, 3: 20e6, 4: 15e6, 5: 15e6}
+ENCODED = 4.3e6
+"""Bytes of plain text that a core encodes in a second; these rates were measured on 60 and 411 MB of Wikipedia with a
+core of an AMD EPYC (docs/performance.md, Clusters)."""
+COUNTED = {2: 30e6, 3: 40e6, 4: 30e6, 5: 25e6}
 """Tuples that a core counts in a second, by order."""
-DESCENDED = 1.5e-9
-"""Seconds that a core takes for the gradient of an entry, for each column."""
-MERGED, INDEXED, STEPPED = 30e6, 60e-9, 30e-9
-"""What is not divided: bytes of text in a second whose words this process puts together; seconds to index a word; and
-of the solver's step, for an element of the factors."""
+DESCENDED = 1.8e-10
+"""Seconds that a core takes for the gradient, for each column and each entry, as :func:`~polyadic.objective.work_of`
+counts them."""
+LED, MERGED, INDEXED, STEPPED = 31e6, 70e6, 40e-9, 15e-9
+"""What is not divided: bytes of text in a second that this process reads, or puts together where workers have read
+them; seconds to index a word; and those of the solver's step, for an element of the factors."""
 NETWORK = 1000.0
 """Megabits in a second, of an ordinary network."""
-COMPRESSED, PACKED = (".gz", ".bz2", ".xz", ".zst", ".zip"), 3.5
-"""Names of compressed files, and how many bytes of text are in one of theirs."""
 WORD = 6.0
 """Bytes of text for each word that is kept."""
 
@@ -115,12 +116,13 @@ def serial_copies(workers: int) -> int:
 
 
 def _encoding(source: str | os.PathLike[str], workers: int, speed: float) -> Step:
-    from polyadic.text.readers import find_files
+    from polyadic.text.readers import READ, find_files, unpacked_size
 
-    files = [Path(path) for path in find_files(source) or () if path != "-"]
-    text = sum(file.stat().st_size * (PACKED if file.suffix in COMPRESSED else 1) for file in files)
+    sizes = np.array([unpacked_size(path) for path in find_files(source) or () if path != "-"])
+    text = float(sizes.sum())
+    led = text if len(sizes) == 1 else float(sizes[sizes > READ].sum())
     sent = text + 4 * text / WORD
-    seconds = max(text / ENCODED / workers, text / MERGED)
+    seconds = max(text / ENCODED / workers, led / LED + (text - led) / MERGED)
     return _step("corpus", max(seconds, sent / speed), sent / speed, LEAST, LEAST, sent)
 
 
@@ -147,7 +149,7 @@ def _learning(source: str | os.PathLike[str], workers: int, speed: float, rank: 
     parts = min(-(-n // PIECE), PIECES)
     busy = min(workers, parts)  # a part is not divided
     stored = n * (entries.order * entries.indices.itemsize + 8)
-    seconds = max_iter * (n * rank * DESCENDED / busy + factors / 4 * STEPPED)
+    seconds = max_iter * (work_of(entries.indices) * rank * DESCENDED / busy + factors / 4 * STEPPED)
     sending = (stored + max_iter * serial_copies(busy) * factors) / speed
     held = stored / busy + factors * (4 + math.ceil(parts / busy).bit_length())
     sent = stored + 2 * factors * busy * max_iter

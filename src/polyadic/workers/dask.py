@@ -10,12 +10,14 @@ Bits are those of one machine if the processors are of one kind.
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import os
 import platform
 import threading
 from collections import deque
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,7 +46,7 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
     Parameters
     ----------
     where : dask.distributed.Client or str, optional
-        A client, or the address of a scheduler, such as ``"tcp://10.0.0.1:8786"``.
+        A client, the address of a scheduler, such as ``"tcp://10.0.0.1:8786"``, or the file that it wrote it to.
     workers : int, optional
         Without an address, that many processes of this machine.
 
@@ -77,8 +79,10 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
             client = stack.enter_context(Client(cluster))
         elif isinstance(where, str):
             try:
-                client = stack.enter_context(Client(where, timeout=10))
-            except (OSError, ValueError) as error:
+                file = Path(where)
+                address = json.loads(file.read_text(encoding="utf-8"))["address"] if file.is_file() else where
+                client = stack.enter_context(Client(address, timeout=10))
+            except (OSError, ValueError, KeyError, TypeError) as error:
                 raise InputError(f"there is no scheduler at {where}: {error}") from None
         team = DaskWorkers(client)
         token = _CLUSTER.set(team)
