@@ -248,8 +248,8 @@ def folder_of_files(path):
 @pytest.mark.parametrize("seen", [True, False])
 def test_files_are_read_by_those_who_see_them(whole, seen, tmp_path, monkeypatch):
     """By workers, processes, or here: the same corpus, in order, with the same account."""
-    for module in (encoder, readers):
-        monkeypatch.setattr(module, "READ", 2500)
+    monkeypatch.setattr(readers, "TASK", 2500)
+    monkeypatch.setattr(encoder, "READ", 2500)
     monkeypatch.setattr(type(whole), "sees", lambda *_: seen)
     source, sent = folder_of_files(tmp_path / "texts"), []
     groups = encoder.groups
@@ -279,7 +279,7 @@ def test_files_are_read_by_those_who_see_them(whole, seen, tmp_path, monkeypatch
 
 def test_faults_of_files_come_back(whole, tmp_path, monkeypatch):
     """What may not be skipped, and what nobody can read, is told as on one machine."""
-    monkeypatch.setattr(readers, "READ", 2500)
+    monkeypatch.setattr(readers, "TASK", 2500)
     source = folder_of_files(tmp_path / "texts")
     with pytest.raises(InputError, match=r"07\.txt is not text"):
         Corpus.build(source, min_count=1, language="en", errors="strict")

@@ -57,45 +57,48 @@ class Chunk(NamedTuple):
     texts: list[list[tuple[str, list[str]]]]  # the sentences of each piece with their words, if they are to be kept
 
 
-def encode(pieces: list[Piece], tokenize: Tokenize, *, keep_text: bool = False) -> Chunk:
-    """Give the words of ``pieces`` numbers by first occurrence.
+def encode(pieces: Iterable[Piece], tokenize: Tokenize, *, keep_text: bool = False) -> Chunk:
+    """Give the words of ``pieces`` numbers by first occurrence; words are held for a few pieces at a time.
 
     Raises
     ------
     InputError
         If the tokenizer returns anything but lists of strings.
     """
-    texts = [_sentences(piece, tokenize) for piece in pieces]
-    split = [[words for _, words in sentences] for sentences in texts]
-    sentences = list(chain.from_iterable(split))
-    lengths = np.array([len(sentence) for sentence in sentences], dtype=np.uint32)
     index: defaultdict[str, int] = defaultdict(count().__next__)
-    try:
-        tokens = map(index.__getitem__, chain.from_iterable(sentences))
-        ids = np.fromiter(tokens, dtype=np.uint32, count=int(lengths.sum()))
-    except TypeError as error:
-        raise InputError(f"a token must be a string ({error})") from None
+    ids: list[NDArray[np.uint32]] = []
+    lengths: list[int] = []
+    sentences: list[int] = []
+    starts: list[bool] = []
+    fields: list[dict[str, str]] = []
+    texts: list[list[tuple[str, list[str]]]] = []
+    for some in chunks(pieces):
+        read = [_sentences(piece, tokenize) for piece in some]
+        split = [words for sentences_of in read for _, words in sentences_of]
+        sizes = [len(words) for words in split]
+        tokens = map(index.__getitem__, chain.from_iterable(split))
+        lengths += sizes
+        try:
+            ids.append(np.fromiter(tokens, dtype=np.uint32, count=sum(sizes)))
+        except TypeError as error:
+            raise InputError(f"a token must be a string ({error})") from None
+        sentences += map(len, read)
+        starts += [piece.starts for piece in some]
+        fields += [dict(piece.fields) for piece in some if piece.starts]
+        texts += read if keep_text else []
     types = list(index)
     odd = next((word for word in types if not isinstance(word, str)), None)
     if odd is not None:
         raise InputError(f"a token must be a string; got {odd!r}")
-    starts = np.array([piece.starts for piece in pieces], dtype=np.uint32)
-    fields = [dict(piece.fields) for piece in pieces if piece.starts]
-    return Chunk(
-        types,
-        ids,
-        lengths,
-        np.array([len(s) for s in split], dtype=np.uint32),
-        starts,
-        fields,
-        texts if keep_text else [],
-    )
+    numbers = np.concatenate([*ids, np.zeros(0, np.uint32)])
+    by_sentence, by_piece, begun = (np.array(each, dtype=np.uint32) for each in (lengths, sentences, starts))
+    return Chunk(types, numbers, by_sentence, by_piece, begun, fields, texts)
 
 
 def encoded(group: Group, tokenize: Tokenize, *, keep_text: bool = False) -> tuple[Chunk, Account]:
     """Encode pieces, or what files hold; say what was read."""
     account = Account()
-    pieces = list(group.pieces(account)) if isinstance(group, Files) else group
+    pieces = group.pieces(account) if isinstance(group, Files) else group
     return encode(pieces, tokenize, keep_text=keep_text), account
 
 

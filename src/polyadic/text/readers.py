@@ -65,8 +65,9 @@ OTHERS = {
     **dict.fromkeys((".mobi", ".azw", ".azw3"), "convert it to .epub"),
 }
 """Suffixes of what cannot be read, and what helps."""
-READ = 1 << 24
-"""Bytes of text that a worker reads at once; a larger file is read where they are led from."""
+TASK, READ = 1 << 22, 1 << 26
+"""Bytes of small files that a worker reads together, and of a file that it reads at all: a larger one is read where
+they are led from."""
 PACKED = 3.5
 """Bytes of text in one of a compressed file."""
 HELD = 1 << 26
@@ -300,7 +301,7 @@ class Files(NamedTuple):
         total = 0.0
         for path in self.paths:
             size = unpacked_size(path)
-            if run and total + size > READ:
+            if run and total + size > TASK:
                 yield self._replace(paths=tuple(run))
                 run, total = [], 0.0
             run.append(path)
