@@ -431,7 +431,7 @@ def _fill(
                 )
         if several:
             read.close()
-            draft.fill(groups(several, account, advance, jobs), tokenizer, jobs, account)
+            draft.fill(groups(several, account, advance, jobs), tokenizer, jobs, account=account)
             several.tell_skipped(account)
         else:
             draft.fill(itertools.chain([first] if first else [], read), tokenizer, jobs)

@@ -179,7 +179,7 @@ class Draft:
         self.close()
 
     def fill(
-        self, groups: Iterable[Group], tokenize: Tokenize, jobs: int | None = None, account: Account | None = None
+        self, groups: Iterable[Group], tokenize: Tokenize, jobs: int | None = None, *, account: Account | None = None
     ) -> None:
         """Encode groups of pieces or files, in so many processes, and append them; ``account`` is told of files."""
         with contextlib.closing(encode_all(groups, tokenize, jobs, keep_text=self._lines is not None)) as made:
