@@ -318,6 +318,8 @@ def test_blocks_of_rows(size, copies, monkeypatch):
     np.testing.assert_array_equal(found, 2 * (table @ X) + before)
     assert len(seen) == size
     assert (max(seen) < 80) == (size > 1 and copies > 0)
+    none = Block(table.indptr[:1], table.indices[:0], (table.data[:0],))
+    assert RowBlocks(none, 80, team).each(product, X, given=2.0, before=before[:0]).shape == (0, 3)
 
 
 @pytest.mark.parametrize("model", [ImplicitFactorization, MatrixFactorization])

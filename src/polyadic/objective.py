@@ -313,7 +313,7 @@ def work_of(indices: NDArray[Any]) -> float:
     11.4
     """
     shared = indices[:, :-1]
-    return len(indices) + FIBRE * np.count_nonzero((shared[1:] != shared[:-1]).any(axis=1))
+    return float(len(indices) + FIBRE * np.count_nonzero((shared[1:] != shared[:-1]).any(axis=1)))
 
 
 def _cost(part: Part) -> float:

@@ -170,7 +170,7 @@ def cluster() -> Workers | None:
 
 
 def spans(starts: NDArray[Any], number: int) -> list[slice]:
-    """Cut what costs ``starts[i + 1] - starts[i]`` each into so many runs that cost about the same, or fewer.
+    """Cut what costs ``starts[i + 1] - starts[i]`` each into so many runs that cost about the same, or fewer, but one.
 
     Examples
     --------
@@ -179,7 +179,7 @@ def spans(starts: NDArray[Any], number: int) -> list[slice]:
     """
     shares = np.linspace(0, starts[-1], number + 1)[1:-1]
     nearest = np.searchsorted((starts[1:] + starts[:-1]) / 2, shares).tolist()
-    return [slice(first, last) for first, last in pairwise(sorted({0, *nearest, len(starts) - 1}))]
+    return [slice(first, last) for first, last in pairwise(sorted({0, *nearest, len(starts) - 1}))] or [slice(0, 0)]
 
 
 def team(threads: int) -> Workers:
