@@ -55,7 +55,9 @@ def main():
         with tempfile.TemporaryDirectory(dir=Path(given.corpus).parent) as folder:
             large = repeated(corpus, times, np.random.default_rng(0))
             start = time.perf_counter()
-            counts = count(large, Path(folder) / "n", order=3, width=10, min_count=2, threads=given.threads)
+            counts = count(
+                large, Path(folder) / "n", order=3, width=10, min_count=2, threads=given.threads, memory=1 << 33
+            )
             counting = time.perf_counter() - start
             gradient = float("nan")
             if times <= given.gradients:

@@ -322,8 +322,9 @@ def test_blocks_of_rows(size, copies, monkeypatch):
     assert RowBlocks(none, 80, team).each(product, X, given=2.0, before=before[:0]).shape == (0, 3)
 
 
+@pytest.mark.parametrize("blocks", [1, 3])
 @pytest.mark.parametrize("model", [ImplicitFactorization, MatrixFactorization])
-def test_completion_by_owners(whole, model):
+def test_completion_by_owners(whole, model, blocks, monkeypatch):
     """Rows and columns on three workers, one of which is lost: the bits of one machine."""
     rng = np.random.default_rng(0)
     X = csr_array(rng.poisson(0.3 * rng.random((60, 1)), (60, 40)).astype(float))
@@ -335,8 +336,10 @@ def test_completion_by_owners(whole, model):
         if result.n_iter == 2 and not killed:
             killed.append(kill_one(whole))
 
+    monkeypatch.setattr(type(whole), "size", blocks)
     there = model(4, max_iter=6, tol=0, seed=0, watch=watch).fit(X)
     assert len(killed) == 1
+    assert there.row_factors_.flags.writeable
     np.testing.assert_array_equal(there.row_factors_, here.row_factors_)
     np.testing.assert_array_equal(there.column_factors_, here.column_factors_)
 

@@ -218,7 +218,7 @@ class DaskWorkers(Workers):
                 )
                 for part, owner, mine in zip(held.futures, held.owners, owned, strict=True)
             ]
-            return [self.take(future) for future in futures]
+            return [_own(self.take(future)) for future in futures]
 
         return self._again(held, made)
 
@@ -293,7 +293,7 @@ class DaskWorkers(Workers):
                 sums[low, high] = self._submit(_node, arguments, owner), owner
 
         total: Sum = self.take(self._node(sums, 0, len(held.parts))[0])
-        return Sum(total.value, [None if array is None else np.array(array) for array in total.arrays])
+        return Sum(total.value, [_own(array) for array in total.arrays])
 
     def _node(self, sums: Mapping[tuple[int, int], tuple[Any, str]], low: int, high: int) -> tuple[Any, str]:
         """Give the sum of a node of the tree, and its owner; those above the ones there are made where the left is."""
@@ -418,7 +418,7 @@ def _runs(owners: Sequence[str]) -> Iterator[tuple[str, int, int]]:
 
 def _node(work: Callable[[Any, Any, int], Sum], threads: int, given: Any, *parts: Any) -> Sum:
     """Add what parts in a row give."""
-    return Threads(threads).total(work, parts, given)
+    return Threads(threads).total(work, parts, [_own(factor) for factor in given] if type(given) is list else given)
 
 
 def _as_it_is(value: Any) -> Any:
@@ -461,6 +461,11 @@ def _portable(value: Any) -> Any:
         items = [_portable(item) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
     return [_portable(item) for item in value] if type(value) is list else value
+
+
+def _own(value: Any) -> Any:
+    """Give an array a place of its own: in a message it is not writable, and lies where BLAS may round otherwise."""
+    return np.array(value) if isinstance(value, np.ndarray) else value
 
 
 def _mark(value: Any) -> bytes:
