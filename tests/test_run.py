@@ -1,6 +1,8 @@
 """Stopping by a measure, divergence, checkpoints, starts: what every iterative model shares."""
 
 import json
+import os
+import signal
 import weakref
 
 import numpy as np
@@ -107,7 +109,7 @@ def test_going_on_from_a_checkpoint(tmp_path):
     assert second.history_[-1] < first.history_[-1]
 
 
-def test_a_run_that_was_stopped_is_gone_on_with(tmp_path):
+def test_a_run_that_was_stopped_is_gone_on_with(tmp_path, monkeypatch):
     """Its sweeps, history and time count; after a measure, from the best sweep; another run is refused by name."""
     how = {"every": 0, "made_of": {"rank": 3, "seed": (0, 1)}}
     run(sweeps([9, 5, 4]), max_iter=2, watch=Checkpoint(tmp_path / "c", **how))
@@ -126,8 +128,12 @@ def test_a_run_that_was_stopped_is_gone_on_with(tmp_path):
     run(sweeps([9, 5, 4]), watch=Checkpoint(tmp_path / "m", **how), **measured)
     again = Checkpoint(tmp_path / "m", **how)
     assert (again.reached.history, again.reached.measured, again.reached.factors[0].item()) == ([9, 5], [5.0, 2.0], 5)
+    with monkeypatch.context() as killed:
+        killed.setattr("shutil.rmtree", lambda *_, **__: os.kill(os.getpid(), signal.SIGINT))
+        with pytest.raises(KeyboardInterrupt):
+            again.done()
+    assert not (tmp_path / "m").exists()  # not half of it, which nobody could go on from
     again.done()
-    assert not (tmp_path / "m").exists()
 
 
 def test_held_out_entries_are_neither_known_nor_zero():

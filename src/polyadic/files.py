@@ -245,6 +245,13 @@ def _remove(draft: Path) -> None:
         remove()
 
 
+def remove_whole(path: Path) -> None:
+    """Delete a folder, such that a kill leaves all of it, or nothing under its name and a draft to be swept."""
+    aside = _unused(path.parent)
+    path.replace(aside)
+    _remove(aside)
+
+
 def _unused(folder: Path, suffix: str = "", *, of: str = "", claim: str = "") -> Path:
     """Choose a path that nothing has, before it is made: then nothing stays if Ctrl-C comes in between."""
     process = os.getpid()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polyadic.errors import InputError, check_number
-from polyadic.files import check_replaceable, check_whole, plain, read_meta, whole_folder, write_meta
+from polyadic.files import check_replaceable, check_whole, plain, read_meta, remove_whole, whole_folder, write_meta
 from polyadic.solvers.run import Result
 from polyadic.store import RefusedError, differing
 
@@ -97,7 +96,7 @@ class Checkpoint:
     def done(self) -> None:
         """Remove it, as the run is at its end."""
         if self.path.exists():
-            shutil.rmtree(self.path)
+            remove_whole(self.path)
 
 
 def save_checkpoint(result: Result, path: str | os.PathLike[str], *, made_of: Mapping[str, Any] | None = None) -> None:

@@ -19,7 +19,7 @@ from polyadic.errors import InputError, check_int
 from polyadic.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.progress import bar
 from polyadic.text import languages
-from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks, groups, together_of
+from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks, groups, several_files
 from polyadic.text.lines import FILE as TEXT
 from polyadic.text.lines import Line, Lines
 from polyadic.text.multiwords import together
@@ -413,7 +413,7 @@ def _fill(
     files = find_files(source)
     total = sum(Path(file).stat().st_size for file in files if file != "-") if files else 0
     with bar("reading text", total=total or None, unit="documents" if files is None else "B") as advance:
-        several = together_of(files, how)
+        several = several_files(files, how)
         of_beginning = several.pieces(Account()) if several else pieces(source, how, advance=advance, account=account)
         read = chunks(of_beginning)
         first = next(read, [])

@@ -116,7 +116,7 @@ def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
         yield chunk
 
 
-def together_of(paths: list[str] | None, reading: Reading) -> Files | None:
+def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
     """Take several files, which may be read where they are encoded; None for one alone, pipes, or no files."""
     if paths is None or len(paths) < 2 or not all(Path(path).is_file() for path in paths):
         return None
