@@ -85,7 +85,7 @@ def test_checkpoint_is_what_was_reached(tmp_path):
 def test_damaged_checkpoints_are_refused(damage, tmp_path):
     """A checkpoint that is cut short or lacks a part is refused by name."""
     path = tmp_path / "reached"
-    save_checkpoint(run(sweeps([3, 2]), max_iter=1), path)
+    save_checkpoint(run(sweeps([3, 2]), max_iter=1), path, made_of={"rank": 3})
     file = path / "factors.safetensors"
     if damage == "cut":
         file.write_bytes(file.read_bytes()[:-4])
@@ -96,6 +96,9 @@ def test_damaged_checkpoints_are_refused(damage, tmp_path):
         (path / "meta.json").write_text(json.dumps({key: meta[key] for key in ("kind", "version")}))
     with pytest.raises(InputError, match="reached"):
         load_checkpoint(path)
+    told = "with rank none instead of 3" if damage == "key" else "delete .*reached, and the fit begins anew"
+    with pytest.raises(InputError, match=told):
+        Checkpoint(path, made_of={"rank": 3})
 
 
 def test_going_on_from_a_checkpoint(tmp_path):

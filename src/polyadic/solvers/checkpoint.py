@@ -45,7 +45,7 @@ class Checkpoint:
     Raises
     ------
     InputError
-        If something else is there, or a checkpoint of another run and ``made_of`` is given.
+        If something else is there, or with ``made_of`` a checkpoint of another run, or a damaged one.
 
     Examples
     --------
@@ -80,7 +80,10 @@ class Checkpoint:
                     f"{path} is of a fit that was stopped, with {other}; take its settings to go on with it, or"
                     " replace it (--force, overwrite=True)"
                 )
-            self.reached = None if other else load_checkpoint(path)
+            try:
+                self.reached = None if other else load_checkpoint(path)
+            except InputError as error:
+                raise RefusedError(f"{error}; delete {path}, and the fit begins anew") from None
         self._saved = time.monotonic()
 
     def __call__(self, result: Result) -> None:
