@@ -52,6 +52,8 @@ def test_work_bounds_the_tuples(lists, order, near, far, repeats):
     reach = near * (1 + far)
     index = index_of(lists, reach)
     work = kernels.tuple_work(index, order, repeats=repeats)
+    halves = [kernels.tuple_work(index, order, where, repeats=repeats) for where in (slice(0, 7), slice(7, None))]
+    assert (sum(halves) == work).all()
     how = {"order": order, "near": near, "reach": reach, "repeats": repeats, "min_count": 1}
     for word in range(WORDS):
         words, counts, _ = kernels.count_tuples(index, word, word + 1, **how)
@@ -69,6 +71,7 @@ def test_ranges_of_words_add_up(lists, order, cut):
     assert words.tolist() == np.hstack([part[0] for part in ranges]).tolist()
     assert counts.tolist() == np.hstack([part[1] for part in ranges]).tolist()
     assert marginals.tolist() == sum(part[2] for part in ranges).tolist()
+    assert kernels.tuple_marginals(words.T, counts, WORDS).tolist() == marginals.tolist()
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])

@@ -6,8 +6,10 @@ import io
 import json
 import lzma
 import os
+import random
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ from polyadic.errors import InputError
 from polyadic.text import readers, streams
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.pieces import PIECE, Piece, Reading
-from polyadic.text.readers import pieces, read
+from polyadic.text.readers import Account, Files, pieces, read
 from polyadic.text.streams import blocks, lines
 
 zstandard = pytest.importorskip("zstandard")
@@ -328,3 +330,68 @@ def test_lines_have_an_end(monkeypatch):
     with pytest.raises(InputError, match="line 2 is longer than 3,145,728 characters; it may be no file of lines"):
         list(streams.lines(["a\n", *[block] * 9]))
     assert len(list(streams.lines([f"{block}\n"] * 9))) == 9
+
+
+WRITTEN = {
+    "text": st.lists(st.text("aß€ .\r𝄞", max_size=9)).map("\n".join),
+    "lines": st.lists(st.text("aß€ .\r𝄞", max_size=9)).map("\n".join),
+    "wiki": st.lists(st.sampled_from(['<doc title="ß">', "<doc >", "</doc>", "ß", "€ a", ""])).map("\n".join),
+}
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("kind", WRITTEN)
+@given(data=st.data(), task=st.integers(1, 20))
+def test_ranges_of_a_file_give_the_whole(kind, end, data, task):
+    """Wherever it is cut: the same documents of the same lines, with their fields, and one file in the account."""
+    content = "\ufeff" + data.draw(WRITTEN[kind]).replace("\n", end)
+
+    def documents(files):
+        account, whole = Account(), []
+        for some in files:
+            for piece in some.pieces(account):
+                whole += [[dict(piece.fields), ""]] if piece.starts else []
+                whole[-1][1] += piece.content
+        assert account.formats == {kind: 1}
+        return whole
+
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder) / "a.txt"
+        path.write_bytes(content.encode())
+        whole = Files.of([str(path)], Reading(format=kind, wrapped=False))
+        patch.setattr(readers, "TASK", task)
+        cut = whole.ranges()
+        assert sum(some.size for some in cut) == (whole.size if whole.size > 2 * task else 0)
+        if cut:
+            assert documents(cut) == documents([whole])
+
+
+def test_what_is_not_cut(tmp_path, monkeypatch):
+    """Small files, wrapped and packed ones, tables, other encodings; and what may have to be skipped."""
+    monkeypatch.setattr(readers, "TASK", 100)
+    monkeypatch.setattr(streams, "BLOCK", 300)
+    line = "It was the best of times.\n"
+    prose = "It was the best of times. It was\nthe worst of times. It was the age\nof wisdom, it was the age\n"
+
+    def cut(name, content, *others, **reading):
+        (tmp_path / name).write_bytes(content)
+        files = Files.of([str(tmp_path / each) for each in (name, *others)], Reading(**reading))
+        return bool(files._replace(paths=files.paths[:1]).ranges())
+
+    assert cut("a.txt", 20 * line.encode())
+    assert not cut("small.txt", 4 * line.encode())
+    assert not cut("wrapped.txt", 20 * prose.encode())
+    assert cut("wrapped.txt", 20 * prose.encode(), wrapped=False)
+    assert not cut("a.txt.gz", gzip.compress(random.Random(0).randbytes(1000)))
+    assert not cut("a.csv", b"a,b\n" * 100)
+    assert not cut("latin.txt", 20 * line.encode(), encoding="latin-1")
+    bad = 20 * line.encode() + b"\xff"
+    assert cut("bad.txt", bad), "told where it is read, as the only file is never skipped"
+    assert not cut("bad.txt", bad, "a.txt")
+    monkeypatch.setattr(readers, "HELD", 10)
+    assert cut("bad.txt", bad, "a.txt"), "so much was read before that it is no longer skipped"
+    (*_, last) = Files.of([str(tmp_path / "bad.txt")], Reading()).ranges()
+    with pytest.raises(InputError, match=r"bad.txt is not utf-8: byte 520 \(0xff\) is in error"):
+        [*last.pieces(Account())]
+    monkeypatch.setattr(readers, "READ", 300)
+    assert not cut("long.txt", b"It was. " * 200)

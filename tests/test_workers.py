@@ -235,13 +235,14 @@ def _first(team, number, costs):
 
 
 def folder_of_files(path):
-    """Small files, one that is larger than is read at once, one that is packed, and one that is no text."""
+    """Small files, two that are larger than is read at once, of which one is packed, and one that is no text."""
     path.mkdir()
     for k in range(12):
         (path / f"{k:02}.txt").write_text(f"the cat number{k} sat on a mat. " * 30)
     (path / "05.txt").write_text("a large file of a large cat. " * 200)
     (path / "07.txt").write_bytes(b"\0\1\2" * 100)
-    (path / "08.txt.gz").write_bytes(gzip.compress(b"packed mats and cats. " * 40))
+    noise = " ".join(f"{n:x}" for n in np.random.default_rng(0).integers(0, 1 << 60, 400))
+    (path / "08.txt.gz").write_bytes(gzip.compress(f"packed mats and {noise}".encode()))
     return path
 
 
@@ -273,7 +274,7 @@ def test_files_are_read_by_those_who_see_them(whole, seen, tmp_path, monkeypatch
     with alone():
         processes, one = built(jobs=2), built(jobs=1)
         assert sent.count(readers.Files) > 3
-        assert list in sent  # the large one
+        assert list in sent  # the large one that is packed, and cannot be cut
     assert there[0] == processes == one
 
 

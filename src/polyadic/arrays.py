@@ -56,9 +56,14 @@ class ArrayWriter:
                     raise RuntimeError("numpy changed the length of the header")  # it pads for a growing first axis
 
     def _write_header(self) -> int:
-        header = {"descr": np.lib.format.dtype_to_descr(self._dtype), "fortran_order": False, "shape": (self._length,)}
-        np.lib.format.write_array_header_1_0(self._file, header)
+        write_header(self._file, self._dtype, (self._length,))
         return self._file.tell()
+
+
+def write_header(file: BinaryIO, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
+    """Write what stands before the values of an array, which follow row by row."""
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, header)
 
 
 def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:

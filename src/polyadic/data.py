@@ -338,7 +338,7 @@ class Entries:
             raise InputError(f"{folder}: {error}") from None
 
     def _refuse_unusual(self, name: str, array: NDArray[Any]) -> None:
-        for block in self.blocks():
+        for block in self.blocks() if array.dtype.kind not in "biu" else ():
             bad = np.flatnonzero(~np.isfinite(array[block]))
             if bad.size:
                 at = block.start + int(bad[0])

@@ -8,7 +8,7 @@ threads; the parts, and the order in which they are added, are the same for any 
 
 from polyadic.kernels.best import best_of_rows
 from polyadic.kernels.conjugate import conjugate_rows
-from polyadic.kernels.counting import WordIndex, chunk_sets, count_tuples, index_words, tuple_work
+from polyadic.kernels.counting import WordIndex, chunk_sets, count_tuples, index_words, tuple_marginals, tuple_work
 from polyadic.kernels.cp import cp_predict, cp_pullback, cp_squared
 from polyadic.kernels.doors import table
 from polyadic.kernels.glove import GloveCells, glove_arrange, glove_epoch
@@ -82,6 +82,7 @@ __all__ = [
     "tucker_core",
     "tucker_predict",
     "tucker_pullback",
+    "tuple_marginals",
     "tuple_work",
     "unfolding_gram",
     "variational_rows",

@@ -62,10 +62,11 @@ def chunk_sets(
     return sets[:n], bounds[: chunks + 1]
 
 
-def tuple_work(index: WordIndex, order: int, *, repeats: bool) -> NDArray[np.float64]:
-    """Give an upper bound of the number of tuples of which each word is the rarest member; shape (V,)."""
-    work = np.empty(len(index.starts) - 1)
-    counting.count_work(index.ids, index.before, index.after, order, repeats, work)
+def tuple_work(index: WordIndex, order: int, where: slice = slice(None), *, repeats: bool) -> NDArray[np.float64]:
+    """Give a bound of the tuples of which each word is the rarest member, at some or all positions; shape (V,)."""
+    work = np.zeros(len(index.starts) - 1)
+    start, stop, _ = where.indices(len(index.ids))
+    counting.count_work(index.ids, index.before, index.after, start, stop, order, repeats, work)
     return work
 
 
@@ -101,6 +102,24 @@ def count_tuples(
     marginals = np.zeros(len(index.starts) - 1, np.int64)
     words, counts = counting.count_tuples(*index, first, last, order, near, reach, repeats, min_count, marginals)
     return words, counts, marginals
+
+
+def tuple_marginals(tuples: NDArray[Any], counts: NDArray[np.uint32], size: int) -> NDArray[np.int64]:
+    """Give in how many tuples each word is, once for each time it is a member; shape (V,).
+
+    Parameters
+    ----------
+    tuples : ndarray of shape (n, order)
+        Word ids below ``size``, column by column in memory.
+    counts : ndarray of shape (n,)
+        Occurrences of each.
+    size : int
+        Number of words, V.
+    """
+    marginals = np.zeros(size, np.int64)
+    for d in range(tuples.shape[1]):
+        counting.add_counts(frozen(tuples[:, d]), frozen(counts), marginals)
+    return marginals
 
 
 def _tokens(ids: NDArray[Any], sentences: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -10,15 +10,14 @@ fits the window of width :math:`w`:
   :math:`n`-subset of a set counts once; chunks of fewer than :math:`n` distinct words are dropped (as they did).
 
 Work is divided by the rarest word of a tuple: :func:`polyadic.kernels.count_tuples` counts the tuples of a range of
-rarest words as a pure function of that range and the corpus. Parts are counted by threads, spilled to disk in order,
-and mapped into memory, so what is held is bounded by a budget.
+rarest words as a pure function of that range and the corpus. Parts are written to disk by those who count them, put
+together, and mapped into memory, so what is held is bounded by a budget.
 """
 
 from __future__ import annotations
 
 import math
 import weakref
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -28,13 +27,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from polyadic import kernels, resources
-from polyadic.arrays import ArrayWriter, open_array, save_array
-from polyadic.data import Entries
+from polyadic.arrays import ArrayWriter, open_array, save_array, write_header
+from polyadic.data import Entries, blocks
 from polyadic.errors import InputError, check_choice, check_int
 from polyadic.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
 from polyadic.progress import bar
 from polyadic.text.vocabulary import Vocabulary
 from polyadic.workers import WAITING, Shared, team
+from polyadic.workers.spool import Left, Spool
 
 if TYPE_CHECKING:
     import os
@@ -49,6 +49,8 @@ MEMORY = 2 << 30
 """Bytes that counting may use unless told otherwise."""
 PART = 4e6
 """Tuples counted as one piece of work: a fraction of a second, so that bars move and threads end together."""
+LOOKS = 16
+"""Parts of the corpus in which tuples to look at are reckoned."""
 WIDEST = 1000
 """Largest window; the tuples in a wider one are more than can be counted."""
 
@@ -117,7 +119,8 @@ class Counts:
         folder, meta = Path(path), read_meta(path, "counts", VERSION)
         with checked_meanwhile(folder):
             entries = Entries.read_from(folder, meta)
-            if not entries.symmetric or entries.unlisted != "zero" or (len(entries) and entries.values.min() < 1):
+            whole = entries.values.dtype.kind in "iu" and entries.values.min(initial=1) >= 1
+            if not (entries.symmetric and entries.unlisted == "zero" and whole):
                 raise InputError(
                     f"{folder} is damaged: counts are symmetric, from 1 on, and what is not listed is zero"
                 )
@@ -142,10 +145,7 @@ class Counts:
 
 def _check_marginals(folder: Path, entries: Entries, marginals: NDArray[np.int64], events: int) -> None:
     """Refuse marginals that are not those of the tuples: probabilities made of them would be nonsense."""
-    listed = np.zeros(len(marginals))
-    for block in entries.blocks():
-        for d in range(entries.order):
-            listed += np.bincount(entries.indices[block, d], entries.values[block], len(marginals))
+    listed = kernels.tuple_marginals(entries.indices, entries.values, len(marginals))
     if marginals.sum() != entries.order * events or (marginals < listed).any():
         raise InputError(f"{folder} is damaged: marginals.npy does not fit the tuples and the number of events")
 
@@ -251,14 +251,16 @@ def count(
         raise InputError("the plan is of another corpus or window")
     with folder_or_temporary(path) as (target, release):
         with whole_folder(target, kind="counts", overwrite=overwrite) as draft:
-            marginals = _spill(planned, order, min_count, draft, threads)
-            entries = _assemble(draft, order, len(corpus.vocabulary))
-            if not len(entries):
+            spool = Spool(draft / "parts")
+            parts, marginals = _counted(planned, order, min_count, spool, threads)
+            if not _write_tuples(spool, parts, order, draft):
                 raise InputError(
                     f"no tuple of {order} words in {window} {width} occurs {min_count} times; lower min_count or widen"
                 )
-            events = int(marginals.sum()) // order
-            Counts(entries, events, marginals, corpus.vocabulary, settings, planned.chunks).write_rest(draft)
+            spool.remove()
+            events, size = int(marginals.sum()) // order, len(corpus.vocabulary)
+            none = Entries(np.empty((0, order), np.uint16), np.empty(0), (size,) * order, symmetric=True)
+            Counts(none, events, marginals, corpus.vocabulary, settings, planned.chunks).write_rest(draft)
         counts = Counts.open(target)
         weakref.finalize(counts, release)
     return counts
@@ -284,10 +286,11 @@ def _threads(threads: int | None) -> int:
 
 
 def _count_part(
-    arguments: dict[str, Any], index: kernels.WordIndex, part: tuple[int, int]
-) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
-    """Count the tuples whose rarest word is in a range: a pure function."""
-    return kernels.count_tuples(index, *part, **arguments)
+    arguments: dict[str, Any], spool: Spool, index: kernels.WordIndex, part: tuple[int, int]
+) -> tuple[Left, NDArray[np.int64]]:
+    """Count the tuples whose rarest word is in a range, and leave them; give the marginals along."""
+    words, counts, marginals = kernels.count_tuples(index, *part, **arguments)
+    return spool.leave([words, counts]), marginals
 
 
 def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int | None) -> Plan:
@@ -307,8 +310,9 @@ def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int
         ids, sentences = kernels.chunk_sets(ids, sentences, 2 * width + 1, order)
         chunks = Chunks(len(sentences) - 1, len(ids), np.bincount(ids, minlength=size))
     index = Shared(kernels.index_words, ids, sentences, size, _reach(window, width)[1])
-    looking = team(threads).in_order(partial(_work, order, repeats=settings["repeats"]), [None], shared=index)
-    ((work, held),) = looking
+    looking = partial(_work, order, repeats=settings["repeats"])
+    looked = [*team(threads).in_order(looking, blocks(len(ids) or 1, -(-len(ids) // LOOKS) or 1), shared=index)]
+    work, held = sum(some for some, _ in looked), looked[0][1]
     entry = order * ids.itemsize + 4
     return Plan(*_cut(work, held, entry, threads, memory), index, chunks, {"corpus": corpus.digest, **settings})
 
@@ -318,10 +322,9 @@ def _reach(window: str, width: int) -> tuple[int, int]:
     return {"span": (width, width), "centred": (width, 2 * width), "chunk": (2 * width, 2 * width)}[window]
 
 
-def _work(order: int, index: kernels.WordIndex, item: None, *, repeats: bool) -> tuple[NDArray[np.float64], int]:
-    """Give the tuples to look at for each word, and the bytes of its index."""
-    del item
-    return kernels.tuple_work(index, order, repeats=repeats), sum(array.nbytes for array in index[1:])
+def _work(order: int, index: kernels.WordIndex, where: slice, *, repeats: bool) -> tuple[NDArray[np.float64], int]:
+    """Give the tuples to look at for each word at some positions, and the bytes of the index of all."""
+    return kernels.tuple_work(index, order, where, repeats=repeats), sum(array.nbytes for array in index[1:])
 
 
 def _cut(
@@ -352,38 +355,35 @@ def _cut(
     return everything, most, everything * entry, list(pairwise(bounds))
 
 
-def _spill(plan: Plan, order: int, min_count: int, draft: Path, threads: int) -> NDArray[np.int64]:
-    """Count part after part and append its columns to files; returns the marginals."""
-    ids, _, size, _ = plan.indexed.parts
-    kind, marginals = ids.dtype, np.zeros(size, np.int64)
+def _counted(
+    plan: Plan, order: int, min_count: int, spool: Spool, threads: int
+) -> tuple[list[Left], NDArray[np.int64]]:
+    """Count part after part; give where their tuples are, and the marginals."""
+    lefts, marginals = [], np.zeros(plan.indexed.parts[2], np.int64)
     near, reach = _reach(plan.made_of["window"], plan.made_of["width"])
     how = {"order": order, "near": near, "reach": reach, "repeats": plan.made_of["repeats"], "min_count": min_count}
-    with ExitStack() as stack:
-        columns = [stack.enter_context(ArrayWriter(draft / f"column-{d}.npy", kind)) for d in range(order)]
-        values = stack.enter_context(ArrayWriter(draft / "values.npy", np.uint32))
-        advance = stack.enter_context(bar(f"counting {order}-tuples", total=len(plan.parts)))
-        workers = team(threads)
-        stack.callback(workers.forget, plan.indexed)
-        for words, counts, more in workers.in_order(partial(_count_part, how), plan.parts, shared=plan.indexed):
-            for column, word in zip(columns, words, strict=True):
-                column.append(word)
-            values.append(counts)
-            marginals += more
-            advance()
-    return marginals
+    workers = team(threads)
+    with bar(f"counting {order}-tuples", total=len(plan.parts)) as advance:
+        try:
+            for left, more in workers.in_order(partial(_count_part, how, spool), plan.parts, shared=plan.indexed):
+                lefts.append(spool.take(left))
+                marginals += more
+                advance()
+        finally:
+            workers.forget(plan.indexed)
+    return lefts, marginals
 
 
-def _assemble(draft: Path, order: int, size: int) -> Entries:
-    """Join the columns into one array on disk and map it."""
-    values = open_array(draft / "values.npy", (np.uint32,))
-    kind = open_array(draft / "column-0.npy", (np.uint16, np.uint32)).dtype
-    path = draft / "indices.npy"
-    header = {"descr": np.lib.format.dtype_to_descr(kind), "fortran_order": False, "shape": (order, len(values))}
-    with path.open("wb") as file:  # not through a memory map: there a full disk kills the process
-        np.lib.format.write_array_header_1_0(file, header)
+def _write_tuples(spool: Spool, parts: list[Left], order: int, draft: Path) -> int:
+    """Write the columns of all parts, each behind that of the part before; give how many tuples there are."""
+    n = sum(shape[0] for _, (_, shape) in (left.kinds for left in parts))
+    kind = np.dtype(parts[0].kinds[0][0])
+    with (draft / "indices.npy").open("wb") as file:  # not through a memory map: there a full disk kills the process
+        write_header(file, kind, (order, n))
         for d in range(order):
-            column = draft / f"column-{d}.npy"
-            file.write(open_array(column, (kind,)).data)
-            column.unlink()
-    mapped = open_array(path, (kind,), ndim=2)
-    return Entries(mapped.T, values, (size,) * order, symmetric=True)
+            for left in parts:
+                file.write(spool.read(left)[0][d].data)
+    with ArrayWriter(draft / "values.npy", np.uint32) as values:
+        for left in parts:
+            values.append(spool.read(left)[1])
+    return n

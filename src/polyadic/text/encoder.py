@@ -1,8 +1,8 @@
-"""Text into numbers: chunks of documents are encoded in worker processes, spilled to disk and renumbered at the end.
+"""Text into numbers: chunks of documents are encoded in worker processes, left on disk and renumbered at the end.
 
-The text is read once. A worker gives every word of its chunk a number by first occurrence; the parent translates
-these into provisional numbers that hold for the whole corpus and spills them. When the vocabulary is known, a second
-pass over the spill, not over the text, writes the final numbers. Only the word counts stay in memory (and, where two
+The text is read once. A worker gives every word of its chunk a number by first occurrence, and leaves these; the
+parent gives the words provisional numbers that hold for the whole corpus. When the vocabulary is known, a second pass
+over what was left, not over the text, writes the final numbers. Only the word counts stay in memory (and, where two
 words are made one, a table of fixed size and the pairs that are frequent).
 """
 
@@ -28,6 +28,7 @@ from polyadic.text.pieces import Piece, nested, size_of
 from polyadic.text.readers import READ, Account, Files, unpacked_size
 from polyadic.text.tokens import Tokenizer
 from polyadic.workers import Processes, cluster
+from polyadic.workers.spool import Left, Spool
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,22 +50,24 @@ class Chunk(NamedTuple):
     """Encoded documents: numbers stand for ``types``."""
 
     types: list[str]
-    ids: NDArray[np.uint32]  # all tokens
-    lengths: NDArray[np.uint32]  # of each sentence
-    sentences: NDArray[np.uint32]  # in each piece
-    starts: NDArray[np.uint32]  # whether a document starts with the piece
+    counts: NDArray[np.int64]  # how often each occurs
+    numbers: Left  # of all tokens; then lengths of sentences, sentences of pieces, whether a piece starts a document
+    starts: list[bool]  # the last of these
     fields: list[dict[str, str]]  # of the documents that start
     texts: list[list[tuple[str, list[str]]]]  # the sentences of each piece with their words, if they are to be kept
+    account: Account  # of the files that were read
 
 
-def encode(pieces: Iterable[Piece], tokenize: Tokenize, *, keep_text: bool = False) -> Chunk:
-    """Give the words of ``pieces`` numbers by first occurrence; words are held for a few pieces at a time.
+def encode(group: Group, tokenize: Tokenize, spool: Spool, *, keep_text: bool = False) -> Chunk:
+    """Give the words of pieces, or of files, numbers by first occurrence; words are held for a few pieces at a time.
 
     Raises
     ------
     InputError
         If the tokenizer returns anything but lists of strings.
     """
+    account = Account()
+    pieces = group.pieces(account) if isinstance(group, Files) else group
     index: defaultdict[str, int] = defaultdict(count().__next__)
     ids: list[NDArray[np.uint32]] = []
     lengths: list[int] = []
@@ -91,15 +94,9 @@ def encode(pieces: Iterable[Piece], tokenize: Tokenize, *, keep_text: bool = Fal
     if odd is not None:
         raise InputError(f"a token must be a string; got {odd!r}")
     numbers = np.concatenate([*ids, np.zeros(0, np.uint32)])
-    by_sentence, by_piece, begun = (np.array(each, dtype=np.uint32) for each in (lengths, sentences, starts))
-    return Chunk(types, numbers, by_sentence, by_piece, begun, fields, texts)
-
-
-def encoded(group: Group, tokenize: Tokenize, *, keep_text: bool = False) -> tuple[Chunk, Account]:
-    """Encode pieces, or what files hold; say what was read."""
-    account = Account()
-    pieces = group.pieces(account) if isinstance(group, Files) else group
-    return encode(pieces, tokenize, keep_text=keep_text), account
+    left = spool.leave([numbers, *(np.array(each, dtype=np.uint32) for each in (lengths, sentences, starts))])
+    counts = np.bincount(numbers, minlength=len(types))
+    return Chunk(types, counts, left, starts, fields, texts, account)
 
 
 def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
@@ -117,10 +114,11 @@ def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
 
 
 def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
-    """Take several files, which may be read where they are encoded; None for one alone, pipes, or no files."""
-    if paths is None or len(paths) < 2 or not all(Path(path).is_file() for path in paths):
+    """Take what may be read where it is encoded, several files or ranges of one; None for one, pipes, or no files."""
+    if not paths or not all(Path(path).is_file() for path in paths):
         return None
-    return Files.of([str(Path(path).absolute()) for path in paths] if cluster() else paths, reading)
+    files = Files.of([str(Path(path).absolute()) for path in paths] if cluster() else paths, reading)
+    return files if len(paths) > 1 or files.ranges() else None
 
 
 def groups(files: Files, account: Account, advance: Callable[[float], None], jobs: int | None) -> Iterator[Group]:
@@ -129,12 +127,13 @@ def groups(files: Files, account: Account, advance: Callable[[float], None], job
         yield from chunks(files.pieces(account, advance))
         return
     for run in files.runs():
-        if unpacked_size(run.paths[0]) > READ:
+        large = len(files.paths) == 1 or unpacked_size(run.paths[0]) > READ
+        if large and not (ranges := run.ranges()):
             yield from chunks(run.pieces(account, advance))
-        else:
-            yield run
-            for path in run.paths:
-                advance(Path(path).stat().st_size)
+            continue
+        for some in ranges if large else [run]:
+            yield some
+            advance(some.size)
 
 
 def _team(jobs: int | None) -> Workers:
@@ -142,8 +141,8 @@ def _team(jobs: int | None) -> Workers:
 
 
 def encode_all(
-    groups: Iterable[Group], tokenize: Tokenize, jobs: int | None, *, keep_text: bool = False
-) -> Generator[tuple[Chunk, Account]]:
+    groups: Iterable[Group], tokenize: Tokenize, spool: Spool, jobs: int | None, *, keep_text: bool = False
+) -> Generator[Chunk]:
     """Encode groups of pieces or files, in order, in ``jobs`` processes (default: one for each core).
 
     Workers start only if there are more than :data:`SMALL` groups and ``jobs`` is not 1, and are gone when the
@@ -151,7 +150,7 @@ def encode_all(
     """
     remaining, team = iter(groups), _team(jobs)
     first = [] if jobs == 1 and cluster() is None else list(islice(remaining, SMALL + 1))
-    work = partial(encoded, tokenize=tokenize, keep_text=keep_text)
+    work = partial(encode, tokenize=tokenize, spool=spool, keep_text=keep_text)
     if len(first) > SMALL:
         yield from team.in_order(work, chain(first, remaining))
     else:
@@ -164,11 +163,12 @@ class Draft:
     def __init__(self, folder: Path, *, keep_text: bool = False) -> None:
         self._folder = folder
         self._lines = LineWriter(folder) if keep_text else None
-        self._spill = (folder / "spill").open("w+b")
+        self._spool = Spool(folder / "parts")
+        self._tables = (folder / "tables").open("w+b")  # the provisional number of each word of a chunk
         self._fields = (folder / FIELDS).open("w", encoding="utf-8", newline="\n")
         self._known = False
-        self._shapes: list[tuple[int, int, int]] = []
-        self._documents = 0
+        self._parts: list[tuple[int, Left]] = []
+        self._documents = self._tokens = 0
         self._index: dict[str, int] = {}
         self._counts = np.zeros(1 << 16, dtype=np.int64)
 
@@ -182,11 +182,12 @@ class Draft:
         self, groups: Iterable[Group], tokenize: Tokenize, jobs: int | None = None, *, account: Account | None = None
     ) -> None:
         """Encode groups of pieces or files, in so many processes, and append them; ``account`` is told of files."""
-        with contextlib.closing(encode_all(groups, tokenize, jobs, keep_text=self._lines is not None)) as made:
-            for chunk, read in made:
+        kept = self._lines is not None
+        with contextlib.closing(encode_all(groups, tokenize, self._spool, jobs, keep_text=kept)) as made:
+            for chunk in made:
                 self.add(chunk)
                 if account is not None:
-                    account.add(read)
+                    account.add(chunk.account)
 
     def add(self, chunk: Chunk) -> None:
         """Append an encoded chunk."""
@@ -194,15 +195,15 @@ class Draft:
         numbers = np.array([index.setdefault(word, len(index)) for word in chunk.types], dtype=np.uint32)
         if len(index) > len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros(len(index), dtype=np.int64)])
-        self._counts[numbers] += np.bincount(chunk.ids, minlength=len(numbers))
-        for array in (numbers[chunk.ids], chunk.lengths, chunk.sentences, chunk.starts):
-            self._spill.write(np.ascontiguousarray(array).data)
+        self._counts[numbers] += chunk.counts
+        self._tables.write(numbers.data)
+        self._parts.append((len(numbers), self._spool.take(chunk.numbers)))
         self._fields.writelines(f"{json.dumps(fields, ensure_ascii=False)}\n" for fields in chunk.fields)
         self._known |= any(chunk.fields)
         if self._lines is not None:
-            self._lines.add((chunk.starts > 0).tolist(), chunk.fields, chunk.texts)
-        self._documents += int(chunk.starts.sum())
-        self._shapes.append((len(chunk.ids), len(chunk.lengths), len(chunk.starts)))
+            self._lines.add(chunk.starts, chunk.fields, chunk.texts)
+        self._documents += sum(chunk.starts)
+        self._tokens += int(chunk.counts.sum())
 
     @property
     def documents(self) -> int:
@@ -212,7 +213,7 @@ class Draft:
     @property
     def tokens(self) -> int:
         """Number of tokens so far, of all types."""
-        return sum(tokens for tokens, _, _ in self._shapes)
+        return self._tokens
 
     def counts(self) -> dict[str, int]:
         """Return how often each type occurs."""
@@ -258,16 +259,11 @@ class Draft:
         return ((numbers, lengths) for numbers, lengths, *_ in self._chunks())
 
     def _rewrite(self, keys: NDArray[np.uint64], numbers_of: NDArray[np.uint32]) -> None:
-        shapes = []
-        with (self._folder / "joined").open("wb") as spill:
-            for numbers, lengths, per_piece, starts in self._chunks():
-                new, shorter = joined(numbers, lengths, keys, numbers_of)
-                for array in (new, shorter, per_piece, starts):
-                    spill.write(np.ascontiguousarray(array).data)
-                shapes.append((len(new), len(shorter), len(starts)))
-        self._spill.close()
-        (self._folder / "joined").replace(self._folder / "spill")
-        self._spill, self._shapes = (self._folder / "spill").open("r+b"), shapes
+        spool, parts = Spool(self._folder / "joined"), []
+        for numbers, lengths, *rest in self._chunks():
+            parts.append((0, spool.take(spool.leave([*joined(numbers, lengths, keys, numbers_of), *rest]))))
+        self._spool.remove()
+        self._spool, self._parts = spool, parts
 
     def write(self, vocabulary: Vocabulary) -> None:
         """Write ``ids.npy``, ``sentences.npy`` and ``documents.npy`` with the numbers of ``vocabulary``."""
@@ -300,20 +296,20 @@ class Draft:
 
     def close(self) -> None:
         """Delete the provisional numbers, and the fields if no document has any."""
-        self._spill.close()
+        self._tables.close()
         self._fields.close()
         if self._lines is not None:
             self._lines.close()
-        for name in ("spill", "joined"):
-            (self._folder / name).unlink(missing_ok=True)
+        (self._folder / "tables").unlink()
+        self._spool.remove()
         if not self._known:
             (self._folder / FIELDS).unlink(missing_ok=True)
 
     def _chunks(self) -> Iterator[list[NDArray[np.uint32]]]:
-        self._spill.seek(0)
-        for n_ids, n_sentences, n_pieces in self._shapes:
-            sizes = (n_ids, n_sentences, n_pieces, n_pieces)
-            yield [np.frombuffer(self._spill.read(4 * size), dtype=np.uint32) for size in sizes]
+        self._tables.seek(0)
+        for size, left in self._parts:
+            numbers, *rest = self._spool.read(left)
+            yield [np.frombuffer(self._tables.read(4 * size), np.uint32)[numbers] if size else numbers, *rest]
 
 
 def _sums(flags: NDArray[np.bool_], lengths: NDArray[np.uint32]) -> NDArray[np.int64]:

@@ -85,11 +85,12 @@ class Reading:
 
 
 class File(NamedTuple):
-    """An open file, decompressed, and how it is to be read."""
+    """An open file, decompressed, and how it is to be read; the stream may begin at some byte of it."""
 
     path: str
     stream: io.BufferedReader
     reading: Reading
+    start: int = 0
 
     @property
     def name(self) -> str:
@@ -99,7 +100,7 @@ class File(NamedTuple):
     def texts(self) -> Iterator[str]:
         """Decode it, block by block."""
         errors = self.reading.errors if self.reading.errors in ("replace", "ignore") else "strict"
-        return blocks(self.stream, self.path, encoding=self.reading.encoding, errors=errors)
+        return blocks(self.stream, self.path, encoding=self.reading.encoding, errors=errors, start=self.start)
 
     def whole(self) -> io.BytesIO:
         """Read it into memory, for formats whose end is read first."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import hashlib
 import os
@@ -9,7 +10,8 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -66,8 +68,10 @@ OTHERS = {
 }
 """Suffixes of what cannot be read, and what helps."""
 TASK, READ = 1 << 22, 1 << 26
-"""Bytes of small files that a worker reads together, and of a file that it reads at all: a larger one is read where
-they are led from."""
+"""Bytes that a worker reads together, of small files or in a large one, and of a file that it reads as a whole; a
+larger one that cannot be cut is read where they are led from."""
+CUTS = {"text": b"\n", "lines": b"\n", "wiki": b"\n<doc "}
+"""What a file is cut before or behind, whose parts can be read alone: at the line end."""
 PACKED = 3.5
 """Bytes of text in one of a compressed file."""
 HELD = 1 << 26
@@ -267,11 +271,14 @@ class Files(NamedTuple):
     folder : str or None
         What names of files are relative to; None where there is only one.
     reading : Reading
+    span : (int, int) or None
+        Which bytes of the only path; None for all.
     """
 
     paths: tuple[str, ...]
     folder: str | None
     reading: Reading
+    span: tuple[int, int] | None = None
 
     @classmethod
     def of(cls, paths: list[str], reading: Reading) -> Files:
@@ -280,12 +287,17 @@ class Files(NamedTuple):
         folder = os.path.commonpath([Path(path).absolute().parent for path in paths]) if several else None
         return cls(tuple(paths), folder, reading)
 
+    @property
+    def size(self) -> int:
+        """Bytes of them."""
+        return self.span[1] - self.span[0] if self.span else sum(Path(path).stat().st_size for path in self.paths)
+
     def pieces(self, account: Account, advance: Callable[[float], None] | None = None) -> Iterator[Piece]:
         """Read them."""
         may_skip = self.reading.errors == "skip" and self.folder is not None
         for path in self.paths:
             named = {"file": _printable(os.path.relpath(path, self.folder))} if self.folder is not None else {}
-            parts, passed_on = _of_file(path, self.reading, advance, account), False
+            parts, passed_on = _of_file(path, self.reading, advance, account, self.span), False
             try:
                 for piece in _held(parts) if may_skip else parts:
                     passed_on = True
@@ -308,6 +320,36 @@ class Files(NamedTuple):
             total += size
         if run:
             yield self._replace(paths=tuple(run))
+
+    def ranges(self) -> list[Files]:
+        """Cut the only path into ranges of bytes that give the same documents; none if it is small or cannot be cut.
+
+        What can be is UTF-8, not compressed, of lines that were not broken to fit a page, or of articles. A file that
+        may have to be skipped is not: one of several, in error before so much of it is read that it no longer may.
+        """
+        (path,), how = self.paths, self.reading
+        size = Path(path).stat().st_size
+        if size <= 2 * TASK or path.lower().endswith(COMPRESSIONS) or codecs.lookup(how.encoding).name != "utf-8":
+            return []
+        try:
+            with open_bytes(path) as stream:
+                file = File(path, stream, how)
+                kind = format_of(file)
+                if kind not in CUTS:
+                    return []
+                texts = file.texts()
+                first = next(texts, "")
+                if kind == "text" and (plain.is_wrapped(first) if how.wrapped is None else how.wrapped):
+                    return []
+                read = len(first)
+                while self.folder is not None and read <= HELD and (text := next(texts, "")):
+                    read += len(text)
+        except InputError:  # told where it is read
+            return []
+        bounds = [0, *_places(path, CUTS[kind]), size]
+        how = replace(how, format=kind, wrapped=False)
+        cut = [self._replace(reading=how, span=span) for span in pairwise(bounds)]
+        return cut if all(b - a <= READ for a, b in pairwise(bounds)) else []
 
     def tell_skipped(self, account: Account) -> None:
         """Warn of what was left out.
@@ -348,12 +390,33 @@ def _printable(path: str) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
-def _of_file(path: str, reading: Reading, advance: Callable[[float], None] | None, account: Account) -> Iterator[Piece]:
-    with open_bytes(path, advance) as stream:
-        file = File(path, stream, reading)
+def _places(path: str, mark: bytes) -> Iterator[int]:
+    """Give the line ends that begin with a mark, at least :data:`TASK` bytes after one another, each with its byte."""
+    with Path(path).open("rb") as file:
+        at = file.seek(TASK)
+        while len(block := file.read(1 << 16)) >= len(mark):
+            place = block.find(mark)
+            if place >= 0:
+                yield at + place + 1
+            at = file.seek(at + (place + 1 + TASK if place >= 0 else len(block) - len(mark) + 1))
+
+
+def _of_file(
+    path: str,
+    reading: Reading,
+    advance: Callable[[float], None] | None,
+    account: Account,
+    span: tuple[int, int] | None = None,
+) -> Iterator[Piece]:
+    start = span[0] if span else 0
+    with open_bytes(path, advance, span) as stream:
+        file = File(path, stream, reading, start)
         kind = format_of(file)
-        yield from READERS[kind](file)
-    account.formats[kind] += 1
+        for number, piece in enumerate(READERS[kind](file)):
+            goes_on = start and not number and kind == "text"
+            yield piece._replace(starts=False) if goes_on else piece
+    if not start:
+        account.formats[kind] += 1
 
 
 def _held(parts: Iterator[Piece]) -> Iterator[Piece]:

@@ -30,7 +30,9 @@ def name_of(path: str) -> str:
 
 
 @contextlib.contextmanager
-def open_bytes(path: str, advance: Callable[[float], None] | None = None) -> Iterator[io.BufferedReader]:
+def open_bytes(
+    path: str, advance: Callable[[float], None] | None = None, span: tuple[int, int] | None = None
+) -> Iterator[io.BufferedReader]:
     """Open a file, or standard input for ``"-"``, decompressed as its suffix says.
 
     Parameters
@@ -39,6 +41,8 @@ def open_bytes(path: str, advance: Callable[[float], None] | None = None) -> Ite
         What to read.
     advance : callable, optional
         Told the number of bytes read from the file, still compressed.
+    span : (int, int), optional
+        The bytes to read, of a file that is not compressed; by default all.
 
     Raises
     ------
@@ -51,7 +55,9 @@ def open_bytes(path: str, advance: Callable[[float], None] | None = None) -> Ite
     try:
         with contextlib.ExitStack() as stack:
             file = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb", buffering=0))  # noqa: PTH123
-            raw = stack.enter_context(_detached(_Watched(file, advance)))
+            if span is not None:
+                file.seek(span[0])
+            raw = stack.enter_context(_detached(_Watched(file, advance, span and span[1] - span[0])))
             yield stack.enter_context(_detached(_decompressed(raw, suffix)))
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
         raise InputError(_broken(path, suffix, error)) from None
@@ -61,8 +67,12 @@ def open_bytes(path: str, advance: Callable[[float], None] | None = None) -> Ite
         raise InputError(f"cannot read {name_of(path)}: {error.strerror}") from None
 
 
-def blocks(stream: BinaryIO, path: str, *, encoding: str | None = None, errors: str = "strict") -> Iterator[str]:
+def blocks(
+    stream: BinaryIO, path: str, *, encoding: str | None = None, errors: str = "strict", start: int = 0
+) -> Iterator[str]:
     r"""Decode ``stream`` piece by piece; all line ends become ``\n``. Without an encoding it must be UTF-8.
+
+    ``start`` is how many bytes of the file stand before those of the stream.
 
     Raises
     ------
@@ -71,9 +81,10 @@ def blocks(stream: BinaryIO, path: str, *, encoding: str | None = None, errors: 
     """
     given = "convert it" if encoding is None else "give its encoding"
     fix = given if encoding is None else f"{given}, or errors='replace' or errors='ignore'"
-    encoding = "utf-8-sig" if encoding is None or codecs.lookup(encoding).name == "utf-8" else encoding
+    if encoding is None or codecs.lookup(encoding).name == "utf-8":
+        encoding = "utf-8" if start else "utf-8-sig"
     decoder = io.IncrementalNewlineDecoder(codecs.getincrementaldecoder(encoding)(errors), translate=True)
-    offset, data = 0, b"."
+    offset, data = start, b"."
     while data:
         data = stream.read(BLOCK)
         offset += len(data)
@@ -157,17 +168,20 @@ def _decompressed(raw: io.BufferedReader, suffix: str) -> Any:
 
 
 class _Watched(io.RawIOBase):
-    """Bytes of another stream; each read is reported."""
+    """Bytes of another stream, so many of them or all; each read is reported."""
 
-    def __init__(self, source: Any, advance: Callable[[float], None] | None) -> None:
+    def __init__(self, source: Any, advance: Callable[[float], None] | None, most: int | None = None) -> None:
         self._source = source
         self._advance = advance
+        self._most = most
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        n = self._source.readinto(buffer) or 0
+        n = self._source.readinto(buffer if self._most is None else memoryview(buffer)[: self._most]) or 0
+        if self._most is not None:
+            self._most -= n
         if self._advance is not None:
             self._advance(n)
         return int(n)

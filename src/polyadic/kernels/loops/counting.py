@@ -69,10 +69,9 @@ def chunk_sets(ids, sentences, length, order, sets, bounds):
 
 
 @njit(cache=True, nogil=True)
-def count_work(ids, before, after, order, repeats, work):
-    """Write for each word a bound of the tuples of which it is the rarest member: ``sum_p C(k_p, order - 1)``."""
-    work[:] = 0
-    for p in range(ids.shape[0]):
+def count_work(ids, before, after, start, stop, order, repeats, work):
+    """Add for each word a bound of the tuples of which it is the rarest member: ``sum_p C(k_p, order - 1)``."""
+    for p in range(start, stop):
         c = ids[p]
         k = 0
         for q in range(p - int(before[p]), p):
@@ -83,6 +82,13 @@ def count_work(ids, before, after, order, repeats, work):
         for d in range(order - 1):
             tuples *= (k - d) / (d + 1)
         work[c] += tuples
+
+
+@njit(cache=True, nogil=True)
+def add_counts(words, counts, marginals):
+    """Add the count of each of some tuples to the marginal of one of its words."""
+    for i in range(words.shape[0]):
+        marginals[words[i]] += counts[i]
 
 
 @njit(cache=True, nogil=True)
