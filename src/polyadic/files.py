@@ -396,6 +396,8 @@ def plain(value: Any) -> Any:  # noqa: PLR0911 # one line for each kind
 
 
 META = "meta.json"
+DIGESTING = 4
+"""Files whose digests are made at a time."""
 
 
 def write_meta(folder: Path, kind: str, version: int, **content: Any) -> None:
@@ -442,12 +444,17 @@ def _seal(folder: Path) -> None:
 
 
 def _digests(folder: Path, but: Collection[str] = ()) -> dict[str, str]:
-    digests = {}
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.relative_to(folder).as_posix() not in (META, *but):
-            with path.open("rb") as stream:
-                digests[path.relative_to(folder).as_posix()] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return digests
+    from concurrent.futures import ThreadPoolExecutor
+
+    names = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*")) if path.is_file()]
+    names = [name for name in names if name not in (META, *but)]
+    with ThreadPoolExecutor(DIGESTING) as pool:
+        return dict(zip(names, pool.map(lambda name: _digest(folder / name), names), strict=True))
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _sealed(meta: dict[str, Any]) -> str:

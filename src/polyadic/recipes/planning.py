@@ -6,8 +6,6 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.files import META, read_meta
 from polyadic.models.words.orders import COPIES, SWEEPS
@@ -25,7 +23,7 @@ COUNTED = {2: 30e6, 3: 40e6, 4: 30e6, 5: 25e6}
 DESCENDED = 1.8e-10
 """Seconds that a core takes for the gradient, for each column and each entry, as :func:`~polyadic.objective.work_of`
 counts them."""
-LED, MERGED, INDEXED, STEPPED = 31e6, 70e6, 40e-9, 15e-9
+LED, MERGED, INDEXED, STEPPED = 31e6, 53e6, 40e-9, 15e-9
 """What is not divided: bytes of text in a second that this process reads, or puts together where workers have read
 them; seconds to index a word; and those of the solver's step, for an element of the factors."""
 NETWORK = 1000.0
@@ -116,11 +114,12 @@ def serial_copies(workers: int) -> int:
 
 
 def _encoding(source: str | os.PathLike[str], workers: int, speed: float) -> Step:
-    from polyadic.text.readers import READ, find_files, unpacked_size
+    from polyadic.text.pieces import Reading
+    from polyadic.text.readers import READ, Files, find_files, unpacked_size
 
-    sizes = np.array([unpacked_size(path) for path in find_files(source) or () if path != "-"])
-    text = float(sizes.sum())
-    led = text if len(sizes) == 1 else float(sizes[sizes > READ].sum())
+    sizes = {path: unpacked_size(path) for path in find_files(source) or () if path != "-"}
+    text, large = sum(sizes.values()), [path for path, size in sizes.items() if size > READ or len(sizes) == 1]
+    led = sum(sizes[path] for path in large if not Files.of([path], Reading()).ranges())
     sent = text + 4 * text / WORD
     seconds = max(text / ENCODED / workers, led / LED + (text - led) / MERGED)
     return _step("corpus", max(seconds, sent / speed), sent / speed, LEAST, LEAST, sent)

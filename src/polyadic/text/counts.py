@@ -314,7 +314,8 @@ def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int
     looked = [*team(threads).in_order(looking, blocks(len(ids) or 1, -(-len(ids) // LOOKS) or 1), shared=index)]
     work, held = sum(some for some, _ in looked), looked[0][1]
     entry = order * ids.itemsize + 4
-    return Plan(*_cut(work, held, entry, threads, memory), index, chunks, {"corpus": corpus.digest, **settings})
+    ranges = _cut(work, held, entry, threads, memory, size=PART * team(threads).grain)
+    return Plan(*ranges, index, chunks, {"corpus": corpus.digest, **settings})
 
 
 def _reach(window: str, width: int) -> tuple[int, int]:
@@ -328,9 +329,9 @@ def _work(order: int, index: kernels.WordIndex, where: slice, *, repeats: bool) 
 
 
 def _cut(
-    work: NDArray[np.float64], held: int, entry: int, threads: int, memory: int | None
+    work: NDArray[np.float64], held: int, entry: int, threads: int, memory: int | None, *, size: float
 ) -> tuple[float, float, float, list[tuple[int, int]]]:
-    """Cut the words into ranges of nearly equal work that fit the budget, for entries of so many bytes."""
+    """Cut the words into ranges of nearly that much work that fit the budget, for entries of so many bytes."""
     largest = float(work.max(initial=0))
     keys = 4 * 8 * largest  # of its largest word, with room to grow, and again for sorting
     budget = MEMORY if memory is None else check_int("memory", memory, low=1)
@@ -341,7 +342,7 @@ def _cut(
             f"counting needs {need / 2**20:,.0f} MiB; memory allows {budget / 2**20:,.0f}: raise it, or lower the"
             " order, the width or the threads"
         )
-    size = min(PART, (share - keys) / (2 * entry))  # tuples are held twice, as written and as handed over
+    size = min(size, (share - keys) / (2 * entry))  # tuples are held twice, as written and as handed over
     bounds = [0]
     total = 0.0
     for c, tuples in enumerate(work):

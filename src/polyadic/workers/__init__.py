@@ -117,9 +117,12 @@ class Workers(ABC):
     ----------
     size : int
         How many hold parts of their own.
+    grain : int
+        How many times the work of a thread's turn a piece should be, so that sending it costs little beside.
     """
 
     size: int
+    grain: int = 1
 
     @property
     def copies(self) -> int:
