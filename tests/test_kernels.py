@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import reference
 from polyadic import kernels
@@ -243,3 +244,24 @@ def test_best_of_rows_against_a_stable_sort(dtype, n):
     np.testing.assert_array_equal(values, np.take_along_axis(scores, order, axis=1))
     with pytest.raises(ValueError, match="rows have 12 numbers, of which 13 are wanted"):
         kernels.best_of_rows(scores, 13)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("R", [1, 5, 32])
+def test_sparse_product(R, kind, monkeypatch):
+    """``sparse_product`` is that of the dense matrix, with the same bits on any number of threads."""
+    monkeypatch.setattr(kernels.products, "WORTH", 50)
+    rng = np.random.default_rng(0)
+    A = csr_array(rng.poisson(0.1 / np.arange(1, 71)[:, None], (70, 90)) * rng.standard_normal((70, 90)), dtype=kind)
+    X = rng.standard_normal((90, R)).astype(kind)
+    Y = kernels.sparse_product(A.indptr, A.indices, A.data, X, threads=1)
+    assert Y.dtype == kind
+    np.testing.assert_allclose(Y, A.toarray() @ X, rtol=1e-5, atol=1e-5)
+    for threads in (2, 5):
+        again = kernels.sparse_product(A.indptr, A.indices, A.data, X[:, ::-1][:, ::-1], threads=threads)
+        np.testing.assert_array_equal(again, Y)
+    assert kernels.sparse_product(A.indptr, A.indices, A.data, X.astype(float), threads=2).dtype == float
+    empty = kernels.sparse_product(A.indptr[:1], A.indices[:0], A.data[:0], X, threads=2)
+    assert empty.shape == (0, R)
+    with pytest.raises(ValueError, match="an entry has a column and a value"):
+        kernels.sparse_product(A.indptr, A.indices[1:], A.data, X, threads=1)

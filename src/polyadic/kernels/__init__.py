@@ -17,6 +17,7 @@ from polyadic.kernels.mttkrp import mttkrp, mttkrp_symmetric
 from polyadic.kernels.nonnegative import divergence_rows, hals, nonnegative_rows, simplex_rows
 from polyadic.kernels.poisson import cp_poisson
 from polyadic.kernels.polya_gamma import polya_gamma
+from polyadic.kernels.products import sparse_product
 from polyadic.kernels.rows import RandomRows, RowEntries, posterior_rows, row_moments, variational_rows
 from polyadic.kernels.sgd import absent_columns, sgd_cells, sgd_pairs
 from polyadic.kernels.stochastic import (
@@ -76,6 +77,7 @@ __all__ = [
     "sgd_pairs",
     "simplex_rows",
     "softmax_rows",
+    "sparse_product",
     "summed_rows",
     "table",
     "touch_rows",

@@ -1,14 +1,14 @@
-"""A sparse matrix whose rows lie on the workers of a cluster, as products with it."""
+"""A sparse matrix as products with it, by threads of this machine or workers of a cluster that hold its rows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import LinearOperator
 
-from polyadic.workers import cluster
+from polyadic import kernels, resources
+from polyadic.workers import team
 from polyadic.workers.rows import Block, RowBlocks
 
 if TYPE_CHECKING:
@@ -18,26 +18,27 @@ if TYPE_CHECKING:
 
 
 def spread(A: Any) -> Any:
-    """Give a sparse matrix to the cluster that work goes to, if there is one; anything else stays as it is."""
-    team = cluster()
-    return SpreadMatrix(A, team) if team is not None and issparse(A) else A
+    """Give a sparse matrix to those who multiply by it; anything else stays as it is."""
+    return SpreadMatrix(A, team(resources.cores())) if issparse(A) else A
 
 
 class SpreadMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
-    """Rows of a sparse matrix in as many blocks as there are workers, of as many entries each.
+    """Rows of a sparse matrix, in as many blocks as there are workers, of as many entries each.
 
-    Products with blocks of vectors have the bits that they have here: rows do not depend on one another. The transposed
-    matrix is spread too when it is first asked for.
+    Products have the same bits whoever makes them: rows do not depend on one another. The transposed matrix is spread
+    too when it is first asked for.
 
     Parameters
     ----------
     A : sparse array of shape (m, n)
+        Floats of 4 or 8 bytes.
     team : Workers
     """
 
     def __init__(self, A: Any, team: Workers) -> None:
         super().__init__(A.dtype, A.shape)
         rows = csr_array(A)
+        rows.check_format()
         self._A, self._team = A, team
         self._blocks = RowBlocks(Block(rows.indptr, rows.indices, (rows.data,)), rows.shape[1], team)
         self._turned: SpreadMatrix | None = None
@@ -57,6 +58,7 @@ class SpreadMatrix(LinearOperator):  # type: ignore[misc] # scipy has no types
 
 
 def _product(block: Block, X: NDArray[Any], given: None, before: None, threads: int) -> NDArray[Any]:
-    """Multiply rows by a block of vectors, as scipy does, in one thread."""
-    del given, before, threads
-    return np.asarray(csr_array((*block.listed, block.columns, block.starts), (len(block.starts) - 1, len(X))) @ X)
+    """Multiply rows by a block of vectors."""
+    del given, before
+    (values,) = block.listed
+    return kernels.sparse_product(block.starts, block.columns, values, X, threads=threads)
