@@ -265,3 +265,25 @@ def test_sparse_product(R, kind, monkeypatch):
     assert empty.shape == (0, R)
     with pytest.raises(ValueError, match="an entry has a column and a value"):
         kernels.sparse_product(A.indptr, A.indices[1:], A.data, X, threads=1)
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 3), (2, 4, 9), (3, 2, 40)])
+def test_sparse_activations(shape):
+    """``sparse_activations`` cannot be moved to less, whichever filters a signal has, in any number of threads."""
+    L, m, n = shape
+    rng = np.random.default_rng(0)
+    f, y = rng.standard_normal((2, L, m)), rng.standard_normal((70, n))
+    which, l1 = rng.integers(0, 2, 70), 0.1 + rng.random(70)
+    F = np.stack([[[np.roll(np.pad(g, (0, n - m)), p) for p in range(n)] for g in some] for some in f])  # (2, L, n, n)
+    G = np.einsum("kjat,klt->kjla", F, F[:, :, 0])
+    how = {"which": which, "l1": l1, "tol": 1e-12, "sweeps": 10_000}
+    W = kernels.sparse_activations(f, G, y, threads=1, **how)
+    rest = y - np.einsum("slp,slpt->st", W, F[which])
+    common, most = np.einsum("slpt,st->slp", F[which], rest), l1[:, None, None]
+    assert (np.abs(common) <= most + 1e-8).all()
+    np.testing.assert_allclose(common[W != 0], (np.sign(W) * most)[W != 0], atol=1e-8)
+    np.testing.assert_array_equal(kernels.sparse_activations(f, G, y, threads=3, **how), W)
+    with pytest.raises(ValueError, match="do not fit signals"):
+        kernels.sparse_activations(f, G[..., 1:], y, threads=1, **how)
+    with pytest.raises(ValueError, match="kinds must be below 2"):
+        kernels.sparse_activations(f, G, y, threads=1, **how | {"which": which + 1})

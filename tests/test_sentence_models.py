@@ -245,7 +245,7 @@ def test_sparse_codes_are_optimal(case, penalty):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_sparse_codes_agree_with_slow_ones(seed):
-    """The accelerated method ends where plain proximal gradients do, and near it when stopped as it is by default."""
+    """Coordinate descent ends where plain proximal gradients do, and near it when stopped as it is by default."""
     f, y = problem((2, 4, 5, seed))
     least, expected = slow_codes(f, y, 0.3, sweeps=20_000)
     np.testing.assert_allclose(sparse_codes(f, y, 0.3, sweeps=5000, tol=1e-12), expected, atol=1e-6)

@@ -12,7 +12,7 @@ from polyadic.kernels.counting import WordIndex, chunk_sets, count_tuples, index
 from polyadic.kernels.cp import cp_predict, cp_pullback, cp_squared
 from polyadic.kernels.doors import table
 from polyadic.kernels.glove import GloveCells, glove_arrange, glove_epoch
-from polyadic.kernels.lasso import nonnegative_lasso
+from polyadic.kernels.lasso import nonnegative_lasso, sparse_activations
 from polyadic.kernels.mttkrp import mttkrp, mttkrp_symmetric
 from polyadic.kernels.nonnegative import divergence_rows, hals, nonnegative_rows, simplex_rows
 from polyadic.kernels.poisson import cp_poisson
@@ -77,6 +77,7 @@ __all__ = [
     "sgd_pairs",
     "simplex_rows",
     "softmax_rows",
+    "sparse_activations",
     "sparse_product",
     "summed_rows",
     "table",

@@ -1,4 +1,4 @@
-"""Door to the loop of sparse non-negative codes."""
+"""Doors to the loops of sparse codes: non-negative ones of rows, and activations of filters."""
 
 from __future__ import annotations
 
@@ -59,3 +59,57 @@ def nonnegative_lasso(
     small, some = np.float32(tol), np.float32(l1)
     work = in_spans(lambda first, last: lasso.lasso_rows(G, B, some, small, sweeps, first, last, A), n, threads)
     return int(sum(work))
+
+
+def sparse_activations(
+    f: NDArray[Any],
+    G: NDArray[Any],
+    y: NDArray[Any],
+    *,
+    which: NDArray[np.integer],
+    l1: NDArray[Any],
+    tol: float,
+    sweeps: int,
+    threads: int,
+) -> NDArray[np.float64]:
+    r"""Find sparse activations of filters in many signals, which do not depend on one another.
+
+    .. math:: \min_w \tfrac12 \Big\| y - \sum_l f_l * w_l \Big\|^2 + \lambda \sum_l \|w_l\|_1
+
+    Parameters
+    ----------
+    f : ndarray of shape (K, L, m)
+        Filters of each kind of signal, no longer than these.
+    G : ndarray of shape (K, L, L, n)
+        First columns of the blocks of :math:`\mathcal F^\top \mathcal F`.
+    y : ndarray of shape (S, n)
+        Signals.
+    which : ndarray of shape (S,)
+        The kind of each, below K.
+    l1 : ndarray of shape (S,)
+        :math:`\lambda` of each.
+    tol : float
+        A signal is done when a sweep moves none of its activations by more than this share of the largest.
+    sweeps : int
+        Passes over the activations of a signal at most.
+    threads : int
+
+    Returns
+    -------
+    ndarray of shape (S, L, n)
+    """
+    (K, L, m), (signals, n) = f.shape, y.shape
+    if m > n or G.shape != (K, L, L, n) or not signals == len(which) == len(l1):
+        raise ValueError(f"filters {f.shape}, blocks {G.shape} and {len(which)} kinds do not fit signals {y.shape}")
+    if signals and not 0 <= which.min() <= which.max() < K:
+        raise ValueError(f"kinds must be below {K}; got {which.min()} to {which.max()}")
+    W = np.empty((signals, L, n))
+    twice = np.concatenate([G, G], axis=-1).transpose(0, 2, 3, 1).reshape(K, L, -1)  # what is read together, together
+    given = (
+        *(frozen(array, float) for array in (f, twice)),
+        frozen(which, np.int64),
+        frozen(y, float),
+        frozen(l1, float),
+    )
+    in_spans(lambda first, last: lasso.activations(*given, tol, sweeps, first, last, W), signals, threads)
+    return W

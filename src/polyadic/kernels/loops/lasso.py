@@ -1,4 +1,4 @@
-"""Non-negative least squares with an absolute penalty, one row at a time, by coordinate descent."""
+"""Least squares with an absolute penalty by coordinate descent: non-negative rows, and activations of filters."""
 
 import numpy as np
 from numba import njit
@@ -44,3 +44,133 @@ def lasso_rows(G, B, l1, tol, sweeps, first, last, A):
                 break
         left += largest > tol * tol
     return left
+
+
+MOST, SINGULAR = 64, 1e-9
+"""Activations that are solved for at once, and what is left of one, beside its own square, where they are dependent."""
+AMONG = 10
+"""Sweeps over those that are not zero between two over all."""
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _add(change, g, i, p, c):
+    """Take an activation's change from what each filter has in common with the rest, at each place."""
+    size, L = c.shape[0], g.shape[0]
+    start = (size // L - p) * L
+    column = g[i, start : start + size]
+    for t in range(size):
+        c[t] -= change * column[t]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _descend(g, w, c, l1, at, number, active):
+    """Move each of the activations ``at``, filters and places, to its optimum; list those that are not zero then.
+
+    Returns how many these are, the largest of them, the largest change, and whether all signs are what they were.
+    """
+    L = g.shape[0]
+    kept, largest, moved, same = 0, 0.0, 0.0, True
+    for a in range(number):
+        i, p = at[0, a], at[1, a]
+        d, old, new = g[i, i], w[i, p], 0.0
+        z = c[p * L + i] + d * old
+        if z > l1 and d > 0:
+            new = (z - l1) / d
+        elif z < -l1 and d > 0:
+            new = (z + l1) / d
+        change = new - old
+        if change != 0:
+            w[i, p] = new
+            _add(change, g, i, p, c)
+            moved = max(moved, abs(change))
+            same = same and old * new > 0
+        if new != 0:
+            largest = max(largest, abs(new))
+            active[0, kept], active[1, kept] = i, p
+            kept += 1
+    return kept, largest, moved, same
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _solve(g, w, c, l1, at, number, R, x):
+    """Move the activations ``at`` to where none of them would move, or until the first of them is zero.
+
+    By the Cholesky factor of what they have in common, without those that depend on others.
+    """
+    L = g.shape[0]
+    size = c.shape[0]
+    used = 0
+    for a in range(number):
+        i, p = at[0, a], at[1, a]
+        for b in range(used):
+            total = g[at[0, b], size + (p - at[1, b]) * L + i]
+            for t in range(b):
+                total -= R[used, t] * R[b, t]
+            R[used, b] = total / R[b, b]
+        rest = g[i, i]
+        for t in range(used):
+            rest -= R[used, t] * R[used, t]
+        if rest <= SINGULAR * g[i, i]:
+            continue
+        R[used, used] = np.sqrt(rest)
+        at[0, used], at[1, used] = i, p
+        total = c[p * L + i] - (l1 if w[i, p] > 0 else -l1)
+        for t in range(used):
+            total -= R[used, t] * x[t]
+        x[used] = total / R[used, used]
+        used += 1
+    number = used
+    share, first = 1.0, -1
+    for a in range(number - 1, -1, -1):
+        for t in range(a + 1, number):
+            x[a] -= R[t, a] * x[t]
+        x[a] /= R[a, a]
+        now = w[at[0, a], at[1, a]]
+        if now * (now + x[a]) < 0 and -now / x[a] < share:
+            share, first = -now / x[a], a
+    for a in range(number):
+        i, p = at[0, a], at[1, a]
+        change = -w[i, p] if a == first else share * x[a]
+        w[i, p] += change
+        _add(change, g, i, p, c)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def activations(f, G, which, y, l1, tol, sweeps, first, last, W):
+    """Lower ``|y - sum_l f_l * w_l|^2 / 2 + l1 |w|_1``, circular convolutions, for signals first..last, from zero.
+
+    ``f`` is (K, L, m), ``G`` (K, L, 2 n L) has the first columns of ``F_l' F_j``, twice, with all ``l`` of a place side
+    by side, ``which`` says whose filters a signal has, ``y`` is (S, n) and ``W`` (S, L, n). A signal is done when a
+    sweep over all moves no activation by more than ``tol`` of the largest.
+
+    What filters have in common with what is not explained yet is kept in ``c``, so that activations that stay at zero
+    cost a comparison. Between sweeps over all, those that are not zero move until no sign changes, and are then solved
+    for at once: alone they would go there in ever smaller steps.
+    """
+    _, L, m = f.shape
+    n = y.shape[1]
+    c, around = np.empty(n * L), np.empty(n + m - 1)
+    everything, active = np.empty((2, L * n), np.int32), np.empty((2, L * n), np.int32)
+    for a in range(L * n):
+        everything[0, a], everything[1, a] = a // n, a % n
+    R, x = np.empty((MOST, MOST)), np.empty(MOST)
+    for s in range(first, last):
+        w, g = W[s], G[which[s]]
+        around[:n] = y[s]
+        around[n:] = y[s, : m - 1]
+        c[:] = 0
+        w[:] = 0
+        for i in range(L):
+            for q in range(m):
+                for p in range(n):
+                    c[p * L + i] += f[which[s], i, q] * around[p + q]
+        for _ in range(sweeps):
+            number, largest, moved, same = _descend(g, w, c, l1[s], everything, L * n, active)
+            if moved <= tol * largest:
+                break
+            for _ in range(AMONG):
+                if same:
+                    break
+                number, _, _, same = _descend(g, w, c, l1[s], active, number, active)
+            if same and number <= MOST:
+                _solve(g, w, c, l1[s], active, number, R, x)

@@ -2,13 +2,14 @@ r"""Sparse codes of signals in given filters.
 
 .. math:: \min_w \tfrac12 \Big\| y - \sum_l f_l * w_l \Big\|^2 + \lambda \sum_l \|w_l\|_1
 
-by accelerated proximal gradients with restarts: a gradient is two products of spectra, the Lipschitz constant the
-largest :math:`\sum_l |\hat f_l|^2` of a frequency, and the proximal step shrinks each activation towards zero.
+by coordinate descent: with what each filter has in common with the rest of the signal kept, an activation that stays at
+zero costs a comparison, and one that moves the width of a signal. (Accelerated proximal gradients, all filters at once
+by their spectra, took ten times as long.)
 
 References
 ----------
-Beck, Teboulle (2009), A fast iterative shrinkage-thresholding algorithm for linear inverse problems, section 4.
-O'Donoghue, Candes (2015), Adaptive restart for accelerated gradient schemes, section 3.2, gradient scheme.
+Friedman, Hastie, Tibshirani (2010), Regularization paths for generalized linear models via coordinate descent, section
+2.2, covariance updates.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic import kernels
 from polyadic.errors import InputError
+from polyadic.linalg.circulant import gram
+from polyadic.resources import cores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
 def sparse_codes(
-    f: NDArray[Any], y: NDArray[Any], penalty: NDArray[Any] | float, *, sweeps: int = 500, tol: float = 1e-4
+    f: NDArray[Any], y: NDArray[Any], penalty: NDArray[Any] | float, *, sweeps: int = 500, tol: float = 1e-5
 ) -> NDArray[np.float64]:
     r"""Find sparse activations of filters.
 
@@ -37,7 +41,7 @@ def sparse_codes(
     penalty : float or ndarray
         :math:`\lambda`, of each signal: shape (...) of ``y``, or what broadcasts to it.
     sweeps : int
-        Gradient steps at most.
+        Passes over the activations of a signal at most.
     tol : float
         A signal is done when none of its activations moves by more than this share of the largest.
 
@@ -58,29 +62,13 @@ def sparse_codes(
     """
     if f.shape[-1] > y.shape[-1]:
         raise InputError(f"filters of {f.shape[-1]} values are longer than signals of {y.shape[-1]}")
-    lead, L, n = y.shape[:-1], f.shape[-2], y.shape[-1]
-    spectrum = np.broadcast_to(np.fft.rfft(f, n=n), (*lead, L, n // 2 + 1)).reshape(-1, L, n // 2 + 1)
-    signal = np.fft.rfft(y).reshape(-1, 1, n // 2 + 1)
-    lipschitz = np.maximum((np.abs(spectrum) ** 2).sum(axis=1).max(axis=-1), 1e-300).reshape(-1, 1, 1)
-    least = np.broadcast_to(penalty, lead).reshape(-1, 1, 1) / lipschitz
-    codes = np.zeros((len(signal), L, n))
-    at, w, v, t = np.arange(len(signal)), codes.copy(), codes.copy(), np.ones((len(signal), 1, 1))
-    for _ in range(sweeps):
-        left = (spectrum * np.fft.rfft(v)).sum(axis=1, keepdims=True) - signal
-        z = v - np.fft.irfft(spectrum.conj() * left, n=n) / lipschitz
-        new = np.sign(z) * np.maximum(np.abs(z) - least, 0)
-        step = new - w
-        # a step that the momentum took uphill: begin again from here
-        uphill = ((v - new) * step).sum(axis=(1, 2), keepdims=True) > 0
-        after = np.where(uphill, 1, (1 + np.sqrt(1 + 4 * t**2)) / 2)
-        v = new + np.where(uphill, 0, (t - 1) / after) * step
-        w, t = new, after
-        moving = np.abs(step).max(axis=(1, 2)) > tol * np.abs(w).max(axis=(1, 2))
-        codes[at] = w
-        if not moving.any():
-            break
-        # go on with the signals that still move
-        at, w, v, t, spectrum, signal, lipschitz, least = (
-            array[moving] for array in (at, w, v, t, spectrum, signal, lipschitz, least)
-        )
+    (*lead, n), (*kinds, L, m) = y.shape, f.shape
+    filters = f.reshape(-1, L, m)
+    blocks = gram(np.pad(filters, ((0, 0), (0, 0), (0, n - m))))
+    which = np.broadcast_to(np.arange(len(filters)).reshape(kinds), lead).ravel()
+    l1 = np.broadcast_to(penalty, lead).ravel()
+    signals, threads = y.reshape(-1, n), cores()
+    codes = kernels.sparse_activations(
+        filters, blocks, signals, which=which, l1=l1, tol=tol, sweeps=sweeps, threads=threads
+    )
     return codes.reshape(*lead, L, n)
