@@ -1,6 +1,6 @@
 """Topics: non-negative factors, mixtures, anchors, sparse topics, what they are worth, and their number."""
 
-from itertools import pairwise, permutations
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -8,11 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
 from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix
+from scipy.special import psi
 from sklearn import decomposition
 from sklearn.base import clone
 
 from polyadic import InputError, plots
-from polyadic.kernels import RowEntries, divergence_rows, hals, nonnegative_lasso, nonnegative_rows, simplex_rows
+from polyadic.kernels import (
+    RowEntries,
+    divergence_rows,
+    expected_rows,
+    hals,
+    nonnegative_lasso,
+    nonnegative_rows,
+    simplex_rows,
+)
 from polyadic.metrics import topics as metrics
 from polyadic.metrics.topics import (
     c_v_coherence,
@@ -31,6 +40,7 @@ from polyadic.models.topics.nmf import NMF
 from polyadic.models.topics.plsa import PLSA
 from polyadic.models.topics.rlsi import RLSI
 from polyadic.models.topics.text import TextTopics
+from polyadic.solvers.topics import dirichlet
 from polyadic.solvers.topics.mixture import Mixture
 from polyadic.solvers.topics.nonnegative import Divergence, cells_of
 from polyadic.text.corpus import Corpus
@@ -419,15 +429,43 @@ def test_rlsi_never_raises_its_objective(seed, l1, l2):
     assert np.abs(slope[H == 0]).max(initial=0) < l1 + 0.05
 
 
-def test_lda_is_that_of_another_library():
-    """As many steps of batches give the topics that scikit-learn gives, and so does the fold-in."""
-    n = counts()
-    model = LDA(3, max_iter=4, tol=0, seed=0, threads=1).fit(n)
-    theirs = decomposition.LatentDirichletAllocation(3, max_iter=5, random_state=0).fit(n.astype(np.float32))
-    expected = theirs.components_ / theirs.components_.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(model.components_, expected, rtol=1e-3)
-    np.testing.assert_allclose(model.transform(n), theirs.transform(n.astype(np.float32)), atol=1e-3)
-    assert all(after < before for before, after in pairwise(model.history_))
+def test_lda_climbs_the_bound_of_another_library(monkeypatch):
+    """The objective is scikit-learn's bound, and the fold-in its fold-in; sweeps that go on from the last lower it."""
+    n, alpha, eta = counts(), 0.4, 0.2
+    monkeypatch.setattr(dirichlet, "AGREED", 1e-6)
+    model = LDA(3, document_prior=alpha, word_prior=eta, seed=0, threads=1).fit(n)
+    theirs = decomposition.LatentDirichletAllocation(
+        3, doc_topic_prior=alpha, topic_word_prior=eta, mean_change_tol=1e-6
+    )
+    theirs.partial_fit(n)
+    theirs.components_ = model.weights_
+    theirs.exp_dirichlet_component_ = np.exp(psi(model.weights_) - psi(model.weights_.sum(axis=1, keepdims=True)))
+    assert model.history_[-1] == pytest.approx(-theirs.score(n), rel=1e-5)
+    np.testing.assert_allclose(model.transform(n), theirs.transform(n), atol=2e-3)
+    np.testing.assert_allclose(model.row_factors_, model.transform(n))
+    monkeypatch.setattr(dirichlet, "AFRESH", 0)
+    falling = np.array(LDA(3, max_iter=30, tol=0, seed=0, threads=1).fit(n).history_)
+    assert (np.diff(falling) <= 1e-6 * falling[0]).all()
+    assert falling[-1] < falling[0]
+
+
+def test_lda_steps_are_those_of_the_formula():
+    """One pass over documents and topics, beside loops over every count of every topic."""
+    n, rng = counts().astype(int), np.random.default_rng(0)
+    gamma, weights = 1 + rng.random((len(n), 3)), 1 + rng.random((3, n.shape[1]))
+    u, v = (np.exp(psi(x) - psi(x.sum(axis=1, keepdims=True))) for x in (gamma, weights))
+    of_documents, of_topics = np.full(gamma.shape, 0.4), np.zeros(weights.shape)
+    for d, w in np.argwhere(n):
+        share = u[d] * v[:, w] / (u[d] @ v[:, w])  # of each topic in each of these words
+        of_documents[d] += n[d, w] * share
+        of_topics[:, w] += n[d, w] * share
+    table, words = (dirichlet.entries_of(csr_array(x.astype(np.float32))) for x in (n, n.T))
+    moved = dirichlet.moved(table, dirichlet.means(weights), dirichlet.Dirichlets(gamma, 0.4), threads=1)
+    np.testing.assert_allclose(moved.counts, of_documents, rtol=1e-4)
+    expected = dirichlet.means(weights)
+    value = expected_rows(words, u.astype(np.float32), expected, floor=1e-30, threads=1)
+    np.testing.assert_allclose(expected, of_topics.T, rtol=1e-4)
+    assert value == pytest.approx(-(n * np.log(u @ v)).sum(), rel=1e-5)
 
 
 def window_counts(documents, words, window):

@@ -14,7 +14,7 @@ from polyadic.kernels.doors import table
 from polyadic.kernels.glove import GloveCells, glove_arrange, glove_epoch
 from polyadic.kernels.lasso import nonnegative_lasso, sparse_activations
 from polyadic.kernels.mttkrp import mttkrp, mttkrp_symmetric
-from polyadic.kernels.nonnegative import divergence_rows, hals, nonnegative_rows, simplex_rows
+from polyadic.kernels.nonnegative import divergence_rows, expected_rows, hals, nonnegative_rows, simplex_rows
 from polyadic.kernels.poisson import cp_poisson
 from polyadic.kernels.polya_gamma import polya_gamma
 from polyadic.kernels.products import sparse_product
@@ -60,6 +60,7 @@ __all__ = [
     "cp_pullback",
     "cp_squared",
     "divergence_rows",
+    "expected_rows",
     "glove_arrange",
     "glove_epoch",
     "hals",

@@ -202,6 +202,41 @@ def divergence_rows(
     return _summed(lambda a, b: nonnegative.divergence_rows(*arrays, *rest, a, b, U), n, threads)
 
 
+def expected_rows(
+    entries: RowEntries,
+    V: NDArray[np.float32],
+    U: NDArray[np.float32],
+    *,
+    floor: float,
+    measured: bool = True,
+    threads: int,
+) -> float:
+    r"""Divide what rows list among coordinates, in place.
+
+    .. math:: u_{ik} \leftarrow u_{ik} \sum_e \frac{y_e v_{ek}}{m_e}, \qquad m_e = u_i v_e^\top
+
+    Parameters
+    ----------
+    entries : RowEntries
+        Of which the weights ``c`` have no part in it.
+    V, U, threads
+        As those of :func:`nonnegative_rows`.
+    floor : float
+        What :math:`m` is at least.
+    measured : bool
+        Whether the value is needed.
+
+    Returns
+    -------
+    float
+        :math:`-\sum_e y_e \log m_e` of the rows as they came; 0 if it is not measured.
+    """
+    n, _ = _writeable(U)
+    starts, columns, _, y, V = _listed(entries, V, U)
+    least = np.float32(floor)
+    return _summed(lambda a, b: nonnegative.expected_rows(starts, columns, y, V, least, measured, a, b, U), n, threads)
+
+
 def _summed(work: Any, n: int, threads: int) -> float:
     return float(sum(in_spans(work, n, threads)))
 

@@ -175,6 +175,43 @@ def divergence_rows(starts, columns, c, y, V, base, beta, power, floor, l1, pass
     return value
 
 
+CHUNK = 64
+"""Entries whose shares are added in single precision."""
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def expected_rows(starts, columns, y, V, floor, measured, first, last, U):
+    """Multiply rows first..last of ``U`` by ``sum y v / m`` with ``m = u v'``, at least ``floor``.
+
+    Of the entries ``y`` that a row lists these are those that each coordinate explains. Returns the sum of
+    ``-y log m``, if it is to be measured.
+    """
+    rank = V.shape[1]
+    part, total = np.empty(rank, V.dtype), np.empty(rank, np.float64)
+    value = 0.0
+    for i in range(first, last):
+        u = U[i]
+        total[:] = 0
+        for start in range(starts[i], starts[i + 1], CHUNK):
+            part[:] = 0
+            for e in range(start, min(start + CHUNK, starts[i + 1])):
+                v = V[columns[e]]
+                m = V.dtype.type(0)
+                for r in range(rank):
+                    m += u[r] * v[r]
+                m = max(m, floor)
+                if measured:
+                    value -= y[e] * math.log(m)
+                up = y[e] / m
+                for r in range(rank):
+                    part[r] += up * v[r]
+            for r in range(rank):
+                total[r] += part[r]
+        for r in range(rank):
+            u[r] *= total[r]
+    return value
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def simplex_rows(G, B, tol, steps, first, last, A):
     """Lower ``a G a' / 2 - b a'`` for rows first..last of ``A``, whose elements are not negative and sum to one.
