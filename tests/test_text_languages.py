@@ -181,3 +181,18 @@ def test_a_quotation_mark_without_a_partner_hides_no_sentences():
     assert len(parts) > 500
     quoted = 'He said "yes. I will. Now." and left.'
     assert list(languages.sentences(quoted, "en")) == [quoted]
+
+
+@given(st.lists(st.sampled_from(["a", "B", "ß", "1", "23", ".", "(", '"', " ", "\u00a0", "_", "word"]), max_size=8))
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_ends_are_looked_at_behind_few_letters(language, parts):
+    """Whether a sentence goes on is told by its last few characters as by all of it."""
+    text = "".join(parts)
+    whole = {"en": r"(?<![^\s(\[„“\"'])[^\W\d_]\.\s+$", "de": r"(?<![^\s(\[„“\"'])(?:[^\W\d_]|\d{1,2})\.\s+$"}[language]
+    expected, end = [""], ""
+    for part in languages._parts(text, language):
+        expected[-1] += part
+        end = (end[-4:] if part.strip() else end) + part
+        if not re.search(whole, end):
+            expected, end = [*expected, ""], ""
+    assert list(languages.sentences(text, language)) == [each for each in expected if each]

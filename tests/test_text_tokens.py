@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic.errors import InputError
+from polyadic.text import tokens
 from polyadic.text.stopwords import ENGLISH, stop_words
 from polyadic.text.tokens import Tokenizer, composed, whitespace
 
@@ -205,3 +206,12 @@ def test_many_marks_are_parted():
     assert text.count("\u0316") == 50_000
     assert unicodedata.is_normalized("NFC", text[:1000])
     assert composed("\u0301\u0316" * 15) == unicodedata.normalize("NFC", "\u0301\u0316" * 15)
+
+
+@pytest.mark.parametrize("kind", ["", "parting", "colon"])
+@pytest.mark.parametrize("punctuation", ["drop", "keep"])
+@given(st.text("aAsSzZ019'_.,:-\"! \t\x00\x7f", max_size=25) | st.text(st.characters(max_codepoint=127), max_size=25))
+def test_plain_text_is_cut_as_any_other(punctuation, kind, text):
+    """The quick pattern for ASCII finds what the general one finds."""
+    quick, general = (tokens._pattern(punctuation, kind, plain=plain) for plain in (True, False))
+    assert quick.findall(text) == general.findall(text)

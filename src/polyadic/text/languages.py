@@ -97,7 +97,8 @@ def sentences(text: str, language: str) -> Iterator[str]:
     for part in _parts(text, language):
         waiting.append(part)
         end = (end[-_BEFORE:] if part.strip() else end) + part
-        if not goes_on.search(end):
+        written = end.rstrip()
+        if not (written.endswith(".") and len(written) < len(end) and goes_on.search(written[-_BEFORE:])):
             yield "".join(waiting)
             waiting, end = [], ""
     if waiting:
@@ -141,9 +142,9 @@ LONGEST = 500
 """Characters of a sentence; in a longer one a quotation mark without a partner may hide the ends of others."""
 _WIDE_BLANKS = re.compile(r"[^\S\x00-\x7f]")  # behind "I" or another numeral, sentencex fails at them
 _QUOTES = re.compile('["“”„«»‹›]|[^\\S\\x00-\\x7f]')
-_GOES_ON = re.compile(r"(?<![^\s(\[„“\"'])[^\W\d_]\.\s+$")
-_GOES_ON_ORDINAL = re.compile(r"(?<![^\s(\[„“\"'])(?:[^\W\d_]|\d{1,2})\.\s+$")
-_BEFORE = 4  # characters that these look at before blanks
+_GOES_ON = re.compile(r"(?<![^\s(\[„“\"'])[^\W\d_]\.$")
+_GOES_ON_ORDINAL = re.compile(r"(?<![^\s(\[„“\"'])(?:[^\W\d_]|\d{1,2})\.$")
+_BEFORE = 4  # characters that these look at, before blanks
 
 
 def lowered(text: str, language: str) -> str:

@@ -88,7 +88,7 @@ class Tokenizer:
         language = self.language or "en"
         text = composed(text)
         kind = "parting" if language in languages.PARTING else "colon" if language in languages.COLON else ""
-        find = _pattern(self.punctuation, kind).findall
+        find, find_plain = (_pattern(self.punctuation, kind, plain=plain).findall for plain in (False, True))
         cut = languages.segmenter(language)
         lemma = languages.lemmatizer(language) if self.lemmas else None
         sentences = []
@@ -97,10 +97,13 @@ class Tokenizer:
                 words = sentence.replace("’", "'").replace("\u00ad", "")
                 words = words if cut is None else " ".join(cut(words))
                 if self.lowercase:
-                    words = composed(languages.lowered(words, language))
+                    words = languages.lowered(words, language)
+                plain = words.isascii()
+                if self.lowercase and not plain:
+                    words = composed(words)
                 if self.digits == "zero":
                     words = re.sub(r"\d", "0", words)
-                tokens = find(words)
+                tokens = find_plain(words) if plain else find(words)
                 if self.digits == "drop":
                     tokens = [token for token in tokens if not token[0].isdecimal()]
                 if lemma is not None:
@@ -138,8 +141,19 @@ def tokenizer_of(
 
 
 @functools.cache
-def _pattern(punctuation: str, kind: str) -> re.Pattern[str]:
-    """Compile what a token is; built on first use because the list of combining marks takes some milliseconds."""
+def _pattern(punctuation: str, kind: str, *, plain: bool) -> re.Pattern[str]:
+    """Compile what a token is; built on first use because the list of combining marks takes some milliseconds.
+
+    For ``plain`` text, which is ASCII, in a third of the time: letters are a range, and nothing is tried twice.
+    """
+    if plain:
+        some = "[A-Za-z0-9]++"
+        joint = rf"(?:_|(?<=\baujourd)'){some}" if kind == "parting" else rf"['_](?!s\b){some}"
+        joint += rf"|:(?=[A-Za-z]){some}" * (kind == "colon")
+        inner = rf"{joint}|(?<=[0-9])[.,][0-9][A-Za-z0-9]*+|(?<=\b[A-Za-z])\.[A-Za-z]\b"
+        word = rf"{some}(?:(?=[.,:'_])(?:{inner}))*+"
+        mark = r"'s\b|[!-/:-@\[-`{-~]"
+        return re.compile(rf"({word})(?:'s\b)?" if punctuation == "drop" else rf"{word}|{mark}", re.ASCII)
     joint = r"(?:_|(?<=\baujourd)')[^\W_]+" if kind == "parting" else r"['_](?!s\b)[^\W_]+"
     joint += rf"|[{INNER}{':' * (kind == 'colon')}](?=[^\W\d_])[^\W_]+|(?<=[\u05d0-\u05ea])\"(?=[\u05d0-\u05ea])[^\W_]+"
     word = rf"[^\W_]+(?:[{marks()}{_JOINERS}]+[^\W_]*|{joint}|(?<=\d)[{POINTS}]\d[^\W_]*|(?<=\b[^\W\d_])\.[^\W\d_]\b)*"
