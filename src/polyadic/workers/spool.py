@@ -49,8 +49,8 @@ class Spool:
 
     Examples
     --------
-    >>> import tempfile
-    >>> spool = Spool(Path(tempfile.mkdtemp()) / "parts")
+    >>> import pathlib, tempfile
+    >>> spool = Spool(pathlib.Path(tempfile.mkdtemp()) / "parts")
     >>> left = spool.take(spool.leave([np.arange(3), np.eye(2)]))
     >>> [array.tolist() for array in spool.read(left)]
     [[0, 1, 2], [[1.0, 0.0], [0.0, 1.0]]]
