@@ -37,9 +37,9 @@ def conjugate_rows(starts, columns, c, y, V, precision, steps, tiny, least, firs
             scale = y[e] - c[e] * dot
             for r in range(rank):
                 residual[r] += scale * v[r]
-        direction[:] = residual
         size = kind(0)
         for r in range(rank):
+            direction[r] = residual[r]
             size += residual[r] * residual[r]
         enough = tiny * size + least
         for _ in range(steps):

@@ -5,6 +5,9 @@ The words are numbered by falling frequency. For each word ``c`` all tuples whos
 for one ``c`` is independent of every other, its integers stay in a near cache, and runs come out in sorted order.
 
 A tuple of positions counts if it spans at most ``reach`` and one of its positions lies within ``near`` of both ends.
+
+Here as in other loops, arrays are copied element by element: to assign one to a slice, numba compiles seconds of what
+puts shapes that differ into words.
 """
 
 import numpy as np
@@ -105,12 +108,12 @@ def count_tuples(ids, before, after, positions, starts, first, last, order, near
     digits = np.empty(1 << 11, np.int64)
     candidates = np.empty((2, 64), np.int64)
     level = np.empty((2, 64), np.int64)
-    written = 0
+    written = np.int64(0)  # a literal would be a type of its own, for which all below is compiled once more
     for c in range(first, last):
         bits = 1
         while (1 << bits) < c + repeats:
             bits += 1
-        n = 0
+        n = np.int64(0)
         for t in range(starts[c], starts[c + 1]):
             p = int(positions[t])
             width = int(before[p]) + int(after[p])
@@ -125,7 +128,8 @@ def count_tuples(ids, before, after, positions, starts, first, last, order, near
                 most = most * (m - d) // (d + 1)
             if n + most + 1 > keys.shape[0]:
                 grown = np.empty(2 * (n + most + 1), np.uint64)
-                grown[:n] = keys[:n]
+                for k in range(n):
+                    grown[k] = keys[k]
                 keys = grown
                 swap = np.empty(grown.shape[0], np.uint64)
             if order == 2:
@@ -149,9 +153,11 @@ def count_tuples(ids, before, after, positions, starts, first, last, order, near
 def _grown(words, counts, written, capacity):
     """Copy what is written to arrays with more room."""
     more_words = np.empty((words.shape[0], capacity), words.dtype)
-    more_words[:, :written] = words[:, :written]
     more_counts = np.empty(capacity, counts.dtype)
-    more_counts[:written] = counts[:written]
+    for k in range(written):
+        more_counts[k] = counts[k]
+        for d in range(words.shape[0]):
+            more_words[d, k] = words[d, k]
     return more_words, more_counts
 
 

@@ -156,8 +156,8 @@ def activations(f, G, which, y, l1, tol, sweeps, first, last, W):
     R, x = np.empty((MOST, MOST)), np.empty(MOST)
     for s in range(first, last):
         w, g = W[s], G[which[s]]
-        around[:n] = y[s]
-        around[n:] = y[s, : m - 1]
+        for p in range(n + m - 1):
+            around[p] = y[s, p % n]
         c[:] = 0
         w[:] = 0
         for i in range(L):

@@ -54,7 +54,8 @@ def poisson_fibres(indices, offsets, values, T, target, floor, measured, first, 
                 for r in range(rank):
                     others[r] *= T[i, 0, r]
         if target == leaf:
-            w[:] = others
+            for r in range(rank):
+                w[r] = others[r]
         else:
             i = offsets[target] + indices[target, start]
             for r in range(rank):

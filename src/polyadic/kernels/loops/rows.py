@@ -98,13 +98,16 @@ def posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, la
     A, b, block = np.empty((rank, rank), V.dtype), np.empty(rank, V.dtype), np.empty((4, rank), V.dtype)
     nothing = noise[:0, 0]
     for i in range(first, last):
-        A[:] = precision
-        b[:] = linear
+        for r in range(rank):
+            b[r] = linear[r]
+            for q in range(rank):
+                A[r, q] = precision[r, q]
         _add_entries(starts, columns, c, y, V, i, block, A, b)
         if not _factorize(A):
             return i
         _solve(A, b, noise[i] if len(noise) else nothing, 0)
-        U[i, :] = b
+        for r in range(rank):
+            U[i, r] = b[r]
     return -1
 
 
@@ -157,13 +160,16 @@ def variational_rows(starts, columns, c, y, V, S, precision, linear, first, last
     rank = V.shape[1]
     A, b, nothing = np.empty((rank, rank)), np.empty(rank), np.empty(0)
     for i in range(first, last):
-        A[:] = precision
-        b[:] = linear
+        for r in range(rank):
+            b[r] = linear[r]
+            for q in range(rank):
+                A[r, q] = precision[r, q]
         _add_moments(starts, columns, c, y, V, S, i, A, b)
         if not _factorize(A):
             return i
         _solve(A, b, nothing, 0)
-        U[i, :] = b
+        for r in range(rank):
+            U[i, r] = b[r]
         _invert(A, C[i])
     return -1
 

@@ -10,7 +10,8 @@ def automaton_values(symbols, edges, start, stop, A, values, logs):
     size = len(start)
     now, then = np.empty(size), np.empty(size)
     for s in range(len(edges) - 1):
-        now[:] = start
+        for j in range(size):
+            now[j] = start[j]
         logs[s] = 0.0
         for i in range(edges[s], edges[s + 1] + 1):
             largest = 0.0

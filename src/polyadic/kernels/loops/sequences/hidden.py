@@ -21,7 +21,8 @@ def _forward(symbols, low, high, start, move, emit, alpha, scale):
     for i in range(low, high):
         now, likely = alpha[i - low], emit[symbols[i]]
         if i == low:
-            now[:] = start
+            for s in range(size):
+                now[s] = start[s]
         else:
             now[:] = 0
             before = alpha[i - low - 1]

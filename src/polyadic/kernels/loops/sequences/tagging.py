@@ -24,7 +24,8 @@ def _scores(columns, starts, first, last, U, V, sums, scores):
             for k in range(len(z)):
                 z[k] += row[k]
         if len(V) == 0:
-            score[:] = z
+            for k in range(len(z)):
+                score[k] = z[k]
             continue
         for y in range(len(score)):
             total = 0.0
