@@ -10,6 +10,7 @@ import numpy as np
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError
 from polyadic.linalg import symmetric_matrix, truncated_eigh, truncated_svd
+from polyadic.linalg.truncated import LONGEST
 from polyadic.models.base import Amount, Count, Model, Seed
 from polyadic.resources import check_memory
 
@@ -94,10 +95,10 @@ class PPMISVD(Model):
         return Embedding(words, self.vectors_, counts=counts)
 
     def _check_memory(self, entries: Entries) -> None:
-        """Refuse what would not fit: the matrix while it is sorted, and a basis of about four times the rank."""
+        """Refuse what would not fit: the matrix while it is sorted, and a basis of six times the rank at most."""
         itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0
         check_memory(
-            48.0 * len(entries) + itemsize * 5 * max(entries.shape) * self.rank,
+            48.0 * len(entries) + itemsize * (LONGEST + 1) * max(entries.shape) * self.rank,
             f"a decomposition of rank {self.rank} of {len(entries):,} entries of {max(entries.shape):,} words",
             "lower the rank or the size of the vocabulary",
         )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from polyadic import kernels
+from polyadic.solvers.topics.dirichlet import entries_of
 from polyadic.solvers.topics.nonnegative import FLOOR, LARGEST_RATIO, TINY
 
 if TYPE_CHECKING:
@@ -44,8 +45,7 @@ class Mixture:
     ) -> None:
         self.temperature, self.threads = np.float32(temperature), threads
         self.axis = 1 if sums == "rows" else 0
-        zeros = np.zeros_like(counts.data)
-        self.entries = kernels.RowEntries(counts.indptr, counts.indices, zeros, counts.data)
+        self.entries = entries_of(counts)
 
     def improve(self, U: Array, V: Array, *, passes: int = 1) -> float:
         """Improve ``U`` in place; give the objective, of the ``U`` that was given."""
