@@ -20,9 +20,8 @@ from distributed import Client, LocalCluster
 
 from polyadic import Corpus, SymmetricCP, count
 from polyadic.text.weighting import ppmi
-from polyadic.workers.dask import TRIM, working_on
+from polyadic.workers.dask import OURS, working_on
 
-AS_OURS = {f"distributed.nanny.pre-spawn-environ.{TRIM}": None}
 """What workers that are started here have."""
 
 
@@ -90,7 +89,7 @@ def cluster(workers, threads):
         yield None
         return
     how = {"n_workers": workers, "threads_per_worker": threads, "dashboard_address": "127.0.0.1:0"}
-    with dask.config.set(AS_OURS), LocalCluster(**how) as local, Client(local) as client, working_on(client) as team:
+    with dask.config.set(OURS), LocalCluster(**how) as local, Client(local) as client, working_on(client) as team:
         yield team
 
 

@@ -292,6 +292,37 @@ def test_kernels_whose_sums_may_be_reordered_are_inlined():
     ] == []
 
 
+def test_sums_that_may_be_reordered_store_nothing_on_the_way():
+    """With ``fastmath``, a loop that adds up a number and stores in an array is two loops.
+
+    Compiled as one it has two orders, and which of them runs depends on how far apart its arrays lie in memory: the
+    last bits differed from one call to the next.
+    """
+    loops = ast.For | ast.While
+
+    def adds_and_stores(loop: ast.AST) -> bool:
+        inside = [node for node in ast.walk(loop) if isinstance(node, ast.Assign | ast.AugAssign)]
+        targets = [target for node in inside for target in getattr(node, "targets", [getattr(node, "target", None)])]
+        adds = any(
+            isinstance(node, ast.AugAssign)
+            and isinstance(node.target, ast.Name)
+            and not (isinstance(node.value, ast.Constant) and isinstance(node.value.value, int))
+            for node in inside
+        )
+        return adds and any(isinstance(target, ast.Subscript) for target in targets)
+
+    assert [
+        f"{where(path, loop)}: {function.name}"
+        for path in kernel_paths()
+        for function, decorator in compiled(path)
+        if "fastmath" in ast.unparse(decorator)
+        for loop in ast.walk(function)
+        if isinstance(loop, loops)
+        and not any(isinstance(node, loops) for node in ast.walk(loop) if node is not loop)
+        and adds_and_stores(loop)
+    ] == []
+
+
 def test_kernels_call_kernels_of_their_own_file():
     """A kernel module imports numba, numpy and math only: the cache does not notice changes of other files."""
     assert [

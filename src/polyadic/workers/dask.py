@@ -35,9 +35,13 @@ TRIES = 4
 """Times that a sum is begun anew, or an item sent again, because workers were lost."""
 JOINING = 30.0
 """Seconds to wait for a worker where none is left."""
-TRIM = "MALLOC_TRIM_THRESHOLD_"
-"""What Dask sets in workers, so that freed memory goes back at once: each page of an array is then a fault, which makes
-counting a sixth slower."""
+OURS: dict[str, object] = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+    "distributed.deploy.lost-worker-timeout": "1 day",
+}
+"""Settings of a cluster that is started here. Dask's own give freed memory back at once: each page of an array is then
+a fault, which makes counting a sixth slower. And they give up a worker that is away, however shortly, fifteen seconds
+after it was lost, though it may have come back and been lost again."""
 HELD = 0.6
 """Share of a worker's memory that parts may take; the rest is for factors, gradients and the library."""
 
@@ -70,7 +74,8 @@ def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[Das
     with ExitStack() as stack:
         client = where
         if workers is not None:
-            with interrupts_held(), dask.config.set({f"distributed.nanny.pre-spawn-environ.{TRIM}": None}):
+            stack.enter_context(dask.config.set(OURS))
+            with interrupts_held():
                 cluster = stack.enter_context(
                     LocalCluster(
                         n_workers=workers,

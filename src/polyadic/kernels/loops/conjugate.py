@@ -37,9 +37,10 @@ def conjugate_rows(starts, columns, c, y, V, precision, steps, tiny, least, firs
             scale = y[e] - c[e] * dot
             for r in range(rank):
                 residual[r] += scale * v[r]
-        size = kind(0)
         for r in range(rank):
             direction[r] = residual[r]
+        size = kind(0)
+        for r in range(rank):
             size += residual[r] * residual[r]
         enough = tiny * size + least
         for _ in range(steps):
@@ -68,7 +69,7 @@ def conjugate_rows(starts, columns, c, y, V, precision, steps, tiny, least, firs
             for r in range(rank):
                 u[r] += step * direction[r]
                 residual[r] -= step * product[r]
-            after = kind(0)  # in a loop that stores nothing: else its order depends on where arrays lie in memory
+            after = kind(0)
             for r in range(rank):
                 after += residual[r] * residual[r]
             turn = after / size

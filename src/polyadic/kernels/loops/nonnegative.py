@@ -27,10 +27,11 @@ def hals(G, B, l1, signed, passes, first, last, A):
     for start in range(first, last, TOGETHER):
         some = min(TOGETHER, last - start)
         for j in range(some):
-            row = 0.0
             for r in range(A.shape[1]):
                 a[r, j] = A[start + j, r]
                 b[r, j] = B[start + j, r]
+            row = 0.0
+            for r in range(A.shape[1]):
                 row += a[r, j] * b[r, j]
             product += row
         for _ in range(passes):
