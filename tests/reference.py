@@ -73,12 +73,6 @@ def counts(sentences, *, order, window, width, repeats):
     return seen
 
 
-def window_bounds(sentences, reach):
-    """Twin of the kernel: how many words of the sentence, at most ``reach``, lie before and after each position."""
-    bounds = [(min(reach, k), min(reach, len(s) - 1 - k)) for s in sentences for k in range(len(s))]
-    return [before for before, _ in bounds], [after for _, after in bounds]
-
-
 def chunk_sets(sentences, length, order):
     """Twin of the kernel: the distinct words of each chunk in the order they come, if there are ``order`` of them."""
     chunks = [s[start : start + length] for s in sentences for start in range(0, len(s), length)]

@@ -26,14 +26,14 @@ def index_of(lists, reach):
 
 @given(lists=sentences(), reach=st.integers(1, 12))
 def test_index_words(lists, reach):
-    """``index_words`` (kernels ``window_bounds``, ``occurrences``) knows where words are and sentences end."""
+    """``index_words`` (kernels ``with_ends``, ``word_starts``, ``occurrences``) knows where words and ends are."""
     index = index_of(lists, reach)
-    before, after = reference.window_bounds(lists, reach)
-    assert (index.before.tolist(), index.after.tolist()) == (before, after)
-    flat = [word for sentence in lists for word in sentence]
-    assert index.ids.tolist() == flat
+    none = [index.end]
+    apart = none * reach + [word for sentence in lists for word in [*sentence, *none]] + none * reach
+    assert index.ids.tolist() == apart
+    assert len(apart) == kernels.indexed_length(sum(map(len, lists)), len(lists) + 1, reach)
     places = [index.positions[a:b].tolist() for a, b in itertools.pairwise(index.starts)]
-    assert places == [[p for p, other in enumerate(flat) if other == word] for word in range(WORDS)]
+    assert places == [[p for p, other in enumerate(apart) if other == word] for word in range(WORDS)]
 
 
 @given(lists=sentences(), length=st.integers(1, 12), order=st.integers(1, 5))
@@ -55,7 +55,7 @@ def test_work_bounds_the_tuples(lists, order, near, far, repeats):
     work = kernels.tuple_work(index, order, repeats=repeats)
     halves = [kernels.tuple_work(index, order, where, repeats=repeats) for where in (slice(0, 7), slice(7, None))]
     assert (sum(halves) == work).all()
-    how = {"order": order, "near": near, "reach": reach, "repeats": repeats, "min_count": 1}
+    how = {"order": order, "near": near, "repeats": repeats, "min_count": 1}
     for word in range(WORDS):
         words, counts, _ = kernels.count_tuples(index, word, word + 1, **how)
         assert counts.sum() <= work[word]
@@ -66,7 +66,7 @@ def test_work_bounds_the_tuples(lists, order, near, far, repeats):
 def test_ranges_of_words_add_up(lists, order, cut):
     """``count_tuples`` of two ranges is that of their union: tuples one after the other, marginals summed."""
     index = index_of(lists, 4)
-    how = {"order": order, "near": 4, "reach": 4, "repeats": True, "min_count": 1}
+    how = {"order": order, "near": 4, "repeats": True, "min_count": 1}
     ranges = [kernels.count_tuples(index, a, b, **how) for a, b in ((0, cut), (cut, WORDS))]
     words, counts, marginals = kernels.count_tuples(index, 0, WORDS, **how)
     assert words.tolist() == np.hstack([part[0] for part in ranges]).tolist()
@@ -158,8 +158,9 @@ SQUARED = {"zero_weight": 1.0, "scale": 1.0, "threads": 1}
     ("call", "message"),
     [
         (lambda: kernels.index_words(IDS, SENTENCES, 2, 5), "ids must be below 2"),
-        (lambda: kernels.index_words(IDS, SENTENCES, 3, 0), "reach below 65,536"),
-        (lambda: kernels.index_words(IDS, SENTENCES, 3, 1 << 16), "reach below 65,536"),
+        (lambda: kernels.index_words(IDS, SENTENCES, 3, 0), "reach below 32,768"),
+        (lambda: kernels.index_words(IDS, SENTENCES, 3, 1 << 15), "reach below 32,768"),
+        (lambda: kernels.word_positions(IDS, 2), "ids must be below 2"),
         (lambda: kernels.index_words(IDS, SENTENCES[:2], 3, 5), "sentences must rise from 0 to the number of ids, 4"),
         (lambda: kernels.index_words(IDS, np.array([0, 5, 4]), 3, 5), "sentences must rise"),
         (lambda: kernels.chunk_sets(IDS, SENTENCES + 1, 5, 2), "sentences must rise"),

@@ -8,7 +8,16 @@ threads; the parts, and the order in which they are added, are the same for any 
 
 from polyadic.kernels.best import best_of_rows
 from polyadic.kernels.conjugate import conjugate_rows
-from polyadic.kernels.counting import WordIndex, chunk_sets, count_tuples, index_words, tuple_marginals, tuple_work
+from polyadic.kernels.counting import (
+    WordIndex,
+    chunk_sets,
+    count_tuples,
+    index_words,
+    indexed_length,
+    tuple_marginals,
+    tuple_work,
+    word_positions,
+)
 from polyadic.kernels.cp import cp_predict, cp_pullback, cp_squared
 from polyadic.kernels.doors import table
 from polyadic.kernels.glove import GloveCells, glove_arrange, glove_epoch
@@ -65,6 +74,7 @@ __all__ = [
     "glove_epoch",
     "hals",
     "index_words",
+    "indexed_length",
     "logistic_rows",
     "mttkrp",
     "mttkrp_symmetric",
@@ -90,4 +100,5 @@ __all__ = [
     "tuple_work",
     "unfolding_gram",
     "variational_rows",
+    "word_positions",
 ]

@@ -17,14 +17,18 @@ class WordIndex(NamedTuple):
     """A corpus prepared for counting: see :func:`index_words`."""
 
     ids: NDArray[Any]
-    before: NDArray[np.uint16]
-    after: NDArray[np.uint16]
+    """With an id that is no word around sentences."""
     positions: NDArray[Any]
+    """Where each word is, from the most frequent on."""
     starts: NDArray[np.int64]
+    """Where the positions of each word begin."""
+    end: int
+    """The id that is no word."""
+    reach: int
 
 
 def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reach: int) -> WordIndex:
-    """List the occurrences of each word and how far a window of ``reach`` stretches from each position.
+    """List the occurrences of each word, and set sentences apart so far that a window of ``reach`` sees where they end.
 
     Parameters
     ----------
@@ -35,18 +39,50 @@ def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reac
     size : int
         Number of words, V.
     reach : int
-        Words to look to each side, at most 65,535.
+        Words to look to each side, at most 32,767.
     """
     ids, sentences = _tokens(ids, sentences)
-    if ids.max(initial=0) >= size or not 0 < reach < 1 << 16:
-        raise ValueError(f"ids must be below {size} and reach below 65,536; got {ids.max(initial=0)} and {reach}")
-    n = len(ids)
-    before, after = np.empty(n, np.uint16), np.empty(n, np.uint16)
-    counting.window_bounds(sentences, reach, before, after)
-    positions = np.empty(n, np.int32 if n < 1 << 31 else np.int64)
+    if ids.max(initial=0) >= size or not 0 < reach < 1 << 15:
+        raise ValueError(f"ids must be below {size} and reach below 32,768; got {ids.max(initial=0)} and {reach}")
+    n = indexed_length(len(ids), len(sentences), reach)
+    apart = np.empty(n, np.promote_types(ids.dtype, np.min_scalar_type(size)))
+    end = int(np.iinfo(apart.dtype).max)
+    counting.with_ends(ids, sentences, reach, end, apart)
+    return WordIndex(apart, *word_positions(apart, size, end), end, reach)
+
+
+def word_positions(ids: NDArray[Any], size: int, end: int = -1) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """List where each word is, in the order of the ids, and where the list of each begins; ``end`` is no word.
+
+    Raises
+    ------
+    ValueError
+        If there are other ids that are not from 0 to ``size`` - 1.
+
+    Examples
+    --------
+    >>> word_positions(np.array([0, 1, 0]), 2)
+    (array([0, 2, 1], dtype=int32), array([0, 2, 3]))
+    """
+    ids = frozen(ids)
     starts = np.empty(size + 1, np.int64)
-    counting.occurrences(ids, positions, starts)
-    return WordIndex(ids, before, after, positions, starts)
+    n = counting.word_starts(ids, end, starts)
+    if n < 0:
+        raise ValueError(f"ids must be below {size}")
+    positions = np.empty(n, np.int32 if len(ids) < 1 << 31 else np.int64)
+    counting.occurrences(ids, end, positions, starts)
+    return positions, starts
+
+
+def indexed_length(ids: int, bounds: int, reach: int) -> int:
+    """Give how long the ids of an index are, of so many ids and bounds of sentences.
+
+    Examples
+    --------
+    >>> len(index_words(np.array([0, 1, 0]), np.array([0, 1, 3]), 2, 4).ids) == indexed_length(3, 3, 4)
+    True
+    """
+    return ids + bounds - 1 + 2 * reach
 
 
 def chunk_sets(
@@ -63,28 +99,28 @@ def chunk_sets(
 
 
 def tuple_work(index: WordIndex, order: int, where: slice = slice(None), *, repeats: bool) -> NDArray[np.float64]:
-    """Give a bound of the tuples of which each word is the rarest member, at some or all positions; shape (V,)."""
+    """Give a bound of the tuples of which each word is the rarest, at some or all of ``index.ids``; shape (V,)."""
     work = np.zeros(len(index.starts) - 1)
     start, stop, _ = where.indices(len(index.ids))
-    counting.count_work(index.ids, index.before, index.after, start, stop, order, repeats, work)
+    counting.count_work(index.ids, index.end, index.reach, start, stop, order, repeats, work)
     return work
 
 
 def count_tuples(
-    index: WordIndex, first: int, last: int, *, order: int, near: int, reach: int, repeats: bool, min_count: int
+    index: WordIndex, first: int, last: int, *, order: int, near: int, repeats: bool, min_count: int
 ) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
     """Count the tuples whose rarest word is one of ``first``..``last`` - 1.
 
     Parameters
     ----------
     index : WordIndex
-        The corpus.
+        The corpus; a tuple spans at most its ``reach`` positions.
     first, last : int
         Range of words.
     order : int
         Words in a tuple; ``(order - 1) * bit_length(last - 1)`` may not pass 64.
-    near, reach : int
-        A tuple spans at most ``reach`` positions, and one of them is within ``near`` of both ends.
+    near : int
+        One of the positions of a tuple is within ``near`` of both ends.
     repeats : bool
         Whether a word may stand twice in a tuple.
     min_count : int
@@ -100,7 +136,9 @@ def count_tuples(
         Number of tuples, kept or not, that contain each word, once for each time it is a member.
     """
     marginals = np.zeros(len(index.starts) - 1, np.int64)
-    words, counts = counting.count_tuples(*index, first, last, order, near, reach, repeats, min_count, marginals)
+    bits = (order - 1) * max(last - 1, 1).bit_length()
+    keys = np.empty(1 << 12, np.uint32 if bits <= 32 else np.uint64)
+    words, counts = counting.count_tuples(*index, first, last, order, near, repeats, min_count, keys, marginals)
     return words, counts, marginals
 
 

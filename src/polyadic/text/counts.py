@@ -172,7 +172,7 @@ class Plan(NamedTuple):
     parts: list[tuple[int, int]]
     """Ranges of rarest words, each of which can be counted alone."""
     indexed: Shared
-    """:class:`~polyadic.kernels.counting.WordIndex` of ids and sentences, which take a fifth of its room."""
+    """:class:`~polyadic.kernels.counting.WordIndex` of ids and sentences, which take a third of its room."""
     chunks: Chunks | None
     made_of: dict[str, Any]
     """The corpus and the window."""
@@ -311,7 +311,8 @@ def _planned(corpus: Corpus, settings: dict[str, Any], threads: int, memory: int
         chunks = Chunks(len(sentences) - 1, len(ids), np.bincount(ids, minlength=size))
     index = Shared(kernels.index_words, ids, sentences, size, _reach(window, width)[1])
     looking = partial(_work, order, repeats=settings["repeats"])
-    looked = [*team(threads).in_order(looking, blocks(len(ids) or 1, -(-len(ids) // LOOKS) or 1), shared=index)]
+    length = kernels.indexed_length(len(ids), len(sentences), _reach(window, width)[1])
+    looked = [*team(threads).in_order(looking, blocks(length, -(-length // LOOKS)), shared=index)]
     work, held = sum(some for some, _ in looked), looked[0][1]
     entry = order * ids.itemsize + 4
     ranges = _cut(work, held, entry, threads, memory, size=PART * team(threads).grain)
@@ -325,7 +326,8 @@ def _reach(window: str, width: int) -> tuple[int, int]:
 
 def _work(order: int, index: kernels.WordIndex, where: slice, *, repeats: bool) -> tuple[NDArray[np.float64], int]:
     """Give the tuples to look at for each word at some positions, and the bytes of the index of all."""
-    return kernels.tuple_work(index, order, where, repeats=repeats), sum(array.nbytes for array in index[1:])
+    held = index.ids.nbytes + index.positions.nbytes + index.starts.nbytes
+    return kernels.tuple_work(index, order, where, repeats=repeats), held
 
 
 def _cut(
@@ -361,8 +363,8 @@ def _counted(
 ) -> tuple[list[Left], NDArray[np.int64]]:
     """Count part after part; give where their tuples are, and the marginals."""
     lefts, marginals = [], np.zeros(plan.indexed.parts[2], np.int64)
-    near, reach = _reach(plan.made_of["window"], plan.made_of["width"])
-    how = {"order": order, "near": near, "reach": reach, "repeats": plan.made_of["repeats"], "min_count": min_count}
+    near, _ = _reach(plan.made_of["window"], plan.made_of["width"])
+    how = {"order": order, "near": near, "repeats": plan.made_of["repeats"], "min_count": min_count}
     workers = team(threads)
     with bar(f"counting {order}-tuples", total=len(plan.parts)) as advance:
         try:

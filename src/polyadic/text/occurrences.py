@@ -25,7 +25,7 @@ REACH = 50
 
 
 class Occurrences:
-    """The positions of all words of a corpus; 8 bytes for each token are held.
+    """The positions of all words of a corpus; 4 bytes for each token are held.
 
     Parameters
     ----------
@@ -46,13 +46,12 @@ class Occurrences:
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
-        self._index = kernels.index_words(corpus.ids, corpus.sentences, len(corpus.vocabulary), REACH)
+        self._positions, self._starts = kernels.word_positions(corpus.ids, len(corpus.vocabulary))
         self._ends = np.asarray(corpus.sentences)[np.asarray(corpus.documents)]
 
     def positions(self, number: int) -> NDArray[np.int64]:
         """Give the positions of a word, given by number, in the order of the text."""
-        starts = self._index.starts
-        return np.asarray(self._index.positions[starts[number] : starts[number + 1]], np.int64)
+        return np.asarray(self._positions[self._starts[number] : self._starts[number + 1]], np.int64)
 
     def documents(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Give the number of the document of each position."""
@@ -66,8 +65,9 @@ class Occurrences:
         """Give the words around positions, of shape (n, 2 width), -1 beyond the ends of the sentence."""
         offsets = _offsets(width)
         at = positions[:, None] + offsets
-        before, after = (np.asarray(side[positions], np.int64)[:, None] for side in self._index[1:3])
-        inside = (offsets >= -before) & (offsets <= after)
+        sentences = np.asarray(self.corpus.sentences)
+        of = np.searchsorted(sentences, positions, side="right")[:, None]
+        inside = (at >= sentences[of - 1]) & (at < sentences[of])
         return np.where(inside, self.corpus.ids[np.where(inside, at, 0)].astype(np.int64), -1)
 
     def pairs(self, positions: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

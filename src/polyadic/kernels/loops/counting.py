@@ -5,37 +5,60 @@ The words are numbered by falling frequency. For each word ``c`` all tuples whos
 for one ``c`` is independent of every other, its integers stay in a near cache, and runs come out in sorted order.
 
 A tuple of positions counts if it spans at most ``reach`` and one of its positions lies within ``near`` of both ends.
+Behind each sentence, and ``reach`` times before the first and behind the last, stands an id that is no word.
 
-Here as in other loops, arrays are copied element by element: to assign one to a slice, numba compiles seconds of what
-puts shapes that differ into words.
+Numbers that cannot be below zero are unsigned where it matters: of a signed one numba asks each time whether it counts
+from the end of the array, which takes a seventh of the time. Here as in other loops, arrays are copied element by
+element: to assign one to a slice, numba compiles seconds of what puts shapes that differ into words.
 """
 
 import numpy as np
 from numba import njit
 
+TOGETHER = 64
+"""Occurrences whose surroundings are fetched at once, so that they are waited for together."""
+INSERTED = 48
+"""Keys from which on the passes of a radix sort beat insertion."""
+WIDE = 4000
+"""Keys from which on a pass of 11 bits costs less beside what it saves than one of 8."""
+
 
 @njit(cache=True, nogil=True)
-def window_bounds(sentences, reach, before, after):
-    """Write how far a tuple may stretch from each position: to the sentence's ends, at most ``reach``."""
+def with_ends(ids, sentences, reach, end, padded):
+    """Copy the ids with ``end`` behind each sentence, and ``reach`` times before the first and behind the last."""
+    at = reach
+    padded[:reach] = end
     for s in range(sentences.shape[0] - 1):
-        start, end = sentences[s], sentences[s + 1]
-        for p in range(start, end):
-            before[p] = min(reach, p - start)
-            after[p] = min(reach, end - 1 - p)
+        for p in range(sentences[s], sentences[s + 1]):
+            padded[at] = ids[p]
+            at += 1
+        padded[at] = end
+        at += 1
+    padded[at:] = end
 
 
 @njit(cache=True, nogil=True)
-def occurrences(ids, positions, starts):
-    """List the positions of each word; ``starts`` (V + 1) is where each word's list begins."""
+def word_starts(ids, end, starts):
+    """Write where the list of each word's positions begins (V + 1); give how many there are, -1 if one is no word."""
     starts[:] = 0
     for p in range(ids.shape[0]):
-        starts[ids[p] + 1] += 1
+        if ids[p] != end:
+            if not 0 <= ids[p] < starts.shape[0] - 1:
+                return -1
+            starts[ids[p] + 1] += 1
     for c in range(starts.shape[0] - 1):
         starts[c + 1] += starts[c]
+    return starts[-1]
+
+
+@njit(cache=True, nogil=True)
+def occurrences(ids, end, positions, starts):
+    """List the positions of each word from where ``starts`` says."""
     for p in range(ids.shape[0]):
         c = ids[p]
-        positions[starts[c]] = p
-        starts[c] += 1
+        if c != end:
+            positions[starts[c]] = p
+            starts[c] += 1
     for c in range(starts.shape[0] - 1, 0, -1):
         starts[c] = starts[c - 1]
     starts[0] = 0
@@ -72,15 +95,21 @@ def chunk_sets(ids, sentences, length, order, sets, bounds):
 
 
 @njit(cache=True, nogil=True)
-def count_work(ids, before, after, start, stop, order, repeats, work):
+def count_work(ids, end, reach, start, stop, order, repeats, work):
     """Add for each word a bound of the tuples of which it is the rarest member: ``sum_p C(k_p, order - 1)``."""
-    for p in range(start, stop):
+    for p in range(np.uint64(start), np.uint64(stop)):
         c = ids[p]
+        if c == end:
+            continue
         k = 0
-        for q in range(p - int(before[p]), p):
+        q = p - np.uint64(1)
+        while ids[q] != end and q + np.uint64(reach) >= p:
             k += ids[q] < c + repeats
-        for q in range(p + 1, p + int(after[p]) + 1):
+            q -= np.uint64(1)
+        q = p + np.uint64(1)
+        while ids[q] != end and q <= p + np.uint64(reach):
             k += ids[q] < c
+            q += np.uint64(1)
         tuples = 1.0
         for d in range(order - 1):
             tuples *= (k - d) / (d + 1)
@@ -95,18 +124,19 @@ def add_counts(words, counts, marginals):
 
 
 @njit(cache=True, nogil=True)
-def count_tuples(ids, before, after, positions, starts, first, last, order, near, reach, repeats, min_count, marginals):
+def count_tuples(ids, positions, starts, end, reach, first, last, order, near, repeats, min_count, keys, marginals):
     """Count the tuples whose rarest word is ``first``..``last`` - 1.
 
-    Returns kept tuples, (order, n), rarest word first and in lexicographic order, and their counts. All tuples, kept or
-    not, add to ``marginals``, once for each member.
+    ``keys`` is an array of the integers that tuples are written as. Returns kept tuples, (order, n), rarest word first
+    and in lexicographic order, and their counts. All tuples, kept or not, add to ``marginals``, once for each member.
     """
     words = np.empty((order, 1 << 12), ids.dtype)
     counts = np.empty(1 << 12, np.uint32)
-    keys = np.empty(1 << 12, np.uint64)
-    swap = np.empty(1 << 12, np.uint64)
-    digits = np.empty(1 << 11, np.int64)
-    candidates = np.empty((2, 64), np.int64)
+    swap = np.empty_like(keys)
+    digits, following = np.empty(1 << 11, np.uint32), np.empty(1 << 11, np.uint32)
+    around = np.empty((TOGETHER, 2 * reach + 1), ids.dtype)
+    candidates = np.empty((2, 2 * reach + 1), np.int64)
+    degrees = np.empty(2 * reach + 1, np.int64)
     level = np.empty((2, 64), np.int64)
     written = np.int64(0)  # a literal would be a type of its own, for which all below is compiled once more
     for c in range(first, last):
@@ -114,38 +144,52 @@ def count_tuples(ids, before, after, positions, starts, first, last, order, near
         while (1 << bits) < c + repeats:
             bits += 1
         n = np.int64(0)
-        for t in range(starts[c], starts[c + 1]):
-            p = int(positions[t])
-            width = int(before[p]) + int(after[p])
-            if width > candidates.shape[1]:
-                candidates = np.empty((2, 2 * width), np.int64)
-            m = _candidates(ids, before, after, p, repeats, candidates)
-            if m < order - 1:
-                continue
-            most, partial = 1, 1
-            for d in range(order - 1):
-                partial = max(partial, most)
-                most = most * (m - d) // (d + 1)
-            if n + most + 1 > keys.shape[0]:
-                grown = np.empty(2 * (n + most + 1), np.uint64)
-                for k in range(n):
-                    grown[k] = keys[k]
-                keys = grown
-                swap = np.empty(grown.shape[0], np.uint64)
-            if order == 2:
+        for block in range(starts[c], starts[c + 1], TOGETHER):
+            some = min(TOGETHER, starts[c + 1] - block)
+            for t in range(some):
+                start = np.uint64(positions[block + t]) - np.uint64(reach)
+                for j in range(np.uint64(2 * reach + 1)):
+                    around[t, j] = ids[start + j]
+            for t in range(some):
+                m = _candidates(around[t], end, reach, c, repeats, candidates)
+                if m < order - 1:
+                    continue
+                most, partial = 1, 1
+                for d in range(order - 1):
+                    partial = max(partial, most)
+                    most = most * (m - d) // (d + 1)
+                if n + most + 1 > keys.shape[0]:
+                    swap = np.empty(2 * (n + most + 1), keys.dtype)
+                    for k in range(n):
+                        swap[k] = keys[k]
+                    keys, swap = swap, np.empty_like(swap)
                 for k in range(m):
-                    keys[n] = candidates[0, k]
-                    n += abs(candidates[1, k]) <= near
-            elif order == 3:
-                n = _pairs(candidates, m, near, reach, repeats, bits, keys, n)
-            else:
-                if partial > level.shape[1]:
-                    level = np.empty((2, 2 * partial), np.int64)
-                n = _subsets(candidates, m, order - 1, near, reach, repeats, bits, level, keys, n)
+                    degrees[k] = 0
+                if order == 2:
+                    for k in range(m):
+                        keys[n] = candidates[0, k]
+                        degrees[k] = abs(candidates[1, k]) <= near
+                        n += degrees[k]
+                elif order == 3:
+                    n = _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees)
+                else:
+                    if partial > level.shape[1]:
+                        level = np.empty((2, 2 * partial), np.int64)
+                    n = _subsets(candidates, m, order - 1, near, reach, repeats, bits, level, keys, n, degrees)
+                for k in range(m):
+                    marginals[candidates[0, k]] += degrees[k]
+        marginals[c] += n
         if written + n > words.shape[1]:
             words, counts = _grown(words, counts, written, 2 * (written + n))
-        keys, swap = _sort(keys, swap, n, bits * (order - 1), digits)
-        written = _runs(keys, n, c, order, bits, min_count, words, counts, written, marginals)
+        keys, swap = _sort(keys, swap, n, bits * (order - 1), digits, following)
+        kept = _runs(keys, n, min_count, counts, written)
+        for k in range(kept):
+            words[0, written + k] = c
+        for d in range(1, order):
+            shift, mask = np.uint64(bits * (order - 1 - d)), np.uint64((1 << bits) - 1)
+            for k in range(kept):
+                words[d, written + k] = (np.uint64(keys[k]) >> shift) & mask
+        written += kept
     return words[:, :written].copy(), counts[:written].copy()
 
 
@@ -162,37 +206,48 @@ def _grown(words, counts, written, capacity):
 
 
 @njit(cache=True, nogil=True)
-def _candidates(ids, before, after, p, repeats, candidates):
-    """Write ids and relative positions of the words around ``p`` that are more frequent; ties go to the left."""
-    c, m = int(ids[p]), 0
-    for q in range(p - int(before[p]), p):
-        candidates[0, m] = ids[q]
-        candidates[1, m] = q - p
-        m += ids[q] < c + repeats
-    for q in range(p + 1, p + int(after[p]) + 1):
-        candidates[0, m] = ids[q]
-        candidates[1, m] = q - p
-        m += ids[q] < c
-    return m
+def _candidates(around, end, reach, c, repeats, candidates):
+    """Write ids and relative positions of the words around ``c`` that are more frequent; ties go to the left."""
+    start = np.uint64(reach)
+    while start > np.uint64(0) and around[start - np.uint64(1)] != end:
+        start -= np.uint64(1)
+    m = np.uint64(0)
+    for j in range(start, np.uint64(reach)):
+        candidates[0, m] = around[j]
+        candidates[1, m] = np.int64(j) - reach
+        m += np.uint64(around[j] < c + repeats)
+    for j in range(np.uint64(reach + 1), np.uint64(2 * reach + 1)):
+        if around[j] == end:
+            break
+        candidates[0, m] = around[j]
+        candidates[1, m] = np.int64(j) - reach
+        m += np.uint64(around[j] < c)
+    return np.int64(m)
 
 
 @njit(cache=True, nogil=True)
-def _pairs(candidates, m, near, reach, repeats, bits, keys, n):
-    """Write the keys of all pairs of candidates that make a tuple with position 0."""
-    for k in range(1, m):
-        x, q = candidates[0, k], candidates[1, k]
-        for j in range(k):
-            y, r = candidates[0, j], candidates[1, j]
+def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
+    """Write the keys of all pairs of candidates that make a tuple with position 0; count those of each."""
+    written, first = np.uint64(n), np.uint64(0)
+    for k in range(np.uint64(1), np.uint64(m)):
+        x, q = np.uint64(candidates[0, k]), candidates[1, k]
+        while q - candidates[1, first] > reach:
+            first += np.uint64(1)
+        before = written
+        for j in range(first, k):
+            y, r = np.uint64(candidates[0, j]), candidates[1, j]
+            keys[written] = (max(x, y) << np.uint64(bits)) | min(x, y)
             low, high = min(r, 0), max(q, 0)
             middle = q + r - low - high
-            fits = (high - low <= reach) & (middle - low <= near) & (high - middle <= near)
-            keys[n] = (max(x, y) << bits) | min(x, y)
-            n += fits & ((x != y) | repeats)
-    return n
+            fits = np.uint64((middle - low <= near) & (high - middle <= near) & ((x != y) | repeats))
+            written += fits
+            degrees[j] += fits
+        degrees[k] = written - before
+    return np.int64(written)
 
 
 @njit(cache=True, nogil=True)
-def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n):
+def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, degrees):
     """Write the keys of all ``size``-subsets of the candidates that make a tuple with position 0.
 
     Subsets grow by one candidate at a time, in falling order of id; ``level`` holds their members, 15 bits apiece.
@@ -223,7 +278,9 @@ def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n):
                     key = 0
                     for b in range(d - 1, -1, -1):
                         key = (key << bits) | candidates[0, (members >> (15 * b)) & 0x7FFF]
+                        degrees[(members >> (15 * b)) & 0x7FFF] += 1
                     keys[n] = (key << bits) | candidates[0, j]
+                    degrees[j] += 1
                     n += 1
         partial = grown
     return n
@@ -244,9 +301,9 @@ def _spans(candidates, members, j, d, near, reach):
 
 
 @njit(cache=True, nogil=True)
-def _sort(keys, swap, n, bits, digits):
+def _sort(keys, swap, n, bits, digits, following):
     """Sort ``keys[:n]`` of ``bits`` bits; returns the sorted array and the other one."""
-    if n <= 48:  # insertion beats the passes of a radix sort
+    if n <= INSERTED:
         for i in range(1, n):
             x = keys[i]
             j = i
@@ -255,47 +312,42 @@ def _sort(keys, swap, n, bits, digits):
                 j -= 1
             keys[j] = x
         return keys, swap
-    width = 8 if n < 20_000 else 11
-    passes = -(-bits // width)
+    passes = -(-bits // (8 if n < WIDE else 11))
     width = -(-bits // passes)
-    size = 1 << width
+    mask = np.uint64((1 << width) - 1)
+    digits[: 1 << width] = 0
+    for i in range(n):
+        digits[keys[i] & mask] += 1
     for step in range(passes):
-        shift = np.uint64(step * width)
-        mask = np.uint64(size - 1)
-        digits[:size] = 0
-        for i in range(n):
-            digits[(keys[i] >> shift) & mask] += 1
-        start = 0
-        for d in range(size):
+        shift, next_shift = np.uint64(step * width), np.uint64(min((step + 1) * width, 63))
+        start = np.uint32(0)
+        for d in range(1 << width):
             digits[d], start = start, start + digits[d]
+        following[: 1 << width] = 0
         for i in range(n):
-            d = (keys[i] >> shift) & mask
+            key = np.uint64(keys[i])
+            d = (key >> shift) & mask
             swap[digits[d]] = keys[i]
             digits[d] += 1
+            following[(key >> next_shift) & mask] += 1
         keys, swap = swap, keys
+        digits, following = following, digits
     return keys, swap
 
 
 @njit(cache=True, nogil=True)
-def _runs(keys, n, c, order, bits, min_count, words, counts, written, marginals):
-    """Turn runs of equal keys into tuples and counts."""
-    mask = np.uint64((1 << bits) - 1)
-    shift = np.uint64(bits)
-    i = 0
-    while i < n:
+def _runs(keys, n, min_count, counts, written):
+    """Keep the first of each run of at least ``min_count`` equal keys, and write how long it is; without a branch."""
+    if n == 0:
+        return 0
+    keys[n] = ~keys[n - 1]
+    at, start, one = np.uint64(0), np.uint64(0), np.uint64(1)
+    for i in range(np.uint64(n)):
         key = keys[i]
-        start = i
-        i += 1
-        while i < n and keys[i] == key:
-            i += 1
-        run = i - start
-        marginals[c] += run
-        for d in range(order - 1, 0, -1):
-            x = key & mask
-            key >>= shift
-            marginals[x] += run
-            words[d, written] = x
-        words[0, written] = c
-        counts[written] = run
-        written += run >= min_count
-    return written
+        ends = key != keys[i + one]
+        run = i + one - start
+        keys[at] = key
+        counts[np.uint64(written) + at] = run
+        at += np.uint64(ends & (run >= np.uint64(min_count)))
+        start = i + one if ends else start
+    return np.int64(at)
