@@ -147,7 +147,7 @@ def test_plan_is_a_bound(window):
         planned, counts = plan(Text.of(lists, 9), **how), count(Text.of(lists, 9), **how)
         assert planned.tuples >= counts.events
         assert planned.disk >= counts.entries.indices.nbytes + counts.entries.values.nbytes
-        assert [word for first, last in planned.parts for word in range(first, last)] == list(range(9))
+        assert [word for first, last, _ in planned.parts for word in range(first, last)] == list(range(9))
 
 
 @pytest.mark.parametrize("window", WINDOWS)

@@ -107,7 +107,15 @@ def tuple_work(index: WordIndex, order: int, where: slice = slice(None), *, repe
 
 
 def count_tuples(
-    index: WordIndex, first: int, last: int, *, order: int, near: int, repeats: bool, min_count: int
+    index: WordIndex,
+    first: int,
+    last: int,
+    *,
+    order: int,
+    near: int,
+    repeats: bool,
+    min_count: int,
+    most: int | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
     """Count the tuples whose rarest word is one of ``first``..``last`` - 1.
 
@@ -125,6 +133,8 @@ def count_tuples(
         Whether a word may stand twice in a tuple.
     min_count : int
         Occurrences of the tuples to return.
+    most : int, optional
+        Tuples that there are at most; by default what :func:`tuple_work` says.
 
     Returns
     -------
@@ -134,12 +144,24 @@ def count_tuples(
         Occurrences, at least ``min_count``.
     marginals : ndarray of shape (V,)
         Number of tuples, kept or not, that contain each word, once for each time it is a member.
+
+    Raises
+    ------
+    ValueError
+        If there are more than ``most``.
     """
     marginals = np.zeros(len(index.starts) - 1, np.int64)
     bits = (order - 1) * max(last - 1, 1).bit_length()
     keys = np.empty(1 << 12, np.uint32 if bits <= 32 else np.uint64)
-    words, counts = counting.count_tuples(*index, first, last, order, near, repeats, min_count, keys, marginals)
-    return words, counts, marginals
+    if most is None:
+        most = int(tuple_work(index, order, repeats=repeats)[first:last].sum())
+    words = np.empty((order, most // min_count), index.ids.dtype)
+    counts = np.empty(most // min_count + 1, np.uint32)
+    how = (first, last, order, near, repeats, min_count)
+    n = counting.count_tuples(*index, *how, keys, words, counts, marginals)
+    if n < 0:
+        raise ValueError(f"there are more than {most} tuples")
+    return words[:, :n], counts[:n], marginals
 
 
 def tuple_marginals(tuples: NDArray[Any], counts: NDArray[np.uint32], size: int) -> NDArray[np.int64]:

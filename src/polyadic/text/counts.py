@@ -47,8 +47,11 @@ Window = Literal["span", "centred", "chunk"]
 VERSION = 1
 MEMORY = 2 << 30
 """Bytes that counting may use unless told otherwise."""
-PART = 4e6
-"""Tuples counted as one piece of work: a fraction of a second, so that bars move and threads end together."""
+PART = 1e6
+"""Tuples counted as one piece of work: room for them is small enough to be used again. That for four times as many is
+given back and fetched anew page by page, which costs a third of the time."""
+PARTS = 2000
+"""Pieces of work at most."""
 LOOKS = 16
 """Parts of the corpus in which tuples to look at are reckoned."""
 WIDEST = 1000
@@ -169,8 +172,8 @@ class Plan(NamedTuple):
     """Bytes held at once."""
     disk: float
     """Upper bound of the bytes written."""
-    parts: list[tuple[int, int]]
-    """Ranges of rarest words, each of which can be counted alone."""
+    parts: list[tuple[int, int, int]]
+    """Ranges of rarest words, each of which can be counted alone, and how many tuples each has at most."""
     indexed: Shared
     """:class:`~polyadic.kernels.counting.WordIndex` of ids and sentences, which take a third of its room."""
     chunks: Chunks | None
@@ -286,10 +289,11 @@ def _threads(threads: int | None) -> int:
 
 
 def _count_part(
-    arguments: dict[str, Any], spool: Spool, index: kernels.WordIndex, part: tuple[int, int]
+    arguments: dict[str, Any], spool: Spool, index: kernels.WordIndex, part: tuple[int, int, int]
 ) -> tuple[Left, NDArray[np.int64]]:
     """Count the tuples whose rarest word is in a range, and leave them; give the marginals along."""
-    words, counts, marginals = kernels.count_tuples(index, *part, **arguments)
+    first, last, most = part
+    words, counts, marginals = kernels.count_tuples(index, first, last, most=most, **arguments)
     return spool.leave([words, counts]), marginals
 
 
@@ -332,19 +336,20 @@ def _work(order: int, index: kernels.WordIndex, where: slice, *, repeats: bool) 
 
 def _cut(
     work: NDArray[np.float64], held: int, entry: int, threads: int, memory: int | None, *, size: float
-) -> tuple[float, float, float, list[tuple[int, int]]]:
+) -> tuple[float, float, float, list[tuple[int, int, int]]]:
     """Cut the words into ranges of nearly that much work that fit the budget, for entries of so many bytes."""
     largest = float(work.max(initial=0))
     keys = 4 * 8 * largest  # of its largest word, with room to grow, and again for sorting
     budget = MEMORY if memory is None else check_int("memory", memory, low=1)
     share = (budget - held) / (threads + WAITING)
-    if share < keys + 2 * entry * largest:
-        need = held + (threads + WAITING) * (keys + 2 * entry * largest)
+    if share < keys + entry * largest:
+        need = held + (threads + WAITING) * (keys + entry * largest)
         raise InputError(
             f"counting needs {need / 2**20:,.0f} MiB; memory allows {budget / 2**20:,.0f}: raise it, or lower the"
             " order, the width or the threads"
         )
-    size = min(size, (share - keys) / (2 * entry))  # tuples are held twice, as written and as handed over
+    everything = float(work.sum())
+    size = min(max(size, everything / PARTS), (share - keys) / entry)
     bounds = [0]
     total = 0.0
     for c, tuples in enumerate(work):
@@ -353,9 +358,9 @@ def _cut(
             total = 0.0
         total += tuples
     bounds.append(len(work))
-    everything = float(work.sum())
-    most = held + (threads + WAITING) * (keys + 2 * entry * min(max(size, largest), everything))
-    return everything, most, everything * entry, list(pairwise(bounds))
+    most = held + (threads + WAITING) * (keys + entry * min(max(size, largest), everything))
+    parts = [(first, last, int(work[first:last].sum())) for first, last in pairwise(bounds)]
+    return everything, most, everything * entry, parts
 
 
 def _counted(

@@ -152,7 +152,7 @@ class DaskWorkers(Workers):
         Whether they had anything to do.
     """
 
-    grain = 4
+    grain = 16
 
     def __init__(self, client: Any) -> None:
         self.client, self.used = client, False

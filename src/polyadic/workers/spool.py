@@ -106,7 +106,8 @@ class Spool:
     def _write(self, left: Left, arrays: Sequence[NDArray[Any]]) -> None:
         with (self._folder / left.name).open("xb") as file:
             for array in arrays:
-                file.write(np.ascontiguousarray(array).data)
+                for row in [array] if array.flags.c_contiguous else array:
+                    file.write(np.ascontiguousarray(row).data)
 
 
 def _size(kind: tuple[str, tuple[int, ...]]) -> int:

@@ -110,9 +110,9 @@ def count_work(ids, end, reach, start, stop, order, repeats, work):
         while ids[q] != end and q <= p + np.uint64(reach):
             k += ids[q] < c
             q += np.uint64(1)
-        tuples = 1.0
+        tuples = 1
         for d in range(order - 1):
-            tuples *= (k - d) / (d + 1)
+            tuples = tuples * (k - d) // (d + 1)
         work[c] += tuples
 
 
@@ -124,14 +124,15 @@ def add_counts(words, counts, marginals):
 
 
 @njit(cache=True, nogil=True)
-def count_tuples(ids, positions, starts, end, reach, first, last, order, near, repeats, min_count, keys, marginals):
+def count_tuples(
+    ids, positions, starts, end, reach, first, last, order, near, repeats, min_count, keys, words, counts, marginals
+):
     """Count the tuples whose rarest word is ``first``..``last`` - 1.
 
-    ``keys`` is an array of the integers that tuples are written as. Returns kept tuples, (order, n), rarest word first
-    and in lexicographic order, and their counts. All tuples, kept or not, add to ``marginals``, once for each member.
+    ``keys`` is an array of the integers that tuples are written as. Writes kept tuples to ``words`` (order, n), rarest
+    word first and in lexicographic order, and to ``counts`` (n + 1); returns how many there are, -1 if there may be
+    more than n. All tuples, kept or not, add to ``marginals``, once for each member.
     """
-    words = np.empty((order, 1 << 12), ids.dtype)
-    counts = np.empty(1 << 12, np.uint32)
     swap = np.empty_like(keys)
     digits, following = np.empty(1 << 11, np.uint32), np.empty(1 << 11, np.uint32)
     around = np.empty((TOGETHER, 2 * reach + 1), ids.dtype)
@@ -179,8 +180,8 @@ def count_tuples(ids, positions, starts, end, reach, first, last, order, near, r
                 for k in range(m):
                     marginals[candidates[0, k]] += degrees[k]
         marginals[c] += n
-        if written + n > words.shape[1]:
-            words, counts = _grown(words, counts, written, 2 * (written + n))
+        if written + n // min_count > words.shape[1]:
+            return -1
         keys, swap = _sort(keys, swap, n, bits * (order - 1), digits, following)
         kept = _runs(keys, n, min_count, counts, written)
         for k in range(kept):
@@ -190,19 +191,7 @@ def count_tuples(ids, positions, starts, end, reach, first, last, order, near, r
             for k in range(kept):
                 words[d, written + k] = (np.uint64(keys[k]) >> shift) & mask
         written += kept
-    return words[:, :written].copy(), counts[:written].copy()
-
-
-@njit(cache=True, nogil=True)
-def _grown(words, counts, written, capacity):
-    """Copy what is written to arrays with more room."""
-    more_words = np.empty((words.shape[0], capacity), words.dtype)
-    more_counts = np.empty(capacity, counts.dtype)
-    for k in range(written):
-        more_counts[k] = counts[k]
-        for d in range(words.shape[0]):
-            more_words[d, k] = words[d, k]
-    return more_words, more_counts
+    return written
 
 
 @njit(cache=True, nogil=True)
