@@ -1,16 +1,17 @@
 """Charts of grammars agree with the enumeration of all derivations: sums, maxima, posteriors, and the k best."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.kernels.syntax.chart import SAME, WORD, chart_rules, inside, k_best, outside, value_of
+from polyadic.kernels.syntax.chart import SAME, WORD, chart_rules, inside, k_best, outside, span_shares, value_of
 from strategies import tries
 
-# The loops behind these doors: chart_inside, chart_outside, chart_kbest.
+# The loops behind these doors: chart_inside, chart_outside, chart_kbest, span_inside, span_outside.
 
 
 @st.composite
@@ -117,6 +118,35 @@ def test_outside_completes_inside(drawn):
     for tree, p in upper[0, n].get(0, []):
         assert add(tree, 0, p) == n
     np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
+@given(grammars())
+def test_shares_of_spans(drawn):
+    """Where each symbol is a block of its own, shares are inside times outside, over the whole."""
+    binary, unary, rows, weights, block = drawn
+    drawn = binary, unary, rows, weights, list(range(len(block)))
+    rules, filled = chart_of(drawn, logs=False)
+    shares = span_shares(rules, *zip(*rows, strict=True), weights[2], 0)
+    total = value_of(rules, filled, 0)
+    if total == 0:
+        assert shares is None
+    else:
+        wanted = filled.values * outside(rules, filled, 0) / total
+        np.testing.assert_allclose(shares.ravel(), wanted, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [9, 40])
+def test_sentences_that_are_long(n):
+    """A symbol that is two of itself stands for as many trees as there are ways to set brackets."""
+    rules = chart_rules([(0, 0, 0)], [], weights=([0.25], []), block=[0])
+    words = list(range(n)), [0] * n, [1.0] * n
+    trees = [0.0, *(math.comb(2 * k - 2, k - 1) / k for k in range(1, n + 1))]
+    filled = inside(rules, *words, summed=True)
+    assert value_of(rules, filled, 0) == pytest.approx(trees[n] * 0.25 ** (n - 1))
+    shares = span_shares(rules, *words, 0)[1, [j * (j - 1) // 2 for j in range(1, n)], 0]  # of the first j words
+    np.testing.assert_allclose(shares, [trees[j] * trees[n - j + 1] / trees[n] for j in range(1, n)], rtol=1e-9)
+    best = inside(chart_rules([(0, 0, 0)], [], weights=([-1.0], []), block=[0]), *words, summed=False)
+    assert value_of(rules, best, 0) == n - (n - 1)
 
 
 def tree_of(rules, table, row):

@@ -22,6 +22,7 @@ WORD, SAME = -1, -2
 """In the place of a rule: a word, and a symbol of the upper layer that is the one of the lower."""
 SYMBOL, LEFT_EDGE, RIGHT_EDGE, LAYER, FIRST, PENDING, COUNT, DONE = range(8)
 RULE, SPLIT, LEFT_RANK, RIGHT_RANK, NEXT = range(5)
+PLACE, BEGIN, END, ROOM = range(4)
 
 
 @njit(cache=True, nogil=True)
@@ -40,51 +41,99 @@ def _alive(values, base, block_first, cell, none, symbols, slots):
     return count
 
 
+@njit(cache=True, nogil=True, forceinline=True, fastmath={"reassoc", "contract", "nsz"})
+def _sum_of_products(x, p, y, q, length):
+    """Add up ``x[p + k] y[q + k]``."""
+    total = 0.0
+    for k in range(length):
+        total += x[p + k] * y[q + k]
+    return total
+
+
+@njit(cache=True, nogil=True, forceinline=True, fastmath={"nnan", "nsz"})
+def _largest_sum(x, p, y, q, length):
+    """Give the maximum of ``x[p + k] + y[q + k]``; none of them is NaN."""
+    largest = -np.inf
+    for k in range(length):
+        largest = max(largest, x[p + k] + y[q + k])
+    return largest
+
+
 @njit(cache=True, nogil=True)
-def chart_inside(n, words, word_symbols, word_values, binary, unary, block, first, base, values, summed):
+def _appended(row, j, value, none, pool, used):
+    """Write a value at ``j`` of a row; give it twice its room at the end of the pool if it has too little."""
+    if row[END] == 0:
+        row[BEGIN] = j
+    length = j - row[BEGIN]
+    if length >= row[ROOM]:
+        room = 2 * length + 8
+        while used + room > len(pool):
+            pool = _larger(pool)
+        for k in range(room):
+            pool[used + k] = pool[row[PLACE] + k] if k < row[ROOM] else none
+        row[PLACE], row[ROOM] = used, room
+        used += room
+    row[END] = j + 1
+    pool[row[PLACE] + length] = value
+    return pool, used
+
+
+@njit(cache=True, nogil=True)
+def chart_inside(n, words, word_symbols, word_values, groups, unary, block, first, base, values, summed):
     """Fill ``values`` with the inside value of each slot: sums of products, or (not ``summed``) maxima of sums.
 
-    ``words``, ``word_symbols``, ``word_values`` list which symbols each word may have, sorted by word; ``binary`` is
-    (starts, right, parent, weight), ``unary`` (starts, parent, weight). ``values`` holds 0, or minus infinity.
+    ``words``, ``word_symbols``, ``word_values`` list which symbols each word may have, sorted by word; ``unary`` is
+    (starts, parent, weight). ``groups`` are the binary rules by the blocks of their symbols: (starts of the groups of
+    each left block, right block, block of the parent, starts of the rules; of each rule left child, right child, the
+    place of the parent in its block, and weight). ``values`` holds 0, or minus infinity.
+
+    All places where the words of a cell may be cut are looked at together: what the upper layer holds for a symbol
+    over the words from ``i`` to each ``k`` is a row, from each ``k`` to ``j`` another, and a rule takes their product.
+    Rows are as long as from the first place with a value to the last; the others are those of one ``j`` at a time.
     """
-    b_start, b_right, b_parent, b_weight = binary
+    starts, right_block, parent_block, rules, left, right, parent, weight = groups
     u_start, u_parent, u_weight = unary
     none = 0.0 if summed else -np.inf
-    symbols, slots = np.empty(len(block), np.int32), np.empty(len(block), np.int64)
+    blocks, size = base.shape[2], len(block)
+    rows, left_lives = np.zeros((n, size, 4), np.int64), np.zeros((n, blocks), np.bool_)
+    pool, used = np.empty(1 << 14), 0
+    ending, ends, right_lives = np.full((size, n), none), np.zeros((size, 2), np.int64), np.zeros(blocks, np.bool_)
     at = 0
     for j in range(1, n + 1):
+        right_lives[:] = False
+        for s in range(size):
+            for k in range(ends[s, 0], ends[s, 1]):
+                ending[s, k] = none
+            ends[s, 0] = ends[s, 1] = 0
         for i in range(j - 1, -1, -1):
             cell = j * (j - 1) // 2 + i
-            if i == j - 1:
-                while at < len(words) and words[at] == i:
-                    s = word_symbols[at]
-                    slot = base[0, cell, block[s]]
-                    if slot >= 0:
-                        values[slot + s - first[block[s]]] = word_values[at]
-                    at += 1
-            for k in range(i + 1, j):
-                right = j * (j - 1) // 2 + k
-                alive = _alive(values, base, first, k * (k - 1) // 2 + i, none, symbols, slots)
-                for x in range(alive):
-                    left_value = values[slots[x]]
-                    for r in range(b_start[symbols[x]], b_start[symbols[x] + 1]):
-                        c = b_right[r]
-                        slot = base[1, right, block[c]]
-                        if slot < 0:
+            while i == j - 1 and at < len(words) and words[at] == i:
+                s = word_symbols[at]
+                slot = base[0, cell, block[s]]
+                if slot >= 0:
+                    values[slot + s - first[block[s]]] = word_values[at]
+                at += 1
+            for b in range(blocks):
+                if not left_lives[i, b]:
+                    continue
+                for g in range(starts[b], starts[b + 1]):
+                    slot = base[0, cell, parent_block[g]]
+                    if slot < 0 or not right_lives[right_block[g]]:
+                        continue
+                    for r in range(rules[g], rules[g + 1]):
+                        row, c, a = rows[i, left[r]], right[r], slot + parent[r]
+                        begin = max(row[BEGIN], ends[c, 0])
+                        end = min(row[END], ends[c, 1])
+                        if begin >= end:
                             continue
-                        right_value = values[slot + c - first[block[c]]]
-                        if not right_value > none:
-                            continue
-                        a = b_parent[r]
-                        slot = base[0, cell, block[a]]
-                        if slot < 0:
-                            continue
-                        slot += a - first[block[a]]
+                        place, length = np.uint64(row[PLACE] + begin - row[BEGIN]), np.uint64(end - begin)
                         if summed:
-                            values[slot] += left_value * right_value * b_weight[r]
+                            values[a] += _sum_of_products(pool, place, ending[c], np.uint64(begin), length) * weight[r]
                         else:
-                            values[slot] = max(values[slot], left_value + right_value + b_weight[r])
-            for c in range(base.shape[2]):
+                            values[a] = max(
+                                values[a], _largest_sum(pool, place, ending[c], np.uint64(begin), length) + weight[r]
+                            )
+            for c in range(blocks):
                 start = base[0, cell, c]
                 if start < 0:
                     continue
@@ -104,6 +153,19 @@ def chart_inside(n, words, word_symbols, word_values, binary, unary, block, firs
                                 values[slot] += value * u_weight[r]
                             else:
                                 values[slot] = max(values[slot], value + u_weight[r])
+            for c in range(blocks):
+                start = base[1, cell, c]
+                if start < 0:
+                    continue
+                for s in range(first[c], first[c + 1]):
+                    value = values[start + s - first[c]]
+                    if not value > none:
+                        continue
+                    if ends[s, 1] == 0:
+                        ends[s, 1] = i + 1
+                    ends[s, 0], ending[s, i] = i, value
+                    right_lives[c] = left_lives[i, c] = True
+                    pool, used = _appended(rows[i, s], j, value, none, pool, used)
 
 
 @njit(cache=True, nogil=True)
