@@ -144,7 +144,7 @@ def inside(
     ValueError
         If words are not as above, or shapes do not fit.
     """
-    n, *given = _words(rules, words, symbols, values)
+    n, at, kinds, weights = _words(rules, words, symbols, values)
     cells, blocks = n * (n + 1) // 2, len(rules.first) - 1
     if allowed is None:
         allowed = np.ones((2, cells, blocks), bool)
@@ -155,7 +155,8 @@ def inside(
     base = np.where(allowed, ends - sizes, -1)
     filled = np.full(int(ends[-1, -1, -1]), 0.0 if summed else -np.inf)
     u = rules.by_child[1]
-    chart.chart_inside(n, *given, rules.by_block, u, rules.block, rules.first, base, filled, summed)
+    how = rules.by_block, u, rules.block, rules.first, base
+    chart.chart_inside(n, np.searchsorted(at, np.arange(n + 1)), kinds, weights, *how, filled, summed)
     return Chart(n, base, filled)
 
 

@@ -23,6 +23,8 @@ WORD, SAME = -1, -2
 SYMBOL, LEFT_EDGE, RIGHT_EDGE, LAYER, FIRST, PENDING, COUNT, DONE = range(8)
 RULE, SPLIT, LEFT_RANK, RIGHT_RANK, NEXT = range(5)
 PLACE, BEGIN, END, ROOM = range(4)
+TOGETHER = 8
+"""Columns of a chart that are filled at a time."""
 
 
 @njit(cache=True, nogil=True)
@@ -79,17 +81,19 @@ def _appended(row, j, value, none, pool, used):
 
 
 @njit(cache=True, nogil=True)
-def chart_inside(n, words, word_symbols, word_values, groups, unary, block, first, base, values, summed):
+def chart_inside(n, word_starts, word_symbols, word_values, groups, unary, block, first, base, values, summed):
     """Fill ``values`` with the inside value of each slot: sums of products, or (not ``summed``) maxima of sums.
 
-    ``words``, ``word_symbols``, ``word_values`` list which symbols each word may have, sorted by word; ``unary`` is
-    (starts, parent, weight). ``groups`` are the binary rules by the blocks of their symbols: (starts of the groups of
-    each left block, right block, block of the parent, starts of the rules; of each rule left child, right child, the
-    place of the parent in its block, and weight). ``values`` holds 0, or minus infinity.
+    ``word_symbols`` and ``word_values`` list which symbols each word may have, those of word ``i`` from
+    ``word_starts[i]`` on; ``unary`` is (starts, parent, weight). ``groups`` are the binary rules by the blocks of their
+    symbols: (starts of the groups of each left block, right block, block of the parent, starts of the rules; of each
+    rule left child, right child, the place of the parent in its block, and weight). ``values`` holds 0, or minus
+    infinity.
 
     All places where the words of a cell may be cut are looked at together: what the upper layer holds for a symbol
     over the words from ``i`` to each ``k`` is a row, from each ``k`` to ``j`` another, and a rule takes their product.
-    Rows are as long as from the first place with a value to the last; the others are those of one ``j`` at a time.
+    Rows are as long as from the first place with a value to the last. The others are held for a few ``j`` at a time,
+    which share what comes from far for an ``i``.
     """
     starts, right_block, parent_block, rules, left, right, parent, weight = groups
     u_start, u_parent, u_weight = unary
@@ -97,75 +101,83 @@ def chart_inside(n, words, word_symbols, word_values, groups, unary, block, firs
     blocks, size = base.shape[2], len(block)
     rows, left_lives = np.zeros((n, size, 4), np.int64), np.zeros((n, blocks), np.bool_)
     pool, used = np.empty(1 << 14), 0
-    ending, ends, right_lives = np.full((size, n), none), np.zeros((size, 2), np.int64), np.zeros(blocks, np.bool_)
-    at = 0
-    for j in range(1, n + 1):
+    ending, ends = np.full((TOGETHER, size, n), none), np.zeros((TOGETHER, size, 2), np.int64)
+    right_lives = np.zeros((TOGETHER, blocks), np.bool_)
+    for tile in range((n - 1) // TOGETHER + 1):
         right_lives[:] = False
-        for s in range(size):
-            for k in range(ends[s, 0], ends[s, 1]):
-                ending[s, k] = none
-            ends[s, 0] = ends[s, 1] = 0
-        for i in range(j - 1, -1, -1):
-            cell = j * (j - 1) // 2 + i
-            while i == j - 1 and at < len(words) and words[at] == i:
-                s = word_symbols[at]
-                slot = base[0, cell, block[s]]
-                if slot >= 0:
-                    values[slot + s - first[block[s]]] = word_values[at]
-                at += 1
-            for b in range(blocks):
-                if not left_lives[i, b]:
+        for t in range(TOGETHER):
+            for s in range(size):
+                for k in range(ends[t, s, 0], ends[t, s, 1]):
+                    ending[t, s, k] = none
+                ends[t, s, 0] = ends[t, s, 1] = 0
+        for i in range(min(n, (tile + 1) * TOGETHER) - 1, -1, -1):
+            for t in range(TOGETHER):
+                j = tile * TOGETHER + t + 1
+                if j <= i or j > n:
                     continue
-                for g in range(starts[b], starts[b + 1]):
-                    slot = base[0, cell, parent_block[g]]
-                    if slot < 0 or not right_lives[right_block[g]]:
-                        continue
-                    for r in range(rules[g], rules[g + 1]):
-                        row, c, a = rows[i, left[r]], right[r], slot + parent[r]
-                        begin = max(row[BEGIN], ends[c, 0])
-                        end = min(row[END], ends[c, 1])
-                        if begin >= end:
-                            continue
-                        place, length = np.uint64(row[PLACE] + begin - row[BEGIN]), np.uint64(end - begin)
-                        if summed:
-                            values[a] += _sum_of_products(pool, place, ending[c], np.uint64(begin), length) * weight[r]
-                        else:
-                            values[a] = max(
-                                values[a], _largest_sum(pool, place, ending[c], np.uint64(begin), length) + weight[r]
-                            )
-            for c in range(blocks):
-                start = base[0, cell, c]
-                if start < 0:
-                    continue
-                for b in range(first[c], first[c + 1]):
-                    value = values[start + b - first[c]]
-                    if not value > none:
-                        continue
-                    if base[1, cell, c] >= 0:
-                        slot = base[1, cell, c] + b - first[c]
-                        values[slot] = values[slot] + value if summed else max(values[slot], value)
-                    for r in range(u_start[b], u_start[b + 1]):
-                        a = u_parent[r]
-                        slot = base[1, cell, block[a]]
+                cell = j * (j - 1) // 2 + i
+                if j == i + 1:
+                    for at in range(word_starts[i], word_starts[i + 1]):
+                        s = word_symbols[at]
+                        slot = base[0, cell, block[s]]
                         if slot >= 0:
-                            slot += a - first[block[a]]
-                            if summed:
-                                values[slot] += value * u_weight[r]
-                            else:
-                                values[slot] = max(values[slot], value + u_weight[r])
-            for c in range(blocks):
-                start = base[1, cell, c]
-                if start < 0:
-                    continue
-                for s in range(first[c], first[c + 1]):
-                    value = values[start + s - first[c]]
-                    if not value > none:
+                            values[slot + s - first[block[s]]] = word_values[at]
+                for b in range(blocks):
+                    if not left_lives[i, b]:
                         continue
-                    if ends[s, 1] == 0:
-                        ends[s, 1] = i + 1
-                    ends[s, 0], ending[s, i] = i, value
-                    right_lives[c] = left_lives[i, c] = True
-                    pool, used = _appended(rows[i, s], j, value, none, pool, used)
+                    for g in range(starts[b], starts[b + 1]):
+                        slot = base[0, cell, parent_block[g]]
+                        if slot < 0 or not right_lives[t, right_block[g]]:
+                            continue
+                        for r in range(rules[g], rules[g + 1]):
+                            row, c, a = rows[i, left[r]], right[r], slot + parent[r]
+                            begin = max(row[BEGIN], ends[t, c, 0])
+                            end = min(row[END], ends[t, c, 1])
+                            if begin >= end:
+                                continue
+                            place, length = np.uint64(row[PLACE] + begin - row[BEGIN]), np.uint64(end - begin)
+                            if summed:
+                                values[a] += (
+                                    _sum_of_products(pool, place, ending[t, c], np.uint64(begin), length) * weight[r]
+                                )
+                            else:
+                                values[a] = max(
+                                    values[a],
+                                    _largest_sum(pool, place, ending[t, c], np.uint64(begin), length) + weight[r],
+                                )
+                for c in range(blocks):
+                    start = base[0, cell, c]
+                    if start < 0:
+                        continue
+                    for b in range(first[c], first[c + 1]):
+                        value = values[start + b - first[c]]
+                        if not value > none:
+                            continue
+                        if base[1, cell, c] >= 0:
+                            slot = base[1, cell, c] + b - first[c]
+                            values[slot] = values[slot] + value if summed else max(values[slot], value)
+                        for r in range(u_start[b], u_start[b + 1]):
+                            a = u_parent[r]
+                            slot = base[1, cell, block[a]]
+                            if slot >= 0:
+                                slot += a - first[block[a]]
+                                if summed:
+                                    values[slot] += value * u_weight[r]
+                                else:
+                                    values[slot] = max(values[slot], value + u_weight[r])
+                for c in range(blocks):
+                    start = base[1, cell, c]
+                    if start < 0:
+                        continue
+                    for s in range(first[c], first[c + 1]):
+                        value = values[start + s - first[c]]
+                        if not value > none:
+                            continue
+                        if ends[t, s, 1] == 0:
+                            ends[t, s, 1] = i + 1
+                        ends[t, s, 0], ending[t, s, i] = i, value
+                        right_lives[t, c] = left_lives[i, c] = True
+                        pool, used = _appended(rows[i, s], j, value, none, pool, used)
 
 
 @njit(cache=True, nogil=True)
