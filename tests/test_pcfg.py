@@ -162,6 +162,9 @@ def test_faults_are_named():
         parser.parse([])
     with pytest.raises(InputError, match="split the text"):
         parser.parse("he sees")
+    for threshold in (1e-5, 0):
+        with pytest.raises(InputError, match=r"a chart of 20,000 words needs .* MiB of memory .*; split the sentence"):
+            PCFG(threshold=threshold).fit(TREES).parse(["dog"] * 20_000)
     with pytest.raises(InputError, match="k must be"):
         parser.k_best(["he"], k=0)
 

@@ -136,7 +136,7 @@ class PCFG(Model):
         for ready, word_tags, cells in tries[allowed is None :]:
             sizes, n = np.diff(ready.rules.first), len(words)
             slots = n * (n + 1) * int(sizes.sum()) if cells is None else int((cells.sum(axis=(0, 1)) * sizes).sum())
-            check_memory(SLOT * slots, f"a chart of {n} words", SPLIT)
+            check_memory(SLOT * slots, f"a chart of {n:,} words", SPLIT)
             filled = inside(ready.rules, *word_rows(word_tags, ready.number), summed=False, allowed=cells)
             root = ready.number[ROOT]
             if value_of(ready.rules, filled, root) > -np.inf:
@@ -193,7 +193,7 @@ class PCFG(Model):
         if self.threshold == 0:
             return None
         n = len(plain)
-        check_memory(64.0 * n * (n + 1) * len(self._sums.block), f"a chart of {n} words", SPLIT)
+        check_memory(64.0 * n * (n + 1) * len(self._sums.block), f"a chart of {n:,} words", SPLIT)
         places, symbols, values = word_rows(plain, self._plain.number)
         best = np.array([max(word_tags.values()) for word_tags in plain])
         weights = SCALE * np.exp(np.array(values) - best[places])
