@@ -22,8 +22,6 @@ from polyadic import Corpus, SymmetricCP, count
 from polyadic.text.weighting import ppmi
 from polyadic.workers.dask import OURS, working_on
 
-"""What workers that are started here have."""
-
 
 def digest(*arrays):
     whole = hashlib.sha256()

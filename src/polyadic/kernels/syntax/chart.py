@@ -8,6 +8,7 @@ import numpy as np
 
 from polyadic.kernels.doors import frozen
 from polyadic.kernels.loops.syntax import chart, spans
+from polyadic.resources import check_memory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -143,14 +144,19 @@ def inside(
     ------
     ValueError
         If words are not as above, or shapes do not fit.
+    InputError
+        If the chart would not fit in memory.
     """
     n, at, kinds, weights = _words(rules, words, symbols, values)
-    cells, blocks = n * (n + 1) // 2, len(rules.first) - 1
+    cells, blocks, symbols_of = n * (n + 1) // 2, len(rules.first) - 1, np.diff(rules.first)
+    if allowed is not None and allowed.shape != (2, cells, blocks):
+        raise ValueError(f"allowed must have shape {(2, cells, blocks)}; got {allowed.shape}")
+    used = 2 * cells if allowed is None else allowed.sum(axis=(0, 1))
+    # a value for each symbol of a cell, its number among those asked for, and, of one in ten, a place in a row
+    _check_room(n, 16.0 * float(np.sum(used * symbols_of)))
     if allowed is None:
         allowed = np.ones((2, cells, blocks), bool)
-    if allowed.shape != (2, cells, blocks):
-        raise ValueError(f"allowed must have shape {(2, cells, blocks)}; got {allowed.shape}")
-    sizes = np.where(allowed, np.diff(rules.first), 0).astype(np.int64)
+    sizes = np.where(allowed, symbols_of, 0).astype(np.int64)
     ends = np.cumsum(sizes).reshape(sizes.shape)
     base = np.where(allowed, ends - sizes, -1)
     filled = np.full(int(ends[-1, -1, -1]), 0.0 if summed else -np.inf)
@@ -158,6 +164,11 @@ def inside(
     how = rules.by_block, u, rules.block, rules.first, base
     chart.chart_inside(n, np.searchsorted(at, np.arange(n + 1)), kinds, weights, *how, filled, summed)
     return Chart(n, base, filled)
+
+
+def _check_room(n: int, needed: float) -> None:
+    """Refuse a chart that would fill the memory."""
+    check_memory(needed, f"a chart of {n:,} words", "split the sentence")
 
 
 def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike) -> tuple[int, Any, Any, Any]:
@@ -193,11 +204,12 @@ def span_shares(
 
     Raises
     ------
-    ValueError
+    ValueError, InputError
         As :func:`inside`.
     """
     n, *given = _words(rules, words, symbols, values)
     size = len(rules.block)
+    _check_room(n, 64.0 * n * (n + 1) * size)  # eight numbers for each symbol of each layer of a cell
     children, starts, parent, weight = rules.by_pair
     unary = rules.unary[:, 1].copy(), rules.unary[:, 0].copy(), rules.unary_weights
     how = (children, starts), parent, weight, unary

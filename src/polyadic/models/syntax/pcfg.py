@@ -22,7 +22,6 @@ from polyadic.models.base import Amount, Model, Natural
 from polyadic.models.syntax.derivations import Parse, Ready, best_trees, plain_scores, word_rows
 from polyadic.models.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
 from polyadic.models.syntax.lexicon import Lexicon
-from polyadic.resources import check_memory
 from polyadic.text.syntax.binarising import annotate, binarise, without_loops
 from polyadic.text.syntax.brackets import Phrase
 
@@ -35,11 +34,6 @@ ROOT = "()"
 """Symbol around each tree; no label of a treebank can be it, so no phrase of the coarse grammar is taken for it."""
 SCALE = 13.0
 """Weight of the likeliest tag of a word in the first pass, about what its rules take away: sums stay in range."""
-
-SLOT = 16.0
-"""Bytes for each symbol that a cell of a chart may have: its value, its number among those asked for, and of one in ten
-a place in a row."""
-SPLIT = "split the sentence"
 
 
 class PCFG(Model):
@@ -126,7 +120,7 @@ class PCFG(Model):
         Raises
         ------
         InputError
-            If there are no words, or a text in their place, or tags are not as many.
+            If there are no words, or a text in their place, tags are not as many, or a chart would not fit in memory.
         """
         check_int("k", k, low=1)
         scores = self.word_scores(words, tags)
@@ -134,9 +128,6 @@ class PCFG(Model):
         allowed = self.allowed(plain)
         tries = [(self._fine, scores, allowed), (self._fine, scores, None), (self._plain, plain, None)]
         for ready, word_tags, cells in tries[allowed is None :]:
-            sizes, n = np.diff(ready.rules.first), len(words)
-            slots = n * (n + 1) * int(sizes.sum()) if cells is None else int((cells.sum(axis=(0, 1)) * sizes).sum())
-            check_memory(SLOT * slots, f"a chart of {n:,} words", SPLIT)
             filled = inside(ready.rules, *word_rows(word_tags, ready.number), summed=False, allowed=cells)
             root = ready.number[ROOT]
             if value_of(ready.rules, filled, root) > -np.inf:
@@ -192,8 +183,6 @@ class PCFG(Model):
         """
         if self.threshold == 0:
             return None
-        n = len(plain)
-        check_memory(64.0 * n * (n + 1) * len(self._sums.block), f"a chart of {n:,} words", SPLIT)
         places, symbols, values = word_rows(plain, self._plain.number)
         best = np.array([max(word_tags.values()) for word_tags in plain])
         weights = SCALE * np.exp(np.array(values) - best[places])

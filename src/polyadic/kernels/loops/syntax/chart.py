@@ -28,15 +28,15 @@ TOGETHER = 8
 
 
 @njit(cache=True, nogil=True)
-def _alive(values, base, block_first, cell, none, symbols, slots):
-    """Write the symbols of the upper layer of a cell whose value is more than ``none``, and their slots."""
+def _alive(values, base, block_first, cell, symbols, slots):
+    """Write the symbols of the upper layer of a cell whose value is more than 0, and their slots."""
     count = 0
     for c in range(base.shape[2]):
         start = base[1, cell, c]
         if start >= 0:
             for s in range(block_first[c], block_first[c + 1]):
                 slot = start + s - block_first[c]
-                if values[slot] > none:
+                if values[slot] > 0.0:
                     symbols[count] = s
                     slots[count] = slot
                     count += 1
@@ -211,7 +211,7 @@ def chart_outside(n, root, binary, unary, block, first, base, values, outside):
                     outside[start + b - first[c]] = total
             for k in range(i + 1, j):
                 right = j * (j - 1) // 2 + k
-                alive = _alive(values, base, first, k * (k - 1) // 2 + i, 0.0, symbols, slots)
+                alive = _alive(values, base, first, k * (k - 1) // 2 + i, symbols, slots)
                 for x in range(alive):
                     left_value, total = values[slots[x]], 0.0
                     for r in range(b_start[symbols[x]], b_start[symbols[x] + 1]):

@@ -20,6 +20,12 @@ def _noted(ends, row, s, at):
     ends[row, s, 1] = max(ends[row, s, 1], at + 1)
 
 
+@njit(cache=True, nogil=True)
+def _cuts(i, j, one, other):
+    """Give between which places words ``i`` to ``j - 1`` may be cut: where both rows have other than zeros."""
+    return np.uint64(max(i + 1, one[0], other[0])), np.uint64(max(0, min(j, one[1], other[1])))
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
 def span_inside(n, words, kinds, weights, pairs, parent, weight, unary, low, left, right, left_ends, right_ends):
     """Fill ``low`` (cells, S), ``left`` and ``right``, all zero, with the inside values of both layers.
@@ -38,8 +44,7 @@ def span_inside(n, words, kinds, weights, pairs, parent, weight, unary, low, lef
                 at += 1
             for p in range(children.shape[0]):
                 b, c = children[p, 0], children[p, 1]
-                first = np.uint64(max(i + 1, left_ends[i, b, 0], right_ends[j, c, 0]))
-                last = np.uint64(max(0, min(j, left_ends[i, b, 1], right_ends[j, c, 1])))
+                first, last = _cuts(i, j, left_ends[i, b], right_ends[j, c])
                 if first >= last:
                     continue
                 x, y, total = left[i, b], right[j, c], 0.0
@@ -77,8 +82,7 @@ def span_outside(n, root, pairs, parent, weight, unary, left, right, left_ends, 
                 lower[unary[0][u]] += (of_left[i, above, j] + of_right[j, above, i]) * unary[2][u]
             for p in range(children.shape[0]):
                 b, c = children[p, 0], children[p, 1]
-                first = np.uint64(max(i + 1, left_ends[i, b, 0], right_ends[j, c, 0]))
-                last = np.uint64(max(0, min(j, left_ends[i, b, 1], right_ends[j, c, 1])))
+                first, last = _cuts(i, j, left_ends[i, b], right_ends[j, c])
                 if first >= last:
                     continue
                 around = 0.0
