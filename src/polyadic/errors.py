@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 
+SAID = 300
+"""Characters of what an error of another package says that are passed on."""
+
+
 class InputError(ValueError):
     """Input that cannot be used; the message is one sentence that names the fault and what to do.
 
@@ -35,6 +39,17 @@ class SkippedFilesWarning(UserWarning):
 
 class SeenFactsWarning(UserWarning):
     """Facts to predict are among those that were learned."""
+
+
+def said(error: BaseException) -> str:
+    r"""Give what an error of another package says, on one line and not too long.
+
+    Examples
+    --------
+    >>> said(ValueError("no table\nsee below"))
+    'no table see below'
+    """
+    return " ".join(str(error).split())[:SAID] or type(error).__name__
 
 
 def check_int(name: str, value: object, *, low: int, high: int | None = None) -> int:

@@ -105,11 +105,12 @@ def reading(ctx: typer.Context) -> dict[str, Any]:
 
 def reading_documents(docs: str, ctx: typer.Context) -> dict[str, Any]:
     """Say how documents are read: of a file of plain text each line is one, of a folder or a glob each file."""
-    from polyadic.text.readers import OTHERS, SUFFIXES
+    from polyadic.text.readers import OTHERS, SUFFIXES, find_files
+    from polyadic.urls import named
 
-    path, how = Path(docs), reading(ctx)
-    suffixes = {suffix.lower() for suffix in path.suffixes}
-    by_line = docs == "-" or (path.exists() and not path.is_dir() and not suffixes & {*SUFFIXES, *OTHERS})
+    how = reading(ctx)
+    suffixes = {suffix.lower() for suffix in Path(named(docs)).suffixes}
+    by_line = find_files(docs) == [docs] and not suffixes & {*SUFFIXES, *OTHERS}
     if by_line and how["format"] == "auto" and how["field"] is None:
         how["format"] = "lines"
     return how
@@ -117,7 +118,9 @@ def reading_documents(docs: str, ctx: typer.Context) -> dict[str, Any]:
 
 def source(sources: list[str]) -> Any:
     """Give one source as it is, and several as paths."""
-    return sources[0] if len(sources) == 1 else [Path(each) for each in sources]
+    from polyadic.urls import URL, is_url
+
+    return sources[0] if len(sources) == 1 else [URL(each) if is_url(each) else Path(each) for each in sources]
 
 
 def text_of(embedding: "Embedding", named: Path | None) -> "Corpus":
@@ -144,8 +147,8 @@ Texts = Annotated[
     list[str],
     typer.Argument(
         metavar="SOURCE...",
-        help="Files, folders or globs of text, tables, pages, books, mail (also .gz .bz2 .xz .zst), or - for standard"
-        " input.",
+        help="Files, folders, globs or URLs of text, tables, pages, books, mail (also .gz .bz2 .xz .zst), or - for"
+        " standard input.",
     ),
 ]
 Words = Annotated[list[str], typer.Argument(metavar="WORD...", help="Words; - reads them from standard input.")]

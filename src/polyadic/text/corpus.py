@@ -29,6 +29,7 @@ from polyadic.text.stopwords import BLOCK, most_spread
 from polyadic.text.stopwords import stop_words as read_stop_words
 from polyadic.text.tokens import Tokenizer, whitespace
 from polyadic.text.vocabulary import Vocabulary
+from polyadic.urls import states_of
 
 if TYPE_CHECKING:
     import os
@@ -411,7 +412,7 @@ def _fill(
 ) -> tuple[str, Tokenize]:
     """Read and encode the text; say in which language it is, and how it was cut into words."""
     files = find_files(source)
-    total = sum(Path(file).stat().st_size for file in files if file != "-") if files else 0
+    total = sum(size for size, _ in states_of(file for file in files or () if file != "-"))
     with bar("reading text", total=total or None, unit="documents" if files is None else "B") as advance:
         several = several_files(files, how)
         of_beginning = several.pieces(Account()) if several else pieces(source, how, advance=advance, account=account)

@@ -27,6 +27,7 @@ from polyadic.text.multiwords import FEWEST, chosen, joined, pairs
 from polyadic.text.pieces import Piece, nested, size_of
 from polyadic.text.readers import READ, Account, Files, unpacked_size
 from polyadic.text.tokens import Tokenizer
+from polyadic.urls import is_file, is_url
 from polyadic.workers import Processes, cluster
 from polyadic.workers.spool import Left, Spool
 
@@ -115,9 +116,11 @@ def chunks(pieces: Iterable[Piece]) -> Generator[list[Piece]]:
 
 def several_files(paths: list[str] | None, reading: Reading) -> Files | None:
     """Take what may be read where it is encoded, several files or ranges of one; None for one, pipes, or no files."""
-    if not paths or not all(Path(path).is_file() for path in paths):
+    if not paths or not all(map(is_file, paths)):
         return None
-    files = Files.of([str(Path(path).absolute()) for path in paths] if cluster() else paths, reading)
+    files = Files.of(
+        [path if is_url(path) else str(Path(path).absolute()) for path in paths] if cluster() else paths, reading
+    )
     return files if len(paths) > 1 or files.ranges() else None
 
 

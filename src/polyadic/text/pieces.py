@@ -15,8 +15,6 @@ from polyadic.text.streams import blocks, name_of
 
 PIECE = 1 << 20
 """Characters of a long document that are handed on at once."""
-SAID = 300
-"""Characters of what an error of another package says that are passed on."""
 FORMATS = (
     *("text", "lines", "wiki", "mediawiki", "jsonl", "csv", "xlsx", "parquet"),
     *("html", "xml", "epub", "docx", "pdf", "mail", "mbox", "conllu"),
@@ -129,17 +127,6 @@ class File(NamedTuple):
 
 UNPACKED, TIMES = 1 << 26, 100
 """Bytes that an archive may hold in any case, and so many times its size."""
-
-
-def said(error: Exception) -> str:
-    r"""Give what an error of another package says, on one line and not too long.
-
-    Examples
-    --------
-    >>> said(ValueError("no table\nsee below"))
-    'no table see below'
-    """
-    return " ".join(str(error).split())[:SAID] or type(error).__name__
 
 
 def nested(content: list[str] | list[list[str]]) -> list[list[str]]:

@@ -19,6 +19,7 @@ from polyadic.errors import InputError, SkippedFilesWarning
 from polyadic.text.formats import markup, office, plain, records, treebanks
 from polyadic.text.pieces import File, Piece, Reading, checked, nested, size_of
 from polyadic.text.streams import COMPRESSIONS, open_bytes
+from polyadic.urls import files_behind, is_file, is_url, named, parts_of, states_of, suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +73,8 @@ TASK, READ = 1 << 22, 1 << 26
 larger one that cannot be cut is read where they are led from."""
 CUTS = {"text": b"\n", "lines": b"\n", "wiki": b"\n<doc "}
 """What a file is cut before or behind, whose parts can be read alone: at the line end."""
+SEARCHED = 1 << 16
+"""Bytes behind each task in which such a place is looked for."""
 PACKED = 3.5
 """Bytes of text in one of a compressed file."""
 HELD = 1 << 26
@@ -102,11 +105,12 @@ def read(source: Source, **reading: Any) -> Iterator[str]:
 
     Parameters
     ----------
-    source : path, folder, glob, "-" or iterable
+    source : path, folder, glob, URL, "-" or iterable
         A file (decompressed if it ends in ``.gz .bz2 .xz .lzma .zst``), all files below a folder in alphabetical order
-        (hidden ones aside), a pattern such as ``"texts/**/*.txt"``, ``"-"`` for standard input, an iterable of paths
-        (:class:`pathlib.Path`), or an iterable of documents, which is read exactly once. A document is a string, a
-        list of tokens (one tokenised sentence) or a list of lists of tokens.
+        (hidden ones aside), a pattern such as ``"texts/**/*.txt"``, what lies behind a URL (``"https://..."``,
+        ``"s3://..."``; a folder or a pattern too, but of the web), ``"-"`` for standard input, an iterable of paths
+        (:class:`pathlib.Path`, :class:`~polyadic.urls.URL`), or an iterable of documents, which is read exactly once.
+        A document is a string, a list of tokens (one tokenised sentence) or a list of lists of tokens.
     **reading
         How files are read: see :class:`~polyadic.text.pieces.Reading`.
 
@@ -177,8 +181,10 @@ def find_files(source: Source) -> list[str] | None:
     if not isinstance(source, (str, os.PathLike)):
         return None
     path = os.fspath(source)
+    if is_url(path):
+        return files_behind(path)
     # os.path rather than pathlib: a whole text passed by mistake is too long a name, which pathlib does not survive
-    if path == "-" or os.path.isfile(path):  # noqa: PTH113
+    if path == "-" or (os.path.exists(path) and not os.path.isdir(path)):  # noqa: PTH110, PTH112  or a pipe: /dev/fd/63
         return [path]
     if os.path.isdir(path):  # noqa: PTH112
         below = sorted(file for file in Path(path).rglob("*") if file.is_file())
@@ -186,8 +192,6 @@ def find_files(source: Source) -> list[str] | None:
         if not files:
             raise InputError(f"the folder {path} holds no files")
         return files
-    if os.path.exists(path):  # noqa: PTH110  a pipe such as /dev/fd/63
-        return [path]
     files = sorted(file for file in glob.glob(path, recursive=True) if Path(file).is_file())  # noqa: PTH207  absolute patterns
     if not files:
         shown = path if len(path) <= 200 else path[:200] + "..."
@@ -236,7 +240,7 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
     dict
         ``files``, their ``formats``, and how many of them have ``wrapped`` lines, if any has.
     """
-    files = [path for path in find_files(source) or [] if path != "-" and Path(path).is_file()]
+    files = [path for path in find_files(source) or [] if path != "-" and is_file(path)]
     formats: Counter[str] = Counter()
     wrapped = 0
     for path in files:
@@ -290,7 +294,7 @@ class Files(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes of them."""
-        return self.span[1] - self.span[0] if self.span else sum(Path(path).stat().st_size for path in self.paths)
+        return self.span[1] - self.span[0] if self.span else sum(size for size, _ in states_of(self.paths))
 
     def pieces(self, account: Account, advance: Callable[[float], None] | None = None) -> Iterator[Piece]:
         """Read them."""
@@ -328,8 +332,8 @@ class Files(NamedTuple):
         may have to be skipped is not: one of several, in error before so much of it is read that it no longer may.
         """
         (path,), how = self.paths, self.reading
-        size = Path(path).stat().st_size
-        if size <= 2 * TASK or path.lower().endswith(COMPRESSIONS) or codecs.lookup(how.encoding).name != "utf-8":
+        ((size, _),) = states_of(self.paths)
+        if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or codecs.lookup(how.encoding).name != "utf-8":
             return []
         try:
             with open_bytes(path) as stream:
@@ -344,9 +348,9 @@ class Files(NamedTuple):
                 read = len(first)
                 while self.folder is not None and read <= HELD and (text := next(texts, "")):
                     read += len(text)
+            bounds = [0, *_places(path, CUTS[kind], size), size]
         except InputError:  # told where it is read
             return []
-        bounds = [0, *_places(path, CUTS[kind]), size]
         how = replace(how, format=kind, wrapped=False)
         cut = [self._replace(reading=how, span=span) for span in pairwise(bounds)]
         return cut if all(b - a <= READ for a, b in pairwise(bounds)) else []
@@ -374,7 +378,8 @@ class Files(NamedTuple):
 
 def unpacked_size(path: str) -> float:
     """Tell about how many bytes of text a file holds."""
-    return Path(path).stat().st_size * (PACKED if path.lower().endswith((*COMPRESSIONS, ".zip")) else 1.0)
+    ((size, _),) = states_of([path])
+    return size * (PACKED if suffix_of(path) in (*COMPRESSIONS, ".zip") else 1.0)
 
 
 def _of_files(
@@ -390,15 +395,13 @@ def _printable(path: str) -> str:
     return os.fsencode(path).decode(errors="backslashreplace")
 
 
-def _places(path: str, mark: bytes) -> Iterator[int]:
-    """Give the line ends that begin with a mark, at least :data:`TASK` bytes after one another, each with its byte."""
-    with Path(path).open("rb") as file:
-        at = file.seek(TASK)
-        while len(block := file.read(1 << 16)) >= len(mark):
-            place = block.find(mark)
-            if place >= 0:
-                yield at + place + 1
-            at = file.seek(at + (place + 1 + TASK if place >= 0 else len(block) - len(mark) + 1))
+def _places(path: str, mark: bytes, size: int) -> Iterator[int]:
+    """Give where lines begin before which a mark stands: the first behind each :data:`TASK` bytes that is near."""
+    starts = range(TASK, size, TASK)
+    blocks = parts_of(path, [(start, min(start + SEARCHED, size)) for start in starts])
+    for start, block in zip(starts, blocks, strict=True):
+        if (place := block.find(mark)) >= 0:
+            yield start + place + 1
 
 
 def _of_file(
@@ -439,8 +442,8 @@ def format_of(file: File, *, table: bool = False) -> str:
     """
     if file.reading.format != "auto":
         return file.reading.format
-    name = Path(file.path)
-    inner = name.with_suffix("") if name.suffix.lower() in COMPRESSIONS else name
+    name = Path(named(file.path))
+    inner = name.with_suffix("") if suffix_of(file.path) in COMPRESSIONS else name
     suffix = inner.suffix.lower()
     if suffix in OTHERS:
         raise InputError(f"{file.name} cannot be read as it is: {OTHERS[suffix]}")
@@ -469,8 +472,6 @@ def stamp(source: Source) -> str:
     InputError
         If there is no such file.
     """
-    files = [Path(file) for file in find_files(source) or ()]
-    stats = [file.stat() for file in files]
-    places = "\n".join(str(file.resolve()) for file in files)
-    state = f"{places} {sum(s.st_size for s in stats)} {max(s.st_mtime_ns for s in stats)}"
-    return hashlib.sha256(os.fsencode(state)).hexdigest()[:32]
+    files = find_files(source) or []
+    places = [file if is_url(file) else str(Path(file).resolve()) for file in files]
+    return hashlib.sha256(os.fsencode(repr([*zip(places, states_of(files), strict=True)]))).hexdigest()[:32]

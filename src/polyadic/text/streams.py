@@ -1,4 +1,4 @@
-"""Text from compressed or plain files and standard input, block by block, with every fault named."""
+"""Text from compressed or plain files, URLs and standard input, block by block, with every fault named."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import contextlib
 import gzip
 import io
 import lzma
-import os
 import sys
 import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from polyadic.errors import InputError, MissingExtraError
+from polyadic.urls import is_url, open_url, suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -42,21 +42,25 @@ def open_bytes(
     advance : callable, optional
         Told the number of bytes read from the file, still compressed.
     span : (int, int), optional
-        The bytes to read, of a file that is not compressed; by default all.
+        The bytes to read, of a file that is not compressed; by default all. Of a URL they are read in one go.
 
     Raises
     ------
     InputError
         If the file cannot be opened or read, or its compression is broken, also later while it is being read.
     MissingExtraError
-        If ``.zst`` needs a package that is not installed.
+        If ``.zst`` or a URL needs a package that is not installed.
     """
-    suffix = os.path.splitext(path)[1].lower()  # noqa: PTH122  "-" is no path
+    suffix = suffix_of(path)
     try:
         with contextlib.ExitStack() as stack:
-            file = sys.stdin.buffer if path == "-" else stack.enter_context(open(path, "rb", buffering=0))  # noqa: PTH123
-            if span is not None:
-                file.seek(span[0])
+            file: Any = sys.stdin.buffer
+            if is_url(path):
+                file = stack.enter_context(open_url(path, span))
+            elif path != "-":
+                file = stack.enter_context(open(path, "rb", buffering=0))  # noqa: PTH123
+                if span is not None:
+                    file.seek(span[0])
             raw = stack.enter_context(_detached(_Watched(file, advance, span and span[1] - span[0])))
             yield stack.enter_context(_detached(_decompressed(raw, suffix)))
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:

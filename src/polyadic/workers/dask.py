@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import platform
 import threading
 from collections import deque
@@ -24,6 +23,7 @@ import numpy as np
 
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.resources import interrupts_held
+from polyadic.urls import states_of
 from polyadic.workers import _CLUSTER, WAITING, Shared, Sum, Threads, Workers, added, spans
 
 if TYPE_CHECKING:
@@ -512,10 +512,10 @@ def _size(value: Any) -> int:
 
 
 def _stamp(paths: Sequence[str]) -> str | None:
-    """Give a digest of the sizes of files and when they were changed; None if one is not there."""
+    """Give a digest of the sizes of files and when they were changed; None if one is not there, or cannot be asked."""
     try:
-        states = [(state.st_size, state.st_mtime_ns) for state in map(os.stat, paths)]
-    except OSError:
+        states = states_of(paths)
+    except (OSError, InputError, ImportError):  # who leads reads them, and says what is wrong
         return None
     return hashlib.blake2b(repr(states).encode(), digest_size=16).hexdigest()
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
-from polyadic.errors import InputError, MissingExtraError
+from polyadic.errors import InputError, MissingExtraError, said
 from polyadic.text.formats.plain import NO_CHARACTER, text_pieces
-from polyadic.text.pieces import Piece, said
+from polyadic.text.pieces import Piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,10 +10,9 @@ import re
 from email.headerregistry import HeaderRegistry
 from typing import TYPE_CHECKING, Any
 
-from polyadic.errors import InputError, MissingExtraError
+from polyadic.errors import InputError, MissingExtraError, said
 from polyadic.text.formats.markup import html_text
 from polyadic.text.formats.plain import text_pieces
-from polyadic.text.pieces import said
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,8 +11,8 @@ import json
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from polyadic.errors import InputError, MissingExtraError
-from polyadic.text.pieces import Piece, checked, said
+from polyadic.errors import InputError, MissingExtraError, said
+from polyadic.text.pieces import Piece, checked
 from polyadic.text.streams import LONGEST, lines
 
 if TYPE_CHECKING:
