@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from polyadic import InputError
-from polyadic.kernels import absent_columns, sgd_cells, sgd_pairs
+from polyadic.kernels import absent_columns, sgd_cells, sgd_labels, sgd_pairs
+from polyadic.kernels import sgd as sgd_doors
+from polyadic.kernels.loops import sgd as sgd_loops
 from polyadic.models.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
 from polyadic.plots import descent
 
@@ -50,19 +52,84 @@ def test_a_cell_moves_down_its_gradient():
 def test_a_pair_moves_down_its_gradient():
     """One triple moves three rows by the step times the gradient of -log sigma where they were."""
     rng = np.random.default_rng(0)
-    U, V = rng.standard_normal((2, 3)), rng.standard_normal((4, 3))
+    U, V, how = rng.standard_normal((2, 3)), rng.standard_normal((2, 3)), {"negatives": 1, "rng": rng, "threads": 1}
 
     def loss():
-        sizes = (U[1] ** 2).sum() + (V[[3, 0]] ** 2).sum()
-        return np.log1p(np.exp(-U[1] @ (V[3] - V[0]))) + 0.5 * 0.2 * sizes
+        return np.log1p(np.exp(-U[1] @ (V[1] - V[0]))) + 0.5 * 0.2 * ((U[1] ** 2).sum() + (V**2).sum())
 
     wanted = [F - 0.1 * numerical(loss, F) for F in (U, V)]
-    sgd_pairs(np.array([1]), np.array([3]), np.array([0]), U=U, V=V, step=0.1, ridge=0.2)
+    sgd_pairs(np.array([1]), np.array([1]), U=U, V=V, step=0.1, ridge=0.2, **how)
     np.testing.assert_allclose(U, wanted[0], atol=1e-8)
     np.testing.assert_allclose(V, wanted[1], atol=1e-8)
     far = np.full((1, 1), 1e4)
-    sgd_pairs(np.array([0]), np.array([0]), np.array([1]), U=far, V=np.array([[1.0], [0.0]]), step=0.1, ridge=0.0)
+    sgd_pairs(np.array([0]), np.array([0]), U=far, V=np.array([[1.0], [0.0]]), step=0.1, ridge=0.0, **how)
     assert far[0, 0] == 1e4
+
+
+@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize("label", [0.0, 1.0])
+def test_a_label_moves_down_its_gradient(label, beside):
+    """A listed cell, then a zero, move their rows by the gradient over the root of its mean squares so far."""
+    rng = np.random.default_rng(0)
+    U, V, ridges = rng.standard_normal((1, 3)), rng.standard_normal((2, 3)), (np.array([0.3]), np.array([0.2, 0.1]))
+    F, sums, wanted = [U, V], [np.zeros(1), np.zeros(2)], [U.copy(), V.copy()]
+    squares = [np.full(1, 1e-8), np.full(2, 1e-8)]
+    for j, x in ((1, label), (0, 0.0)):
+        u, v = wanted[0][0].copy(), wanted[1][j].copy()
+        left = 1 / (1 + np.exp(-u @ v)) - x
+        for G, s, at, g in (
+            (wanted[0], squares[0], 0, left * v + 0.3 * u),
+            (wanted[1], squares[1], j, left * u + ridges[1][j] * v),
+        ):
+            s[at] += np.mean(g**2)
+            G[at] -= 0.1 * g / np.sqrt(s[at])
+    how = {"negatives": 1, "beside": beside, "step": 0.1, "ridges": ridges, "rng": rng, "threads": 1}
+    sgd_labels(np.array([0]), np.array([1]), np.array([label]), U=U, V=V, sums=sums, **how)
+    for each, other in zip([*F, *sums], [*wanted, *squares], strict=True):
+        np.testing.assert_allclose(each, other, atol=2e-8)
+
+
+def test_what_is_drawn_beside_is_not_listed():
+    """Each column that a row does not list is as likely, be they two of a hundred; a row that lists all has none."""
+    starts, columns = np.array([0, 98, 198]), np.concatenate([np.delete(np.arange(100), [17, 60]), np.arange(100)])
+    state, drawn = np.uint64(5), []
+    for _ in range(2000):
+        state, k = sgd_loops._absent(starts, columns, 0, np.arange(100), np.uint64(state))
+        drawn.append(int(k))
+    assert set(drawn) == {17, 60}
+    assert abs(drawn.count(17) - 1000) < 5 * np.sqrt(500)
+    assert sgd_loops._absent(starts, columns, 1, np.arange(100), np.uint64(5))[1] == -1
+    assert sgd_loops._absent(starts, columns, 0, np.array([3, 60]), np.uint64(5))[1] == 60
+
+
+def test_blocks_share_nothing(monkeypatch):
+    """All cells once, those worked on together in other rows and columns; the same bits for any number of threads."""
+    monkeypatch.setattr(sgd_doors, "MANY", 1)
+    rng = np.random.default_rng(0)
+    rows, columns = np.nonzero(rng.random((300, 280)) < 0.1)
+    start = [rng.standard_normal((n, 5)).astype(np.float32) for n in (300, 280)]
+    listed = sgd_doors._listed(rows, columns, *start)
+    together = [*sgd_doors._strata(listed, rng)]
+    assert [len(blocks) for blocks in together] == [8] * 8
+    assert np.sort(np.concatenate([block.cells for blocks in together for block in blocks])).tolist() == [
+        *range(len(rows))
+    ]
+    for blocks in together:
+        for of, at in (("rows", rows), ("columns", columns)):
+            assert np.sort(np.concatenate([getattr(block, of) for block in blocks])).tolist() == [*range(at.max() + 1)]
+            assert all(set(at[block.cells]) <= set(getattr(block, of)) for block in blocks)
+    ends = []
+    for threads in (1, 4):
+        (U, V), rng = [F.copy() for F in start], np.random.default_rng(1)
+        sgd_pairs(rows, columns, U=U, V=V, negatives=2, step=0.1, ridge=0.1, rng=rng, threads=threads)
+        how = {"sums": [np.zeros(300), np.zeros(280)], "ridges": [np.ones(300), np.ones(280)], "beside": False}
+        sgd_labels(
+            rows, columns, np.ones(len(rows)), U=U, V=V, negatives=1.5, step=0.1, rng=rng, threads=threads, **how
+        )
+        ends.append([U, V])
+    np.testing.assert_array_equal(ends[0][0], ends[1][0])
+    np.testing.assert_array_equal(ends[0][1], ends[1][1])
+    assert np.isfinite(ends[0][0]).all()
 
 
 @given(st.integers(1, 5), st.integers(1, 8), st.integers(0, 99))
@@ -117,8 +184,17 @@ def test_guards():
     U, V, at = np.zeros((2, 3)), np.zeros((2, 3)), np.array([0, 2])
     with pytest.raises(ValueError, match="2 cells must be rows"):
         sgd_cells(at, at, np.ones(2), U=U, V=V, step=0.1, ridges=np.zeros(3))
-    with pytest.raises(ValueError, match="contiguous float64"):
-        sgd_pairs(at, at, at, U=U.astype(np.float32), V=V, step=0.1, ridge=0)
+    how = {"negatives": 1, "step": 0.1, "rng": np.random.default_rng(), "threads": 1}
+    with pytest.raises(ValueError, match="contiguous float32 or float64 of one rank"):
+        sgd_pairs(at[:1], at[:1], U=U.astype(np.float32), V=V, ridge=0, **how)
+    with pytest.raises(ValueError, match="cells must rise by row"):
+        sgd_pairs(at[[0, 0]], at[[0, 0]], U=U, V=V, ridge=0, **how)
+    with pytest.raises(ValueError, match="a double for each row, of 2 and 2"):
+        sgd_labels(
+            at[:1], at[:1], np.ones(1), U=U, V=V, sums=[U[:, 0]] * 2, ridges=[np.ones(3)] * 2, beside=True, **how
+        )
+    with pytest.raises(ValueError, match="1 cells need as many labels; got 2"):
+        sgd_labels(at[:1], at[:1], np.ones(2), U=U, V=V, sums=[U[:, 0]] * 2, ridges=[U[:, 0]] * 2, beside=True, **how)
     with pytest.raises(ValueError, match="ridges must be 3 numbers"):
         sgd_cells(at[:1], at[:1], np.ones(1), U=U, V=V, step=0.1, ridges=np.zeros(2))
     with pytest.raises(ValueError, match="rows below 1"):

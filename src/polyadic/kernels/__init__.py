@@ -28,7 +28,7 @@ from polyadic.kernels.poisson import cp_poisson
 from polyadic.kernels.polya_gamma import polya_gamma
 from polyadic.kernels.products import sparse_product
 from polyadic.kernels.rows import RandomRows, RowEntries, posterior_rows, row_moments, variational_rows
-from polyadic.kernels.sgd import absent_columns, sgd_cells, sgd_pairs
+from polyadic.kernels.sgd import absent_columns, sgd_cells, sgd_labels, sgd_pairs
 from polyadic.kernels.stochastic import (
     RowPenalties,
     Touched,
@@ -85,6 +85,7 @@ __all__ = [
     "pull_rows",
     "row_moments",
     "sgd_cells",
+    "sgd_labels",
     "sgd_pairs",
     "simplex_rows",
     "softmax_rows",

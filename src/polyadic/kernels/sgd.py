@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.kernels.doors import frozen
+from polyadic.kernels.doors import frozen, in_threads
 from polyadic.kernels.loops import sgd
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
     from numpy.typing import NDArray
+
+GROUPS = 8
+"""Of rows and of columns, so that as many blocks are worked on together; 16 at most, as a byte numbers blocks."""
+MANY, WIDE = 1 << 14, 32
+"""Listed cells, and rows and columns of a group, from which on groups pay."""
 
 
 def sgd_cells(
@@ -48,30 +55,161 @@ def sgd_cells(
 
 def sgd_pairs(
     rows: NDArray[Any],
-    better: NDArray[Any],
-    worse: NDArray[Any],
+    columns: NDArray[Any],
     *,
-    U: NDArray[np.float64],
-    V: NDArray[np.float64],
+    U: NDArray[Any],
+    V: NDArray[Any],
+    negatives: int,
     step: float,
     ridge: float,
+    rng: np.random.Generator,
+    threads: int,
 ) -> None:
-    r"""Change ``U`` and ``V`` by a step for each triple in turn, up :math:`\log \sigma(u_i \cdot (v_j - v_k))`.
+    r"""Change ``U`` and ``V`` by a step for each of some triples, up :math:`\log \sigma(u_i \cdot (v_j - v_k))`.
+
+    Each listed cell :math:`(i, j)` is taken once, in random order, with columns :math:`k` that its row does not list.
+    Rows and columns are cut into random groups, anew each time, and :math:`k` is one of the group of :math:`j`: so
+    blocks that share neither a row nor a column are worked on by threads together, with the same bits for any number of
+    them, and any two columns are as likely to meet as before (Gemulla, Nijkamp, Haas, Sismanis 2011, section 3).
 
     Parameters
     ----------
-    rows, better, worse : ndarray of shape (n,)
-        Rows, and the columns that are to go well and less well with them.
-    U, V : float64 ndarray of shape (rows, R) and (columns, R)
+    rows, columns : ndarray of shape (n,)
+        What is listed; rows rise, and columns in each.
+    U, V : float32 or float64 ndarray of shape (rows, R) and (columns, R)
+    negatives : int
+        Triples of a listed cell.
     step, ridge : float
+    rng : numpy.random.Generator
+    threads : int
 
     Raises
     ------
     ValueError
-        If shapes do not fit, or a row or a column is outside.
+        If shapes do not fit, a row or a column is outside, or they do not rise.
     """
-    _check([(rows, U), (better, V), (worse, V)], len(rows))
-    sgd.sgd_pairs(*(frozen(array, np.int64) for array in (rows, better, worse)), float(step), float(ridge), U, V)
+    listed = _listed(rows, columns, U, V)
+    how = listed.starts, listed.columns, negatives, float(step), float(ridge), U, V
+
+    def work(block: Block) -> None:
+        at = listed.rows[block.cells], listed.columns[block.cells]
+        sgd.sgd_pairs(*at, block.columns, block.state, *how)
+
+    _in_blocks(work, listed, rng, threads)
+
+
+def sgd_labels(
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    labels: NDArray[Any],
+    *,
+    U: NDArray[Any],
+    V: NDArray[Any],
+    sums: Sequence[NDArray[Any]],
+    negatives: float,
+    beside: bool,
+    step: float,
+    ridges: Sequence[NDArray[Any]],
+    rng: np.random.Generator,
+    threads: int,
+) -> None:
+    r"""Change ``U`` and ``V`` by a step for each listed cell, and zeros drawn, down :math:`\log(1 + e^m) - x m`.
+
+    Cells are taken as by :func:`sgd_pairs`, each with unlisted ones of its row, or of any row. A row moves by
+    :math:`\eta / \sqrt{s}` of its gradient, where :math:`s` adds up the mean squares of its gradients (Duchi, Hazan,
+    Singer 2011, with one number for a row).
+
+    Parameters
+    ----------
+    rows, columns : ndarray of shape (n,)
+        What is listed; rows rise, and columns in each.
+    labels : ndarray of shape (n,)
+        Zeros and ones.
+    U, V : float32 or float64 ndarray of shape (rows, R) and (columns, R)
+    sums : two float64 ndarray of shape (rows,) and (columns,)
+        :math:`s`, which is changed.
+    negatives : float
+        Zeros drawn for each listed cell; on average, if it is no whole number.
+    beside : bool
+        Whether of the same row.
+    step : float
+        :math:`\eta`.
+    ridges : two float64 ndarray of shape (rows,) and (columns,)
+        Strength of the penalty at each cell.
+    rng : numpy.random.Generator
+    threads : int
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a row or a column is outside, or they do not rise.
+    """
+    listed = _listed(rows, columns, U, V)
+    pairs = [(F, array) for of_each in (sums, ridges) for F, array in zip((U, V), of_each, strict=True)]
+    if any(array.shape != (len(F),) or array.dtype != np.float64 for F, array in pairs):
+        raise ValueError(f"sums and ridges must be a double for each row, of {len(U)} and {len(V)}")
+    if len(labels) != len(rows):
+        raise ValueError(f"{len(rows)} cells need as many labels; got {len(labels)}")
+    labels = frozen(labels, np.float64)
+    how = listed.starts, listed.columns, float(negatives), beside, float(step), tuple(ridges), tuple(sums), U, V
+
+    def work(block: Block) -> None:
+        at = listed.rows[block.cells], listed.columns[block.cells], labels[block.cells]
+        sgd.sgd_labels(*at, block.rows, block.columns, block.state, *how)
+
+    _in_blocks(work, listed, rng, threads)
+
+
+class _Listed(NamedTuple):
+    """Cells that rise by row, then by column; row ``i`` has ``starts[i]:starts[i + 1]``."""
+
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    shape: tuple[int, int]
+
+
+def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArray[Any]) -> _Listed:
+    """Take listed cells that may be drawn beside."""
+    _check([(rows, U), (columns, V)], len(rows), (np.float32, np.float64))
+    if not ((rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1]))).all():
+        raise ValueError("cells must rise by row, then by column, each listed once")
+    starts = np.searchsorted(rows, np.arange(len(U) + 1))
+    return _Listed(frozen(rows, np.int32), frozen(columns, np.int32), starts, (len(U), len(V)))
+
+
+class Block(NamedTuple):
+    """Listed cells in random order, the groups of rows and columns in which they are, and a random number."""
+
+    cells: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    state: np.uint64
+
+
+def _in_blocks(work: Callable[[Block], None], listed: _Listed, rng: np.random.Generator, threads: int) -> None:
+    """Work on all listed cells, on blocks that share neither a row nor a column together."""
+    for blocks in _strata(listed, rng):
+        in_threads(lambda k: work(blocks[k]), len(blocks), threads)  # noqa: B023  they end before the next are there
+
+
+def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[Block]]:
+    """Give blocks that share neither a row nor a column, and others, until all cells were given."""
+    rows, columns, _, shape = listed
+    groups = GROUPS if len(rows) >= MANY and min(shape) >= WIDE * GROUPS else 1
+    members = [np.array_split(rng.permutation(size).astype(np.int32), groups) for size in shape]
+    of_rows, of_columns = (np.empty(size, np.int64) for size in shape)
+    for k, (some_rows, some_columns) in enumerate(zip(*members, strict=True)):
+        of_rows[some_rows], of_columns[some_columns] = k, k
+    order = rng.permutation(len(rows))
+    block = (of_rows * groups)[rows[order]] + of_columns[columns[order]]
+    order = order[np.argsort(block.astype(np.uint8), kind="stable")]
+    ends = np.cumsum(np.bincount(block, minlength=groups**2))[:-1]
+    cells = np.split(order, ends)
+    states = rng.integers(2**64, size=groups**2, dtype=np.uint64)
+    for shift in range(groups):
+        pairs = [(g, (g + shift) % groups) for g in range(groups)]
+        yield [Block(cells[g * groups + h], members[0][g], members[1][h], states[g * groups + h]) for g, h in pairs]
 
 
 def absent_columns(
@@ -104,10 +242,12 @@ def absent_columns(
     return sgd.absent_columns(*arrays, number, frozen(rng.random(len(rows))))
 
 
-def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
+def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int, kinds: tuple[type, ...] = (np.float64,)) -> None:
     """Refuse what a loop would read or write beyond."""
     for at, F in pairs:
-        if F.ndim != 2 or F.dtype != np.float64 or not F.flags.c_contiguous or F.shape[1] != pairs[0][1].shape[1]:
-            raise ValueError(f"factors must be contiguous float64 of one rank; got {F.dtype} {F.shape}")
+        alike = F.ndim == 2 and F.shape[1] == pairs[0][1].shape[1] and F.dtype == pairs[0][1].dtype
+        if not alike or F.dtype not in kinds or not F.flags.c_contiguous:
+            wanted = " or ".join(kind.__name__ for kind in kinds)
+            raise ValueError(f"factors must be contiguous {wanted} of one rank; got {F.dtype} {F.shape}")
         if at.shape != (n,) or (n and not 0 <= at.min() <= at.max() < len(F)):
             raise ValueError(f"{n} cells must be rows and columns of the factors")

@@ -20,10 +20,9 @@ from polyadic.models.completion.cells import Cells, cells_of, split_cells
 from polyadic.models.completion.recommending import Recommending, search_listed
 from polyadic.objective import Objective, Term
 from polyadic.penalties import L2
-from polyadic.solvers.adaptive import Adagrad
 from polyadic.solvers.quasi_newton import quasi_newton
 from polyadic.solvers.run import run
-from polyadic.solvers.stochastic import stochastic
+from polyadic.solvers.sgd import descend_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +54,7 @@ class LogisticFactorization(Recommending):
         Where they are drawn.
     max_iter, tol
         See :func:`~polyadic.solvers.run.run`; a sweep is a step of :func:`~polyadic.solvers.quasi_newton.quasi_newton`,
-        or an epoch of :func:`~polyadic.solvers.stochastic.stochastic` if cells are drawn.
+        or an epoch of :func:`~polyadic.solvers.sgd.descend_labels` if cells are drawn.
     seed : int, optional
         Of the random start, and of what is drawn.
     threads : int, optional
@@ -112,16 +111,23 @@ class LogisticFactorization(Recommending):
         cells, rng = labelled(X), np.random.default_rng(self.seed)
         if not self.negatives and cells.values.all():
             raise InputError("only ones are listed, so all would be predicted true; draw negatives, or list zeros")
+        turned = self.within == "column"
+        cells = cells.turned() if turned else cells
         start = [rng.standard_normal((size, self.rank)) / np.sqrt(self.rank) for size in cells.shape]
-        objective = self._objective(cells)
         if self.negatives:
-            beside = self.within != "all"
-            rule: Any = Adagrad()
-            solver = stochastic(objective, start, rule=rule, zeros=self.negatives, zeros_beside=beside, seed=rng)
+            how: dict[str, Any] = {
+                "negatives": self.negatives,
+                "beside": self.within != "all",
+                "threads": self._threads,
+            }
+            listed = cells.rows, cells.columns, cells.starts
+            solver = descend_labels(listed, cells.values, start, ridge=self.ridge, rng=rng, **how)
         else:
-            solver = quasi_newton(objective, start)
-        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
-        self.row_factors_, self.column_factors_ = self._keep(result)
+            entries = Entries(cells.indices, cells.values, cells.shape, unlisted="missing")
+            term = Term(entries, CP(), Logistic(), (0, 1))
+            solver = quasi_newton(Objective([term], [L2(self.ridge)] * 2, threads=self.threads), start)
+        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.row_factors_, self.column_factors_ = factors[::-1] if turned else factors
         return self
 
     def search(self, X: Any, *, seed: int | None = 0) -> Search:
@@ -152,14 +158,6 @@ class LogisticFactorization(Recommending):
         from scipy.special import expit
 
         return expit(super().predict(rows, columns))
-
-    def _objective(self, cells: Cells) -> Objective:
-        unlisted: Literal["zero", "missing"] = "zero" if self.negatives else "missing"
-        turned = self.within == "column"  # the last mode is the one that is drawn
-        listed = cells.turned() if turned else cells
-        entries = Entries(listed.indices, listed.values, listed.shape, unlisted=unlisted)
-        term = Term(entries, CP(), Logistic(), (1, 0) if turned else (0, 1))
-        return Objective([term], [L2(self.ridge)] * 2, threads=self.threads)
 
 
 def labelled(X: Any) -> Cells:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from polyadic.errors import InputError
-from polyadic.models.base import Amount, Count, Positive, Seed, Watch
+from polyadic.models.base import Amount, Count, Positive, Seed, Threads, Watch
 from polyadic.models.completion.cells import positive_cells
 from polyadic.models.completion.recommending import Recommending, search_listed
 from polyadic.solvers.run import run
-from polyadic.solvers.sgd import Listed, Steps, descend_pairs
+from polyadic.solvers.sgd import Steps, descend_pairs
 
 if TYPE_CHECKING:
     from polyadic.models.chosen import Search
@@ -44,6 +44,8 @@ class PairwiseRanking(Recommending):
     max_iter, tol
         See :func:`~polyadic.solvers.run.run`; a sweep is an epoch.
     seed : int, optional
+    threads : int, optional
+        All cores by default; they do not change what comes out.
     watch : callable, optional
         Called with the :class:`~polyadic.solvers.run.Result` so far after each sweep.
 
@@ -79,6 +81,7 @@ class PairwiseRanking(Recommending):
     max_iter: Count = 100
     tol: Amount = 0.0
     seed: Seed = None
+    threads: Threads = None
     watch: Watch = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -104,8 +107,9 @@ class PairwiseRanking(Recommending):
             )
         rng = np.random.default_rng(self.seed)
         start = [0.1 * rng.standard_normal((size, self.rank)) for size in cells.shape]
-        listed, steps = Listed(cells.rows, cells.columns, cells.starts), Steps(self.step, self.decay)
-        solver = descend_pairs(listed, start, negatives=self.negatives, ridge=self.ridge, steps=steps, rng=rng)
+        listed, steps = (cells.rows, cells.columns, cells.starts), Steps(self.step, self.decay)
+        how: dict[str, Any] = {"negatives": self.negatives, "ridge": self.ridge, "threads": self._threads}
+        solver = descend_pairs(listed, start, steps=steps, rng=rng, **how)
         factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
         self.row_factors_, self.column_factors_ = factors if self.within == "row" else factors[::-1]
         return self
