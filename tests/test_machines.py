@@ -110,6 +110,24 @@ def test_an_exact_step_is_the_best_value_of_a_parameter():
         np.testing.assert_allclose(C[:, 0], y - anova_scores(table, v[:, None], orders=orders), atol=1e-9)
 
 
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_what_is_kept_up_need_not_be_made_anew(order, kind):
+    """Sweeps that go on from the polynomials of the last one do what others do; in either precision."""
+    rng = np.random.default_rng(2)
+    X, y = features(rng, rows=60, density=0.7), rng.standard_normal(60)
+    table, ridge, start = FeatureTable(X), np.full(7, 0.3), rng.standard_normal(7)
+    ends = []
+    for precise, keeps in ((np.float64, False), (kind, False), (kind, True)):
+        v, C = start.copy(), np.zeros((60, order), precise)
+        C[:, 0] = y - anova_scores(table, v[:, None], orders=np.array([order]))
+        for sweep in range(3):
+            anova_sweep(table, v, C, ridge=ridge, kept_up=keeps and sweep > 0)
+        ends.append(v)
+    for end in ends[1:]:
+        np.testing.assert_allclose(end, ends[0], atol=1e-12 if kind is np.float64 else 1e-4)
+
+
 def test_threads_do_not_change_a_sweep(monkeypatch):
     """Features of one field meet in no row, so that they may be solved for side by side: the same bits."""
     monkeypatch.setattr("polyadic.kernels.predictors.machines.WORTH_A_THREAD", 1)

@@ -33,21 +33,28 @@ class FeatureTable:
     Raises
     ------
     ValueError
-        If they do not, or X is no table in rows.
+        If they do not, X is no table in rows, or numbers of rows and features are none of 32 bits.
     """
 
     def __init__(self, X: Any) -> None:
         if X.format != "csr" or not X.has_canonical_format:
             raise ValueError("features must be a sparse array in rows, in canonical format")
+        if max(X.shape) > np.iinfo(np.int32).max:
+            raise ValueError(f"rows and features must be fewer than 2^31; got {X.shape}")
         self.shape: tuple[int, int] = X.shape
         self._X = X
-        self.rows = frozen(X.indptr, np.int64), frozen(X.indices, np.int64), frozen(X.data, np.float64)
+        self.rows = frozen(X.indptr, np.int64), frozen(X.indices, np.int32), frozen(X.data, np.float64)
 
     @cached_property
-    def features(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+    def features(self) -> tuple[NDArray[np.int64], NDArray[np.int32], Array]:
         """Where each feature begins, its rows and values."""
         turned = self._X.tocsc()
-        return frozen(turned.indptr, np.int64), frozen(turned.indices, np.int64), frozen(turned.data, np.float64)
+        return frozen(turned.indptr, np.int64), frozen(turned.indices, np.int32), frozen(turned.data, np.float64)
+
+    @cached_property
+    def single(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Values by row and by feature in single precision."""
+        return frozen(self.rows[2], np.float32), frozen(self.features[2], np.float32)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
@@ -209,13 +216,14 @@ class Moves:
 def anova_sweep(
     table: FeatureTable,
     v: Array,
-    C: Array,
+    C: NDArray[Any],
     *,
     ridge: Array,
     pull: Array | None = None,
     noise: Array | None = None,
     precision: float = 1.0,
     weights: Array | None = None,
+    kept_up: bool = False,
     threads: int = 1,
 ) -> None:
     r"""Solve for each :math:`v_j` of one column in turn, or draw it, given all others.
@@ -230,14 +238,17 @@ def anova_sweep(
     table : FeatureTable
     v : float64 ndarray of shape (features,)
         Changed.
-    C : float64 ndarray of shape (rows, order of the column)
-        ``C[:, 0]`` is :math:`e`, what rows leave unexplained, and is kept up; the other columns are written over.
+    C : float32 or float64 ndarray of shape (rows, order of the column)
+        ``C[:, 0]`` is :math:`e`, what rows leave unexplained, and is kept up; so are the other columns, polynomials of
+        the column, which are written over first. Numbers of a row have its precision, sums over rows double precision.
     ridge, pull, noise : ndarray of shape (features,)
         :math:`\lambda`, :math:`p` and :math:`z`; the latter are zeros by default.
     precision : float
         :math:`\alpha`.
     weights : ndarray of shape (rows,), optional
         :math:`w`.
+    kept_up : bool
+        Whether C was left by the last call for the same column, ``C[:, 0]`` aside, so that nothing is written over.
     threads : int
         The result does not depend on them; they help where many features do not meet, as one-hot ones of one field.
 
@@ -252,24 +263,34 @@ def anova_sweep(
     """
     rows, size = table.shape
     for A, shape in ((v, (size,)), (C, (rows, C.shape[-1]))):
-        if A.shape != shape or A.dtype != np.float64 or not A.flags.c_contiguous or not C.shape[-1]:
+        single = A is C and A.dtype == np.float32
+        if A.shape != shape or not (A.dtype == np.float64 or single) or not A.flags.c_contiguous or not C.shape[-1]:
             raise ValueError(f"expected contiguous float64 of shape {shape}; got {A.dtype} {A.shape}")
+    by_row, by_feature = table.single if single else (table.rows[2], table.features[2])
     zeros = np.zeros(size)
     own = [frozen(zeros if x is None else x, np.float64) for x in (ridge, pull, noise)]
     w = frozen(np.zeros(0) if weights is None else weights, np.float64)
     if any(x.shape != (size,) for x in own) or w.shape not in {(0,), (rows,)}:
         raise ValueError(f"expected numbers for each of {size} features and of {rows} rows")
-    if C.shape[1] > 1:
-        machines.anova_terms(*table.rows, v, C)
+    if C.shape[1] > 1 and not kept_up:
+        machines.anova_terms(*table.rows[:2], by_row, v, C)
     for parts in table.parts(threads):
-        work: Callable[[NDArray[np.int64]], None] = partial(_sweep_part, table, v, C, own, float(precision), w)
+        work: Callable[[NDArray[np.int64]], None] = partial(
+            _sweep_part, (*table.features[:2], by_feature), v, C, own, float(precision), w
+        )
         in_threads(lambda k, work=work, parts=parts: work(parts[k]), len(parts), threads)  # type: ignore[misc]
 
 
 def _sweep_part(
-    table: FeatureTable, v: Array, C: Array, own: list[Array], precision: float, w: Array, part: NDArray[np.int64]
+    features: tuple[NDArray[Any], ...],
+    v: Array,
+    C: NDArray[Any],
+    own: list[Array],
+    precision: float,
+    w: Array,
+    part: NDArray[np.int64],
 ) -> None:
-    machines.anova_sweep(*table.features, frozen(part), precision, w, *own, v, C)
+    machines.anova_sweep(*features, frozen(part), precision, w, *own, v, C)
 
 
 def _checked(table: FeatureTable, V: Array, orders: NDArray[Any]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ binary and polychotomous response data, section 3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 PRIORS = Priors(beta=1.0, shape=0.5, rate=0.5, intercept=1.0)
 """Those of libFM, save that it knows nothing of the bias; here values are in standard deviations from their mean."""
+
+KEPT = 1 << 28
+"""Bytes at most of what is kept of all rows from draw to draw, to be kept up and not computed anew."""
 
 
 def first_draw(V: Array, groups: int) -> Draw:
@@ -76,7 +79,11 @@ def draw_machines(
     means, precisions = (part.copy() for part in start.state[2:])
     W, alpha = np.ascontiguousarray(V.T, float).copy(), float(start.alphas[0])
     sizes = np.bincount(groups, minlength=len(means))
-    caches = {int(d): np.zeros((table.shape[0], int(d))) for d in np.unique(orders)}
+    # single precision halves what a draw reads; what is left adds up changes in double precision
+    kept = 4 * table.shape[0] * int(orders.sum()) <= KEPT
+    shared = {d: np.zeros((table.shape[0], d), np.float32) for d in orders.tolist()}
+    caches = [shared[d].copy() if kept else shared[d] for d in orders.tolist()]
+    kept_up = False
     left = y - bias - anova_scores(table, V, orders=orders, threads=threads)
     z = y
     while True:
@@ -90,13 +97,15 @@ def draw_machines(
         moved = (alpha * (float(left.sum()) + len(y) * bias)) / known + rng.standard_normal() / np.sqrt(known) - bias
         bias += moved
         left = left - moved
-        for f, (v, d) in enumerate(zip(W, orders.tolist(), strict=True)):
+        for f, (v, C) in enumerate(zip(W, caches, strict=True)):
             precisions[:, f], means[:, f] = _draw_priors(v, groups, sizes, means[:, f], priors, rng)
-            ridge, C = precisions[groups, f], caches[d]
-            C[:, 0] = left
+            ridge = precisions[groups, f]
+            C[:, 0] = before = left.astype(np.float32)
             pull, noise = ridge * means[groups, f], rng.standard_normal(len(v))
-            anova_sweep(table, v, C, ridge=ridge, pull=pull, noise=noise, precision=alpha, threads=threads)
-            left = C[:, 0].copy()
+            how: dict[str, Any] = {"precision": alpha, "kept_up": kept_up, "threads": threads}
+            anova_sweep(table, v, C, ridge=ridge, pull=pull, noise=noise, **how)
+            left = left + (C[:, 0] - before)
+        kept_up = kept
         state = [np.array([bias]), np.ascontiguousarray(W.T), means.copy(), precisions.copy()]
         yield Draw(state, np.array([alpha]))
 

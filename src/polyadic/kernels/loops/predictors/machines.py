@@ -129,31 +129,54 @@ def anova_sweep(starts, rows, values, features, precision, weights, ridge, pull,
     slope ``h = x_j e_{d-1}(without j)``. ``weights`` of rows may be empty, for ones.
     """
     d = C.shape[1]
-    h = np.empty(max([starts[j + 1] - starts[j] for j in features]))
+    h = np.empty(max([starts[j + 1] - starts[j] for j in features]) if d > 2 else 0, C.dtype)
     for j in features:
-        low, before = starts[j], v[j]
+        low, high, before = starts[j], starts[j + 1], C.dtype.type(v[j])
         S, R = 0.0, 0.0
-        for p in range(low, starts[j + 1]):
-            i, x = rows[p], values[p]
-            b = 1.0
-            for t in range(1, d):
-                b = C[i, t] - before * x * b
-            b *= x
-            h[p - low] = b
-            w = weights[i] * b if len(weights) else b
-            S += w * b
-            R += w * C[i, 0]
+        if d == 1:
+            for p in range(low, high):
+                i, x = rows[p], values[p]
+                w = weights[i] * x if len(weights) else x
+                S += w * x
+                R += w * C[i, 0]
+        elif d == 2:  # by far the most common: written out, it takes half as long
+            for p in range(low, high):
+                i, x = rows[p], values[p]
+                b = (C[i, 1] - before * x) * x
+                w = weights[i] * b if len(weights) else b
+                S += w * b
+                R += w * C[i, 0]
+        else:
+            for p in range(low, high):
+                i, x = rows[p], values[p]
+                b = C.dtype.type(1)
+                for t in range(1, d):
+                    b = C[i, t] - before * x * b
+                b *= x
+                h[p - low] = b
+                w = weights[i] * b if len(weights) else b
+                S += w * b
+                R += w * C[i, 0]
         total = precision * S + ridge[j]
         if total <= 0:
             continue
-        after = (precision * (R + S * before) + pull[j]) / total + noise[j] / np.sqrt(total)
-        moved = after - before
+        after = (precision * (R + S * v[j]) + pull[j]) / total + noise[j] / np.sqrt(total)
+        moved = C.dtype.type(after - v[j])
         v[j] = after
-        for p in range(low, starts[j + 1]):
-            i, x = rows[p], values[p]
-            C[i, 0] -= moved * h[p - low]
-            b = 1.0
-            for t in range(1, d):
-                without = C[i, t] - before * x * b
-                C[i, t] += moved * x * b
-                b = without
+        if d == 1:
+            for p in range(low, high):
+                C[rows[p], 0] -= moved * values[p]
+        elif d == 2:
+            for p in range(low, high):
+                i, x = rows[p], values[p]
+                C[i, 0] -= moved * ((C[i, 1] - before * x) * x)
+                C[i, 1] += moved * x
+        else:
+            for p in range(low, high):
+                i, x = rows[p], values[p]
+                C[i, 0] -= moved * h[p - low]
+                b = C.dtype.type(1)
+                for t in range(1, d):
+                    without = C[i, t] - before * x * b
+                    C[i, t] += moved * x * b
+                    b = without
