@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts, Pairs, score_tensor_arcs
-from polyadic.kernels.syntax.best_trees import best_projective_tree, best_spanning_tree
+from polyadic.kernels.syntax.best_trees import (
+    best_projective_tree,
+    best_projective_trees,
+    best_spanning_tree,
+    best_spanning_trees,
+)
 from polyadic.kernels.syntax.climbing import (
     GRAND,
     GRAND_SIBLING,
@@ -26,7 +31,7 @@ from polyadic.models.syntax.higher_order import TEMPLATES
 from polyadic.solvers.syntax import tree_parts
 from polyadic.solvers.syntax.tree_parts import HEADS, Search, TreeLearner
 
-# The loops behind the doors: tree_parts, tree_score, climb, tree_difference, move_cells.
+# The loops behind the doors: are_trees, tree_score, climb, tree_difference, move_cells.
 
 SEEDS = st.integers(0, 2**32 - 1)
 SOME = np.array(
@@ -44,7 +49,7 @@ SOME = np.array(
 
 
 def parts_of(heads, order):
-    """Twin of ``tree_parts``: kind, x, h, s, m, from lists of dependents."""
+    """Twin of ``_list_parts``: kind, x, h, s, m, from lists of dependents."""
     n, above, found = len(heads), [-1, *heads], []
     for h in range(n + 1):
         left = [m for m in range(h, 0, -1) if above[m] == h]
@@ -216,14 +221,14 @@ def test_a_climb_goes_from_the_leaves_up(projective, single_root):
 def test_restarts_find_the_best_tree(order, projective):
     """Of all trees over five words the best is found in at least 48 of 50 cases, from the best by arcs in fewer."""
     every = every_tree(5, projective=projective, single_root=True)
-    best_tree = best_projective_tree if projective else best_spanning_tree
+    best_trees = best_projective_trees if projective else best_spanning_trees
     found = {0: 0, 20: 0}
     for seed in range(50):
         table, S, parts, rng = case(5, seed, order=order)
         best = score_trees(table, S, every, parts).max()
         for restarts in found:
             how = {"single_root": True, "restarts": restarts, "noise": 2.0, "beam": 1e9}
-            trees, values = Search(lambda S: best_tree(S)[0], projective, **how)(table, S, parts=parts, rng=rng)
+            trees, values = Search(lambda S: best_trees(S)[0], projective, **how)(table, S, parts=parts, rng=rng)
             assert (np.diff(values) <= 0).all()
             assert score_trees(table, S, trees[:1], parts)[0] == pytest.approx(values[0], abs=1e-4)
             assert values[0] <= best + 1e-4
@@ -260,7 +265,7 @@ def test_the_search_looks_at_good_heads(n, monkeypatch):
     held = watched(monkeypatch)
     table, S, parts, rng = case(n, n)
     wanted = best_projective_tree(rng.normal(size=S.shape))[0]
-    search = Search(lambda S: best_projective_tree(S)[0], True, single_root=True, restarts=1, noise=0.5, beam=6.0)
+    search = Search(lambda S: best_projective_trees(S)[0], True, single_root=True, restarts=1, noise=0.5, beam=6.0)
     search(table, S, parts=parts, rng=rng, wanted=wanted)
     start = best_projective_tree(S)[0]
     for m in range(1, n + 1):
@@ -279,13 +284,26 @@ def test_a_copy_is_climbed_from_once():
     assert len(set(values.tolist())) == 1
 
 
+@given(st.integers(1, 9), SEEDS, st.sampled_from([2, 3]), st.booleans(), st.booleans())
+def test_climbs_know_nothing_of_one_another(n, seed, order, projective, single_root):
+    """From several starts each comes to where it comes alone, to the last bit, whatever was worth what before."""
+    table, S, parts, rng = case(n, seed, order=order)
+    allowed = rng.random(S.shape) < 0.8
+    how = {"projective": projective, "single_root": single_root, "allowed": allowed}
+    starts, trees, values = climbed(table, S, parts, rng, **how)
+    for start, tree, value in zip(starts, trees, values, strict=True):
+        alone, its = climb_trees(table, S, start[None], parts=parts, **how)
+        assert alone.tolist() == [tree.tolist()]
+        assert its.tolist() == [value]
+
+
 def learner_of(*, gamma, C, order=3, updates="all", beam=1e9):
     """A learner of small parts, with a search among all arcs."""
     rng = np.random.default_rng(0)
     shapes = ((1 << 10,), (6, 3), (6, 3), (DISTANCES, 3))
     arcs = ArcParts(*(rng.normal(scale=0.1, size=shape).astype(np.float32) for shape in shapes))
     more = TreeParts(order, SOME, rng.normal(scale=0.1, size=1 << 12).astype(np.float32), gamma)
-    search = Search(lambda S: best_projective_tree(S)[0], True, single_root=True, restarts=3, noise=1.0, beam=beam)
+    search = Search(lambda S: best_projective_trees(S)[0], True, single_root=True, restarts=3, noise=1.0, beam=beam)
     pairs = Pairs(np.array([[0, 1], [1, 1]]), 0)
     return TreeLearner(arcs, pairs, tree_parts=more, C=C, search=search, rng=rng, updates=updates)
 

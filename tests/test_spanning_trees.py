@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.kernels.syntax.best_trees import best_arcs, best_projective_tree, best_spanning_tree
+from polyadic.kernels.syntax.best_trees import (
+    best_arcs,
+    best_projective_tree,
+    best_projective_trees,
+    best_spanning_tree,
+    best_spanning_trees,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
-# The loops behind the doors: spanning_tree, projective_tree.
+# The loops behind the doors: spanning_tree, projective_trees.
 
 
 @functools.cache
@@ -76,6 +82,18 @@ def test_one_tree_of_many(n, single_root, seed):
     several, values = best_arcs(S, 2, single_root=single_root)
     assert heads.tolist() == several[0].tolist()
     assert value == pytest.approx(values[0])
+
+
+@pytest.mark.parametrize("single_root", [False, True])
+def test_tables_are_solved_one_by_one(single_root):
+    """Several tables have the trees and values that each has alone, one that allows no tree among them."""
+    S = np.random.default_rng(0).normal(size=(4, 8, 8))
+    S[2, :, 3] = -np.inf
+    for one, several in ((best_projective_tree, best_projective_trees), (best_spanning_tree, best_spanning_trees)):
+        heads, values = several(S, single_root=single_root)
+        alone = [one(table, single_root=single_root) for table in S]
+        assert heads.tolist() == [tree.tolist() for tree, _ in alone]
+        assert values.tolist() == [value for _, value in alone]
 
 
 @pytest.mark.parametrize("single_root", [False, True])

@@ -46,9 +46,29 @@ def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tupl
     >>> heads.tolist(), value
     ([2, 0], 9.0)
     """
-    table = _checked(scores)
-    heads = np.full(len(table) - 1, -1, np.int32)
-    return heads, float(best_trees.projective_tree(frozen(table), single_root, heads))
+    heads, values = best_projective_trees(np.asarray(scores)[None], single_root=single_root)
+    return heads[0], float(values[0])
+
+
+def best_projective_trees(
+    scores: ArrayLike, *, single_root: bool = True
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Give what :func:`best_projective_tree` gives for each of several tables of scores.
+
+    Parameters
+    ----------
+    scores : array of shape (tables, n + 1, n + 1)
+    single_root : bool
+
+    Returns
+    -------
+    heads : ndarray of int32 of shape (tables, n)
+    values : ndarray of shape (tables,)
+    """
+    tables = _checked(scores)
+    heads, values = np.full((len(tables), tables.shape[1] - 1), -1, np.int32), np.empty(len(tables))
+    best_trees.projective_trees(frozen(tables), single_root, heads, values)
+    return heads, values
 
 
 def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
@@ -89,7 +109,7 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
     >>> heads.tolist(), value
     ([2, 0], 9.0)
     """
-    table = _checked(scores)
+    [table] = _checked(np.asarray(scores)[None])
     n = len(table) - 1
     allowed = table > -np.inf
     low, high = table[allowed].min(), table[allowed].max()
@@ -108,15 +128,35 @@ def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[
     return heads, value
 
 
+def best_spanning_trees(
+    scores: ArrayLike, *, single_root: bool = True
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Give what :func:`best_spanning_tree` gives for each of several tables of scores.
+
+    Parameters
+    ----------
+    scores : array of shape (tables, n + 1, n + 1)
+    single_root : bool
+
+    Returns
+    -------
+    heads : ndarray of int32 of shape (tables, n)
+    values : ndarray of shape (tables,)
+    """
+    found = [best_spanning_tree(table, single_root=single_root) for table in np.asarray(scores)]
+    return np.stack([heads for heads, _ in found]), np.array([value for _, value in found])
+
+
 def _checked(scores: ArrayLike) -> NDArray[np.float64]:
-    table = np.array(scores, np.float64)
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"scores must be square, of the root and at least one word; got shape {table.shape}")
-    np.fill_diagonal(table, 0.0)
-    table[:, 0] = 0.0
-    if not (table < np.inf).all():  # NaN is not below either
+    """Give a copy of tables of scores, zeros where it is not looked at."""
+    tables = np.array(scores, np.float64)
+    if tables.ndim != 3 or tables.shape[1] != tables.shape[2] or tables.shape[1] < 2:
+        raise ValueError(f"scores must be square, of the root and at least one word; got shape {tables.shape[1:]}")
+    words = np.arange(tables.shape[1])
+    tables[:, words, words] = tables[:, :, 0] = 0.0
+    if not (tables < np.inf).all():  # NaN is not below either
         raise ValueError("scores must be numbers below infinity")
-    return table
+    return tables
 
 
 def best_arcs(

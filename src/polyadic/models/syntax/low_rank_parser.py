@@ -21,7 +21,7 @@ from polyadic.data import blocks
 from polyadic.embedding import Embedding
 from polyadic.errors import InputError, check_int
 from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts, hashed_cells, score_tensor_arcs, tensor_cells
-from polyadic.kernels.syntax.best_trees import best_arcs, best_projective_tree, best_spanning_tree
+from polyadic.kernels.syntax.best_trees import best_arcs, best_projective_trees, best_spanning_trees
 from polyadic.linalg.low_rank_tensors import unfolded_start
 from polyadic.metrics.dependencies import dependency_score, match_trees
 from polyadic.models.base import Count, Model, Positive, Seed, Share, Watch, Within
@@ -323,8 +323,8 @@ class LowRankParser(Model):
         return ArcLearner(parts, PAIRS, gamma=self.gamma, C=self.C, decode=self._decode, updates=self.updates)
 
     def _decode(self, scores: NDArray[np.float64]) -> NDArray[np.int32]:
-        """Give the heads of the best tree for the scores of arcs."""
-        best = best_spanning_tree if self.decoding == "any" else best_projective_tree
+        """Give the heads of the best tree for each table of scores of arcs."""
+        best = best_spanning_trees if self.decoding == "any" else best_projective_trees
         return best(scores, single_root=self.one_root)[0]
 
     def _table(self, forms: Sequence[str], tags: Sequence[str], **columns: Sequence[str] | None) -> NDArray[np.int32]:
@@ -343,7 +343,7 @@ class LowRankParser(Model):
 
     def _best(self, forms: Sequence[str], table: NDArray[np.int32]) -> NDArray[np.int32]:
         """Give the heads of the best tree of a sentence."""
-        return self._decode(self._scores(forms, table))
+        return self._decode(self._scores(forms, table)[None])[0]
 
     def _parsed(self, forms: Sequence[str], table: NDArray[np.int32]) -> Parse:
         heads = self._best(forms, table)
@@ -374,7 +374,7 @@ def place_surrogate(
         Of the sizes wanted; U, V and W are written over.
     C : float
     decode : callable
-        Gives the heads of the best tree for the scores of arcs.
+        Gives the heads of the best tree for each table of scores of arcs.
     rng : numpy.random.Generator
         Of the order of the sentences.
     """

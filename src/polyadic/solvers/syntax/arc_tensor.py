@@ -48,7 +48,7 @@ class ArcLearner:
     pairs : Pairs
     gamma, C : float
     decode : callable
-        Gives the heads of the best tree for the scores of arcs.
+        Gives the heads of the best tree for each table of scores of arcs.
     updates : {"all", "cyclic"}
         Whether a step moves all of U, V and W, or one in turn.
     """
@@ -92,7 +92,7 @@ class ArcLearner:
 
     def _best(self, _: NDArray[np.int32], scores: NDArray[np.float64], __: NDArray[Any]) -> NDArray[np.int32]:
         """Give the best tree of a sentence for scores of arcs; some learners look at its words and its right tree."""
-        return self.decode(scores)
+        return self.decode(scores[None])[0]
 
     def _excess(
         self, _: NDArray[np.int32], S: NDArray[np.float64], heads: NDArray[Any], predicted: NDArray[Any]

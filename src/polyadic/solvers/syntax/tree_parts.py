@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.data import blocks
 from polyadic.kernels.averaging import mean_weights
 from polyadic.kernels.syntax.climbing import TreeParts, climb_trees, difference_of_trees, move_weights, score_trees
 from polyadic.solvers.syntax.arc_tensor import ArcLearner
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 HEADS = 50
 """A word may get one of so many heads at most; with 30 and with all, long sentences are parsed equally well."""
+
+CELLS = 1 << 20
+"""Scores with noise that are drawn at a time, unless one table has more."""
 
 
 class Reached(NamedTuple):
@@ -52,7 +56,7 @@ class Search:
     Attributes
     ----------
     decode : callable
-        Gives the heads of the best tree for the scores of arcs.
+        Gives the heads of the best tree for each table of scores of arcs.
     projective, single_root : bool
         As the trees are that it gives.
     restarts : int
@@ -82,18 +86,20 @@ class Search:
     ) -> Reached:
         """Give where it came from each start, the best first; all arcs of a tree ``wanted`` are allowed."""
         size = len(table)
-        starts = [self.decode(scores)]
-        starts += [self.decode(scores + self.noise * rng.gumbel(size=scores.shape)) for _ in range(self.restarts)]
+        starts = [self.decode(scores[None])]
+        for block in blocks(self.restarts, max(1, CELLS // scores.size)):
+            noise = rng.gumbel(size=(block.stop - block.start, *scores.shape))
+            starts.append(self.decode(scores + self.noise * noise))
         arcs = np.where(np.eye(size, dtype=bool), -np.inf, scores)
         least = arcs.max(axis=0) - self.beam
         if size > HEADS:
             least = np.maximum(least, np.partition(arcs, -HEADS, axis=0)[-HEADS])
         allowed = scores >= least
-        for tree in (starts[0], wanted):
+        for tree in (starts[0][0], wanted):
             if tree is not None:
                 allowed[tree, np.arange(1, size)] = True
         how = {"projective": self.projective, "single_root": self.single_root}
-        trees, values = climb_trees(table, scores, np.stack(starts), parts=parts, allowed=allowed, **how)
+        trees, values = climb_trees(table, scores, np.concatenate(starts), parts=parts, allowed=allowed, **how)
         order = np.argsort(-values, kind="stable")
         return Reached(trees[order], values[order])
 

@@ -74,6 +74,13 @@ def projective_tree(scores, single_root, heads):
 
 
 @njit(cache=True, nogil=True)
+def projective_trees(tables, single_root, heads, values):
+    """Write the tree of highest sum of each table of scores, and its sum."""
+    for k in range(len(tables)):
+        values[k] = projective_tree(tables[k], single_root, heads[k])
+
+
+@njit(cache=True, nogil=True)
 def _add(pool, ranks, count, split, a, b, value):
     """Add a candidate."""
     pool[count] = value
