@@ -138,14 +138,13 @@ def difference_of_trees(
         Zeros, as many as weights; so they are afterwards.
     """
     pair = np.stack([heads, predicted])
-    _checked(table, np.zeros((len(table), len(table))), pair, parts)
+    (features, *_), _ = _checked(table, np.zeros((len(table), len(table))), pair, parts)
     if len(delta) != len(parts.weights):
         raise ValueError(f"delta must be as long as the weights, {len(parts.weights)}; got {len(delta)}")
     heads, predicted = pair.astype(np.int64)
     cells = np.empty(24 * len(table) * len(parts.templates), np.int64)
     counts = np.empty(len(cells), np.float32)
-    templates = frozen(parts.templates, np.int64)
-    count, squares = climbing.tree_difference(table, templates, parts.order, heads, predicted, delta, cells, counts)
+    count, squares = climbing.tree_difference(features, parts.order, heads, predicted, delta, cells, counts)
     return Difference(cells[:count], counts[:count], float(squares))
 
 
@@ -162,18 +161,13 @@ def _checked(
     table: NDArray[Any], scores: NDArray[Any], trees: NDArray[Any], parts: TreeParts
 ) -> tuple[tuple[Any, ...], NDArray[np.int64]]:
     """Give what the loops take for the model, and a copy of the trees."""
-    size = len(table)
+    size, trees = len(table), trees.astype(np.int64)
     if table.ndim != 2 or not 2 <= size <= MOST_WORDS + 1 or table.dtype != np.int32 or table.min() < -1:
         raise ValueError(f"table must be of int32 from -1, of 1 to {MOST_WORDS} words; got shape {table.shape}")
     if scores.shape != (size, size) or trees.ndim != 2 or trees.shape[1] != size - 1:
         raise ValueError(f"{size - 1} words do not go with scores {scores.shape} and trees {trees.shape}")
-    above = np.pad(trees, ((0, 0), (1, 0)))
-    for _ in range(size.bit_length()):  # each time twice as far up
-        if not 0 <= above.min() <= above.max() < size:
-            raise ValueError(f"heads must be from 0 to {size - 1}")
-        above = np.take_along_axis(above, above, axis=1)
-    if above.any():
-        raise ValueError("heads must form trees")
+    if not climbing.are_trees(trees):
+        raise ValueError(f"heads must form trees, from 0 to {size - 1}")
     order, templates, weights, gamma = parts
     if order not in {1, 2, 3}:
         raise ValueError(f"order must be 1, 2 or 3; got {order}")
@@ -184,8 +178,12 @@ def _checked(
         raise ValueError("templates must be of kinds from 0 to 3, and in that order")
     if weights.dtype != np.float32 or not len(weights) or len(weights) & (len(weights) - 1):
         raise ValueError(f"weights must be of float32, as many as a power of two; got {len(weights)}")
+    told = np.full((size + 3, width), 1, np.int32)  # an end mark on both sides of the words
+    told[1:-2] = np.where(table >= 0, table + 3, 0)
+    told[-1] = 2  # of no dependent
+    begins = np.searchsorted(templates[:, 0], np.arange(THREE + 2))
+    features = frozen(told), frozen(templates, np.int64), frozen(begins, np.int64)
     slots = min(CACHED, 1 << (1024 * size).bit_length())
-    keys, values = np.full(slots, -1), np.empty(slots)
-    cells = np.empty(len(templates), np.int64)
-    held = frozen(table), frozen(templates, np.int64), frozen(weights), float(gamma), keys, values, cells
-    return held, trees.astype(np.int64)
+    asked = np.zeros(slots, [("name", np.int64), ("value", np.float64)])  # no part has the name 0
+    held = features, frozen(weights), float(gamma), asked, np.empty(len(templates), np.int64)
+    return held, trees

@@ -6,7 +6,11 @@ Behind the outermost dependent on each side stands an end mark, at -1 or after t
 
 A tree is kept as heads with, for each word, its neighbours among the dependents on its side (``inner``, ``outer``) and
 its own nearest dependent on each side (``near``). A word is hung anew by taking it off with all that is below it, and
-asking for each head what the parts that this would make are worth.
+asking for each head what the parts that this would make are worth. The answer hangs on the dependents of both and on
+the head of the head, so it is kept until one of these changes.
+
+Where ``_nrt`` is off, arrays are not counted, so none can be made: numba counts them again at each call that hands a
+tuple of them on, which took two thirds of the time of a climb.
 """
 
 import numpy as np
@@ -30,65 +34,55 @@ def _mixed(a, b):
     return key ^ (key >> np.uint64(32))
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _feature(table, place, h, column):
-    """Give what is known of a place: 0 nothing, 1 the end mark, 2 no dependent, and features from 3."""
-    if place == h:
-        return 2
-    return 1 if place < 0 or place == len(table) else table[place, column] + 3 if table[place, column] >= 0 else 0
+@njit(cache=True, nogil=True, _nrt=False)
+def _cells(features, mask, kind, x, h, s, m, cells):
+    """Write the cells of the features of a part; gives how many there are.
 
-
-@njit(cache=True, nogil=True)
-def _cells(table, templates, mask, kind, x, h, s, m, cells):
-    """Write the cells of the features of a part; gives how many there are. Templates are sorted by kind."""
+    ``features`` are what is told of each place, in rows: the left end, the root and the words, the right end, and no
+    dependent, where 0 is nothing; the templates, sorted by kind; and where each kind begins.
+    """
+    told, templates, begins = features
     sides = (1 if h < m else 0) + (2 if x < h else 0) + (4 if x < m else 0)
-    count, k = 0, -1
-    while k + 1 < len(templates) and templates[k + 1, 0] <= kind:
-        k += 1
-        if templates[k, 0] < kind:
-            continue
+    none, count = len(told) - 1, 0
+    rows = (none if x == h else x + 1, h + 1, none if s == h else s + 1, m + 1)
+    for k in range(begins[kind], begins[kind + 1]):
         key, known = np.uint64(k * 8 + sides + 1), True
-        column = templates[k, 1]
-        if column >= 0:
-            feature = _feature(table, x, h, column)
-            known = feature > 0
-            key = _mixed(key, feature)
-        column = templates[k, 2]
-        if column >= 0:
-            known = known and table[h, column] >= 0
-            key = _mixed(key, table[h, column] + 3)
-        column = templates[k, 3]
-        if column >= 0:
-            feature = _feature(table, s, h, column)
-            known = known and feature > 0
-            key = _mixed(key, feature)
-        column = templates[k, 4]
-        if column >= 0:
-            feature = _feature(table, m, h, column)
-            known = known and feature > 0
-            key = _mixed(key, feature)
+        for place in range(4):
+            column = templates[k, 1 + place]
+            if column >= 0:
+                feature = told[rows[place], column]
+                known = known and feature > 0
+                key = _mixed(key, feature)
         if known:
             cells[count] = _mixed(key, k) & mask
             count += 1
     return count
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
+def _summed(model, kind, x, h, s, m):
+    """Give the score of a part: the weights of its features, added up."""
+    features, weights, gamma, _, cells = model
+    total = 0.0
+    for k in range(_cells(features, np.uint64(len(weights) - 1), kind, x, h, s, m, cells)):
+        total += weights[cells[k]]
+    return gamma * total
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _part(model, kind, x, h, s, m):
     """Give the score of a part: looked up if it was asked for before, and not another since in the same place."""
-    table, templates, weights, gamma, keys, values, cells = model
+    _, _, _, asked, _ = model
     digits = np.int64(PLACES + 2)
     name = (((kind * digits + x + 1) * digits + h) * digits + s + 1) * digits + m + 1
-    at = _mixed(np.uint64(name), 0) & np.uint64(len(keys) - 1)
-    if keys[at] != name:
-        total = 0.0
-        for k in range(_cells(table, templates, np.uint64(len(weights) - 1), kind, x, h, s, m, cells)):
-            total += weights[cells[k]]
-        keys[at], values[at] = name, gamma * total
-    return values[at]
+    at = (np.uint64(name) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(44)) & np.uint64(len(asked) - 1)
+    one = asked[at]
+    if one.name != name:
+        one.name, one.value = name, _summed(model, kind, x, h, s, m)
+    return one.value
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _chained(model, order, g, h, t, s, m):
     """Give the score of the parts of m, a word or an end, beside its inner neighbours t and s; no g is -1."""
     total = _part(model, SIBLING, h, h, s, m)
@@ -100,7 +94,7 @@ def _chained(model, order, g, h, t, s, m):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
 def _neighbours(tree, h, m):
     """Give the dependents of h next to m, or to where m would stand: the inner one or h, the outer one or the end."""
     _, _, outer, near = tree
@@ -111,7 +105,7 @@ def _neighbours(tree, h, m):
     return s, o
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _worth(model, order, tree, scores, h, m):
     """Give what is gained if m, which hangs nowhere, is hung below h with all that is below m."""
     heads, inner, outer, near = tree
@@ -140,7 +134,7 @@ def _worth(model, order, tree, scores, h, m):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _hang(tree, h, m):
     """Hang m, which hangs nowhere, below h."""
     heads, inner, outer, near = tree
@@ -155,7 +149,7 @@ def _hang(tree, h, m):
         inner[o] = m
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _take_off(tree, m):
     """Let m hang nowhere."""
     heads, inner, outer, near = tree
@@ -169,18 +163,27 @@ def _take_off(tree, m):
     heads[m] = -1
 
 
-@njit(cache=True, nogil=True)
-def _crosses(heads, h, m):
-    """Tell whether an arc between h and m would cross another."""
-    left, right = min(h, m), max(h, m)
+@njit(cache=True, nogil=True, _nrt=False)
+def _cover(heads, m, covered):
+    """Mark the words that an arc between each and m would cross another to reach."""
+    covered[:] = 0
+    first, last = 0, len(heads) - 1  # between the ends of all arcs over m
     for k in range(1, len(heads)):
         a, b = min(k, heads[k]), max(k, heads[k])
-        if a >= 0 and (a < left < b < right or left < a < right < b):
-            return True
-    return False
+        if a < 0:
+            continue
+        if a < m < b:
+            first, last = max(first, a), min(last, b)
+        elif b < m or m < a:
+            covered[a + 1] += 1
+            covered[b] -= 1
+    arcs = 0
+    for k in range(len(heads)):
+        arcs += covered[k]
+        covered[k] = arcs > 0 or not first <= k <= last
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _upwards(tree, order_of):
     """Write the words such that each comes before its head."""
     _, _, outer, near = tree
@@ -203,7 +206,7 @@ def _upwards(tree, order_of):
                 o = outer[o]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _below(heads, h, m):
     """Tell whether h is m or below it."""
     while h > 0:
@@ -213,9 +216,28 @@ def _below(heads, h, m):
     return False
 
 
-@njit(cache=True, nogil=True)
-def _best_head(model, how, tree, scores, allowed, m):
-    """Take m off and hang it where it is worth most, if that is better; gives what was gained.
+@njit(cache=True, nogil=True, _nrt=False)
+def _forget(worths, v):
+    """Forget what it is worth to hang words below v, and v below others."""
+    worths[v] = np.nan
+    worths[:, v] = np.nan
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _move(tree, worths, m, h):
+    """Hang m below another head, and forget what is worth something else from now on."""
+    was = tree[0][m]
+    if was >= 0:
+        _take_off(tree, m)
+        _forget(worths, was)
+    _hang(tree, h, m)
+    _forget(worths, h)
+    _forget(worths, m)
+
+
+@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+def _best_head(model, how, tree, scores, allowed, worths, covered, m):
+    """Hang m where it is worth most, if that is better than where it is; gives what was gained.
 
     If there is to be one word below the root, another becomes it only as the first is hung below that.
     """
@@ -225,47 +247,83 @@ def _best_head(model, how, tree, scores, allowed, m):
     if was == 0 and one_root:
         return 0.0
     _take_off(tree, m)
-    now = _worth(model, order, tree, scores, was, m)
+    if np.isnan(worths[was, m]):
+        worths[was, m] = _worth(model, order, tree, scores, was, m)
+    now = worths[was, m]
     best, at = now + SLACK, was
+    if projective:
+        _cover(heads, m, covered)
     for h in range(1 if one_root else 0, len(heads)):
-        if allowed[h, m] and h != was and not _below(heads, h, m) and not (projective and _crosses(heads, h, m)):
-            value = _worth(model, order, tree, scores, h, m)
-            if value > best:
-                best, at = value, h
-    if one_root and allowed[0, m]:
-        top = near[1, 0]
+        if allowed[h, m] and h != was and not (worths[h, m] <= best or covered[h] or _below(heads, h, m)):
+            if np.isnan(worths[h, m]):
+                worths[h, m] = _worth(model, order, tree, scores, h, m)
+            if worths[h, m] > best:
+                best, at = worths[h, m], h
+    top = near[1, 0]
+    if one_root and allowed[0, m] and allowed[m, top]:
         _take_off(tree, top)
-        if allowed[m, top] and not (projective and (_crosses(heads, 0, m) or _crosses(heads, m, top))):
+        free = True
+        for h, k in ((0, m), (m, top)):
+            if projective:
+                _cover(heads, k, covered)
+            free = free and not covered[h]
+        if free:
             value = _worth(model, order, tree, scores, 0, m) - _worth(model, order, tree, scores, 0, top)
             _hang(tree, 0, m)
             value += _worth(model, order, tree, scores, m, top)
-            if value > best:
-                _hang(tree, m, top)
-                return value - now
             _take_off(tree, m)
+            if value > best:
+                best, at = value, 0
         _hang(tree, 0, top)
-    _hang(tree, at, m)
-    return best - now if at != was else 0.0
+    _hang(tree, was, m)
+    if at == was:
+        return 0.0
+    _move(tree, worths, m, at)
+    if one_root and at == 0:
+        _move(tree, worths, top, m)
+    return best - now
 
 
 @njit(cache=True, nogil=True)
-def _link(start, tree):
-    """Make the tree of some heads."""
-    heads, inner, outer, near = tree
-    near[0], near[1] = -1, len(heads)
-    heads[:], inner[:], outer[:] = -1, -1, -1
-    for m in range(1, len(heads)):
-        _hang(tree, start[m - 1], m)
+def are_trees(trees):
+    """Tell whether from each word heads lead up to the root 0, in all of some trees."""
+    seen = np.empty(trees.shape[1] + 1, np.int64)
+    for heads in trees:
+        seen[:] = 0
+        for start in range(1, len(seen)):
+            m = start
+            while m and not seen[m]:
+                seen[m] = start
+                m = heads[m - 1]
+                if not 0 <= m < len(seen):
+                    return False
+            if m and seen[m] == start:
+                return False
+    return True
 
 
 @njit(cache=True, nogil=True)
-def tree_parts(heads, order, parts):
-    """Write the parts (kind, x, h, s, m) of a tree, of heads from 0 for the root; gives how many there are."""
-    size, count = len(heads) + 1, 0
-    links = np.empty((3, size), np.int64)
-    tree = (links[0], links[1], links[2], np.empty((2, size), np.int64))
-    _link(heads, tree)
+def _unlinked(size):
+    """Give a tree none of whose words hangs anywhere yet."""
+    links, near = np.full((3, size), -1), np.empty((2, size), np.int64)
+    near[0], near[1] = -1, size
+    return links[0], links[1], links[2], near
+
+
+@njit(cache=True, nogil=True)
+def _linked(heads):
+    """Give the tree of some heads."""
+    tree = _unlinked(len(heads) + 1)
+    for m in range(1, len(heads) + 1):
+        _hang(tree, heads[m - 1], m)
+    return tree
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _list_parts(tree, order, parts):
+    """Write the parts (kind, x, h, s, m) of a tree; gives how many there are."""
     above, _, outer, near = tree
+    size, count = len(above), 0
     for h in range(size):
         g = above[h]
         for side in range(2):
@@ -287,17 +345,34 @@ def tree_parts(heads, order, parts):
     return count
 
 
-@njit(cache=True, nogil=True)
-def tree_score(model, order, scores, heads):
-    """Give the score of a tree, all parts added."""
-    total = 0.0
+@njit(cache=True, nogil=True, _nrt=False)
+def _score(model, order, tree, scores, parts):
+    """Give the score of a tree, all parts added; they are listed in ``parts``."""
+    heads, total = tree[0], 0.0
     for m in range(1, len(scores)):
-        total += scores[heads[m - 1], m]
+        total += scores[heads[m], m]
     if order > 1:
-        parts = np.empty((4 * 3 * len(scores), 5), np.int64)
-        for k in range(tree_parts(heads, order, parts)):
+        for k in range(_list_parts(tree, order, parts)):
             total += _part(model, parts[k, 0], parts[k, 1], parts[k, 2], parts[k, 3], parts[k, 4])
     return total
+
+
+@njit(cache=True, nogil=True)
+def tree_score(model, order, scores, heads):
+    """Give the score of a tree."""
+    return _score(model, order, _linked(heads), scores, np.empty((4 * 3 * len(scores), 5), np.int64))
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _first_like(trees, k):
+    """Give the first of some trees that is the same as one of them."""
+    for twin in range(k):
+        m = 0
+        while m < trees.shape[1] and trees[twin, m] == trees[k, m]:
+            m += 1
+        if m == trees.shape[1]:
+            return twin
+    return k
 
 
 @njit(cache=True, nogil=True)
@@ -305,27 +380,35 @@ def climb(model, how, scores, allowed, trees, values):
     """Climb from each tree to one that no new head of a single word makes better, in place, and write its score.
 
     ``how`` is (order, projective, one_root); ``allowed[h, m]`` are the arcs that may be made. Where a tree is a copy
-    of an earlier one there is no second climb.
+    of an earlier one there is no second climb. ``worths[h, m]`` is what :func:`_worth` gave, until h or m changes, from
+    one climb to the next too.
     """
     size = len(scores)
-    links = np.empty((3, size), np.int64)
-    tree = (links[0], links[1], links[2], np.empty((2, size), np.int64))
-    starts = trees.copy()
+    tree, worths, covered = _unlinked(size), np.full((size, size), np.nan), np.zeros(size, np.int64)
+    parts = np.empty((4 * 3 * size, 5), np.int64)
+    starts, still = trees.copy(), np.zeros(size, np.bool_)
     words = np.empty(size - 1, np.int64)
     for k in range(len(trees)):
-        twin = 0
-        while np.any(starts[twin] != starts[k]):
-            twin += 1
+        twin = _first_like(starts, k)
         if twin < k:
             trees[k], values[k] = trees[twin], values[twin]
             continue
-        values[k] = tree_score(model, how[0], scores, starts[k])
-        _link(starts[k], tree)
+        for m in range(1, size):
+            if tree[0][m] != starts[k, m - 1]:
+                _move(tree, worths, m, starts[k, m - 1])
+                still[:] = False
+        values[k] = _score(model, how[0], tree, scores, parts)
         for _ in range(PASSES):
             gained = 0.0
             _upwards(tree, words)
             for m in words:
-                gained += _best_head(model, how, tree, scores, allowed, m)
+                if not still[m]:
+                    gain = _best_head(model, how, tree, scores, allowed, worths, covered, m)
+                    if gain > 0:
+                        gained += gain
+                        still[:] = False
+                    else:
+                        still[m] = True
             values[k] += gained
             if gained <= 0:
                 break
@@ -333,17 +416,17 @@ def climb(model, how, scores, allowed, trees, values):
 
 
 @njit(cache=True, nogil=True)
-def tree_difference(table, templates, order, heads, predicted, delta, cells, counts):
+def tree_difference(features, order, heads, predicted, delta, cells, counts):
     """Write the cells of two trees and by how much they differ there; gives how many there are, and the squares.
 
     ``delta`` is zero before and after. A cell that is written twice has nothing the second time.
     """
     count, squares, mask = 0, 0.0, np.uint64(len(delta) - 1)
-    parts = np.empty((4 * 3 * len(table), 5), np.int64)
+    parts = np.empty((4 * 3 * (len(heads) + 1), 5), np.int64)
     for heads_of, sign in ((heads, 1), (predicted, -1)):
-        for k in range(tree_parts(heads_of, order, parts)):
+        for k in range(_list_parts(_linked(heads_of), order, parts)):
             kind, x, h, s, m = parts[k]
-            more = _cells(table, templates, mask, kind, x, h, s, m, cells[count:])
+            more = _cells(features, mask, kind, x, h, s, m, cells[count:])
             for c in range(count, count + more):
                 delta[cells[c]] += sign
             count += more
