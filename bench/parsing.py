@@ -3,27 +3,34 @@
 ``python bench/parsing.py spacy --sentences 1000 --tags`` trains spaCy's transition parser on its own convolutional
 embedding, without pretrained vectors, until the development part has not gained for five passes or ``--minutes`` are
 over; with ``--tags`` the treebank's tags, lemmas and morphology are embedded too, as ours are given them.
-``python bench/parsing.py polyadic`` does the same with ours. Both print seconds of processor time, and attachment
-scores by the same metric. Needs POLYADIC_DATA; spaCy 3.8.
+``python bench/parsing.py polyadic --order 3`` does the same with ours. Both print seconds of processor time, and
+attachment scores by the same metric. With ``--parser FOLDER`` ours is learned only if the folder is not there yet, and
+parses ``--rounds`` times: what it does in a second, and a digest of its trees, of two versions of the code can be
+compared. Needs POLYADIC_DATA; spaCy 3.8.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import itertools
 import json
+import statistics
 import time
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic import load
 from polyadic.datasets.annotated import web_treebank
 from polyadic.metrics.dependencies import dependency_score, match_trees
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from polyadic.models.syntax.low_rank_parser import LowRankParser
     from polyadic.text.syntax.trees import Tree
 
 WORDS = ["NORM", "PREFIX", "SUFFIX", "SHAPE"]
@@ -144,15 +151,36 @@ def spacys(train: list[Tree], dev: list[Tree], test: list[Tree], *, tags: bool, 
     told(f"spaCy{' with tags' if tags else ''}", train, learned, dev=dev, test=test, parsed=parsed)
 
 
-def ours(train: list[Tree], dev: list[Tree], test: list[Tree], *, seed: int) -> None:
+def ours(train: list[Tree], dev: list[Tree], test: list[Tree], *, order: int, seed: int) -> None:
     """Train ours; print the same."""
-    from polyadic.models.syntax.low_rank_parser import LowRankParser
-
-    LowRankParser(2, max_iter=1, seed=seed).fit(train[:20])  # kernels are compiled
+    our_parser(2, order, max_iter=1, seed=seed).fit(train[:20])  # kernels are compiled
     start = time.process_time()
-    parser = LowRankParser(seed=seed).fit(train)
+    parser = our_parser(50, order, seed=seed).fit(train)
     seconds = time.process_time() - start
     told("polyadic", train, seconds, dev=dev, test=test, parsed=lambda trees: list(parser.annotate(trees)))
+
+
+def our_parser(rank: int, order: int, **options: Any) -> LowRankParser:
+    """Give an untrained parser of an order."""
+    from polyadic.models.syntax.higher_order import HigherOrderParser
+    from polyadic.models.syntax.low_rank_parser import LowRankParser
+
+    return LowRankParser(rank, **options) if order == 1 else HigherOrderParser(rank, order=order, **options)
+
+
+def parses(folder: Path, train: list[Tree], test: list[Tree], *, order: int, seed: int, rounds: int) -> None:
+    """Parse the test part several times; print sentences in a second of processor time, and a digest of the trees."""
+    if not folder.exists():
+        our_parser(50, order, seed=seed).fit(train).save(folder)
+    parser = load(folder)
+    rates: list[int] = []
+    for _ in range(rounds + 1):  # in the first kernels are compiled
+        start = time.process_time()
+        trees = list(parser.annotate(test))
+        rates.append(round(len(test) / (time.process_time() - start)))
+    digest = hashlib.sha256("".join(tree.conllu() for tree in trees).encode()).hexdigest()[:12]
+    figures = {**score(test, trees), "trees": digest, "sentences_a_second": statistics.median(rates[1:])}
+    print(json.dumps({"order": getattr(parser, "order", 1), **figures, "rounds": sorted(rates[1:])}))
 
 
 def told(
@@ -180,6 +208,9 @@ def main() -> None:
     arguments.add_argument("--sentences", type=int, default=12_544)
     arguments.add_argument("--tags", action="store_true")
     arguments.add_argument("--minutes", type=float, default=20)
+    arguments.add_argument("--order", type=int, choices=[1, 2, 3], default=1)
+    arguments.add_argument("--parser", type=Path)
+    arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--seed", type=int, default=0)
     given = arguments.parse_args()
     train, dev, test = (web_treebank(part) for part in ("train", "dev", "test"))
@@ -187,8 +218,10 @@ def main() -> None:
     part = [train[at] for at in few]
     if given.which == "spacy":
         spacys(part, dev, test, tags=given.tags, minutes=given.minutes, seed=given.seed)
+    elif given.parser:
+        parses(given.parser, part, test, order=given.order, seed=given.seed, rounds=given.rounds)
     else:
-        ours(part, dev, test, seed=given.seed)
+        ours(part, dev, test, order=given.order, seed=given.seed)
 
 
 if __name__ == "__main__":

@@ -20,42 +20,46 @@ ARC, RIGHT, LEFT = range(3)
 """Kinds of spans: with an arc between the ends, its score not yet added; complete under the left, the right end."""
 
 
+@njit(cache=True, nogil=True, forceinline=True)
+def _largest_sum(x, y):
+    """Give the maximum of ``x[k] + y[k]``."""
+    largest = -np.inf
+    for k in range(len(x)):
+        largest = max(largest, x[k] + y[k])
+    return largest
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _where(x, y, total):
+    """Give the first k such that ``x[k] + y[k]`` is ``total``."""
+    k = 0
+    while x[k] + y[k] != total:
+        k += 1
+    return k
+
+
 @njit(cache=True, nogil=True)
-def projective_tree(scores, single_root, heads):
+def _projective_tree(scores, single_root, complete, turned, arc, stack, heads):
     """Write the head of each word, from 0 for the root, in the tree of highest sum; gives the sum.
 
     ``scores[h, m]`` is of the arc from word ``h`` to word ``m``. The heads are as they were if no tree is allowed.
+    ``turned`` has the columns of ``complete`` as rows, and ``stack`` the spans to read: the governing word, and the
+    other end. Where a span is cut is looked for again when it is read, which few are.
     """
     size = len(scores)
-    complete, arc = np.full((size, size), -np.inf), np.full((size, size), -np.inf)
-    split, joint = np.zeros((size, size), np.int64), np.zeros((size, size), np.int64)
     for i in range(size):
-        complete[i, i] = 0.0
+        complete[i, i] = turned[i, i] = 0.0
     for width in range(1, size):
         for i in range(size - width):
             j = i + width
-            best, at = -np.inf, i
-            for m in range(i, 1 if i == 0 and single_root else j):  # nothing stands between the root and its only arc
-                value = complete[i, m] + complete[j, m + 1]
-                if value > best:
-                    best, at = value, m
-            arc[i, j], joint[i, j] = best + scores[i, j], at
-            arc[j, i], joint[j, i] = best + scores[j, i] if i else -np.inf, at
-            best, at = -np.inf, j
-            for m in range(i + 1, j + 1):
-                value = arc[i, m] + complete[m, j]
-                if value > best:
-                    best, at = value, m
-            complete[i, j], split[i, j] = best, at
-            best, at = -np.inf, i
-            for m in range(i, j):
-                value = complete[m, i] + arc[j, m]
-                if value > best:
-                    best, at = value, m
-            complete[j, i], split[j, i] = best, at
+            last = 1 if i == 0 and single_root else j  # nothing stands between the root and its only arc
+            best = _largest_sum(complete[i, i:last], complete[j, i + 1 : last + 1])
+            arc[i, j] = best + scores[i, j]
+            arc[j, i] = best + scores[j, i] if i else -np.inf
+            complete[i, j] = turned[j, i] = _largest_sum(arc[i, i + 1 : j + 1], turned[j, i + 1 : j + 1])
+            complete[j, i] = turned[i, j] = _largest_sum(turned[i, i:j], arc[j, i:j])
     if complete[0, size - 1] == -np.inf:
         return -np.inf
-    stack = np.empty((2 * size + 2, 2), np.int64)  # spans to read: the governing word, and the other end
     stack[0, 0], stack[0, 1] = 0, size - 1
     depth = 1
     while depth:
@@ -63,10 +67,15 @@ def projective_tree(scores, single_root, heads):
         top, end = stack[depth, 0], stack[depth, 1]
         if top == end:
             continue
-        m = split[top, end]
+        if top < end:
+            m = top + 1 + _where(arc[top, top + 1 : end + 1], turned[end, top + 1 : end + 1], complete[top, end])
+        else:
+            m = end + _where(turned[end, end:top], arc[top, end:top], complete[top, end])
         heads[m - 1] = top
-        inner = joint[top, m]
         left, right = min(top, m), max(top, m)
+        last = 1 if left == 0 and single_root else right
+        lefts, rights = complete[left, left:last], complete[right, left + 1 : last + 1]
+        inner = left + _where(lefts, rights, _largest_sum(lefts, rights))
         for a, b in ((m, end), (left, inner), (right, inner + 1)):
             stack[depth, 0], stack[depth, 1] = a, b
             depth += 1
@@ -75,9 +84,12 @@ def projective_tree(scores, single_root, heads):
 
 @njit(cache=True, nogil=True)
 def projective_trees(tables, single_root, heads, values):
-    """Write the tree of highest sum of each table of scores, and its sum."""
+    """Write the tree of highest sum of each table of scores, as far as one is allowed, and its sum."""
+    size = tables.shape[1]
+    complete, turned, arc = np.empty((3, size, size))
+    stack = np.empty((2 * size + 2, 2), np.int64)
     for k in range(len(tables)):
-        values[k] = projective_tree(tables[k], single_root, heads[k])
+        values[k] = _projective_tree(tables[k], single_root, complete, turned, arc, stack, heads[k])
 
 
 @njit(cache=True, nogil=True)
