@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 HEADS = 50
 """A word may get one of so many heads at most; with 30 and with all, long sentences are parsed equally well."""
 
-CELLS = 1 << 20
-"""Scores with noise that are drawn at a time, unless one table has more."""
+CELLS = 1 << 16
+"""Scores with noise that are drawn at a time, unless one table has more: all of a sentence of up to 56 words."""
 
 
 class Reached(NamedTuple):
