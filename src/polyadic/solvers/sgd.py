@@ -129,7 +129,7 @@ def descend_pairs(
     """
     rank = start[0].shape[1]
     U, V = (np.asarray(F, np.float32) for F in start)
-    measure = _Measure(_triples(listed, len(V), rng), U, V, ridge)
+    measure = _Measure(_triples(listed, len(V), rng), U, V, ridge, threads)
     scale = len(listed[0]) / min(len(listed[0]), MEASURED)
     epoch = 0
     while True:
@@ -234,14 +234,16 @@ def _triples(listed: tuple[NDArray[Any], ...], number: int, rng: np.random.Gener
 class _Measure:
     """The objective of some triples."""
 
-    def __init__(self, triples: list[NDArray[np.int64]], U: NDArray[Any], V: NDArray[Any], ridge: float) -> None:
+    def __init__(
+        self, triples: list[NDArray[np.int64]], U: NDArray[Any], V: NDArray[Any], ridge: float, threads: int
+    ) -> None:
         i, j, k = triples
         self.at = np.stack([np.concatenate([i, i]), np.concatenate([j, k])]).T
         self.counts = [np.bincount(at, minlength=len(F)) for at, F in ((i, U), (self.at[:, 1], V))]
-        self.ridge = ridge
+        self.ridge, self.threads = ridge, threads
 
     def __call__(self, U: NDArray[Any], V: NDArray[Any]) -> float:
-        m = cp_predict(self.at, np.concatenate([U, V]), offsets=[0, len(U)], threads=1)
+        m = cp_predict(self.at, np.concatenate([U, V]), offsets=[0, len(U)], threads=self.threads)
         better, worse = np.split(m, 2)
         sizes = sum(float(n @ (F**2).sum(axis=1)) for n, F in zip(self.counts, (U, V), strict=True))
         return float(np.logaddexp(0, worse - better).sum() + 0.5 * self.ridge * sizes)
