@@ -6,13 +6,15 @@ Each point is a process of its own with one thread, which loads compiled loops o
 processor time, of which the median counts, and the most memory above what was held before (Linux tells it).
 TEXT is a file of at least 64 MB; treebanks and other sets are those below POLYADIC_DATA, and the rest is drawn.
 
-The model of cost is ``t(n) = a + b n^s``, with ``a``, ``b`` and ``s`` not below 0, that comes nearest to the logarithms
-of all points but the largest, which is then held against it.
+The model of cost is ``t(n) = a + b n^s``, with n the size, or the entries that are listed where words say little, and
+``a``, ``b`` and ``s`` not below 0, that comes nearest to the logarithms of all points but the largest, which is then
+held against it.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import math
 import statistics
@@ -56,8 +58,10 @@ class Growing(NamedTuple):
     what: str
     unit: str
     sizes: tuple[int, ...]
-    prepare: Callable[[int, Path], Callable[[], object]]
-    """Gives the work on so much, of files in a folder."""
+    prepare: Callable[[int, Path], Callable[[], object] | tuple[int, Callable[[], object]]]
+    """Gives the work on so much, of files in a folder; before it, what its cost hangs on, if not on the size."""
+    by: str = ""
+    """What that is."""
 
 
 def cut(text: Path, folder: Path, megabytes: int) -> Path:
@@ -101,7 +105,8 @@ def sweeps(entries, rank: int):
 
 
 def by_vocabulary(words: int, folder: Path):
-    return sweeps(ppmi(words_of(folder, words)), 50)
+    entries = ppmi(words_of(folder, words))
+    return len(entries), sweeps(entries, 50)
 
 
 def by_rank(rank: int, folder: Path):
@@ -111,7 +116,7 @@ def by_rank(rank: int, folder: Path):
 def pairs_of(words: int, folder: Path):
     made = Corpus.build(cut(folder / "text", folder, 16), min_count=1, max_size=words, language="en", jobs=1)
     entries = ppmi(count(made, order=2, width=5, threads=1))
-    return lambda: PPMISVD(100, seed=0).fit(entries)
+    return len(entries), lambda: PPMISVD(100, seed=0).fit(entries)
 
 
 def drawn(cells: int, *, seed: int = 0) -> sparse.coo_array:
@@ -164,15 +169,19 @@ def machines(rows: int, _: Path):
 def strings(number: int, _: Path):
     rng = np.random.default_rng(0)
     lists = [rng.geometric(0.1, size=rng.geometric(0.1)).clip(max=20) - 1 for _ in range(number)]
-    return lambda: SpectralAutomaton(10).fit([line.tolist() for line in lists])
+    words = [tuple(line.tolist()) for line in lists]
+    prefixes = len({word[:k] for word in words for k in range(len(word) + 1)})
+    return prefixes, lambda: SpectralAutomaton(10).fit(words)
 
 
 PATHS = {
     "corpus": Growing("encoding text", "MB", (4, 8, 16, 32, 64), encoding),
     "count": Growing("counting triples, windows of 5", "MB", (4, 8, 16, 32, 64), counting),
-    "vocabulary": Growing("ten sweeps of CP-S, rank 50, 16 MB", "words", (500, 1000, 2000, 4000, 8000), by_vocabulary),
+    "vocabulary": Growing(
+        "ten sweeps of CP-S, rank 50, 16 MB", "words", (500, 1000, 2000, 4000, 8000), by_vocabulary, "entries"
+    ),
     "rank": Growing("ten sweeps of CP-S, 2,000 words, 16 MB", "columns", (25, 50, 100, 200, 400), by_rank),
-    "svd": Growing("PPMI-SVD, rank 100, 16 MB", "words", (1000, 2000, 4000, 8000, 16000), pairs_of),
+    "svd": Growing("PPMI-SVD, rank 100, 16 MB", "words", (1000, 2000, 4000, 8000, 16000), pairs_of, "entries"),
     "topics": Growing("twenty sweeps of NMF, 20 topics", "MB", (4, 8, 16, 32, 64), topics),
     "ratings": Growing(
         "ten sweeps of least squares, rank 20", "ratings", (125_000, 250_000, 500_000, 1_000_000, 2_000_000), rating
@@ -185,7 +194,9 @@ PATHS = {
     "machines": Growing(
         "twelve draws of a machine, rank 8", "rows", (100_000, 200_000, 400_000, 800_000, 1_600_000), machines
     ),
-    "strings": Growing("an automaton of 10 states", "strings", (2500, 5000, 10_000, 20_000, 40_000), strings),
+    "strings": Growing(
+        "an automaton of 10 states", "strings", (2500, 5000, 10_000, 20_000, 40_000), strings, "prefixes"
+    ),
 }
 
 
@@ -195,15 +206,23 @@ def status(name: str) -> float:
     return int(line.split()[1]) / 1024
 
 
+def prepared(path: Growing, size: int, folder: Path):
+    """Give what the cost hangs on, and the work."""
+    made = path.prepare(size, folder)
+    return made if isinstance(made, tuple) else (size, made)
+
+
 def point(name: str, size: int, folder: Path) -> dict[str, float]:
     """Measure a size."""
     path = PATHS[name]
-    path.prepare(path.sizes[0], folder)()
-    work = path.prepare(size, folder)
+    amount, work = prepared(path, path.sizes[0], folder)
+    work()
+    amount, work = prepared(path, size, folder)
+    ctypes.CDLL(None).malloc_trim(0)  # what the first run has left is given back, or it would be used unseen
     Path("/proc/self/clear_refs").write_text("5")  # forget the most memory so far
     held, start = status("VmRSS"), time.process_time()
     work()
-    return {"seconds": time.process_time() - start, "mib": max(status("VmHWM") - held, 0.1)}
+    return {"amount": amount, "seconds": time.process_time() - start, "mib": max(status("VmHWM") - held, 0.1)}
 
 
 def measured(name: str, size: int, folder: Path, repeats: int) -> dict[str, float]:
@@ -231,13 +250,14 @@ def cost(sizes: np.ndarray, seconds: np.ndarray) -> tuple[float, float, float]:
 def told(name: str, points: list[dict[str, float]]) -> list[str]:
     """Give the cells of the table of a path."""
     sizes = np.array(PATHS[name].sizes, float)
-    seconds, memory = (np.array([each[key] for each in points]) for key in ("seconds", "mib"))
-    a, b, s = cost(sizes[:-1], seconds[:-1])
-    said = a + b * sizes[-1] ** s
-    slope, slope_of_memory = (math.log(y[-1] / y[-2]) / math.log(sizes[-1] / sizes[-2]) for y in (seconds, memory))
+    amounts, seconds, memory = (np.array([each[key] for each in points]) for key in ("amount", "seconds", "mib"))
+    a, b, s = cost(amounts[:-1], seconds[:-1])
+    said = a + b * amounts[-1] ** s
+    slope, slope_of_memory = (math.log(y[-1] / y[-2]) / math.log(amounts[-1] / amounts[-2]) for y in (seconds, memory))
     return [
         PATHS[name].what,
-        f"{sizes[0]:,.0f} to {sizes[-1]:,.0f} {PATHS[name].unit}",
+        f"{sizes[0]:,.0f} to {sizes[-1]:,.0f} {PATHS[name].unit}"
+        + (f", {amounts[0]:,.0f} to {amounts[-1]:,.0f} {PATHS[name].by}" if PATHS[name].by else ""),
         ", ".join(f"{x:.3g}" for x in seconds),
         f"{slope:.2f}",
         f"{said:.3g} ({100 * (said / seconds[-1] - 1):+.0f} %)",

@@ -1,6 +1,5 @@
 """``polyadic plan``: what a run will take, before it is started."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,7 +7,9 @@ import typer
 from polyadic.cli import options as o
 from polyadic.cli import show
 
-Source = Annotated[Path, typer.Argument(metavar="SOURCE", help="Text, or a folder made by `corpus` or `count`.")]
+Source = Annotated[
+    str, typer.Argument(metavar="SOURCE", help="Text (a URL too), or a folder made by `corpus` or `count`.")
+]
 Workers = Annotated[int, typer.Option(min=1, max=o.MOST_THREADS, help="Workers, of one core each.")]
 Mbit = Annotated[float, typer.Option(min=0.001, help="Megabits that each machine sends and receives in a second.")]
 Order = Annotated[int, typer.Option(min=2, max=5, help="Words in a tuple, of counting.")]

@@ -81,7 +81,8 @@ def transition_counts(parent, last, passing, ending, start, stop, bounds, to, we
     ahead = np.empty((nodes, size))
     mass = np.empty(nodes)
     back = np.zeros((nodes, size))
-    ahead[0] = start
+    for i in range(size):
+        ahead[0, i] = start[i]
     fit = 0.0
     for v in range(nodes):
         if v > 0:

@@ -169,11 +169,13 @@ def tag_gradient(scores, gold, T, soft, cost, D, G):
         path = np.empty(n, np.int32)
         if cost > 0:
             for i in range(n):
-                scores[i] += cost
+                for t in range(size):
+                    scores[i, t] += cost
                 scores[i, gold[i]] -= cost
         total = _best_path(scores, n, T, np.empty((n, size)), path)
         for i in range(n):
-            D[i] = 0
+            for t in range(size):
+                D[i, t] = 0
             D[i, path[i]] = 1
             G[path[i - 1] if i else size, path[i]] += 1
         G[path[n - 1], size] += 1
@@ -227,7 +229,8 @@ def tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, ste
             if ridge == 0 and not soft and D[i].min() == 0:
                 continue  # the tag is right
             if len(Q) == 0:
-                dz[:] = D[i]
+                for r in range(rank):
+                    dz[r] = D[i, r]
             else:
                 dz[:] = 0
                 for y in range(size):

@@ -165,6 +165,15 @@ def _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW):
 
 
 @njit(cache=True, nogil=True)
+def _moves(row):
+    """Tell whether a row is not all zeros."""
+    for value in row:  # noqa: SIM110  compiled loops have no generators
+        if value != 0:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
 def _rows_of_features(table, dP, place, features, rows):
     """Write the features whose rows change and the gradient of each row; gives how many, and squares.
 
@@ -172,7 +181,7 @@ def _rows_of_features(table, dP, place, features, rows):
     """
     count, squares = 0, 0.0
     for i in range(table.shape[0]):
-        if not np.any(dP[i]):
+        if not _moves(dP[i]):
             continue
         for k in range(table.shape[1]):
             f = table[i, k]
@@ -181,9 +190,11 @@ def _rows_of_features(table, dP, place, features, rows):
             if place[f] < 0:
                 place[f] = count
                 features[count] = f
-                rows[count] = 0
+                for r in range(rows.shape[1]):
+                    rows[count, r] = 0
                 count += 1
-            rows[place[f]] += dP[i]
+            for r in range(rows.shape[1]):
+                rows[place[f], r] += dP[i, r]
     for k in range(count):
         place[features[k]] = -1
         for r in range(rows.shape[1]):
@@ -194,10 +205,12 @@ def _rows_of_features(table, dP, place, features, rows):
 @njit(cache=True, nogil=True)
 def _rows_of_values(dense, dP, rows):
     """Write the gradients of the rows that dense values multiply; gives squares."""
-    rows[:] = 0
+    for k in range(rows.shape[0]):
+        for r in range(rows.shape[1]):
+            rows[k, r] = 0
     squares = 0.0
     for i in range(dense.shape[0]):
-        if np.any(dP[i]):
+        if _moves(dP[i]):
             for k in range(dense.shape[1]):
                 if dense[i, k] != 0:
                     for r in range(rows.shape[1]):

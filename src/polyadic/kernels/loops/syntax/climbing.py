@@ -16,8 +16,11 @@ tuple of them on, which took two thirds of the time of a climb.
 import numpy as np
 from numba import njit
 
-GRAND, SIBLING, GRAND_SIBLING, THREE = range(4)
-"""Kinds of parts: (grandparent, h, -, m), (-, h, s, m), (grandparent, h, s, m), (dependent before s, h, s, m)."""
+GRAND, SIBLING, GRAND_SIBLING, THREE = np.arange(4)
+"""Kinds of parts: (grandparent, h, -, m), (-, h, s, m), (grandparent, h, s, m), (dependent before s, h, s, m).
+
+Numbers of numpy, as that of the root: loops are compiled anew for each literal that they are handed."""
+ROOT = np.int64(0)
 PLACES = 4094
 """Words of a sentence, at most: the places of a part are the digits of a number."""
 SLACK = 1e-6
@@ -166,7 +169,8 @@ def _take_off(tree, m):
 @njit(cache=True, nogil=True, _nrt=False)
 def _cover(heads, m, covered):
     """Mark the words that an arc between each and m would cross another to reach."""
-    covered[:] = 0
+    for k in range(len(covered)):
+        covered[k] = 0
     first, last = 0, len(heads) - 1  # between the ends of all arcs over m
     for k in range(1, len(heads)):
         a, b = min(k, heads[k]), max(k, heads[k])
@@ -219,8 +223,8 @@ def _below(heads, h, m):
 @njit(cache=True, nogil=True, _nrt=False)
 def _forget(worths, v):
     """Forget what it is worth to hang words below v, and v below others."""
-    worths[v] = np.nan
-    worths[:, v] = np.nan
+    for k in range(len(worths)):
+        worths[v, k] = worths[k, v] = np.nan
 
 
 @njit(cache=True, nogil=True, _nrt=False)
@@ -235,7 +239,7 @@ def _move(tree, worths, m, h):
     _forget(worths, m)
 
 
-@njit(cache=True, nogil=True, _nrt=False, forceinline=True)
+@njit(cache=True, nogil=True, _nrt=False)
 def _best_head(model, how, tree, scores, allowed, worths, covered, m):
     """Hang m where it is worth most, if that is better than where it is; gives what was gained.
 
@@ -268,13 +272,13 @@ def _best_head(model, how, tree, scores, allowed, worths, covered, m):
                 _cover(heads, k, covered)
             free = free and not covered[h]
         if free:
-            value = _worth(model, order, tree, scores, 0, m) - _worth(model, order, tree, scores, 0, top)
-            _hang(tree, 0, m)
+            value = _worth(model, order, tree, scores, ROOT, m) - _worth(model, order, tree, scores, ROOT, top)
+            _hang(tree, ROOT, m)
             value += _worth(model, order, tree, scores, m, top)
             _take_off(tree, m)
             if value > best:
                 best, at = value, 0
-        _hang(tree, 0, top)
+        _hang(tree, ROOT, top)
     _hang(tree, was, m)
     if at == was:
         return 0.0
@@ -375,6 +379,20 @@ def _first_like(trees, k):
     return k
 
 
+@njit(cache=True, nogil=True, _nrt=False)
+def _wake(still):
+    """Look at all words again."""
+    for m in range(len(still)):
+        still[m] = False
+
+
+@njit(cache=True, nogil=True, _nrt=False)
+def _write(heads, tree):
+    """Write the heads of words."""
+    for m in range(len(heads)):
+        heads[m] = tree[m]
+
+
 @njit(cache=True, nogil=True)
 def climb(model, how, scores, allowed, trees, values):
     """Climb from each tree to one that no new head of a single word makes better, in place, and write its score.
@@ -391,12 +409,13 @@ def climb(model, how, scores, allowed, trees, values):
     for k in range(len(trees)):
         twin = _first_like(starts, k)
         if twin < k:
-            trees[k], values[k] = trees[twin], values[twin]
+            _write(trees[k], trees[twin])
+            values[k] = values[twin]
             continue
         for m in range(1, size):
             if tree[0][m] != starts[k, m - 1]:
                 _move(tree, worths, m, starts[k, m - 1])
-                still[:] = False
+                _wake(still)
         values[k] = _score(model, how[0], tree, scores, parts)
         for _ in range(PASSES):
             gained = 0.0
@@ -406,13 +425,13 @@ def climb(model, how, scores, allowed, trees, values):
                     gain = _best_head(model, how, tree, scores, allowed, worths, covered, m)
                     if gain > 0:
                         gained += gain
-                        still[:] = False
+                        _wake(still)
                     else:
                         still[m] = True
             values[k] += gained
             if gained <= 0:
                 break
-        trees[k] = tree[0][1:]
+        _write(trees[k], tree[0][1:])
 
 
 @njit(cache=True, nogil=True)
