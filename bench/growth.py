@@ -287,6 +287,7 @@ HEAD = ("path", "sizes", "seconds", "slope", "largest, from the others", "MiB", 
 def picture(all_points: dict[str, list[dict[str, float]]], file: Path) -> None:
     """Draw seconds and memory against sizes, all in logarithms."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator
 
     figure = Figure(figsize=(10, 2.4 * math.ceil(len(all_points) / 4)), layout="constrained")
     for ax, (name, points) in zip(
@@ -296,7 +297,10 @@ def picture(all_points: dict[str, list[dict[str, float]]], file: Path) -> None:
             ax.loglog(PATHS[name].sizes, [each[key] for each in points], mark, markersize=3, label=key)
         ax.set_title(PATHS[name].what, fontsize=7)
         ax.set_xlabel(PATHS[name].unit, fontsize=7)
+        sizes = PATHS[name].sizes
         ax.tick_params(labelsize=6)
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.set_xticks(sizes, [f"{n:,}" if n in (sizes[0], sizes[-1]) else "" for n in sizes])
     figure.axes[0].legend(["seconds", "MiB"], fontsize=6)
     figure.savefig(file, dpi=110)
 
@@ -321,7 +325,7 @@ def main() -> None:
             rows.append(told(name, points[name]))
             print(" | ".join(rows[-1]), flush=True)
     if given.page is not None:
-        lines = [" | ".join(HEAD), "|".join(["---"] * len(HEAD)), *(" | ".join(row) for row in rows)]
+        lines = [" | ".join(HEAD), " | ".join(["---"] * len(HEAD)), *(" | ".join(row) for row in rows)]
         drawn_as = given.page.with_suffix(".png")
         text = PAGE.format(picture=drawn_as.name, table="\n".join(f"| {line} |" for line in lines))
         given.page.write_text(text, encoding="utf-8")
