@@ -107,6 +107,15 @@ def test_a_store_is_a_folder(store, tmp_path):
     assert here.digest == there.digest
 
 
+def test_many_files_are_not_asked_for_one_by_one(store, monkeypatch):
+    """Before they are read: they are counted."""
+    for name in "abc":
+        store.pipe(f"/texts/{name}.txt", b"a rose")
+    assert readers.survey("memory://texts", Reading()) == {"files": 3, "formats": ["text"]}
+    monkeypatch.setattr(readers, "SURVEYED", 2)
+    assert readers.survey("memory://texts", Reading()) == {"files": 3}
+
+
 def test_a_changed_file_is_another(store, web):
     """By its size or by what its store tells."""
     store.pipe("/a.txt", b"a rose")

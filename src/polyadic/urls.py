@@ -110,8 +110,10 @@ def files_behind(url: str) -> list[str]:
     return [store.unstrip_protocol(each) for each in sorted(files)]
 
 
-def states_of(paths: Iterable[str]) -> list[tuple[int, str]]:
+def states_of(paths: Iterable[str], *, anew: bool = False) -> list[tuple[int, str]]:
     """Give of each file its bytes, 0 if its store does not tell, and what is another when it has changed.
+
+    What :func:`files_behind` was told of stores is not asked again, unless ``anew``.
 
     Raises
     ------
@@ -128,7 +130,7 @@ def states_of(paths: Iterable[str]) -> list[tuple[int, str]]:
         if is_url(path):
             store, name = _located(path)
             with _told(path):
-                if store is not asked:  # what it remembers may be of another time
+                if anew and store is not asked:
                     store.invalidate_cache()
                     asked = store
                 state = store.info(name)

@@ -77,6 +77,8 @@ SEARCHED = 1 << 16
 """Bytes behind each task in which such a place is looked for."""
 PACKED = 3.5
 """Bytes of text in one of a compressed file."""
+SURVEYED = 100
+"""Files behind URLs that are looked at before they are read."""
 HELD = 1 << 26
 """Characters of a file that are held back until it has been read to its end; what is longer cannot be skipped."""
 NAMED = 5
@@ -238,9 +240,12 @@ def survey(source: Source, reading: Reading) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``files``, their ``formats``, and how many of them have ``wrapped`` lines, if any has.
+        ``files``, their ``formats``, and how many of them have ``wrapped`` lines, if any has; of many files behind URLs
+        only how many they are, as each would be asked for.
     """
     files = [path for path in find_files(source) or [] if path != "-" and is_file(path)]
+    if sum(map(is_url, files)) > SURVEYED:
+        return {"files": len(files)}
     formats: Counter[str] = Counter()
     wrapped = 0
     for path in files:

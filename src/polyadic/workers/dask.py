@@ -514,7 +514,7 @@ def _size(value: Any) -> int:
 def _stamp(paths: Sequence[str]) -> str | None:
     """Give a digest of the sizes of files and when they were changed; None if one is not there, or cannot be asked."""
     try:
-        states = states_of(paths)
+        states = states_of(paths, anew=True)  # a worker lives long
     except (OSError, InputError, ImportError):  # who leads reads them, and says what is wrong
         return None
     return hashlib.blake2b(repr(states).encode(), digest_size=16).hexdigest()
