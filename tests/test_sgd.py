@@ -105,6 +105,7 @@ def test_what_is_drawn_beside_is_not_listed():
 def test_blocks_share_nothing(monkeypatch):
     """All cells once, those worked on together in other rows and columns; the same bits for any number of threads."""
     monkeypatch.setattr(sgd_doors, "MANY", 1)
+    monkeypatch.setattr(sgd_doors, "WORTH_A_THREAD", 1)
     rng = np.random.default_rng(0)
     rows, columns = np.nonzero(rng.random((300, 280)) < 0.1)
     start = [rng.standard_normal((n, 5)).astype(np.float32) for n in (300, 280)]

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 GROUPS = 8
 """Of rows and of columns, so that as many blocks are worked on together; 16 at most, as a byte numbers blocks."""
 MANY, WIDE = 1 << 14, 32
-"""Listed cells, and rows and columns of a group, from which on groups pay."""
+"""Listed cells, and rows and columns of a group, from which on groups cost nothing by themselves."""
+WORTH_A_THREAD = 1 << 24
+"""Numbers that an epoch reads, below which threads cost more than they gain: they are started for each set of blocks,
+and wait for one another."""
 
 
 def sgd_cells(
@@ -95,7 +98,7 @@ def sgd_pairs(
         at = listed.rows[block.cells], listed.columns[block.cells]
         sgd.sgd_pairs(*at, block.columns, block.state, *how)
 
-    _in_blocks(work, listed, rng, threads)
+    _in_blocks(work, listed, rng, _worthy(threads, len(rows) * (1 + negatives) * U.shape[1]))
 
 
 def sgd_labels(
@@ -157,7 +160,7 @@ def sgd_labels(
         at = listed.rows[block.cells], listed.columns[block.cells], labels[block.cells]
         sgd.sgd_labels(*at, block.rows, block.columns, block.state, *how)
 
-    _in_blocks(work, listed, rng, threads)
+    _in_blocks(work, listed, rng, _worthy(threads, len(rows) * (1 + negatives) * U.shape[1]))
 
 
 class _Listed(NamedTuple):
@@ -176,6 +179,10 @@ def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArr
         raise ValueError("cells must rise by row, then by column, each listed once")
     starts = np.searchsorted(rows, np.arange(len(U) + 1))
     return _Listed(frozen(rows, np.int32), frozen(columns, np.int32), starts, (len(U), len(V)))
+
+
+def _worthy(threads: int, numbers: float) -> int:
+    return threads if numbers >= WORTH_A_THREAD else 1
 
 
 class Block(NamedTuple):
