@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from polyadic import urls
 from polyadic.errors import InputError, MissingExtraError
 from polyadic.text import readers
 from polyadic.text.corpus import Corpus
@@ -139,6 +140,8 @@ def test_faults(store, web, monkeypatch):
     }.items():
         with pytest.raises(InputError, match=why):
             [*read(url)]
+    with pytest.raises(InputError, match="cannot read http://a: its store has said nothing"), urls._told("http://a"):
+        raise fsspec.exceptions.FSTimeoutError
     store.pipe("/texts/a.txt", b"\0\1" * 2000)
     store.pipe("/texts/b.txt", b"a rose")
     with pytest.warns(match="skipped 1 of 2 files: memory:///texts/a.txt is not text"):

@@ -248,5 +248,7 @@ def _told(url: str) -> Iterator[None]:
     except FileNotFoundError as error:
         cause = f" ({said(error.__cause__)})" if error.__cause__ else ""
         raise InputError(f"no file {url}{cause}") from None
+    except TimeoutError:
+        raise InputError(f"cannot read {url}: its store has said nothing for too long; try again later") from None
     except Exception as error:
         raise InputError(f"cannot read {url}: {said(error)}") from error
