@@ -12,6 +12,7 @@ from polyadic.kernels import sgd as sgd_doors
 from polyadic.kernels.loops import sgd as sgd_loops
 from polyadic.models.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
 from polyadic.plots import descent
+from polyadic.solvers import sgd as sgd_solver
 
 
 def centred(n=40, m=30, seed=0):
@@ -100,6 +101,25 @@ def test_what_is_drawn_beside_is_not_listed():
     assert abs(drawn.count(17) - 1000) < 5 * np.sqrt(500)
     assert sgd_loops._absent(starts, columns, 1, np.arange(100), np.uint64(5))[1] == -1
     assert sgd_loops._absent(starts, columns, 0, np.array([3, 60]), np.uint64(5))[1] == 60
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_ridges_know_how_many_cells_are_met(beside):
+    """As many as an epoch has of each row and column on average, those drawn too; rows that list all draw none."""
+    rng = np.random.default_rng(3)
+    dense = rng.random((12, 9)) < np.linspace(0.05, 0.9, 9)
+    dense[4], dense[:, 0] = True, True
+    rows, columns = np.nonzero(dense)
+    starts = np.searchsorted(rows, np.arange(13))
+    of_rows, of_columns = sgd_solver._cells_met((rows, columns, starts), (12, 9), 2.0, beside=beside)
+    met, epochs = [np.zeros(12), np.zeros(9)], 4000
+    for _ in range(epochs):
+        asked = np.repeat(rows, 2) if beside else rng.integers(12, size=2 * len(rows))
+        drawn = absent_columns(starts, columns, asked, number=9, rng=rng)
+        for sums, listed, more in ((met[0], rows, asked), (met[1], columns, drawn)):
+            np.add(sums, np.bincount(np.concatenate([listed, more[drawn >= 0]]), minlength=len(sums)), out=sums)
+    np.testing.assert_allclose(met[0] / epochs, of_rows, rtol=0.02)
+    np.testing.assert_allclose(met[1] / epochs, of_columns, rtol=0.02)
 
 
 def test_blocks_share_nothing(monkeypatch):

@@ -69,15 +69,15 @@ def suffix_of(path: str) -> str:
     >>> [suffix_of(path) for path in ("a.txt.GZ", "https://example.org/a.xz?download=1", "-")]
     ['.gz', '.xz', '']
     """
-    return Path(named(path)).suffix.lower()
+    return Path(without_query(path)).suffix.lower()
 
 
-def named(path: str) -> str:
+def without_query(path: str) -> str:
     """Give a path, or a URL without what stands behind the name.
 
     Examples
     --------
-    >>> named("https://example.org/a.xz?download=1")
+    >>> without_query("https://example.org/a.xz?download=1")
     'https://example.org/a.xz'
     """
     return re.split("[?#]", path)[0] if _of_web(path) else path
@@ -164,6 +164,11 @@ def parts_of(path: str, spans: Sequence[tuple[int, int]]) -> Iterator[bytes]:
         with _told(path):
             parts = store.cat_ranges([name] * len(starts), starts, stops, on_error="raise")
         yield from parts
+
+
+def bytes_of(paths: Iterable[str]) -> int:
+    """Add up the bytes of files; raises what :func:`states_of` does."""
+    return sum(size for size, _ in states_of(paths))
 
 
 @contextlib.contextmanager

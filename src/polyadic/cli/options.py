@@ -106,10 +106,10 @@ def reading(ctx: typer.Context) -> dict[str, Any]:
 def reading_documents(docs: str, ctx: typer.Context) -> dict[str, Any]:
     """Say how documents are read: of a file of plain text each line is one, of a folder or a glob each file."""
     from polyadic.text.readers import OTHERS, SUFFIXES, find_files
-    from polyadic.urls import named
+    from polyadic.urls import without_query
 
     how = reading(ctx)
-    suffixes = {suffix.lower() for suffix in Path(named(docs)).suffixes}
+    suffixes = {suffix.lower() for suffix in Path(without_query(docs)).suffixes}
     by_line = find_files(docs) == [docs] and not suffixes & {*SUFFIXES, *OTHERS}
     if by_line and how["format"] == "auto" and how["field"] is None:
         how["format"] = "lines"

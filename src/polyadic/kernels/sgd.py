@@ -174,7 +174,7 @@ class _Listed(NamedTuple):
 
 def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArray[Any]) -> _Listed:
     """Take listed cells that may be drawn beside."""
-    _check([(rows, U), (columns, V)], len(rows), (np.float32, np.float64))
+    _check([(rows, U), (columns, V)], len(rows))
     if not ((rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1]))).all():
         raise ValueError("cells must rise by row, then by column, each listed once")
     starts = np.searchsorted(rows, np.arange(len(U) + 1))
@@ -249,12 +249,11 @@ def absent_columns(
     return sgd.absent_columns(*arrays, number, frozen(rng.random(len(rows))))
 
 
-def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int, kinds: tuple[type, ...] = (np.float64,)) -> None:
+def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
     """Refuse what a loop would read or write beyond."""
     for at, F in pairs:
         alike = F.ndim == 2 and F.shape[1] == pairs[0][1].shape[1] and F.dtype == pairs[0][1].dtype
-        if not alike or F.dtype not in kinds or not F.flags.c_contiguous:
-            wanted = " or ".join(kind.__name__ for kind in kinds)
-            raise ValueError(f"factors must be contiguous {wanted} of one rank; got {F.dtype} {F.shape}")
+        if not alike or F.dtype not in (np.float32, np.float64) or not F.flags.c_contiguous:
+            raise ValueError(f"factors must be contiguous float32 or float64 of one rank; got {F.dtype} {F.shape}")
         if at.shape != (n,) or (n and not 0 <= at.min() <= at.max() < len(F)):
             raise ValueError(f"{n} cells must be rows and columns of the factors")

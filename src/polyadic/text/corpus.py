@@ -29,7 +29,7 @@ from polyadic.text.stopwords import BLOCK, most_spread
 from polyadic.text.stopwords import stop_words as read_stop_words
 from polyadic.text.tokens import Tokenizer, whitespace
 from polyadic.text.vocabulary import Vocabulary
-from polyadic.urls import states_of
+from polyadic.urls import bytes_of
 
 if TYPE_CHECKING:
     import os
@@ -412,7 +412,7 @@ def _fill(
 ) -> tuple[str, Tokenize]:
     """Read and encode the text; say in which language it is, and how it was cut into words."""
     files = find_files(source)
-    total = sum(size for size, _ in states_of(file for file in files or () if file != "-"))
+    total = bytes_of(file for file in files or () if file != "-")
     with bar("reading text", total=total or None, unit="documents" if files is None else "B") as advance:
         several = several_files(files, how)
         of_beginning = several.pieces(Account()) if several else pieces(source, how, advance=advance, account=account)

@@ -19,7 +19,7 @@ from polyadic.errors import InputError, SkippedFilesWarning
 from polyadic.text.formats import markup, office, plain, records, treebanks
 from polyadic.text.pieces import File, Piece, Reading, checked, nested, size_of
 from polyadic.text.streams import COMPRESSIONS, open_bytes
-from polyadic.urls import files_behind, is_file, is_url, named, parts_of, states_of, suffix_of
+from polyadic.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -299,7 +299,7 @@ class Files(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes of them."""
-        return self.span[1] - self.span[0] if self.span else sum(size for size, _ in states_of(self.paths))
+        return self.span[1] - self.span[0] if self.span else bytes_of(self.paths)
 
     def pieces(self, account: Account, advance: Callable[[float], None] | None = None) -> Iterator[Piece]:
         """Read them."""
@@ -337,7 +337,7 @@ class Files(NamedTuple):
         may have to be skipped is not: one of several, in error before so much of it is read that it no longer may.
         """
         (path,), how = self.paths, self.reading
-        ((size, _),) = states_of(self.paths)
+        size = bytes_of(self.paths)
         if size <= 2 * TASK or suffix_of(path) in COMPRESSIONS or codecs.lookup(how.encoding).name != "utf-8":
             return []
         try:
@@ -383,8 +383,7 @@ class Files(NamedTuple):
 
 def unpacked_size(path: str) -> float:
     """Tell about how many bytes of text a file holds."""
-    ((size, _),) = states_of([path])
-    return size * (PACKED if suffix_of(path) in (*COMPRESSIONS, ".zip") else 1.0)
+    return bytes_of([path]) * (PACKED if suffix_of(path) in (*COMPRESSIONS, ".zip") else 1.0)
 
 
 def _of_files(
@@ -447,7 +446,7 @@ def format_of(file: File, *, table: bool = False) -> str:
     """
     if file.reading.format != "auto":
         return file.reading.format
-    name = Path(named(file.path))
+    name = Path(without_query(file.path))
     inner = name.with_suffix("") if suffix_of(file.path) in COMPRESSIONS else name
     suffix = inner.suffix.lower()
     if suffix in OTHERS:

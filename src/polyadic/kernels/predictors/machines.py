@@ -262,9 +262,9 @@ def anova_sweep(
     Rendle (2012), Factorization machines with libFM, eq. 13 and 31.
     """
     rows, size = table.shape
-    for A, shape in ((v, (size,)), (C, (rows, C.shape[-1]))):
-        single = A is C and A.dtype == np.float32
-        if A.shape != shape or not (A.dtype == np.float64 or single) or not A.flags.c_contiguous or not C.shape[-1]:
+    single = C.dtype == np.float32
+    for A, shape, kind in ((v, (size,), np.float64), (C, (rows, C.shape[-1]), C.dtype if single else np.float64)):
+        if A.shape != shape or A.dtype != kind or not A.flags.c_contiguous or not C.shape[-1]:
             raise ValueError(f"expected contiguous float64 of shape {shape}; got {A.dtype} {A.shape}")
     by_row, by_feature = table.single if single else (table.rows[2], table.features[2])
     zeros = np.zeros(size)
