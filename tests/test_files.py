@@ -473,6 +473,17 @@ def test_what_seals_is_sealed(name, tmp_path):
         files.check_whole(tmp_path / "a")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux tells of those that have ended")
+def test_who_was_killed_no_longer_writes():
+    """Also before its parent has asked how it ended: what it had begun is swept by the next one."""
+    with subprocess.Popen(["sleep", "60"]) as killed:
+        start = files._start(killed.pid)
+        assert files._runs(killed.pid, start)
+        killed.kill()
+        os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)
+        assert not files._runs(killed.pid, start)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux holds it")
 def test_memory_is_held():
     """What needs more than the bound is told; afterwards there is none."""

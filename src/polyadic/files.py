@@ -313,11 +313,13 @@ def _host() -> str:
 
 
 def _start(process: int) -> int | None:
-    """Give when a process started, in ticks since the machine did; None if the system does not tell."""
+    """Give when a process started, in ticks since the machine did; None if the system does not tell, or it has ended.
+
+    One that was killed is listed until its parent asks for it, as a zombie.
+    """
     try:
-        return int(
-            Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[19]
-        )
+        stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return None if stat[0] in "ZX" else int(stat[19])
     except (OSError, IndexError, ValueError):
         return None
 
