@@ -255,8 +255,8 @@ def test_another_seed_other_bits(name, known):
 @pytest.mark.parametrize("name", sorted(name for name in TABLE if hasattr(TABLE[name].make(), "threads")))
 def test_the_same_bits_with_any_number_of_threads(name, monkeypatch):
     """Parts of sums and their order do not hang on the threads, nor on which of them ends first."""
-    for rule, all_parts in (("FEWEST", 1), ("THIN", 0)):  # or what is small would be one part
-        monkeypatch.setattr(f"polyadic.kernels.doors.{rule}", all_parts)
+    for rule, all_parts in (("kernels.doors.FEWEST", 1), ("kernels.doors.THIN", 0), ("objective.LEAST", 1)):
+        monkeypatch.setattr(f"polyadic.{rule}", all_parts)  # or what is small would be one part
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
         models = [TABLE[name].make().set_params(threads=threads) for threads in (1, 2, 3)]

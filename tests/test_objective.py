@@ -281,7 +281,7 @@ def test_evaluations_tell_how_far_they_are(threads, monkeypatch):
     shares = []
     value, gradients = Objective(terms, [L2(), L2()], threads=threads, within=shares.append).value_and_gradient(factors)
     few, shares[:] = len(shares), []
-    monkeypatch.setattr(objective, "PIECE", 100)
+    monkeypatch.setattr(objective, "LEAST", 100)
     f = Objective(terms, [L2(), L2()], threads=threads, within=shares.append)
     again, others = f.value_and_gradient(factors)
     assert again == pytest.approx(value, rel=1e-12)

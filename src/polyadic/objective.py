@@ -7,7 +7,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +16,7 @@ from polyadic import kernels, resources
 from polyadic.data import blocks
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.forms import CP, Factors, Form
+from polyadic.kernels.doors import PARTS, thick_parts
 from polyadic.losses import Loss, Squared
 from polyadic.workers import Sum, team
 
@@ -33,9 +33,11 @@ LOADING = 3.0
 BATCH = 4096
 """Entries whose predictions are held at once on the general path."""
 PIECE = 1 << 21
-"""Entries of a part at least, if there are so many: a second or two at rank 300."""
+"""Entries of a piece at most, unless there are as many pieces as there may be: a fifth of a second at rank 300."""
+LEAST = 1 << 14
+"""Entries of a piece at least: a millisecond."""
 PIECES = 64
-"""Parts of a term at most: each has a gradient of its own, and as many workers can share them."""
+"""Pieces of a term at most: each has a gradient of its own, and as many workers can share them."""
 
 
 Slot = int | tuple[int, ...]
@@ -152,7 +154,7 @@ class Objective:
         if named != set(range(len(self.penalties))):
             raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")
         parts = [part for number, term in enumerate(self.terms) for part in parts_of(term, number)]
-        self._pieces = [piece for part in parts for piece in _pieces(part)]
+        self._pieces = [piece for part in parts for piece in _pieces(part, self.terms[part.number].entries.shape)]
         self._team = team(self.threads)
         self._held: Any = None
         self._compiled = compiled
@@ -185,7 +187,7 @@ class Objective:
             if self._within is not None:
                 self._within(done / len(self._pieces))
 
-        work = partial(of_part, compiled=self._compiled)
+        work = Evaluation(compiled=self._compiled)
         value, listed = self._team.total(work, self._held, list(factors), told=told)
         gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
         for gradient, part in zip(gradients, listed, strict=True):
@@ -320,20 +322,49 @@ def _cost(part: Part) -> float:
     return work_of(part.indices)
 
 
-def of_part(part: Part, factors: Factors, threads: int, *, compiled: bool = True) -> Sum:
-    """Give what the listed entries of a part add to the objective, and to the gradient of each factor."""
-    seen = _seen(part.slots, factors)
-    fast = compiled and isinstance(part.form, CP)
-    value, gradients = _compiled(part, seen, threads) if fast else _listed(part, seen)
-    total: list[NDArray[Any] | None] = [None] * len(factors)
-    for slot, gradient in gradients:
-        at = 0
-        for number in _numbers(slot):
-            width = factors[number].shape[1]
-            more, before = gradient[:, at : at + width], total[number]
-            total[number] = more if before is None else before + more
-            at += width
-    return Sum(value, total)
+class Laid(NamedTuple):
+    """Factors as loops want them: one tall matrix, where each mode begins, and tables that no part is using."""
+
+    U: NDArray[Any]
+    offsets: list[int]
+    spare: list[NDArray[Any]]
+
+
+class Evaluation:
+    """What parts add to the objective at one place; those that are evaluated one after another share a table.
+
+    Parameters
+    ----------
+    compiled : bool
+    """
+
+    def __init__(self, *, compiled: bool = True) -> None:
+        self.compiled = compiled
+        self._laid: dict[tuple[Slot, ...], Laid] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Send no tables: others make their own."""
+        return {"compiled": self.compiled, "_laid": {}}
+
+    def __call__(self, part: Part, factors: Factors, threads: int) -> Sum:
+        """Give what the listed entries of a part add to the objective, and to the gradient of each factor."""
+        seen = _seen(part.slots, factors)
+        fast = self.compiled and isinstance(part.form, CP)
+        value, gradients = _compiled(part, seen, self._of(part, seen), threads) if fast else _listed(part, seen)
+        total: list[NDArray[Any] | None] = [None] * len(factors)
+        for slot, gradient in gradients:
+            at = 0
+            for number in _numbers(slot):
+                width = factors[number].shape[1]
+                more, before = gradient[:, at : at + width], total[number]
+                total[number] = more if before is None else before + more
+                at += width
+        return Sum(value, total)
+
+    def _of(self, part: Part, seen: Seen) -> Laid:
+        if part.slots not in self._laid:
+            self._laid.setdefault(part.slots, Laid(*stacked(seen, part.slots), []))
+        return self._laid[part.slots]
 
 
 def parts_of(term: Term, number: int = 0) -> list[Part]:
@@ -354,9 +385,19 @@ def parts_of(term: Term, number: int = 0) -> list[Part]:
     ]
 
 
-def _pieces(part: Part) -> Iterator[Part]:
-    """Cut a part where an evaluation of all of it would take long; where does not depend on who evaluates it."""
-    for piece in blocks(len(part.values), max(PIECE, -(-len(part.values) // PIECES))):
+def pieces_of(n: int, rows: int) -> int:
+    """Into how many pieces ``n`` entries go: as many as can be worked on at the same time, few enough to be added up.
+
+    Each has a gradient of so many rows. How many there are does not depend on who works.
+    """
+    most = max(PARTS, min(PIECES, -(-n // PIECE)))
+    return thick_parts(n, rows, most=max(1, min(most, n // LEAST)))
+
+
+def _pieces(part: Part, rows: Sequence[int]) -> Iterator[Part]:
+    """Cut a part into pieces; ``rows`` are those of each mode."""
+    tall = sum(dict(zip(part.slots, rows, strict=True)).values())
+    for piece in blocks(len(part.values), max(1, -(-len(part.values) // pieces_of(len(part.values), tall)))):
         weights = None if part.weights is None else part.weights[piece]
         yield part._replace(indices=part.indices[piece], values=part.values[piece], weights=weights)
 
@@ -398,9 +439,9 @@ def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = No
     return scale * total, [(s, g * scales[s] if s in scales else g) for s, g in gradients]
 
 
-def _compiled(part: Part, seen: Seen, threads: int) -> tuple[float, Gradients]:
+def _compiled(part: Part, seen: Seen, laid: Laid, threads: int) -> tuple[float, Gradients]:
     """Loss of the listed entries less their share of all zero cells, for CP forms."""
-    U, offsets = stacked(seen, part.slots)
+    U, offsets, spare = laid
     if isinstance(part.loss, Squared):
         value, gradient = kernels.cp_squared(
             part.indices,
@@ -412,6 +453,7 @@ def _compiled(part: Part, seen: Seen, threads: int) -> tuple[float, Gradients]:
             importance=stacked_importance(part, seen, part.slots),
             scale=part.scale,
             threads=threads,
+            spare=spare,
         )
     else:
         derivatives = kernels.cp_predict(part.indices, U, offsets=offsets, threads=threads)
@@ -419,7 +461,7 @@ def _compiled(part: Part, seen: Seen, threads: int) -> tuple[float, Gradients]:
         for block in blocks(len(part.values)):
             more, derivatives[block] = _losses(part, block, derivatives[block])
             value += more
-        gradient = kernels.cp_pullback(part.indices, derivatives, U, offsets=offsets, threads=threads)
+        gradient = kernels.cp_pullback(part.indices, derivatives, U, offsets=offsets, threads=threads, spare=spare)
     starts = dict(zip(part.slots, offsets, strict=True))
     return value, [(slot, gradient[at : at + len(seen[slot])]) for slot, at in starts.items()]
 

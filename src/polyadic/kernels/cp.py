@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.kernels.doors import checked, frozen, importances, in_spans, sum_of_parts, table
+from polyadic.kernels.doors import checked, frozen, importances, in_spans, short_parts, sum_of_parts, table
 from polyadic.kernels.loops import cp
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def cp_squared(
     importance: NDArray[Any] | None = None,
     scale: float,
     threads: int,
+    spare: list[NDArray[Any]] | None = None,
 ) -> tuple[float, NDArray[Any]]:
     r"""Squared loss over listed entries of a CP model, and its gradient.
 
@@ -51,7 +52,9 @@ def cp_squared(
     importance : ndarray of shape (rows,), optional
         :math:`q`; ones if absent.
     threads : int
-        Parts worked on at the same time.
+        Parts worked on at the same time: entries are divided only where they are too many for one sum.
+    spare : list, optional
+        Tables of ``U`` from calls before, to which the one made here is added.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def cp_squared(
     def work(first: int, last: int, T: NDArray[Any]) -> float:
         return loop(columns, at, values, weights, z, q, s, T, first, last)
 
-    return sum_of_parts(work, n, [U], U, threads=threads)
+    return sum_of_parts(work, n, [U], U, threads=threads, parts=short_parts(n), spare=spare)
 
 
 def cp_predict(
@@ -93,10 +96,11 @@ def cp_pullback(
     *,
     offsets: Sequence[int] | None = None,
     threads: int,
+    spare: list[NDArray[Any]] | None = None,
 ) -> NDArray[Any]:
     r"""Take derivatives of predictions back to the factors, :math:`\sum_e d_e\, \partial m_e / \partial U`.
 
-    Shapes (n, order), (n,), (rows, R) -> (rows, R).
+    Shapes (n, order), (n,), (rows, R) -> (rows, R). Threads and ``spare`` are as in :func:`cp_squared`.
     """
     columns, at = checked(indices, offsets, len(_matrix(U)))
     n = columns.shape[1]
@@ -108,7 +112,7 @@ def cp_pullback(
         cp.pullback_fibres(columns, at, derivatives, T, first, last)
         return 0.0
 
-    return sum_of_parts(work, n, [U], U, threads=threads)[1]
+    return sum_of_parts(work, n, [U], U, threads=threads, parts=short_parts(n), spare=spare)[1]
 
 
 def _matrix(U: NDArray[Any]) -> NDArray[Any]:

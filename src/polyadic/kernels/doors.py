@@ -18,7 +18,7 @@ LINE = 64
 PARTS = 16
 """Parts that sums are made of, whatever the threads, of which so many can have work at the same time."""
 THIN = 24
-"""Entries of a part for each row of its sum: what adding parts takes stays below a tenth of what entries take."""
+"""Entries of a part for each row of its sum, at least: adding parts is then a tenth, about, of what entries take."""
 FEWEST = 32
 """Rows that are worth a call."""
 PART = 1 << 22
@@ -112,6 +112,16 @@ def in_turns(compute: Callable[[int], Any], take: Callable[[Any], None], parts: 
     in_threads(work, parts, threads)
 
 
+def thick_parts(n: int, rows: int, *, most: int = PARTS) -> int:
+    """Into how many parts ``n`` entries go whose sums have so many rows: few enough that adding them costs little."""
+    return max(1, min(most, n // max(THIN * rows, 1)))
+
+
+def short_parts(n: int) -> int:
+    """Into how many parts ``n`` entries go so that the sum of each keeps its precision."""
+    return max(1, -(-n // PART))
+
+
 def sum_of_parts(
     work: Callable[[int, int, NDArray[Any]], float],
     n: int,
@@ -119,30 +129,37 @@ def sum_of_parts(
     like: NDArray[Any],
     *,
     threads: int,
+    parts: int | None = None,
+    spare: list[NDArray[Any]] | None = None,
 ) -> tuple[float, NDArray[Any]]:
     """Add values and gradients of parts of ``n`` entries, each part of its own sum, in their order.
 
     ``work(first, last, T)`` returns a value and adds a gradient, of the shape and type of ``like``, to the last layer
-    of a table of ``layers`` and one of zeros.
+    of a table of ``layers`` and one of zeros. Tables are taken from ``spare``, and left there for the next sum of the
+    same layers.
     """
-    rows, rank = like.shape
-    parts = max(1, min(PARTS, n // max(THIN * rows, 1)), -(-n // PART))
+    rank = like.shape[1]
+    parts = max(thick_parts(n, len(like)), short_parts(n)) if parts is None else parts
     bounds = np.linspace(0, n, parts + 1).astype(int).tolist()
     zeros = np.broadcast_to(like.dtype.type(0), like.shape)
-    value, total = 0.0, np.zeros(like.shape, like.dtype)
-    spare: list[NDArray[Any]] = []
+    value, total = 0.0, np.empty(like.shape, like.dtype)
+    spare = [] if spare is None else spare
 
-    def compute(k: int) -> tuple[float, NDArray[Any]]:
-        T = spare.pop() if spare else table(*layers, zeros)
-        return work(bounds[k], bounds[k + 1], T), T
+    def compute(k: int) -> tuple[int, float, NDArray[Any]]:
+        try:
+            T = spare.pop()
+        except IndexError:
+            T = table(*layers, zeros)
+        return k, work(bounds[k], bounds[k + 1], T), T
 
-    def take(result: tuple[float, NDArray[Any]]) -> None:
-        nonlocal value, total
-        part = result[1][:, -1, :rank]
-        value += result[0]
-        total += part
+    def take(result: tuple[int, float, NDArray[Any]]) -> None:
+        nonlocal value
+        k, more, T = result
+        part = T[:, -1, :rank]
+        value += more
+        np.add(total, part, out=total) if k else np.copyto(total, part)
         part[:] = 0
-        spare.append(result[1])
+        spare.append(T)
 
     in_turns(compute, take, parts, threads)
     return value, total

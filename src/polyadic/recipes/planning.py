@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from polyadic.errors import InputError, check_int, check_number
 from polyadic.files import META, read_meta
 from polyadic.models.words.orders import COPIES, SWEEPS
-from polyadic.objective import PIECE, PIECES, work_of
+from polyadic.objective import pieces_of, work_of
 from polyadic.resources import LEAST
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _learning(source: str | os.PathLike[str], workers: int, speed: float, rank: 
 
     entries = Counts.open(source).entries
     n, factors = len(entries), 4.0 * entries.shape[0] * rank
-    parts = min(-(-n // PIECE), PIECES)
+    parts = pieces_of(n, entries.shape[0])
     busy = min(workers, parts)  # a part is not divided
     stored = n * (entries.order * entries.indices.itemsize + 8)
     seconds = max_iter * (work_of(entries.indices) * rank * DESCENDED / busy + factors / 4 * STEPPED)
