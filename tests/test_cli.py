@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polyadic import Corpus, Embedding, SymmetricCP
-from polyadic.cli import EXAMPLES, app, faults, show, train
+from polyadic.cli import VERBS, app, faults, show, train
 from polyadic.cli.options import in_bytes
 from polyadic.cli.train import entry_weights, per_order
 from polyadic.datasets import similarity_sets
@@ -96,10 +96,10 @@ def table(output):
 # Help and usage
 
 
-@pytest.mark.parametrize("verb", [verb.__name__ for verb in EXAMPLES])
+@pytest.mark.parametrize("verb", [verb.__name__ for panel in VERBS.values() for verb in panel])
 def test_help_ends_with_an_example(verb):
     """The help of each verb ends with a call of this verb."""
-    assert succeed(verb, "--help").strip().splitlines()[-1].strip().startswith(f"polyadic {verb} ")
+    assert succeed(verb, "--help").strip().splitlines()[-1].strip().startswith(f"polyadic {verb}")
 
 
 def test_help_loads_nothing_slow():
@@ -114,7 +114,7 @@ def test_help_loads_nothing_slow():
     assert done.stderr.split() == []
 
 
-@pytest.mark.parametrize("verb", [verb.__name__ for verb in EXAMPLES])
+@pytest.mark.parametrize("verb", [verb.__name__ for panel in VERBS.values() for verb in panel])
 def test_unknown_options_are_refused(verb):
     """A misspelt option is a fault of usage, which is exit code 2."""
     assert polyadic(verb, "--treads", "2").exit_code == 2

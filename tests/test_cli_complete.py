@@ -132,6 +132,11 @@ def test_a_first_pair_is_no_heading(table, tmp_path):
     for first, number in (('p0,"thing, 1",good', 2), ("who,what,remark", 1)):
         pairs.write_text(f'{first}\np1,"thing, 2",bad\n')
         assert len(json.loads(run("predict", out, pairs, "--json").stdout)["predictions"]) == number
+    pairs.write_text('who,what\np1,"thing, 2"\n')
+    assert [each["row"] for each in json.loads(run("predict", out, pairs, "--json").stdout)["predictions"]] == ["p1"]
+    for first in ("p0,what", 'who,"thing, 1"'):
+        pairs.write_text(f'{first}\np1,"thing, 2"\n')
+        assert "line 1" in run("predict", out, pairs).output
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 
 Pullback = Callable[["NDArray[Any]"], tuple["NDArray[Any]", "list[NDArray[Any]]"]]
 """From derivatives of queries to those of the vectors, shape (n, width), and to gradients of what R holds."""
-PairPullback = Callable[["NDArray[Any]"], tuple["NDArray[Any]", "NDArray[Any]", "list[NDArray[Any]]"]]
-"""From derivatives of queries of pairs to those of both vectors, and to gradients of what all relations share."""
 
 
 class Bilinear(Protocol):
@@ -64,12 +62,6 @@ class Bilinear(Protocol):
         """Give queries, shape (n, width), of vectors ``a`` of that shape and relations ``r``, and their pullback.
 
         Backwards, ``a`` are vectors of objects, and queries meet those of subjects.
-        """
-
-    def between(self, a: NDArray[Any], b: NDArray[Any], R: list[NDArray[Any]]) -> tuple[NDArray[Any], PairPullback]:
-        """Give queries of pairs of a subject and an object, and their pullback.
-
-        They meet the first array of ``R``, a row flattened for each relation: the products are scores of all relations.
         """
 
 
@@ -110,10 +102,6 @@ class Diagonal:
 
         return a * w, pullback
 
-    def between(self, a: NDArray[Any], b: NDArray[Any], R: list[NDArray[Any]]) -> tuple[NDArray[Any], PairPullback]:  # noqa: ARG002
-        """Give queries of pairs and their pullback."""
-        return a * b, lambda dq: (dq * b, dq * a, [])
-
 
 @dataclass(frozen=True)
 class Complex:
@@ -151,10 +139,6 @@ class Complex:
 
         return _times(a, w), pullback
 
-    def between(self, a: NDArray[Any], b: NDArray[Any], R: list[NDArray[Any]]) -> tuple[NDArray[Any], PairPullback]:  # noqa: ARG002
-        """Give queries of pairs and their pullback."""
-        return _times(_conjugate(a), b), lambda dq: (_times(_conjugate(dq), b), _times(a, dq), [])
-
 
 @dataclass(frozen=True)
 class Slices:
@@ -191,10 +175,6 @@ class Slices:
             return da, [gradient]
 
         return q, whole
-
-    def between(self, a: NDArray[Any], b: NDArray[Any], R: list[NDArray[Any]]) -> tuple[NDArray[Any], PairPullback]:  # noqa: ARG002
-        """Give queries of pairs and their pullback."""
-        return _outer(a, b), lambda dq: (*_outer_pullback(a, b, dq), [])
 
 
 @dataclass(frozen=True)
@@ -234,25 +214,6 @@ class Core:
             return da, [gradient, (w.T @ flat).reshape(R[1].shape)]
 
         return q, whole
-
-    def between(self, a: NDArray[Any], b: NDArray[Any], R: list[NDArray[Any]]) -> tuple[NDArray[Any], PairPullback]:
-        """Give queries of pairs and their pullback."""
-        ab, C = _outer(a, b), R[1].reshape(len(R[1]), -1)
-
-        def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], list[NDArray[Any]]]:
-            return *_outer_pullback(a, b, dq @ C), [(dq.T @ ab).reshape(R[1].shape)]
-
-        return ab @ C.T, pullback
-
-
-def _outer(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """Give the matrices a b of pairs, a row each."""
-    return (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
-
-
-def _outer_pullback(a: NDArray[Any], b: NDArray[Any], dM: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    M = dM.reshape(len(a), a.shape[1], b.shape[1])
-    return (M @ b[:, :, None])[:, :, 0], (a[:, None, :] @ M)[:, 0, :]
 
 
 def _times(a: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:

@@ -1,7 +1,9 @@
 """The command line: one file per verb, each of which calls the library and shows what came back."""
 
+import platform
 import signal
 from collections.abc import Callable
+from importlib.metadata import version as distribution
 from typing import Annotated
 
 import typer
@@ -18,6 +20,7 @@ from polyadic.cli.count import count
 from polyadic.cli.database import app as database
 from polyadic.cli.demo import demo
 from polyadic.cli.evaluate import compare, evaluate
+from polyadic.cli.example import example
 from polyadic.cli.explore import explore
 from polyadic.cli.faults import Verbs
 from polyadic.cli.hmm import app as hmm
@@ -39,68 +42,96 @@ from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
 
+LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+TRY = """Three things to try:
+
+  polyadic example
+      writes a book, tables, facts and trees, on which the example at the end of each --help runs
+  polyadic explore TEXT
+      shows a text of yours in a browser: senses, lines, topics, a map
+  polyadic complete train RATINGS.csv --out model
+      learns a table of yours that has gaps: what is missing, and how sure that is
+
+All verbs: polyadic --help
+"""
+VERBS: dict[str, dict[Callable[..., None], str]] = {
+    "Start": {
+        example: "polyadic example",
+        demo: "polyadic demo --out demo",
+        explore: "polyadic explore holmes",
+    },
+    "Words": {
+        train: "polyadic train holmes --out vectors --keep work --keep-text",
+        neighbours: "polyadic neighbours vectors window",
+        senses: "polyadic senses vectors case",
+        phrase: "polyadic phrase vectors light lamp 'light*door'",
+        components: "polyadic components vectors window",
+        evaluate: "polyadic evaluate vectors --groups groups",
+        compare: "polyadic compare vectors vectors.txt --groups groups",
+        convert: "polyadic convert vectors vectors.txt --to word2vec",
+    },
+    "Text": {
+        lines: "polyadic lines work/corpus case --sort right",
+        corpus: "polyadic corpus holmes --out corpus --min-count 5",
+        count: "polyadic count corpus --out counts --order 3 --width 10",
+        plan: "polyadic plan corpus --workers 16",
+    },
+    "Tables and relations": {
+        table: "polyadic table eyes.csv --picture eyes.png",
+    },
+    "Research": {
+        check: "polyadic check vectors work",
+    },
+}
+"""The verbs by what they are for, each with a command that runs where ``polyadic example`` has written its files."""
+GROUPS = {
+    "Text": {"topics": topics, "sentences": sentences, "classify": classify},
+    "Tables and relations": {
+        "complete": complete,
+        "database": database,
+        "relations": relations,
+        "machine": machine,
+        "rerank": rerank,
+    },
+    "Syntax and sequences": {"tag": tag, "parse": parse, "roles": roles, "automaton": automaton, "hmm": hmm},
+    "Research": {"reproduce": reproduce},
+}
+"""Verbs with verbs of their own."""
+
 app = typer.Typer(
     name="polyadic",
     cls=Verbs,
-    add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Example:\n\npolyadic train wiki.txt.xz --out vectors\n\npolyadic phrase vectors pearl harbor",
+    epilog="Example:\n\npolyadic example\n\npolyadic explore example/holmes",
 )
-
-EXAMPLES: dict[Callable[..., None], str] = {
-    demo: "polyadic demo --out demo",
-    train: "polyadic train wiki.txt.xz --out vectors",
-    explore: "polyadic explore wiki.txt.xz",
-    neighbours: "polyadic neighbours vectors apollo",
-    phrase: "polyadic phrase vectors apollo god 'apollo*moon'",
-    senses: "polyadic senses vectors apollo",
-    lines: "polyadic lines corpus bank river --sort right",
-    components: "polyadic components vectors apollo",
-    table: "polyadic table survey.csv --rows eye --columns hair --picture eyes.png",
-    evaluate: "polyadic evaluate vectors --pairs simlex.txt",
-    compare: "polyadic compare vectors others --kind similarity",
-    convert: "polyadic convert vectors vectors.txt --to word2vec",
-    corpus: "polyadic corpus articles/ --out corpus --min-count 10",
-    count: "polyadic count corpus --out counts --order 3 --width 10",
-    plan: "polyadic plan corpus --workers 16",
-    check: "polyadic check vectors work",
-}
-
-add_verbs(app, EXAMPLES, on_clusters=(corpus, count, train))
-app.add_typer(sentences, name="sentences")
-app.add_typer(classify, name="classify")
-app.add_typer(topics, name="topics")
-app.add_typer(complete, name="complete")
-app.add_typer(database, name="database")
-app.add_typer(relations, name="relations")
-app.add_typer(machine, name="machine")
-app.add_typer(rerank, name="rerank")
-app.add_typer(parse, name="parse")
-app.add_typer(tag, name="tag")
-app.add_typer(roles, name="roles")
-app.add_typer(automaton, name="automaton")
-app.add_typer(hmm, name="hmm")
-app.add_typer(reproduce, name="reproduce")
+for panel in dict.fromkeys([*VERBS, *GROUPS]):
+    add_verbs(app, VERBS.get(panel, {}), on_clusters=(corpus, count, train), panel=panel)
+    for name, group in GROUPS.get(panel, {}).items():
+        app.add_typer(group, name=name, rich_help_panel=panel)
 app.command("neighbors", hidden=True)(neighbours)
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 typer calls it
     if wanted:
-        typer.echo(f"polyadic {__version__}")
+        of = ", ".join(f"{library} {distribution(library)}" for library in LIBRARIES)
+        typer.echo(f"polyadic {__version__} (Python {platform.python_version()}, {of})")
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def polyadic(
+    ctx: typer.Context,
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show versions, also of the libraries."),
     ] = False,
 ) -> None:
     """Matrix and tensor factorization of language: word vectors whose products select senses, topics, relations."""
     del version  # its callback has shown it
+    if ctx.invoked_subcommand is None:
+        typer.echo(TRY, nl=False)
 
 
 def main() -> None:

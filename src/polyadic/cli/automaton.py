@@ -159,8 +159,8 @@ def _read(strings: Path, form: str) -> tuple[Any, Any]:
 show.add_verbs(
     app,
     {
-        train: "polyadic automaton train strings.txt --out model",
-        score: "polyadic automaton score model others.txt",
-        sample: "polyadic automaton sample model --number 5",
+        train: "polyadic automaton train letters.txt --out automaton",
+        score: "polyadic automaton score automaton letters.txt",
+        sample: "polyadic automaton sample automaton --number 5",
     },
 )

@@ -249,9 +249,9 @@ def _open(path: Path) -> Any:
 show.add_verbs(
     app,
     {
-        train: "polyadic classify train reviews.csv --field text --label stars --out model --hold-out 0.2",
-        apply: "polyadic classify apply model new.csv --field text --why 5",
-        evaluate: "polyadic classify evaluate model test.csv --field text --label stars",
-        top: "polyadic classify top model",
+        train: "polyadic classify train stories.csv --field text --label story --out classifier --hold-out 0.2",
+        apply: "polyadic classify apply classifier stories.csv --field text --why 5",
+        evaluate: "polyadic classify evaluate classifier stories.csv --field text --label story",
+        top: "polyadic classify top classifier",
     },
 )

@@ -7,7 +7,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.cli.faults import interrupted
+from polyadic.cli.faults import interrupted, say
 from polyadic.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Complete a table of which some cells are known, such as ratings.")
@@ -230,6 +230,11 @@ def predict(
         lines = every  # the first line is no heading, whatever stands behind its names
     if not lines:
         raise InputError(f"{pairs} has no lines of a row and a column")
+    if len(lines) > 1 and lines[0].number == 1 and unknown == "refuse":
+        row, column = lines[0].row, lines[0].column
+        if not (row in names["row"] or column in names["column"]):
+            say(f"{pairs}, line 1, is taken for headings: {row!r} and {column!r}", "note")
+            lines = lines[1:]
     for what, known in names.items() if unknown == "refuse" else ():
         for line in lines:
             if (name := getattr(line, what)) not in known:
@@ -367,12 +372,12 @@ def _fields(columns: str | None) -> list[str] | None:
 show.add_verbs(
     app,
     {
-        train: "polyadic complete train ratings.csv --out model --hold-out 0.1",
-        predict: "polyadic complete predict model pairs.csv",
-        recommend: "polyadic complete recommend model alice -n 5",
-        similar: "polyadic complete similar model 'Heat (1995)'",
-        themes: "polyadic complete themes model --top 5",
-        add: "polyadic complete add model today.csv --out model --force",
+        train: "polyadic complete train ratings.csv --out completed --hold-out 0.1",
+        predict: "polyadic complete predict completed new.csv",
+        recommend: "polyadic complete recommend completed 'reader 1' -n 5",
+        similar: "polyadic complete similar completed Dracula",
+        themes: "polyadic complete themes completed --top 5",
+        add: "polyadic complete add completed new-ratings.csv --out completed --force",
     },
     on_clusters=[train],
 )

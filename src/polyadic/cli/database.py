@@ -259,9 +259,9 @@ def _whole(entity: str, names: list[str]) -> list[int]:
 show.add_verbs(
     app,
     {
-        train: "polyadic database train films.toml --out films --hold-out ratings=0.1",
-        predict: "polyadic database predict films ratings wanted.csv --why 3",
-        add: "polyadic database add films ratings=today.csv kinds=new-films.csv --out films --force",
-        similar: "polyadic database similar films film 'Fargo (1996)'",
+        train: "polyadic database train library.toml --out library --hold-out ratings=0.1",
+        predict: "polyadic database predict library ratings new.csv --why 3",
+        add: "polyadic database add library ratings=new-ratings.csv --out library --force",
+        similar: "polyadic database similar library novel Dracula",
     },
 )

@@ -179,10 +179,10 @@ def _read(sequences: Path, model: Any) -> list[tuple[tuple[str, ...], int]]:
 show.add_verbs(
     app,
     {
-        train: "polyadic hmm train tags.txt --out model --states 12 --ends",
-        score: "polyadic hmm score model others.txt",
-        states: "polyadic hmm states model others.txt --out states.txt",
-        top: "polyadic hmm top model",
-        sample: "polyadic hmm sample model --number 5",
+        train: "polyadic hmm train letters.txt --out hmm --states 4 --ends",
+        score: "polyadic hmm score hmm letters.txt",
+        states: "polyadic hmm states hmm letters.txt --out states.txt",
+        top: "polyadic hmm top hmm",
+        sample: "polyadic hmm sample hmm --number 5",
     },
 )

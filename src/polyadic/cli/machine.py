@@ -352,8 +352,8 @@ def _tell_skipped(skipped: int) -> None:
 show.add_verbs(
     app,
     {
-        train: "polyadic machine train ratings.libfm --out model --validation valid.libfm",
-        predict: "polyadic machine predict model new.libfm --out predictions.txt",
-        evaluate: "polyadic machine evaluate model test.libfm",
+        train: "polyadic machine train ratings.libfm --out machine --validation valid.libfm",
+        predict: "polyadic machine predict machine valid.libfm --out predictions.txt",
+        evaluate: "polyadic machine evaluate machine valid.libfm",
     },
 )

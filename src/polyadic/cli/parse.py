@@ -224,9 +224,9 @@ def _tagger(path: Path) -> Any:
 show.add_verbs(
     app,
     {
-        train: "polyadic parse train en_ewt-ud-train.conllu --out parser",
-        apply: "polyadic parse apply parser letters.txt --text --tagger tagger --out parsed.conllu",
-        evaluate: "polyadic parse evaluate parser en_ewt-ud-dev.conllu --tables",
-        compare: "polyadic parse compare en_ewt-ud-dev.conllu parsed.conllu other.conllu",
+        train: "polyadic parse train latin.conllu --out parser",
+        apply: "polyadic parse apply parser latin.txt --text --tagger tagger --out parsed.conllu",
+        evaluate: "polyadic parse evaluate parser latin-test.conllu --tables",
+        compare: "polyadic parse compare latin-test.conllu parsed.conllu latin-test.conllu",
     },
 )

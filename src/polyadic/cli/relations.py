@@ -582,12 +582,13 @@ def _is_tensor(model: Any) -> bool:
 show.add_verbs(
     app,
     {
-        train: "polyadic relations train facts.tsv --out model --validation valid.tsv",
-        predict: "polyadic relations predict model --subject Oslo --relation lies_in",
-        evaluate: "polyadic relations evaluate model test.tsv --known valid.tsv",
-        similar: "polyadic relations similar model works_for",
-        add: "polyadic relations add model today.tsv --out model --force",
-        patterns: "polyadic relations patterns parsed.conllu --out facts.tsv",
+        train: "polyadic relations train facts.tsv --out tensor --validation valid.tsv",
+        predict: "polyadic relations predict tensor --subject Norway --relation language",
+        evaluate: "polyadic relations evaluate tensor test.tsv --known valid.tsv",
+        similar: "polyadic relations train pairs.tsv --method universal --out schema"
+        "\n\npolyadic relations similar schema borders",
+        add: "polyadic relations add tensor test.tsv --out tensor --force",
+        patterns: "polyadic relations patterns parsed.conllu --out patterns.tsv",
     },
 )
 app.add_typer(rules_app, name="rules")

@@ -253,8 +253,8 @@ def _opened_for(names: list[str] | None, path: Path, said: Format, *, unknown: s
 show.add_verbs(
     app,
     {
-        train: "polyadic rerank train lists.jsonl --out model --model tensor-mira --validation dev.jsonl",
-        apply: "polyadic rerank apply model new.jsonl --out chosen.jsonl",
-        evaluate: "polyadic rerank evaluate model test.jsonl",
+        train: "polyadic rerank train spellings.jsonl --out reranker",
+        apply: "polyadic rerank apply reranker test.jsonl --out chosen.jsonl",
+        evaluate: "polyadic rerank evaluate reranker test.jsonl",
     },
 )

@@ -117,8 +117,8 @@ def evaluate(
 show.add_verbs(
     app,
     {
-        train: "polyadic roles train en_ewt-up-dev.conllu --out roles",
+        train: "polyadic roles train roles.conllu --out roles",
         apply: "polyadic roles apply roles parsed.conllu --find --out labelled.conllu",
-        evaluate: "polyadic roles evaluate roles en_ewt-up-test.conllu --tables",
+        evaluate: "polyadic roles evaluate roles roles-test.conllu --tables",
     },
 )

@@ -66,7 +66,7 @@ def mine(facts: Facts, *, confidence: Confidence = 0.8, support: Support = 10, a
 show.add_verbs(
     app,
     {
-        check: "polyadic relations rules check rules.txt --facts facts.tsv",
-        mine: "polyadic relations rules mine facts.tsv --confidence 0.9 > rules.txt",
+        check: "polyadic relations rules check rules.txt --facts pairs.tsv",
+        mine: "polyadic relations rules mine pairs.tsv --confidence 0.6",
     },
 )

@@ -164,10 +164,11 @@ def _open(path: Path) -> Any:
 show.add_verbs(
     app,
     {
-        train: "polyadic sentences train reviews.txt --out model",
-        encode: "polyadic sentences encode model reviews.txt --out vectors.npy",
-        nearest: "polyadic sentences nearest model reviews.txt 'a very good film'",
-        templates: "polyadic sentences templates model reviews.txt",
-        static: "polyadic sentences static model --out encoder",
+        train: "polyadic sentences train paragraphs.txt --out meanings",
+        encode: "polyadic sentences encode meanings paragraphs.txt --out paragraphs.npy",
+        nearest: "polyadic sentences nearest meanings paragraphs.txt 'a shot in the dark'",
+        templates: "polyadic sentences train paragraphs.txt --method convolutional --out filters"
+        "\n\npolyadic sentences templates filters paragraphs.txt",
+        static: "polyadic sentences static meanings --out encoder",
     },
 )

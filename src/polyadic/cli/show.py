@@ -43,11 +43,12 @@ def add_verbs(
     examples: Mapping[Callable[..., None], str],
     *,
     on_clusters: Collection[Callable[..., None]] = (),
+    panel: str | None = None,
 ) -> None:
-    """Add verbs to the command line, each with a bound on memory, and an example at the end of its help."""
+    """Add verbs to the command line, below a heading, each with a bound on memory and an example that ends its help."""
     for verb, example in examples.items():
         spread = _spread(verb) if verb in on_clusters else verb
-        app.command(cls=Verb, epilog=f"Example:\n\n{example}")(_bounded(spread))
+        app.command(cls=Verb, epilog=f"Example:\n\n{example}", rich_help_panel=panel)(_bounded(spread))
 
 
 def _spread(verb: Callable[..., None]) -> Callable[..., None]:

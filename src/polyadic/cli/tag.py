@@ -200,8 +200,8 @@ def _tagged_columns(tagger: Any, path: Path) -> Iterator[str]:
 show.add_verbs(
     app,
     {
-        train: "polyadic tag train en_ewt-ud-train.conllu --out tagger",
-        apply: "polyadic tag apply tagger --text letter.txt --out letter.conllu",
-        evaluate: "polyadic tag evaluate tagger en_ewt-ud-dev.conllu",
+        train: "polyadic tag train latin.conllu --out tagger",
+        apply: "polyadic tag apply tagger --text latin.txt --out tagged.conllu",
+        evaluate: "polyadic tag evaluate tagger latin-test.conllu",
     },
 )

@@ -232,9 +232,9 @@ words.__name__ = "show"  # the module of that name is used above
 show.add_verbs(
     app,
     {
-        train: "polyadic topics train articles/ --out topics --rank 20",
+        train: "polyadic topics train stories.csv --field text --out topics --rank 10",
         words: "polyadic topics show topics --picture topics.png",
-        assign: "polyadic topics assign topics articles/",
-        choose: "polyadic topics choose articles/ --ranks 5,10,20",
+        assign: "polyadic topics assign topics stories.csv --field text",
+        choose: "polyadic topics choose stories.csv --field text --ranks 5,10,20",
     },
 )

@@ -105,8 +105,6 @@ class KnowledgeTensor(Model):
         Questions of a step; by default 500, and fewer where an epoch would have less than 50 steps.
     candidates : int, optional
         Entities drawn as candidates beside those that a batch names; all by default.
-    relation_weight : float
-        Weight of asking, beside both, which relation holds between the ends of each fact; 0 for not.
     max_iter, tol
         See :func:`~polyadic.solvers.run.run`; a sweep is an epoch. With a validation part the epochs end when its rank
         has not risen for five.
@@ -157,7 +155,6 @@ class KnowledgeTensor(Model):
     step: Positive = 0.1
     batch: Count | None = None
     candidates: Count | None = None
-    relation_weight: Amount = 0.0
     max_iter: Count = 50
     tol: Amount = 0.0
     seed: Seed = None
@@ -200,7 +197,7 @@ class KnowledgeTensor(Model):
         asked = questions(triples, K, reciprocal=self.reciprocal)
         fewest = max(1, min(LARGEST, sum(len(part.known) for part in asked) // STEPS))
         batch = fewest if self.batch is None else self.batch
-        plan = self._plan(batch)
+        plan = Plan(self.loss, self.penalty, self.strength, self.step, batch, self.candidates)
         names: _Names = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
         measure = None if validation is None else self._measure(validation, known, names, (n, K), rng)
         self.facts_, (self.entities_, self.relations_) = triples, names
@@ -315,7 +312,7 @@ class KnowledgeTensor(Model):
         self.facts_, self.entities_ = known, entities
         if size > n:
             asked = [_naming(part, n, rng) for part in questions(known, K, reciprocal=self.reciprocal)]
-            plan = self._plan(LARGEST)
+            plan = Plan(self.loss, self.penalty, self.strength, self.step, LARGEST, self.candidates)
             solver = descend_triples(
                 form, [*start, *self.relation_factors_], asked, plan, ends=ends, rng=rng, threads=self._threads, fixed=n
             )
@@ -382,11 +379,6 @@ class KnowledgeTensor(Model):
             figure=math.exp,
             whole=validation is not None,
         )
-
-    def _plan(self, batch: int) -> Plan:
-        """Say how facts are learned."""
-        weight = self.relation_weight
-        return Plan(self.loss, self.penalty, self.strength, self.step, batch, self.candidates, weight)
 
     def _place(self, factors: Factors) -> None:
         """Give factors their places."""

@@ -9,9 +9,6 @@ scores of all candidates for it are one row of a product of two matrices. One of
 The first is the cross entropy of each fact by itself, added up: with the facts of a question together it costs one row
 of scores, not :math:`|T|`. For FB15k-237 that is 3.6 times less, for the same gradient.
 
-Beside them each fact may ask for its relation, :math:`(s, ?, o)`, of all that there are: :math:`w` times the same loss,
-with one answer. As there are few relations it costs little, and it tells relations apart that answer alike.
-
 Candidates may be a sample. Those that a batch names are then all present, and :math:`c` others, drawn from the
 remaining :math:`n`, count :math:`n / c` each, so that sums over candidates are right in expectation.
 
@@ -19,10 +16,9 @@ References
 ----------
 Lacroix, Usunier, Obozinski (2018), Canonical tensor decomposition for knowledge base completion, sections 4 (N3) and 5
 (each relation and its reciprocal; cross entropy; Adagrad). Dettmers, Minervini, Stenetorp, Riedel (2018), Convolutional
-2D knowledge graph embeddings, section 3 (one question to all entities). Chen, Minervini, Riedel, Stenetorp (2021),
-Relation prediction as an auxiliary training objective for improving multi-relational graph representations. Zhang, Cai,
-Wang (2020), Duality-induced regularizer for tensor factorization based knowledge graph completion, equation 8. Duchi,
-Hazan, Singer (2011), Adaptive subgradient methods.
+2D knowledge graph embeddings, section 3 (one question to all entities). Zhang, Cai, Wang (2020), Duality-induced
+regularizer for tensor factorization based knowledge graph completion, equation 8. Duchi, Hazan, Singer (2011), Adaptive
+subgradient methods.
 """
 
 from __future__ import annotations
@@ -112,8 +108,6 @@ class Plan(NamedTuple):
         Questions of a step.
     candidates : int or None
         How many are drawn beside those that a batch names; all if None.
-    relation_weight : float
-        :math:`w`, of asking for the relation of each fact; 0 for not.
     """
 
     loss: TripleLoss = "softmax"
@@ -122,7 +116,6 @@ class Plan(NamedTuple):
     step: float = 0.1
     batch: int = 500
     candidates: int | None = None
-    relation_weight: float = 0.0
 
     def check(self) -> None:
         """Refuse what is out of range, by an InputError."""
@@ -130,7 +123,6 @@ class Plan(NamedTuple):
         check_choice("penalty", self.penalty, get_args(Penalty))
         check_number("strength", self.strength)
         check_number("step", self.step, above=True)
-        check_number("relation_weight", self.relation_weight)
         check_int("batch", self.batch, low=1)
         if self.candidates is not None:
             check_int("candidates", self.candidates, low=1)
@@ -229,10 +221,7 @@ class _Descent:
         place[columns] = np.arange(len(columns))
         answers, count = place[asked.answers], np.diff(asked.starts).astype(np.float32)
         b = B if len(columns) == len(B) else B[columns]
-        if self.plan.relation_weight:
-            kinds, r = np.arange(len(self.factors[self.first])), asked.relations
-        else:
-            kinds, r = np.unique(asked.relations, return_inverse=True)  # no other relation moves
+        kinds, r = np.unique(asked.relations, return_inverse=True)  # no other relation moves
         a, R = A[asked.known], [self.factors[self.first][kinds], *self.factors[self.first + 1 :]]
         q, pullback = self.form.query(a, r, R, backwards=asked.backwards)
         S = q @ b.T
@@ -243,8 +232,6 @@ class _Descent:
         if self.plan.penalty == "DURA":
             value += self._penalise(q, count, dq, self.form.blocks)
         da, dR = pullback(dq)
-        if self.plan.relation_weight:
-            value += self._ask_relations(asked, (a, da), (b, db), (R, dR), answers)
         if self.plan.penalty != "DURA":
             value += self._penalise(a, count, da, self.form.blocks)
             value += self._penalise_relations(R, r, count, dR)
@@ -272,33 +259,6 @@ class _Descent:
         absent[named] = False
         more = self.rng.choice(np.flatnonzero(absent), drawn, replace=False, shuffle=False)
         return np.concatenate([named, more]), np.repeat([1.0, rest / drawn], [len(named), drawn])
-
-    def _ask_relations(
-        self,
-        asked: Questions,
-        known: tuple[NDArray[Any], NDArray[Any]],
-        sought: tuple[NDArray[Any], NDArray[Any]],
-        relations: tuple[list[NDArray[Any]], list[NDArray[Any]]],
-        answers: NDArray[np.int64],
-    ) -> float:
-        """Add the gradients of asking for the relation of each fact, and give the value."""
-        (a, da), (b, db), (R, dR) = known, sought, relations
-        at, n = np.repeat(np.arange(len(a)), np.diff(asked.starts)), len(answers)
-        ends = (b[answers], a[at]) if asked.backwards else (a[at], b[answers])
-        q, pullback = self.form.between(*ends, R)
-        w = R[0].reshape(len(R[0]), -1)
-        S = q @ w.T
-        weight = np.float32(self.plan.relation_weight)
-        value = LOSSES[self.plan.loss](S, starts=np.arange(n + 1), answers=asked.relations[at], threads=self.threads)
-        S *= weight
-        *dends, shared = pullback(S @ w)
-        dR[0] += (S.T @ q).reshape(R[0].shape)
-        for gradient, more in zip(dR[1:], shared, strict=True):
-            np.add(gradient, more, out=gradient)
-        first, last = dends[::-1] if asked.backwards else dends
-        add_rows(at, first, da)
-        add_rows(answers, last, db)
-        return float(weight) * value
 
     def _penalise(self, x: NDArray[Any], weights: NDArray[Any], gradient: NDArray[Any], blocks: int) -> float:
         """Add the gradient of the penalty of rows, each ``weights`` times, and give its value."""

@@ -1,0 +1,23 @@
+"""``polyadic example``: files to try every verb on."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polyadic.cli import options as o
+from polyadic.cli import show
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write.")]
+
+
+def example(folder: Folder = Path("example"), *, force: o.Force = False, as_json: o.AsJson = False) -> None:
+    """Write small files on which the first example of every verb runs: a book, tables, facts, trees."""
+    from polyadic.datasets.examples import FILES, write_examples
+
+    write_examples(folder, overwrite=force)
+    if not as_json:
+        show.table(("file", "what it is"), [*FILES.items()])
+    show.wrote(folder, {"files": FILES}, as_json=as_json)
+    if not as_json:
+        typer.echo(f"{show.command(['train', folder / 'holmes', '--out', 'vectors'])} is a beginning")

@@ -1,0 +1,289 @@
+"""Small files on which every verb can be tried, written by ``polyadic example``.
+
+What the package carries is a book and facts of European countries; tables, strings and lists are made of them, ratings
+and Latin sentences are drawn. Those are made up, which their names and this page say; the rest is real.
+
+References
+----------
+Doyle (1892), The adventures of Sherlock Holmes; in the public domain. Fisher (1940), The precision of discriminant
+functions: eye and hair colours of 5,387 children of Caithness.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import lzma
+import re
+from collections import Counter
+from importlib.resources import files
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyadic.datasets import latin
+from polyadic.files import whole_folder, write_meta
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Sequence
+    from importlib.resources.abc import Traversable
+
+KIND, VERSION = "examples", 1
+PARAGRAPH = 25
+"""Words of a paragraph at least, that it is a document of its own."""
+EYES = """eyes,fair,red,medium,dark,black
+blue,326,38,241,110,3
+light,688,116,584,188,4
+medium,343,84,909,412,26
+dark,98,48,403,681,85
+"""
+NOVELS = """Emma,Austen,love
+Persuasion,Austen,love
+Pride and Prejudice,Austen,love
+Jane Eyre,Brontë,love
+Middlemarch,Eliot,love
+Dracula,Stoker,horror
+Frankenstein,Shelley,horror
+The Turn of the Screw,James,horror
+The Picture of Dorian Gray,Wilde,horror
+Strange Case of Dr Jekyll and Mr Hyde,Stevenson,horror
+The Hound of the Baskervilles,Doyle,crime
+The Sign of the Four,Doyle,crime
+The Moonstone,Collins,crime
+The Woman in White,Collins,crime
+The Innocence of Father Brown,Chesterton,crime
+Treasure Island,Stevenson,adventure
+Kidnapped,Stevenson,adventure
+The Time Machine,Wells,adventure
+The War of the Worlds,Wells,adventure
+The Lost World,Doyle,adventure
+King Solomon's Mines,Haggard,adventure
+"""
+READERS, READ = 200, 9
+LIBRARY = """[relations.ratings]
+table = "ratings.csv"
+entities = ["reader", "novel"]
+value = "stars"
+
+[relations.kinds]
+table = "novels.csv"
+entities = ["novel", "kind"]
+columns = ["novel", "kind"]
+loss = "logistic"
+unlisted = "zero"
+
+[relations.authors]
+table = "novels.csv"
+entities = ["novel", "author"]
+columns = ["novel", "author"]
+loss = "logistic"
+unlisted = "zero"
+"""
+GROUPS = {
+    "family": ("father mother brother sister daughter wife uncle husband", "cab lamp snow"),
+    "body": ("hand hands face eyes head arm lips finger hair feet", "train letter money"),
+    "house": ("door window room lamp chair bed stairs floor", "marriage doctor river"),
+    "time": ("day night morning evening week hour month year", "stone horse coat"),
+}
+"""Words of the book that go together, and for each group some that do not; by hand."""
+RULES = """borders(x, y) => borders(y, x)
+capital(x, y) => lies_in(y, x)
+"""
+SENTENCES, TESTED = 400, 80
+"""Latin sentences to learn from, and others."""
+SPELLED, LISTED = 3_000, 500
+"""Words of the book in ``letters.txt``, and lists of spellings."""
+FILES = {
+    "holmes/": "twelve stories of Sherlock Holmes, a file each",
+    "groups/": "words of them that go together, and others that do not",
+    "stories.csv": "their paragraphs, and the story of each; paragraphs.txt has no stories",
+    "letters.txt": "words, spelled",
+    "eyes.csv": "a table of counts: eye and hair colours of 5,387 children",
+    "ratings.csv": "stars that 200 readers, made up, gave to novels; new.csv asks for more, new-ratings.csv has more",
+    "library.toml": "the ratings, and kinds and authors of the novels (novels.csv)",
+    "ratings.libfm": "the ratings as rows of features; valid.libfm has others",
+    "facts.tsv": "borders, capitals and languages of Europe; valid.tsv and test.tsv have others",
+    "pairs.tsv": "all of them as subject, object and predicate, for rules (rules.txt)",
+    "latin.conllu": "Latin sentences, made up, with trees; latin-test.conllu and latin.txt have others",
+    "roles.conllu": "the same with who does what to whom; roles-test.conllu has others",
+    "spellings.jsonl": "words of the book among misspelt ones; test.jsonl has others",
+}
+"""What is written, by name."""
+
+
+def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write all files to a folder, which is whole or absent.
+
+    Parameters
+    ----------
+    folder : path
+    overwrite : bool
+        Whether one that this wrote before is replaced.
+
+    Raises
+    ------
+    InputError
+        If something is there already.
+    """
+    rng = np.random.default_rng(1892)
+    with whole_folder(folder, kind=KIND, overwrite=overwrite) as draft:
+        stories = dict(holmes())
+        texts = {f"groups/{name}.txt": _group(*words) for name, words in GROUPS.items()}
+        for number, (title, story) in enumerate(stories.items(), 1):
+            texts[f"holmes/{number:02} {title}.txt"] = story
+        words = re.findall("[a-z]+", " ".join(stories.values()).lower())
+        ratings = [*_ratings(rng)]
+        facts = _facts(rng)
+        learned, held = _held_out(facts)
+        sentences = [latin.sentence(rng) for _ in range(SENTENCES + TESTED)]
+        lists = [_spellings(word, rng) for word in _some(words, 2 * LISTED, rng, least=6)]
+        texts |= {
+            "stories.csv": _table("story", "text", rows=_paragraphs(stories)),
+            "paragraphs.txt": "".join(f"{text}\n" for _, text in _paragraphs(stories)),
+            "letters.txt": "".join(f"{' '.join(word)}\n" for word in _some(words, SPELLED, rng)),
+            "eyes.csv": EYES,
+            "novels.csv": "novel,author,kind\n" + NOVELS,
+            "ratings.csv": _table("reader", "novel", "stars", rows=ratings),
+            "new-ratings.csv": _table("reader", "novel", "stars", rows=[("you", "Emma", 5), ("you", "Dracula", 2)]),
+            "new.csv": _table("reader", "novel", rows=(("reader 1", title) for title in _titles())),
+            "library.toml": LIBRARY,
+            "ratings.libfm": _features(ratings[::5] + ratings[1::5] + ratings[2::5] + ratings[3::5]),
+            "valid.libfm": _features(ratings[4::5]),
+            "facts.tsv": _lines(learned),
+            "valid.tsv": _lines(held[::2]),
+            "test.tsv": _lines(held[1::2]),
+            "pairs.tsv": _lines((subject, object_, predicate) for subject, predicate, object_ in facts),
+            "rules.txt": RULES,
+            "latin.conllu": _trees(sentences[:SENTENCES], roles=False),
+            "latin-test.conllu": _trees(sentences[SENTENCES:], roles=False),
+            "roles.conllu": _trees(sentences[:SENTENCES], roles=True),
+            "roles-test.conllu": _trees(sentences[SENTENCES:], roles=True),
+            "latin.txt": "".join(latin.plain(sentence) + "\n" for sentence in sentences[SENTENCES:]),
+            "spellings.jsonl": "".join(lists[:LISTED]),
+            "test.jsonl": "".join(lists[LISTED:]),
+        }
+        for name, text in texts.items():
+            (draft / name).parent.mkdir(exist_ok=True)
+            (draft / name).write_text(text, encoding="utf-8", newline="")
+        write_meta(draft, KIND, VERSION, files=FILES)
+
+
+def holmes() -> Iterator[tuple[str, str]]:
+    """Give title and text of each story of the book that the package carries.
+
+    Examples
+    --------
+    >>> [title for title, _ in holmes()][:2]
+    ['A Scandal in Bohemia', 'The Red-headed League']
+    """
+    book = lzma.decompress(_carried("holmes.txt.xz").read_bytes()).decode()
+    for story in book.removeprefix("# ").split("\n# "):
+        title, _, text = story.partition("\n\n")
+        yield title, text
+
+
+def _carried(name: str) -> Traversable:
+    return files(__package__) / "files" / name
+
+
+def _group(together: str, others: str) -> str:
+    """Give a group of words, one a line, and below an empty line the words that are no part of it."""
+    return "\n".join([*together.split(), "", *others.split(), ""])
+
+
+def _paragraphs(stories: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for title, story in stories.items():
+        for paragraph in story.split("\n\n"):
+            if len(paragraph.split()) >= PARAGRAPH:
+                yield title, " ".join(paragraph.split())
+
+
+def _some(words: Sequence[str], number: int, rng: np.random.Generator, *, least: int = 1) -> list[str]:
+    """Draw different words that have so many letters at least."""
+    kinds = sorted({word for word in words if len(word) >= least})
+    return rng.choice(kinds, number, replace=False).tolist()
+
+
+def _spellings(word: str, rng: np.random.Generator) -> str:
+    """Give a line of a list of spellings, one of them right; pairs of letters are their features."""
+    others = {word}
+    for at in rng.permutation(len(word) - 1).tolist():
+        others.add(word[:at] + word[at + 1] + word[at] + word[at + 2 :])
+    spelled = rng.permutation(sorted(others)).tolist()
+    candidates = [
+        {"text": each, "cost": float(each != word), "features": [a + b for a, b in pairwise(f"^{each}$")]}
+        for each in spelled
+    ]
+    return json.dumps({"id": word, "candidates": candidates}) + "\n"
+
+
+def _titles() -> list[str]:
+    return [line.split(",")[0] for line in NOVELS.splitlines()]
+
+
+def _ratings(rng: np.random.Generator) -> Iterator[tuple[str, str, int]]:
+    """Draw stars: each reader likes some kinds more than others, and gives more or fewer stars to all."""
+    kinds = [line.split(",")[2] for line in NOVELS.splitlines()]
+    names, titles = sorted(set(kinds)), _titles()
+    better = rng.normal(0, 0.5, len(titles))
+    for reader in range(1, READERS + 1):
+        likes, generous = rng.normal(0, 1.2, len(names)), rng.normal(0, 0.5)
+        for novel in sorted(rng.choice(len(titles), READ, replace=False).tolist()):
+            stars = 3.2 + generous + better[novel] + likes[names.index(kinds[novel])] + rng.normal(0, 0.5)
+            yield f"reader {reader}", titles[novel], int(np.clip(round(stars), 1, 5))
+
+
+def _features(ratings: Iterable[tuple[str, str, int]]) -> str:
+    """Give a row of features for each: its reader and its novel."""
+    titles = _titles()
+    return "".join(
+        f"{stars} {int(reader.split()[1]) - 1}:1 {READERS + titles.index(novel)}:1\n"
+        for reader, novel, stars in ratings
+    )
+
+
+def _facts(rng: np.random.Generator) -> list[tuple[str, str, str]]:
+    """Give what is known of countries as subject, relation and object, in random order."""
+    facts = []
+    for line in _carried("europe.tsv").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        country, capital, languages, neighbours, member = line.split("\t")
+        facts += [(country, "capital", capital), (capital, "lies_in", country)]
+        facts += [(country, "language", language) for language in languages.split(", ")]
+        facts += [(country, "borders", other) for other in neighbours.split(", ") if other]
+        facts += [(country, "member_of", "European Union")] if member == "yes" else []
+    return [facts[k] for k in rng.permutation(len(facts))]
+
+
+def _held_out(facts: list[tuple[str, str, str]]) -> tuple[list[tuple[str, str, str]], list[tuple[str, str, str]]]:
+    """Part facts into those to learn from and a fifth whose ends are known by others."""
+    known = Counter(end for subject, _, object_ in facts for end in (subject, object_))
+    learned: list[tuple[str, str, str]] = []
+    held: list[tuple[str, str, str]] = []
+    for fact in facts:
+        if len(held) < len(facts) // 5 and min(known[fact[0]], known[fact[2]]) > 1:
+            held.append(fact)
+            known.subtract((fact[0], fact[2]))
+        else:
+            learned.append(fact)
+    return learned, held
+
+
+def _trees(sentences: Iterable[Sequence[latin.Word]], *, roles: bool) -> str:
+    return "".join(latin.conllu(words, roles=roles) for words in sentences)
+
+
+def _lines(facts: Iterable[Sequence[str]]) -> str:
+    return "".join("\t".join(fact) + "\n" for fact in facts)
+
+
+def _table(*headings: str, rows: Iterable[Sequence[object]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(headings)
+    writer.writerows(rows)
+    return out.getvalue()
