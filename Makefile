@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all test-page page lint bench changelog wheel clean
+.PHONY: help demo test test-all test-page page site lint bench changelog wheel clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -15,6 +15,7 @@ help:
 	@echo "make test-all  run all tests"
 	@echo "make test-page run the tests of the page in a browser (needs Chromium)"
 	@echo "make page      build the page of explore anew from page/ (needs node)"
+	@echo "make site      build the site from docs/ and the docstrings into build/site, and follow its links"
 	@echo "make lint      check style, types and import directions"
 	@echo "make bench     time the kernels and the main path"
 	@echo "make changelog VERSION=...  gather the news of a release"
@@ -44,6 +45,11 @@ page: page/node_modules
 page/node_modules: page/package-lock.json
 	cd page && npm ci --silent
 	touch $@
+
+# A warning is an error; links that lead out of the site are not followed, as that would take a network.
+site: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/site
+	$(BIN)/linkchecker --no-status --file-output=none build/site/index.html
 
 lint: $(VENV)/.installed-lint
 	$(BIN)/ruff check .
@@ -77,6 +83,10 @@ $(VENV)/.installed-lint: pyproject.toml $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --editable ".[lint]"
 	touch $@
 
+$(VENV)/.installed-docs: pyproject.toml $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	touch $@
+
 $(VENV)/.installed-demo: pyproject.toml $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --editable ".[gensim,plot]"
 	touch $@
@@ -91,5 +101,5 @@ $(VENV)/pyvenv.cfg:
 	"$(PYTHON)" -m venv --clear $(VENV) || { rm -rf $(VENV); exit 1; }
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) demo build dist docs/api docs/examples docs/gallery/example docs/sg_execution_times.rst .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
 	find src tests bench -name __pycache__ -prune -exec rm -rf {} +

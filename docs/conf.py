@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import GenericAlias
+from typing import TYPE_CHECKING, Any
 
-from latex2mathml.converter import convert
+from matplotlib.axes import Axes
+from sphinx_gallery.scrapers import figure_rst
 
 import polyadic
+import polyadic.metrics
+import polyadic.plots
+from polyadic.datasets.examples import write_examples
 
 if TYPE_CHECKING:
-    from docutils import nodes
     from sphinx.application import Sphinx
 
 project = "polyadic"
@@ -23,10 +28,16 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # the script that shows formulas, without a server
     "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["results/*/*"]
+exclude_patterns = ["README.md", "gallery", "_templates", "sg_execution_times.rst", "examples/sg_execution_times.rst"]
+templates_path = ["_templates"]
 root_doc = "index"
+suppress_warnings = ["config.cache"]  # a function that keeps pictures is a setting
+REQUEST = re.compile("set_.*_request")
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
@@ -36,25 +47,48 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+
+def axes_drawn(block: object, of: dict[str, Any], conf: dict[str, Any]) -> str:
+    """Keep the pictures that a block of an example has drawn: axes with a name, or its last value."""
+    del block
+    values = [value for value in of["example_globals"].values() if isinstance(value, Axes)]
+    figures = {value.figure for value in values} - of["example_globals"].setdefault("kept", set())
+    of["example_globals"]["kept"] |= figures
+    paths = [next(of["image_path_iterator"]) for _ in figures]
+    for figure, path in zip(figures, paths, strict=True):
+        figure.savefig(path, dpi=120)
+    return figure_rst(paths, conf["src_dir"])
+
+
+sphinx_gallery_conf = {
+    "image_scrapers": (axes_drawn,),
+    "capture_repr": ("_repr_html_",),
+    "examples_dirs": "gallery",
+    "gallery_dirs": "examples",
+    "filename_pattern": r"\.py$",
+    "ignore_pattern": "example/",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "download_all_examples": False,
+    "show_signature": False,
+}
+
 html_theme = "pydata_sphinx_theme"
 html_title = "polyadic"
+html_theme_options = {"header_links_before_dropdown": 8, "navigation_with_keys": False}
 html_show_sourcelink = False
-
-
-def _mathml(translator: object, node: nodes.Element) -> None:
-    """Write a formula as MathML, which browsers show without a script."""
-    from docutils.nodes import SkipNode
-
-    block = node.tagname == "math_block"
-    translator.body.append(convert(node.astext(), display="block" if block else "inline"))
-    raise SkipNode
 
 
 def list_names(folder: Path) -> None:
     """Write a page for each family of names, so that none is left out."""
     families = {family.__name__: family.HOMES for family in polyadic._FAMILIES}
     shared = {name for name in polyadic._HOMES if not any(name in homes for homes in families.values())}
-    pages = {"polyadic": shared} | families | {"polyadic.metrics": polyadic.metrics.__all__}
+    pages = (
+        {"polyadic": shared}
+        | families
+        | {module.__name__: module.__all__ for module in (polyadic.metrics, polyadic.plots)}
+    )
     for module, names in pages.items():
         lines = [module, "=" * len(module), "", f".. automodule:: {module}", "", f".. currentmodule:: {module}", ""]
         lines += [".. autosummary::", "   :toctree: names", "", *(f"   {name}" for name in sorted(names)), ""]
@@ -64,12 +98,18 @@ def list_names(folder: Path) -> None:
             page.write_text(text, encoding="utf-8")
 
 
+def _leaves_out(app: Sphinx, kind: str, name: str, member: object, skip: bool, options: object) -> bool | None:  # noqa: FBT001
+    """Leave out what scikit-learn makes of a signature, and names of types."""
+    del app, kind, skip, options
+    return True if REQUEST.fullmatch(name) or isinstance(member, GenericAlias) else None
+
+
 def setup(app: Sphinx) -> None:
-    """Take formulas over from the script that Sphinx would load from a server."""
-    from docutils.nodes import math, math_block
-
-    app.add_node(math, override=True, html=(_mathml, None))
-    app.add_node(math_block, override=True, html=(_mathml, None))
+    """Say what pages of names leave out."""
+    app.connect("autodoc-skip-member", _leaves_out)
 
 
-list_names(Path(__file__).parent / "api")  # before Sphinx looks which pages there are
+HERE = Path(__file__).parent
+if not (HERE / "gallery" / "example").exists():
+    write_examples(HERE / "gallery" / "example")  # as who looks at the gallery has called `polyadic example`
+list_names(HERE / "api")  # before Sphinx looks which pages there are
