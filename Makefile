@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all test-page page site lint bench changelog wheel clean
+.PHONY: help demo test test-all test-page page site lint bench changelog wheel test-lowest release clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -20,6 +20,8 @@ help:
 	@echo "make bench     time the kernels and the main path"
 	@echo "make changelog VERSION=...  gather the news of a release"
 	@echo "make wheel     build the wheel into dist/"
+	@echo "make test-lowest  run the tests with the oldest libraries that pyproject.toml allows"
+	@echo "make release   all but the upload: lint, tests, site, wheel and sdist in dist/, tried in an empty environment"
 	@echo "make clean     remove the environment, caches and build products"
 
 demo: $(VENV)/.installed-demo
@@ -73,6 +75,31 @@ changelog: $(VENV)/pyvenv.cfg
 
 wheel: $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+# Packages of test data and peers are as new as these allow.
+LOWEST := build/lowest
+test-lowest: $(VENV)/.installed-test
+	$(BIN)/python -m pip install --quiet uv
+	"$(PYTHON)" -m venv --clear $(LOWEST)
+	$(BIN)/uv pip compile pyproject.toml --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --only-binary :all: \
+	  $(foreach extra,gensim plot pandas zst files parquet explore,--extra $(extra)) --output-file $(LOWEST)/lowest.txt
+	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --constraint $(LOWEST)/lowest.txt --editable ".[test]"
+	$(LOWEST)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not slow" -W ignore::DeprecationWarning
+
+# The version is that of src/polyadic/__init__.py; a tag of its name must stand at what is built.
+release: lint test-all site
+	@tag=v$$($(BIN)/python -c 'import polyadic; print(polyadic.__version__)'); \
+	  test "$$(git describe --tags --exact-match --dirty 2>/dev/null)" = "$$tag" || { \
+	  echo "what is released needs the tag $$tag: make changelog VERSION=..., commit, git tag $$tag" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet build twine
+	rm -rf dist build/empty
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/twine check --strict dist/*
+	"$(PYTHON)" -m venv build/empty
+	build/empty/bin/python -m pip install --quiet dist/*.whl
+	build/empty/bin/polyadic example build/empty/example
+	build/empty/bin/polyadic train build/empty/example/holmes --out build/empty/vectors
+	@echo "dist/ is ready to be uploaded: $(BIN)/twine upload dist/*"
 
 # What tests need contains what the demo needs.
 $(VENV)/.installed-test: pyproject.toml $(VENV)/pyvenv.cfg

@@ -36,9 +36,9 @@ def names(wheel):
 
 
 def test_wheel_is_pure_python(wheel):
-    """The wheel fits every platform and holds no compiled file, but what a browser reads."""
+    """The wheel fits every platform and holds no compiled file, but what a browser reads, a book and facts."""
     assert wheel.name == f"polyadic-{polyadic.__version__}-py3-none-any.whl"
-    kinds = {".py", ".typed", ".txt", ".html", ".css", ".js"}
+    kinds = {".py", ".typed", ".txt", ".html", ".css", ".js", ".xz", ".tsv"}
     assert {Path(name).suffix for name in names(wheel) if name.startswith("polyadic/")} <= kinds
 
 
@@ -72,10 +72,22 @@ def test_wheel_runs(wheel, tmp_path):
     )
     where, version = done.stdout.splitlines()
     assert Path(where).samefile(tmp_path / "polyadic" / "__init__.py")
-    assert version == f"polyadic {polyadic.__version__}"
+    assert version.startswith(f"polyadic {polyadic.__version__} (Python ")
 
 
 def test_versions_agree():
-    """The package and its metadata carry one version."""
+    """The package, how to cite it and the recipe carry one version."""
+    assert f"\nversion: {polyadic.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    recipe = (ROOT / "packaging" / "recipe.yaml").read_text(encoding="utf-8")
+    assert f'\n  version: "{polyadic.__version__}"\n' in recipe
+
+
+def test_recipe_needs_what_the_package_needs():
+    """Requirements of the recipe are those of the package, with the same lower bounds."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["version"] == polyadic.__version__
+    recipe = (ROOT / "packaging" / "recipe.yaml").read_text(encoding="utf-8")
+    run = recipe.partition("  run:\n")[2].partition("\n\n")[0].splitlines()
+    assert {line.strip("- ").replace(" ", "") for line in run} == {
+        f"python{project['requires-python']}",
+        *project["dependencies"],
+    }
