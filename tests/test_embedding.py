@@ -335,3 +335,60 @@ def test_themes_alone_make_phrases(tmp_path):
     for wrong in (0, 4):
         with pytest.raises(InputError, match="themes"):
             Embedding(["a"], [[1.0, 2.0, 3.0]], themes=wrong)
+
+
+def keyed():
+    from gensim.models import KeyedVectors
+
+    vectors = KeyedVectors(3)
+    rng = np.random.default_rng(0)
+    vectors.add_vectors([f"w{k}" for k in range(30)], rng.standard_normal((30, 3)).astype(np.float32))
+    for k in range(30):
+        vectors.set_vecattr(f"w{k}", "count", 100 - k)
+    return vectors
+
+
+def test_gensim_and_back():
+    """Words, vectors and counts survive both ways, to the bit; counts may be absent."""
+    theirs = keyed()
+    ours = Embedding.from_gensim(theirs)
+    assert ours.words == tuple(theirs.index_to_key) == ours.index_to_key
+    assert ours.key_to_index == theirs.key_to_index
+    assert ours.vector_size == theirs.vector_size
+    np.testing.assert_array_equal(ours.vectors, theirs.vectors)
+    assert ours.counts.tolist() == [100 - k for k in range(30)]
+    back = ours.to_gensim()
+    np.testing.assert_array_equal(back.vectors, theirs.vectors)
+    assert [back.get_vecattr(word, "count") for word in ours.words] == ours.counts.tolist()
+    assert Embedding.from_gensim(Embedding(["a"], [[1.0]]).to_gensim()).counts is None
+
+
+@pytest.mark.parametrize(("positive", "negative"), [("w1", []), (["w1", "w2"], []), (["w3"], ["w4", "w5"])])
+def test_names_of_gensim_mean_the_same(positive, negative):
+    theirs = keyed()
+    ours = Embedding.from_gensim(theirs)
+    expected = theirs.most_similar(positive, negative, topn=7)
+    answer = ours.most_similar(positive, negative, topn=7)
+    assert [word for word, _ in answer] == [word for word, _ in expected]
+    assert [cosine for _, cosine in answer] == pytest.approx([cosine for _, cosine in expected], abs=1e-5)
+    assert ours.similarity("w1", "w2") == pytest.approx(float(theirs.similarity("w1", "w2")), abs=1e-6)
+
+
+def test_what_is_no_gensim_model_is_refused():
+    with pytest.raises(InputError, match="KeyedVectors"):
+        Embedding.from_gensim({"a": [1.0]})
+    with pytest.raises(InputError, match="one word"):
+        Embedding(["a"], [[1.0]]).most_similar([])
+
+
+def test_themes_are_told_before_they_are_lost():
+    with pytest.warns(UserWarning, match="last 1 of 2 columns"):
+        Embedding(["a"], [[1.0, 2.0]], themes=1).to_gensim()
+
+
+def test_a_notebook_shows_words_and_their_nearest():
+    """What is shown is escaped: a word may be any text."""
+    shown = Embedding(["<b>", "film", "sun"], np.eye(3) + 0.1)._repr_html_()
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
+    assert "3 words x 3" in shown

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError
-from polyadic.embedding import Embedding, read_vectors, write_vectors
+from polyadic.embedding import Embedding, read_vectors, write_projector, write_vectors
 from strategies import embeddings
 
 FORMATS = ["word2vec", "word2vec-binary", "glove", "fasttext"]
@@ -223,3 +223,17 @@ def test_lines_without_end_are_told(tmp_path):
     (tmp_path / "v.gz").write_bytes(gzip.compress(b"a " * (1 << 24)))
     with pytest.raises(InputError, match="line 1: a word and its numbers take 16,777,216 bytes at most"):
         read_vectors(tmp_path / "v.gz")
+
+
+def test_projector_tables_are_the_vectors(tmp_path):
+    """The tables say words, counts and numbers, row by row; a table of words alone has no heading."""
+    rng = np.random.default_rng(0)
+    embedding = Embedding(["a", "b c", "d"], rng.standard_normal((3, 4)).astype(np.float32), counts=[3, 2, 1])
+    write_projector(embedding, tmp_path / "p")
+    np.testing.assert_array_equal(np.loadtxt(tmp_path / "p" / "tensors.tsv", dtype=np.float32), embedding.vectors)
+    assert (tmp_path / "p" / "metadata.tsv").read_text() == "word\tcount\na\t3\nb c\t2\nd\t1\n"
+    assert 'metadata_path: "metadata.tsv"' in (tmp_path / "p" / "projector_config.pbtxt").read_text()
+    write_projector(Embedding(["x", "y"], np.eye(2)), tmp_path / "p", overwrite=True)
+    assert (tmp_path / "p" / "metadata.tsv").read_text() == "x\ny\n"
+    with pytest.raises(InputError, match="tab"):
+        write_projector(Embedding(["x\ty"], [[1.0]]), tmp_path / "q")

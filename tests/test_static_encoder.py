@@ -10,7 +10,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from polyadic import Embedding, InputError, MeanSentences
-from polyadic.text.static import write_static
+from polyadic.text.static import read_static, write_static
 from polyadic.text.tokens import Tokenizer
 
 VECTORS = Embedding(["the", "film", "o'neil", "café"], np.arange(12.0).reshape(4, 3) + 1)
@@ -142,3 +142,27 @@ def test_words_are_cut_as_here(folder, text):
     pattern = re.sub(r"\\x\{(\w+)\}", lambda code: chr(int(code[1], 16)), pattern)  # as Python's library has it
     found = [match.group() for match in regex.finditer(pattern, normalized(text, about["normalizer"]))]
     assert found == words_of(text)
+
+
+def test_card_says_what_is_known(tmp_path):
+    """Source, method, figures and licence stand in the card; what is not known is said to be so."""
+    trained = {"polyadic": "9.9", "source": "letters.txt", "method": "jcp", "threads": 3}
+    known = Embedding(["film"], [[1.0]], meta={"trained": trained})
+    write_static(known, tmp_path / "letters", licence="cc-by-4.0", figures={"SimLex-999": ".31"})
+    card = (tmp_path / "letters" / "README.md").read_text(encoding="utf-8")
+    for said in ('license: "cc-by-4.0"', "# letters", "letters.txt", "jcp", "| SimLex-999 | .31 |", "polyadic 9.9"):
+        assert said in card
+    assert "threads" not in card
+    write_static(VECTORS, tmp_path / "bare")
+    bare = (tmp_path / "bare" / "README.md").read_text(encoding="utf-8")
+    assert "license:" not in bare
+    assert "Not known" in bare
+
+
+def test_vectors_come_back(folder):
+    again = read_static(folder)
+    assert again.words == VECTORS.words
+    np.testing.assert_array_equal(again.vectors, VECTORS.vectors.astype(np.float32))
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.raises(InputError, match="damaged"):
+        read_static(folder)

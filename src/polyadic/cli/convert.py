@@ -9,13 +9,18 @@ from polyadic.cli import options as o
 from polyadic.cli import show
 from polyadic.errors import InputError
 
-Target = Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, or the folder if native or static.")]
+Target = Annotated[
+    Path, typer.Argument(metavar="OUT", help="The file to write, or the folder if native, static or projector.")
+]
 To = Annotated[
     str,
     typer.Option(
-        metavar="FORMAT", help="native, word2vec, word2vec-binary, glove, fasttext or static (sentence-transformers)."
+        metavar="FORMAT",
+        help="native, word2vec, word2vec-binary, glove, fasttext; static, for sentence-transformers; projector, for"
+        " TensorBoard.",
     ),
 ]
+Licence = Annotated[str | None, typer.Option(metavar="NAME", help="For the model card of static.", show_default="none")]
 From = Annotated[str, typer.Option("--from", metavar="FORMAT", help="Format of VECTORS; auto looks.")]
 Limit = Annotated[int | None, typer.Option(help="Read only the first words.")]
 
@@ -27,22 +32,26 @@ def convert(
     to: To,
     from_: From = "auto",
     limit: Limit = None,
+    licence: Licence = None,
     encoding: o.Encoding = "utf-8",
     errors: o.BadBytes = "strict",
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Write word vectors in the format of another tool, or theirs in ours."""
-    from polyadic.embedding import read_vectors, write_vectors
+    from polyadic.embedding import read_vectors, write_projector, write_vectors
     from polyadic.text.static import write_static
 
-    if to not in ("native", "static") and out.exists() and not force:
+    if to not in ("native", "static", "projector") and out.exists() and not force:
         raise InputError(f"{out} exists already; choose another name or --force")
+    o.belonging(to, {"--licence": (licence, ("static",))}, flag="--to")
     embedding = read_vectors(vectors, format=from_, limit=limit, encoding=encoding, errors=errors)
     if to == "native":
         embedding.save(out, overwrite=force)
     elif to == "static":
-        write_static(embedding, out, overwrite=force)
+        write_static(embedding, out, licence=licence, overwrite=force)
+    elif to == "projector":
+        write_projector(embedding, out, overwrite=force)
     else:
         write_vectors(embedding, out, format=to)
     show.wrote(out, {"words": len(embedding), "rank": embedding.rank, "format": to}, as_json=as_json)

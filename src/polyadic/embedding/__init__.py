@@ -1,7 +1,7 @@
 """Word vectors: the object, its folder on disk, and the text and binary formats of other tools."""
 
 from polyadic.embedding.components import Component, components, components_of
-from polyadic.embedding.formats import read_vectors, write_vectors
+from polyadic.embedding.formats import read_vectors, write_projector, write_vectors
 from polyadic.embedding.vectors import Embedding, analogy_scores, unit_rows
 
 __all__ = [
@@ -12,5 +12,6 @@ __all__ = [
     "components_of",
     "read_vectors",
     "unit_rows",
+    "write_projector",
     "write_vectors",
 ]

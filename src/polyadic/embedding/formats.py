@@ -5,6 +5,7 @@ r"""The vector files of other tools, read and written.
 ``fasttext``        the same (``.vec``)
 ``glove``           the same without the first line
 ``word2vec-binary`` first line ``V R``, then V times: word, space, R little-endian float32, ``\n`` or not
+``projector``       a folder for the Embedding Projector of TensorBoard, written only: ``tensors.tsv``, ``metadata.tsv``
 =================== ====================================================================================
 
 Numbers are float32; written and read again they are the same bits. A word ends at its first space, unless more than R
@@ -24,7 +25,7 @@ import numpy as np
 
 from polyadic.embedding.vectors import Embedding
 from polyadic.errors import InputError, check_choice, check_int
-from polyadic.files import whole_file
+from polyadic.files import whole_file, whole_folder, write_meta
 from polyadic.progress import Advance, bar
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ SNIFFED = 1 << 16  # bytes that format="auto" looks at
 CHUNK = 1 << 24  # bytes read at a time from binary files
 FASTTEXT_MODEL = (793712314).to_bytes(4, "little")  # the first bytes of fastText's own .bin
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+PROJECTOR = """embeddings {
+  tensor_path: "tensors.tsv"
+  metadata_path: "metadata.tsv"
+}
+"""
 BLANKS = " \t\n\r\x0b\x0c"  # what separates fields in these files
 
 
@@ -139,14 +145,32 @@ def read_vectors(
     return rows.embedding()
 
 
-def warn_of_themes(embedding: Embedding) -> None:
-    """Warn that a file cannot say which columns are themes."""
-    if embedding.themes is not embedding:
-        warnings.warn(
-            f"only the last {embedding.themes.rank} of {embedding.rank} columns are themes, which the file cannot say:"
-            " read from it, phrases and senses would be made of all columns; keep the folder for them",
-            stacklevel=3,
-        )
+def write_projector(embedding: Embedding, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a folder that TensorBoard's Embedding Projector shows: vectors, words and counts, and where they are.
+
+    Parameters
+    ----------
+    embedding : Embedding
+    path : path
+        The folder, whole or absent: ``tensorboard --logdir`` of it, or load its tables in the page of the projector.
+    overwrite : bool
+
+    Raises
+    ------
+    InputError
+        If a word holds a tab or ends a line, or something else is at that path.
+    """
+    if bad := [word for word in embedding.words if any(blank in word for blank in "\t\r\n")]:
+        raise InputError(f"{bad[0]!r} holds a tab or ends a line, which the table of words cannot hold")
+    columns = [embedding.words] if embedding.counts is None else [embedding.words, embedding.counts.tolist()]
+    headings = [] if embedding.counts is None else ["word\tcount"]  # a table of one column has none
+    words = [*headings, *("\t".join(map(str, row)) for row in zip(*columns, strict=True))]
+    numbers = "\t".join(["%.9g"] * embedding.rank)
+    with whole_folder(path, kind="projector", overwrite=overwrite) as draft:
+        (draft / "metadata.tsv").write_text("\n".join(words) + "\n", encoding="utf-8")
+        np.savetxt(draft / "tensors.tsv", embedding.vectors, fmt=numbers)
+        (draft / "projector_config.pbtxt").write_text(PROJECTOR, encoding="utf-8")
+        write_meta(draft, "projector", 1, words=len(embedding), rank=embedding.rank)
 
 
 def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format: str) -> None:  # noqa: A002 see above
@@ -167,7 +191,7 @@ def write_vectors(embedding: Embedding, path: str | os.PathLike[str], *, format:
         If a word is empty or holds a blank, which none of the formats can hold, or a number is too large for float32.
     """
     check_choice("format", format, FORMATS)
-    warn_of_themes(embedding)
+    embedding.warn_of_themes()
     for row, word in enumerate(embedding.words):
         if not word or any(blank in word for blank in BLANKS):
             raise InputError(

@@ -5,13 +5,15 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import warnings
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.errors import InputError, check_choice, check_int
+from polyadic.errors import InputError, MissingExtraError, check_choice, check_int
 from polyadic.files import check_whole, read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 KIND, VERSION = "embedding", 1
 DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}  # of safetensors; bfloat16 has no numpy type
 UNKNOWN = ("raise", "zero", "skip")
+SHOWN = 5
+"""Words that a notebook shows."""
 MUL_EPS = 1e-3  # keeps 3CosMul finite where a candidate is opposite to the word it divides by
 
 
@@ -106,6 +110,69 @@ class Embedding:
         """Share of elements that are exactly zero."""
         return 1 - np.count_nonzero(self.vectors) / self.vectors.size
 
+    @property
+    def index_to_key(self) -> tuple[str, ...]:
+        """The words, by the name that gensim's ``KeyedVectors`` have for them."""
+        return self.words
+
+    @property
+    def key_to_index(self) -> dict[str, int]:
+        """The row of each word, likewise."""
+        return self.index
+
+    @property
+    def vector_size(self) -> int:
+        """Length of a vector, likewise."""
+        return self.rank
+
+    def to_gensim(self) -> Any:
+        """Give ``gensim.models.KeyedVectors`` of the same words, vectors and counts; the extra ``gensim``.
+
+        Which columns are themes is not known there, and a warning says so.
+
+        Raises
+        ------
+        MissingExtraError
+            If gensim is not installed.
+        """
+        try:
+            from gensim.models import KeyedVectors
+        except ImportError:
+            raise MissingExtraError("gensim", "gensim", "KeyedVectors") from None
+        self.warn_of_themes()
+        keyed = KeyedVectors(self.rank, dtype=self.vectors.dtype)
+        keyed.add_vectors(list(self.words), self.vectors)
+        if self.counts is not None:
+            for word, count in zip(self.words, self.counts.tolist(), strict=True):
+                keyed.set_vecattr(word, "count", count)
+        return keyed
+
+    @classmethod
+    def from_gensim(cls, keyed: Any) -> Embedding:
+        """Make an embedding of gensim's ``KeyedVectors``, or of a model that has them as ``wv``.
+
+        Raises
+        ------
+        InputError
+            If it is neither.
+        """
+        keyed = getattr(keyed, "wv", keyed)
+        if not hasattr(keyed, "index_to_key") or not hasattr(keyed, "vectors"):
+            raise InputError(f"from_gensim takes KeyedVectors, or a model with them as wv; got {type(keyed).__name__}")
+        words = list(keyed.index_to_key)
+        counted = "count" in getattr(keyed, "expandos", {})
+        counts = [int(keyed.get_vecattr(word, "count")) for word in words] if counted else None
+        return cls(words, np.array(keyed.vectors), counts=counts)
+
+    def warn_of_themes(self) -> None:
+        """Warn, where not all columns are themes, that what is made of these vectors cannot say which are."""
+        if self.themes is not self:
+            warnings.warn(
+                f"only the last {self.themes.rank} of {self.rank} columns are themes, which other tools cannot know:"
+                " there, phrases and senses would be made of all columns; keep the folder for them",
+                stacklevel=3,
+            )
+
     def to_sparse(self) -> Any:
         """Give the vectors as a :class:`scipy.sparse.csr_array` of shape (V, R)."""
         from scipy.sparse import csr_array
@@ -128,6 +195,12 @@ class Embedding:
 
     def __repr__(self) -> str:
         return f"Embedding({len(self):,} words x {self.rank}, {self.vectors.dtype})"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook how many words there are, and the first ones with their nearest."""
+        near = [(word, ", ".join(other for other, _ in self.neighbours(word, top=5))) for word in self.words[:SHOWN]]
+        rows = "".join(f"<tr><td>{escape(word)}</td><td>{escape(others)}</td></tr>" for word, others in near)
+        return f"<p>{escape(repr(self))}</p><table><tr><th>word</th><th>nearest</th></tr>{rows}</table>"
 
     def __getitem__(self, word: str) -> np.ndarray:
         if word in self.index:
@@ -227,10 +300,41 @@ class Embedding:
                 raise InputError("neighbours takes one word, several words, or one vector")
             vector = self[words[0]] if len(words) == 1 else self.phrase(*words)
             left_out = {*words, *exclude}
-        direction = unit_rows(vector[None])[0].astype(self.unit.dtype)
-        return self._best(np.clip(self.unit @ direction, -1, 1), top, left_out)
+        return self._nearest(vector, top, left_out)
 
     neighbors = neighbours
+
+    def most_similar(
+        self, positive: str | Sequence[str], negative: str | Sequence[str] = (), topn: int = 10
+    ) -> list[tuple[str, float]]:
+        """Words nearest to a mean of directions, some with the sign turned, as gensim's ``KeyedVectors`` do.
+
+        Parameters
+        ----------
+        positive, negative : str or sequence of str
+            They are no answers.
+        topn : int
+
+        Returns
+        -------
+        list of (str, float)
+            Words with their cosines, best first.
+
+        Raises
+        ------
+        InputError
+            If there is no word, or an unknown one.
+        """
+        more, less = ([words] if isinstance(words, str) else list(words) for words in (positive, negative))
+        if not more + less:
+            raise InputError("most_similar takes one word at least")
+        directions = unit_rows(np.stack([self[word] for word in more + less]).astype(float))
+        signs = np.repeat([1.0, -1.0], [len(more), len(less)])
+        return self._nearest(signs @ directions, topn, {*more, *less})
+
+    def _nearest(self, vector: np.ndarray, top: int, left_out: Collection[str]) -> list[tuple[str, float]]:
+        direction = unit_rows(vector[None])[0].astype(self.unit.dtype)
+        return self._best(np.clip(self.unit @ direction, -1, 1), top, left_out)
 
     def analogy(self, a: str, b: str, c: str, *, top: int = 10, method: str = "add") -> list[tuple[str, float]]:
         """Words that are to ``c`` as ``b`` is to ``a``; the three are no answers.

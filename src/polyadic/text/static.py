@@ -11,20 +11,23 @@ Loaded by ``sentence_transformers.SentenceTransformer(folder)``, version 5 and l
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polyadic.errors import InputError
-from polyadic.files import whole_folder, write_meta
+from polyadic.files import read_meta, whole_folder, write_meta
 from polyadic.text.tokens import INNER, POINTS
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from polyadic.embedding import Embedding
 
+TOLD = ("source", "corpus", "language", "method", "min_count", "stop_words", "rank", "window", "width", "seed")
+"""Of how vectors were trained, what the card says."""
 KIND, VERSION, UNKNOWN = "static-encoder", 1, "[UNK]"
 WORD = (
     r"(?!(?<=[\p{L}\p{N}\p{M}]')s\b)[\p{L}\p{N}][\p{L}\p{N}\p{M}\x{200C}\x{200D}]*"
@@ -35,7 +38,54 @@ WORD = (
 """A word, as in :mod:`polyadic.text.tokens`, but for rarities such as a letter number behind a full stop."""
 
 
-def write_static(embedding: Embedding, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+CARD = """---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+{licence_key}tags:
+- static-embedding
+- polyadic
+---
+
+# {title}
+
+A static encoder of sentences: the mean of the vectors of their words, {words:,} words of {rank} numbers.
+Made with polyadic{version}.
+
+```python
+from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer("{title}")
+model.encode(["a sentence", "another one"])
+```
+
+## Text that it was learned from
+
+{text}
+
+## Figures
+
+{figures}
+
+## Licence
+
+{licence}
+
+## What it is not for
+
+Words that are not in it count as nothing, word order is not seen, and what the text takes for granted of people, the
+vectors do, too.
+"""
+"""What a folder says of itself, with the headings that model hubs show."""
+
+
+def write_static(
+    embedding: Embedding,
+    path: str | os.PathLike[str],
+    *,
+    licence: str | None = None,
+    figures: Mapping[str, object] | None = None,
+    overwrite: bool = False,
+) -> None:
     """Write the folder of a static encoder.
 
     Parameters
@@ -43,7 +93,12 @@ def write_static(embedding: Embedding, path: str | os.PathLike[str], *, overwrit
     embedding : Embedding
         Vectors of words, such as ``MeanSentences.static()`` gives.
     path : path
-        The folder; whole or absent.
+        The folder; whole or absent. ``README.md`` in it, the model card, says what the vectors know of how they were
+        made.
+    licence : str, optional
+        Under which they are given away, for the card.
+    figures : mapping, optional
+        What was measured, by name, for the card.
     overwrite : bool
         Whether a folder of that kind is replaced.
 
@@ -59,7 +114,9 @@ def write_static(embedding: Embedding, path: str | os.PathLike[str], *, overwrit
     >>> folder = pathlib.Path(tempfile.mkdtemp()) / "encoder"
     >>> write_static(Embedding(["film"], [[1.0, 2.0]]), folder)
     >>> sorted(file.name for file in folder.iterdir())
-    ['meta.json', 'model.safetensors', 'modules.json', 'tokenizer.json']
+    ['README.md', 'meta.json', 'model.safetensors', 'modules.json', 'tokenizer.json']
+    >>> read_static(folder)["film"].tolist()
+    [1.0, 2.0]
     """
     from safetensors.numpy import save
 
@@ -72,7 +129,50 @@ def write_static(embedding: Embedding, path: str | os.PathLike[str], *, overwrit
         (draft / "model.safetensors").write_bytes(save({"embedding.weight": weights}))
         _write(draft / "tokenizer.json", _tokenizer(embedding))
         _write(draft / "modules.json", [module])
+        (draft / "README.md").write_text(_card(embedding, Path(path).name, licence, figures or {}), encoding="utf-8")
         write_meta(draft, KIND, VERSION, words=len(embedding), rank=embedding.rank)
+
+
+def read_static(path: str | os.PathLike[str]) -> Embedding:
+    """Read the vectors of a folder that :func:`write_static` wrote.
+
+    Raises
+    ------
+    InputError
+        If it is none, or is damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    from polyadic.embedding import Embedding
+
+    folder = Path(path)
+    read_meta(folder, KIND, VERSION)
+    try:
+        weights = load_file(folder / "model.safetensors")["embedding.weight"]
+        vocabulary = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))["model"]["vocab"]
+        words = sorted(vocabulary, key=vocabulary.__getitem__)
+        return Embedding(words[1:], weights[1:])
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, InputError) as error:
+        raise InputError(f"{folder} is damaged: {error}") from None
+
+
+def _card(embedding: Embedding, title: str, licence: str | None, figures: Mapping[str, object]) -> str:
+    trained = embedding.meta.get("trained", {})
+    said = [f"* {name.replace('_', ' ')}: {value}" for name, value in trained.items() if name in TOLD]
+    rows = [f"| {name} | {value} |" for name, value in figures.items()]
+    return CARD.format(
+        title=title,
+        words=len(embedding),
+        rank=embedding.rank,
+        version=f" {trained['polyadic']}" if "polyadic" in trained else "",
+        text="\n".join(said) or "Not known: say here what it is.",
+        figures="\n".join(["| test | value |", "|---|---|", *rows])
+        if rows
+        else "None: `polyadic evaluate` measures some.",
+        licence=licence or "Not said: vectors of a text may be bound to its licence.",
+        licence_key=f"license: {json.dumps(licence)}\n" if licence else "",
+    )
 
 
 def _tokenizer(embedding: Embedding) -> dict[str, Any]:
