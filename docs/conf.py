@@ -7,6 +7,7 @@ from pathlib import Path
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from sphinx_gallery.scrapers import figure_rst
 
@@ -109,7 +110,31 @@ def setup(app: Sphinx) -> None:
     app.connect("autodoc-skip-member", _leaves_out)
 
 
+def draw_models(page: Path, picture: Path) -> None:
+    """Draw the table of ``which-model.md``: from the data to the question to the models."""
+    lines = [line.strip("|").split("|") for line in page.read_text(encoding="utf-8").splitlines() if line[:2] == "| "]
+    rows = [[cell.strip().replace("`", "") for cell in cells[:3]] for cells in lines[1:]]
+    ax = polyadic.plots.new_axes(width=11, height=0.3 * len(rows))
+    ax.set(xlim=(0, 11), ylim=(len(rows), 0))
+    ax.axis("off")
+    box = {"boxstyle": "round,pad=0.3", "linewidth": 0}
+    arrow = {"arrowstyle": "-", "color": "0.7", "linewidth": 0.8}
+    first: dict[str, float] = {}
+    for at, (data, question, models) in enumerate(rows, 1):
+        y = at - 0.5
+        if data not in first:
+            first[data] = y
+            ax.text(0.1, y, data, va="center", fontsize=9, bbox=box | {"facecolor": "#d9e8f5"})
+        ax.annotate("", (3.0, y), (1.9, first[data]), arrowprops=arrow)
+        ax.text(3.1, y, question, va="center", fontsize=8.5)
+        ax.annotate("", (6.4, y), (6.0, y), arrowprops=arrow | {"arrowstyle": "->"})
+        ax.text(6.5, y, models, va="center", fontsize=8.5, color="#0a5c6b", family="monospace")
+    with rc_context({"svg.hashsalt": "polyadic", "svg.fonttype": "none"}):  # equal pages give equal files
+        ax.figure.savefig(picture, metadata={"Date": None})
+
+
 HERE = Path(__file__).parent
+draw_models(HERE / "which-model.md", HERE / "which-model.svg")
 if not (HERE / "gallery" / "example").exists():
     write_examples(HERE / "gallery" / "example")  # as who looks at the gallery has called `polyadic example`
 list_names(HERE / "api")  # before Sphinx looks which pages there are

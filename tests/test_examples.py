@@ -1,9 +1,20 @@
-"""The examples of ``--help`` run as they are printed, where ``polyadic example`` has written its files."""
+"""The examples of ``--help`` run as they are printed, where ``polyadic example`` has written its files.
 
+``python tests/test_examples.py`` writes docs/schemas.json anew: what each of them prints with ``--json``.
+"""
+
+import json
+import os
+import re
 import shlex
+import tempfile
+import warnings
 from collections import Counter
+from pathlib import Path
 
+import jsonschema
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from polyadic.cli import GROUPS, VERBS, app
@@ -15,6 +26,16 @@ NOT_HERE = ("polyadic explore ", "polyadic demo ", "polyadic reproduce ")
 """What serves until Ctrl-C, what needs the text of another package, and what takes hours on published sets."""
 MAKE = (" train ", " corpus ", " count ", " convert ", " parse apply ")
 """What others begin with, in that order."""
+
+
+SCHEMAS = Path(__file__).parents[1] / "docs" / "schemas.json"
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+BY_NAME = {"cells", "entities", "new_entities", "unobserved", "left_out", "settings", "steps", "values", "whole", "damaged"}
+BY_NAME |= {"neighbours", "phrases", "words_of_classes", "words_of_topics"}
+"""Objects whose keys are names in the data, or of steps; ``senses`` is one too where it is no list."""
+NAMES = re.compile(r"minus .*|reader|novel|.*_[1-9]")
+"""Keys that are names in the data of the examples, or as many as there are axes."""
+KINDS = ((bool, "boolean"), (int, "number"), (float, "number"), (str, "string"), (type(None), "null"))
 
 
 def succeed(*words):
@@ -40,22 +61,63 @@ def turn(commands):
     return next((k for k, what in enumerate(MAKE) if what in commands[-1]), len(MAKE))
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("default")  # what is small has its warnings, which a user would see, too
-def test_every_example_runs_as_printed(tmp_path, monkeypatch):
-    """Each verb does something with the files that the package carries, whatever was made before by the others."""
-    monkeypatch.chdir(tmp_path)
-    write_examples("example")
-    monkeypatch.chdir("example")
-    run = 0
+def every_command():
+    """Give the commands that run here, each where those before it have run."""
     for commands in sorted(examples(), key=turn):
         for command in commands:
             program, *words = shlex.split(command)
             assert program == "polyadic"
             if not command.startswith(NOT_HERE) and command != "polyadic example":
-                succeed(*words)
-                run += 1
+                yield words
+
+
+def in_json(words):
+    """Call a verb again with ``--json``; None if it has no such option. Give its name and what it prints."""
+    group, path = typer.main.get_command(app), []
+    for word in words:
+        group = group.commands[word]
+        path.append(word)
+        if not hasattr(group, "commands"):
+            break
+    flags = {flag for option in group.params for flag in option.opts}
+    if "--json" not in flags:
+        return None
+    force = ["--force"] if "--force" in flags and "--force" not in words else []
+    return " ".join(path), json.loads(succeed(*words, "--json", *force))
+
+
+def schema_of(value, *, by_name=False):
+    """Describe a value: kinds, and for objects which keys there are, all of which must be there."""
+    if isinstance(value, dict) and by_name:
+        kinds = [schema_of(each) for each in value.values()]
+        alike = bool(kinds) and all(kind == kinds[0] for kind in kinds)
+        return {"type": "object", **({"additionalProperties": kinds[0]} if alike else {})}
+    if isinstance(value, dict):
+        named = {key for key in value if key in BY_NAME or (key == "senses" and isinstance(value[key], dict))}
+        keys = {key: schema_of(value[key], by_name=key in named) for key in value if not NAMES.fullmatch(key)}
+        return {"type": "object", "properties": keys, "required": sorted(keys)}
+    if isinstance(value, list):
+        parts = [schema_of(each) for each in value]
+        first = parts[0] if parts else {}
+        return {"type": "array", "items": first if all(part == first for part in parts) else {}}
+    return {"type": [next(name for kind, name in KINDS if isinstance(value, kind)), "null"]}  # what is no number is null
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # what is small has its warnings, which a user would see, too
+def test_every_example_runs_as_printed_and_in_json(tmp_path, monkeypatch):
+    """Each verb does something with the files that the package carries; with ``--json`` it prints what is promised."""
+    monkeypatch.chdir(tmp_path)
+    write_examples("example")
+    monkeypatch.chdir("example")
+    schemas, run = json.loads(SCHEMAS.read_text(encoding="utf-8"))["$defs"], 0
+    for words in every_command():
+        succeed(*words)
+        run += 1
+        if printed := in_json(words):
+            jsonschema.validate(printed[1], schemas[printed[0]])
     assert run > 60
+    assert len(schemas) > 40
 
 
 def test_example_writes_what_it_lists(tmp_path, monkeypatch):
@@ -106,3 +168,24 @@ def test_latin_is_grammatical(tmp_path):
             case = sentence.tree.features[argument.place - 1]
             if argument.role in {"ARG0", "ARG1", "ARG2"}:
                 assert case.startswith("Case=" + {"ARG0": "Nom", "ARG1": "Acc", "ARG2": "Dat"}[argument.role])
+
+
+def write_schemas():
+    """Run all examples in a folder of their own, and write what they print."""
+    schemas = {}
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        write_examples("example")
+        os.chdir("example")
+        for words in every_command():
+            succeed(*words)
+            if printed := in_json(words):
+                schemas.setdefault(printed[0], schema_of(printed[1]))
+        os.chdir("/")
+    content = {"$schema": DRAFT, "$defs": dict(sorted(schemas.items()))}
+    SCHEMAS.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    write_schemas()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ENCODED = 4.3e6
 """Bytes of plain text that a core encodes in a second; these rates were measured on 60 and 411 MB of Wikipedia with a
-core of an AMD EPYC (docs/performance.md, Clusters)."""
+core of an AMD EPYC (docs/performance/clusters.md)."""
 COUNTED = {2: 50e6, 3: 65e6, 4: 30e6, 5: 30e6}
 """Tuples that a core counts in a second, by order."""
 DESCENDED = 1.8e-10

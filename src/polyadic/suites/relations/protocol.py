@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from polyadic.store import Facts
 
 LARGE: dict[str, Facts] = {
-    "FB15k-237": {"form": "ComplEx", "rank": 200, "strength": 0.05, "candidates": 1000, "batch": 200},
+    "FB15k-237": {"form": "ComplEx", "rank": 300, "strength": 0.05, "candidates": 4000, "batch": 500},
     "WN18RR": {"form": "ComplEx", "rank": 100, "strength": 0.1, "candidates": 1000, "batch": 200},
 }
 """Settings of the large sets, chosen on their validation parts."""
