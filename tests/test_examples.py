@@ -35,7 +35,7 @@ BY_NAME |= {"neighbours", "phrases", "words_of_classes", "words_of_topics"}
 """Objects whose keys are names in the data, or of steps; ``senses`` is one too where it is no list."""
 NAMES = re.compile(r"minus .*|reader|novel|.*_[1-9]")
 """Keys that are names in the data of the examples, or as many as there are axes."""
-KINDS = ((bool, "boolean"), (int, "number"), (float, "number"), (str, "string"), (type(None), "null"))
+KINDS = ((bool, "boolean"), (int, "number"), (float, "number"), (str, "string"))
 
 
 def succeed(*words):
@@ -100,7 +100,19 @@ def schema_of(value, *, by_name=False):
         parts = [schema_of(each) for each in value]
         first = parts[0] if parts else {}
         return {"type": "array", "items": first if all(part == first for part in parts) else {}}
-    return {"type": [next(name for kind, name in KINDS if isinstance(value, kind)), "null"]}  # what is no number is null
+    if value is None:  # a number or a name that is not known here
+        return {}
+    return {"type": [next(name for kind, name in KINDS if isinstance(value, kind)), "null"]}
+
+
+def either(one, other):
+    """Describe what is one or the other: the keys of both, of which those must be there that both have."""
+    if one == other or one.get("type") != "object" or other.get("type") != "object":
+        return one if one == other else {}
+    keys = {**other.get("properties", {}), **one.get("properties", {})}
+    for key in {*one.get("properties", {})} & {*other.get("properties", {})}:
+        keys[key] = either(one["properties"][key], other["properties"][key])
+    return {"type": "object", "properties": keys, "required": sorted({*one["required"]} & {*other["required"]})}
 
 
 @pytest.mark.slow
@@ -180,7 +192,8 @@ def write_schemas():
         for words in every_command():
             succeed(*words)
             if printed := in_json(words):
-                schemas.setdefault(printed[0], schema_of(printed[1]))
+                schema = schema_of(printed[1])
+                schemas[printed[0]] = either(schemas.get(printed[0], schema), schema)
         os.chdir("/")
     content = {"$schema": DRAFT, "$defs": dict(sorted(schemas.items()))}
     SCHEMAS.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
