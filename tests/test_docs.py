@@ -1,6 +1,7 @@
 """The documents: code in them is the code of the files that they name, and their links lead somewhere."""
 
 import ast
+import importlib.util
 import re
 import textwrap
 from pathlib import Path
@@ -40,3 +41,25 @@ def test_links_lead_somewhere(page):
     """Every link to a file of the repository names one that is there."""
     links = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
+
+
+def test_broken_links_of_the_site_are_found(tmp_path):
+    """A link to a page or an anchor that is not there is named; links out of the site are not followed."""
+    spec = importlib.util.spec_from_file_location("links", ROOT / "docs" / "links.py")
+    links = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(links)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a.html").write_text(
+        '<a href="b/">b</a><a href="b/index.html#here"></a><a href="https://x.org/y"></a><a href="#gone"></a>'
+    )
+    (tmp_path / "b" / "index.html").write_text('<p id="here"><img src="no.png"></p><a href="../a.html"></a>')
+    assert sorted(links.broken(tmp_path)) == ["a.html: #gone", "b/index.html: no.png"]
+
+
+def test_examples_of_the_gallery_are_short():
+    """Twenty scripts of at most 40 lines."""
+    scripts = sorted((ROOT / "docs" / "gallery").glob("plot_*.py"))
+    assert len(scripts) >= 20
+    assert {
+        script.name: lines for script in scripts if (lines := len(script.read_text("utf-8").splitlines())) > 40
+    } == {}

@@ -30,7 +30,18 @@ MAKE = (" train ", " corpus ", " count ", " convert ", " parse apply ")
 
 SCHEMAS = Path(__file__).parents[1] / "docs" / "schemas.json"
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-BY_NAME = {"cells", "entities", "new_entities", "unobserved", "left_out", "settings", "steps", "values", "whole", "damaged"}
+BY_NAME = {
+    "cells",
+    "entities",
+    "new_entities",
+    "unobserved",
+    "left_out",
+    "settings",
+    "steps",
+    "values",
+    "whole",
+    "damaged",
+}
 BY_NAME |= {"neighbours", "phrases", "words_of_classes", "words_of_topics"}
 """Objects whose keys are names in the data, or of steps; ``senses`` is one too where it is no list."""
 NAMES = re.compile(r"minus .*|reader|novel|.*_[1-9]")

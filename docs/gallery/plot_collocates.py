@@ -1,0 +1,32 @@
+"""
+Collocates, and their lines
+===========================
+
+Words that stand within five words of *case* in Sherlock Holmes more often than by chance. Some tell
+of an affair, which is serious or singular, others of a box for jewels or cards. To the right of the
+dotted line chance would put one word in a thousand.
+"""
+
+from polyadic import Corpus, count, frame, plots
+from polyadic.metrics.association import log_likelihood
+
+corpus = Corpus.build("example/holmes", stop_words="language", keep_text=True)
+pairs = count(corpus, order=2, width=5, min_count=3)
+often = dict(zip(pairs.vocabulary.words, pairs.marginals, strict=True))
+near = frame(pairs)
+near = near[(near["word_1"] == "case") | (near["word_2"] == "case")]
+near["word"] = near["word_1"].where(near["word_1"] != "case", near["word_2"])
+total = pairs.marginals.sum()
+near["G²"] = log_likelihood(near["count"], often["case"], near["word"].map(often), total)
+near = near.nlargest(15, "G²")[::-1]
+ax = plots.new_axes()
+ax.barh(near["word"], near["G²"])
+ax.axvline(10.83, color="black", linestyle=":")
+ax.set_xlabel("log-likelihood ratio G²")
+
+# %%
+# The corpus keeps its text, so that each of them leads to its lines:
+
+for word in ("jewel", "singular"):
+    for line in corpus.lines.find("case", word, width=5, sort="left"):
+        print(f"{line.left[-32:]:>32}{line.word.upper()}{line.right[:28]}")

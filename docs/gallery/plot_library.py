@@ -1,0 +1,37 @@
+"""
+New novels, and what other tables know of them
+==============================================
+
+Stars that 200 readers, made up, gave to novels. Eight novels are new: few ratings are known of
+them, or none. A second table says of which kind each novel is. A novel has one vector for both
+tables, so that who likes crime is known to like the new one too. That helps most where no rating is
+known, and hardly from four on, which say as much.
+"""
+
+import numpy as np
+import pandas as pd
+
+from polyadic import BayesianFactorization, Database, Relation, plots
+
+ratings = pd.read_csv("example/ratings.csv").sample(frac=1, random_state=0)
+novels = pd.read_csv("example/novels.csv")
+new = ratings["novel"].isin(novels.groupby("kind").head(2)["novel"])
+place = ratings.groupby("novel").cumcount()  # among the ratings of its novel
+test = ratings[new & (place >= 16)]
+kinds = Relation(novels, ("novel", "kind"), loss="logistic", unlisted="zero")
+
+known, errors = (0, 1, 2, 4, 8, 16), {"ratings alone": [], "ratings and kinds": []}
+for number in known:
+    stars = Relation(ratings[~new | (place < number)], ("reader", "novel"), value="stars")
+    for name, more in zip(errors, ({}, {"kinds": kinds}), strict=True):
+        database = Database({"stars": stars, **more}, entities={"novel": novels["novel"]})
+        model = BayesianFactorization(4, seed=0).fit(database)
+        wrong = model.predict("stars", test) - test["stars"]
+        errors[name].append(np.sqrt((wrong**2).mean()))
+ax = plots.new_axes(width=6, height=4)
+for name, error in errors.items():
+    ax.plot(range(len(known)), error, "o-", label=name)
+ax.set_xticks(range(len(known)), known)
+ax.set_xlabel("ratings known of each new novel")
+ax.set_ylabel("error of others, in stars")
+ax.legend()

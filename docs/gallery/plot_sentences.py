@@ -1,0 +1,28 @@
+"""
+Paragraphs near a question
+==========================
+
+Vectors of the 1,158 longer paragraphs of Sherlock Holmes: means of word vectors, in which rare
+words weigh more, less their common direction (SIF). Nothing but the paragraphs was learned from.
+Those near a question are nearly all of the story that has the answer.
+"""
+
+import textwrap
+
+import pandas as pd
+
+from polyadic import MeanSentences, plots
+
+stories = pd.read_csv("example/stories.csv")
+model = MeanSentences(a=0.001, removed=1, seed=0).fit(stories["text"])
+question = "a precious stone in the crop of a goose"
+vectors = model.encode([question, *stories["text"]], normalize_embeddings=True)
+stories["cosine"] = vectors[1:] @ vectors[0]
+ax = plots.new_axes(width=7, height=4)
+ax.plot(stories["cosine"], stories["story"], "|", markersize=12, alpha=0.6)
+ax.set_xlabel("cosine with the question")
+
+# %%
+# The nearest paragraph:
+
+print(textwrap.fill(stories.nlargest(1, "cosine")["text"].item(), 66))

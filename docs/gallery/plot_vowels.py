@@ -1,0 +1,28 @@
+"""
+Vowels, found by a hidden Markov model
+======================================
+
+A hidden Markov model with two states has read 3,000 words of Sherlock Holmes, letter by letter. It
+has not been told what a vowel is, but vowels and consonants take turns: one state has become that
+of *a, e, i, o, u* and mostly *y*. The few *g, h* and *t* that it has stand behind another
+consonant, as in *-ing*, *th* and *st*.
+"""
+
+from pathlib import Path
+
+from polyadic import HiddenMarkov, plots
+
+words = Path("example/letters.txt").read_text(encoding="utf-8").replace(" ", "").split()
+model = HiddenMarkov(2, seed=0).fit(words)
+ax = plots.new_axes(width=8, height=4)
+ax.bar(model.symbols_, model.emissions_[0], label="first state")
+ax.bar(model.symbols_, -model.emissions_[1], label="second state")
+ax.axhline(0, color="black", linewidth=0.8)
+ax.yaxis.set_major_formatter(lambda share, _: f"{abs(share):.1f}")
+ax.set_ylabel("share of the letters of a state")
+ax.legend(loc="lower right")
+
+# %%
+# How often each state (row) is followed by each (column):
+
+print(model.moves_.round(2))
