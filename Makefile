@@ -48,9 +48,10 @@ page/node_modules: page/package-lock.json
 	cd page && npm ci --silent
 	touch $@
 
-# A warning is an error; links that lead out of the site are not followed, as that would take a network.
+# A warning is an error; links that lead out of the site are not followed, as that would take a network. Examples are small:
+# threads of the BLAS would wait for each other longer than they work.
 site: $(VENV)/.installed-docs
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/site
+	OPENBLAS_NUM_THREADS=1 $(BIN)/sphinx-build -W --keep-going -q -b html docs build/site
 	$(BIN)/python docs/links.py build/site
 
 lint: $(VENV)/.installed-lint

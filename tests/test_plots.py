@@ -27,6 +27,14 @@ def test_senses_shows_the_neighbours_of_each_product():
             assert shown[word] == pytest.approx(cosine, abs=1e-6)
 
 
+def test_a_notebook_shows_axes_as_a_picture():
+    """What a notebook asks its last value for is a picture with all that was drawn."""
+    ax = plots.senses(VECTORS, "apollo", ["god", "moon"], top=2)
+    picture = ax._repr_png_()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) > len(new_axes()._repr_png_())
+
+
 def test_pictures_go_where_they_are_told():
     """Axes that are given are drawn on and returned; no window is needed."""
     ax = plots.new_axes(width=3, height=2)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import warnings
+from functools import cache
+from io import BytesIO
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +24,7 @@ DISTANCES = (6, 10, 16, 23, 31, 40)
 
 
 def new_axes(*, width: float = 7.0, height: float = 5.0) -> Any:
-    """Make axes on a figure of their own, in inches, without a window.
+    """Make axes on a figure of their own, in inches, without a window; a notebook shows them as a picture.
 
     Raises
     ------
@@ -33,7 +35,21 @@ def new_axes(*, width: float = 7.0, height: float = 5.0) -> Any:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtraError("matplotlib", "plot", "a picture") from None
-    return Figure(figsize=(width, height), layout="constrained").subplots()
+    return Figure(figsize=(width, height), layout="constrained").add_subplot(axes_class=_shown())
+
+
+@cache
+def _shown() -> type[Any]:
+    """Make the class of axes that a notebook shows; of others it prints where they lie."""
+    from matplotlib.axes import Axes
+
+    class Shown(Axes):
+        def _repr_png_(self) -> bytes:
+            picture = BytesIO()
+            self.figure.savefig(picture, format="png")
+            return picture.getvalue()
+
+    return Shown
 
 
 def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Sequence[str], *, size: float = 8) -> int:
