@@ -45,8 +45,9 @@ def _shown() -> type[Any]:
 
     class Shown(Axes):
         def _repr_png_(self) -> bytes:
+            figure: Any = self.figure
             picture = BytesIO()
-            self.figure.savefig(picture, format="png")
+            figure.savefig(picture, format="png")
             return picture.getvalue()
 
     return Shown
