@@ -7,6 +7,7 @@ from pathlib import Path
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any
 
+from docutils import nodes
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from sphinx_gallery.scrapers import figure_rst
@@ -73,12 +74,23 @@ sphinx_gallery_conf = {
     "show_memory": False,
     "download_all_examples": False,
     "show_signature": False,
+    "backreferences_dir": "examples/backreferences",
+    "doc_module": ("polyadic",),
 }
 
 html_theme = "pydata_sphinx_theme"
 html_title = "polyadic"
 html_theme_options = {"header_links_before_dropdown": 8, "navigation_with_keys": False}
 html_show_sourcelink = False
+
+
+NAMED = {
+    name: f"api/names/{family.__name__}.{name}"
+    for family in polyadic._FAMILIES
+    for name in family.HOMES
+    if name[0].isupper()  # others, such as `count` and `train`, are verbs too
+}
+"""The page of each public class."""
 
 
 def list_names(folder: Path) -> None:
@@ -105,9 +117,23 @@ def _leaves_out(app: Sphinx, kind: str, name: str, member: object, skip: bool, o
     return True if REQUEST.fullmatch(name) or isinstance(member, GenericAlias) else None
 
 
+def _link_names(app: Sphinx, doctree: nodes.document, page: str) -> None:
+    """Make every public name that stands as code in a text a link to its page."""
+    for literal in list(doctree.findall(nodes.literal)):
+        if (
+            (target := NAMED.get(literal.astext()))
+            and target != page
+            and not isinstance(literal.parent, nodes.reference)
+        ):
+            link = nodes.reference("", "", internal=True, refuri=app.builder.get_relative_uri(page, target))
+            literal.replace_self(link)
+            link += literal
+
+
 def setup(app: Sphinx) -> None:
-    """Say what pages of names leave out."""
+    """Say what pages of names leave out, and link names."""
     app.connect("autodoc-skip-member", _leaves_out)
+    app.connect("doctree-resolved", _link_names)
 
 
 def draw_models(page: Path, picture: Path) -> None:

@@ -92,14 +92,19 @@ def string_logs(data: Coded, size: int, along: Callable[[Coded], Array]) -> Arra
 
 
 class NGrams(Model):
-    """Probabilities of the next symbol from the last few.
+    r"""Probabilities of the next symbol from the last few, each order smoothed by the one below.
+
+    .. math:: p(a \mid u) = \frac{\max(n_{ua} - d, 0)}{n_u} + \frac{d\, t_u}{n_u}\, p(a \mid u')
+
+    with :math:`n_u` how often u was seen, :math:`t_u` how many different symbols behind it, and :math:`u'` what is
+    left of u without its first symbol.
 
     Parameters
     ----------
     order : int
         Symbols, with the next; 0 knows nothing, 1 how frequent symbols are, 3 are trigrams.
     discount : float
-        d.
+        :math:`d`: what is taken from each count, and given to what the order below knows.
 
     Attributes
     ----------
@@ -108,6 +113,7 @@ class NGrams(Model):
 
     Examples
     --------
+    >>> from polyadic.models.sequences.ngrams import contexts
     >>> from polyadic.models.sequences.symbols import coded
     >>> data = coded(["ab", "ab", "b"], {"a": 0, "b": 1})
     >>> NGrams(2, discount=0.5).fit(data, 2).next_probabilities(contexts(data, 1))[1].round(6).tolist()
