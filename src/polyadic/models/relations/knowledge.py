@@ -216,8 +216,8 @@ class KnowledgeTensor(Model):
 
         .. math:: P(o \mid s, r) = \frac{e^{m_{sro} / T}}{\sum_{o'} e^{m_{sro'} / T}}
 
-        over all :math:`o'` that make no learned fact is how likely one more answer is this one; subjects likewise. The
-        temperature T is that at which the facts given are likeliest.
+        over all :math:`o'` but those that are learned answers: of what is not known yet, how likely this is the answer.
+        Subjects likewise. The temperature T, ``temperature_``, is that at which the facts given are likeliest.
 
         Parameters
         ----------
@@ -232,6 +232,13 @@ class KnowledgeTensor(Model):
         References
         ----------
         Guo, Pleiss, Sun, Weinberger (2017), On calibration of modern neural networks, section 4.2.
+
+        Examples
+        --------
+        >>> learned = np.array([(0, 0, 1), (0, 0, 2), (1, 0, 2), (3, 0, 4), (3, 0, 5), (4, 0, 5)])
+        >>> model = KnowledgeTensor(4, seed=0).fit(learned)
+        >>> bool(model.calibrate([(1, 0, 0), (4, 0, 3)]).temperature_ > 0)
+        True
         """
         check_is_fitted(self)
         n, rng = len(self.object_factors_), np.random.default_rng(self.seed)

@@ -51,7 +51,11 @@ class SpectralAutomaton(Model):
     r"""A weighted automaton learned from the singular vectors of a Hankel matrix, with proper probabilities.
 
     .. math:: p(x) = \prod_i p(x_{i+1} \mid x_1 \cdots x_i), \qquad
-              p(a \mid u) \propto \max(h_u A_a \beta, 0) \text{, mixed with n-grams}
+              p(a \mid u) = \lambda\, \frac{\max(h_u A_a \beta, 0)}{\sum_b \max(h_u A_b \beta, 0)}
+                            + (1 - \lambda)\, q(a \mid u)
+
+    with :math:`h_u` the state after u and q what :class:`~polyadic.models.sequences.ngrams.NGrams` say; the share
+    :math:`\lambda` is the one that makes strings held out likeliest.
 
     Steps, in ``polyadic.models.sequences``: substrings are counted (``hankel``), become an automaton
     (``automaton_learning``), which is improved (``automaton_likelihood``) and gives probabilities
