@@ -43,14 +43,13 @@ def _shown() -> type[Any]:
     """Make the class of axes that a notebook shows; of others it prints where they lie."""
     from matplotlib.axes import Axes
 
-    class Shown(Axes):
-        def _repr_png_(self) -> bytes:
-            figure: Any = self.figure
-            picture = BytesIO()
-            figure.savefig(picture, format="png")
-            return picture.getvalue()
+    return type("Shown", (Axes,), {"_repr_png_": _picture})
 
-    return Shown
+
+def _picture(ax: Any) -> bytes:
+    picture = BytesIO()
+    ax.figure.savefig(picture, format="png")
+    return picture.getvalue()
 
 
 def place(ax: Any, points: NDArray[np.float64], texts: Sequence[str], colors: Sequence[str], *, size: float = 8) -> int:
