@@ -89,6 +89,7 @@ CALLED = {
     "evaluate": "evaluate v --pairs pairs.txt",
     "compare": "compare v v.txt --pairs pairs.txt",
     "check": "check c n v",
+    "example": "example files",
     "plan": "plan c --workers 2",
     "sentences encode": "sentences encode m-sentences t.txt --out e.npy",
     "sentences nearest": "sentences nearest m-sentences t.txt cat",
