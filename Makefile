@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all test-page page site lint bench changelog wheel test-lowest release clean
+.PHONY: help demo test test-all test-page page site lint bench changelog wheel test-lowest release tagged clean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -88,10 +88,7 @@ test-lowest: $(VENV)/.installed-test
 	$(LOWEST)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not slow" -W ignore::DeprecationWarning
 
 # The version is that of src/polyadic/__init__.py; a tag of its name must stand at what is built.
-release: lint test-all site
-	@tag=v$$($(BIN)/python -c 'import polyadic; print(polyadic.__version__)'); \
-	  test "$$(git describe --tags --exact-match --dirty 2>/dev/null)" = "$$tag" || { \
-	  echo "what is released needs the tag $$tag: make changelog VERSION=..., commit, git tag $$tag" >&2; exit 1; }
+release: tagged lint test-all site
 	$(BIN)/python -m pip install --quiet build twine
 	rm -rf dist build/empty
 	$(BIN)/python -m build --outdir dist .
@@ -101,6 +98,11 @@ release: lint test-all site
 	build/empty/bin/polyadic example build/empty/example
 	build/empty/bin/polyadic train build/empty/example/holmes --out build/empty/vectors
 	@echo "dist/ is ready to be uploaded: $(BIN)/twine upload dist/*"
+
+tagged: $(VENV)/.installed-test
+	@tag=v$$($(BIN)/python -c 'import polyadic; print(polyadic.__version__)'); \
+	  test "$$(git describe --tags --exact-match --dirty 2>/dev/null)" = "$$tag" || { \
+	  echo "what is released needs the tag $$tag: make changelog VERSION=..., commit, git tag $$tag" >&2; exit 1; }
 
 # What tests need contains what the demo needs.
 $(VENV)/.installed-test: pyproject.toml $(VENV)/pyvenv.cfg

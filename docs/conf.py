@@ -161,6 +161,5 @@ def draw_models(page: Path, picture: Path) -> None:
 
 HERE = Path(__file__).parent
 draw_models(HERE / "which-model.md", HERE / "which-model.svg")
-if not (HERE / "gallery" / "example").exists():
-    write_examples(HERE / "gallery" / "example")  # as who looks at the gallery has called `polyadic example`
+write_examples(HERE / "gallery" / "example", overwrite=True)  # as who reads the gallery has called `polyadic example`
 list_names(HERE / "api")  # before Sphinx looks which pages there are

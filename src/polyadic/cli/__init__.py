@@ -75,12 +75,10 @@ VERBS: dict[str, dict[Callable[..., None], str]] = {
         corpus: "polyadic corpus holmes --out corpus --min-count 5",
         count: "polyadic count corpus --out counts --order 3 --width 10",
         plan: "polyadic plan corpus --workers 16",
+        check: "polyadic check vectors work",
     },
     "Tables and relations": {
         table: "polyadic table eyes.csv --picture eyes.png",
-    },
-    "Research": {
-        check: "polyadic check vectors work",
     },
 }
 """The verbs by what they are for, each with a command that runs where ``polyadic example`` has written its files."""

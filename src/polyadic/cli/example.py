@@ -18,6 +18,4 @@ def example(folder: Folder = Path("example"), *, force: o.Force = False, as_json
     write_examples(folder, overwrite=force)
     if not as_json:
         show.table(("file", "what it is"), [*FILES.items()])
-    show.wrote(folder, {"files": FILES}, as_json=as_json)
-    if not as_json:
-        typer.echo(f"{show.command(['train', folder / 'holmes', '--out', 'vectors'])} is a beginning")
+    show.wrote(folder, {"files": FILES}, as_json=as_json, hint=["train", folder / "holmes", "--out", "vectors"])
