@@ -102,6 +102,35 @@ def test_help_ends_with_an_example(verb):
     assert succeed(verb, "--help").strip().splitlines()[-1].strip().startswith(f"polyadic {verb}")
 
 
+def test_alone_it_shows_three_things_to_try():
+    """Without a verb there is a beginning, not an error; the things to try are verbs that there are."""
+    shown = succeed()
+    tried = [line.split()[1] for line in shown.splitlines() if line.startswith("  polyadic ")]
+    assert len(tried) == 3
+    for verb in tried:
+        assert polyadic(verb, "--help").exit_code == 0
+
+
+def test_verbs_stand_in_the_order_of_the_work():
+    text = succeed("--help")
+    panels = ["Start", "Words", "Text", "Tables and relations", "Syntax and sequences", "Research"]
+    places = [text.index(f" {panel} ─") for panel in panels]
+    assert places == sorted(places)
+    assert "Commands" not in text  # a verb without a group
+
+
+def test_folders_for_other_tools(vectors, tmp_path):
+    """A projector and a static encoder are folders of their kinds; a licence is for the card alone."""
+    succeed("convert", vectors, tmp_path / "board", "--to", "projector")
+    assert len((tmp_path / "board" / "tensors.tsv").read_text().splitlines()) == 5
+    succeed("convert", vectors, tmp_path / "encoder", "--to", "static", "--licence", "cc0-1.0")
+    assert "cc0-1.0" in (tmp_path / "encoder" / "README.md").read_text(encoding="utf-8")
+    assert "exists" in polyadic("convert", vectors, tmp_path / "board", "--to", "projector").output
+    assert "--licence" in polyadic("convert", vectors, tmp_path / "v", "--to", "glove", "--licence", "x").output
+    assert polyadic("convert", vectors, tmp_path / "v", "--to", "pickle").exit_code == 2
+    assert not (tmp_path / "v").exists()
+
+
 def test_help_loads_nothing_slow():
     """The help is there at once: it loads no array library at all."""
     code = (

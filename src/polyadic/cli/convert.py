@@ -1,7 +1,7 @@
 """``polyadic convert``: word vectors from one format to another."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -13,12 +13,8 @@ Target = Annotated[
     Path, typer.Argument(metavar="OUT", help="The file to write, or the folder if native, static or projector.")
 ]
 To = Annotated[
-    str,
-    typer.Option(
-        metavar="FORMAT",
-        help="native, word2vec, word2vec-binary, glove, fasttext; static, for sentence-transformers; projector, for"
-        " TensorBoard.",
-    ),
+    Literal["native", "word2vec", "word2vec-binary", "glove", "fasttext", "static", "projector"],
+    typer.Option(help="native is ours; static is for sentence-transformers, projector for TensorBoard."),
 ]
 Licence = Annotated[str | None, typer.Option(metavar="NAME", help="For the model card of static.", show_default="none")]
 From = Annotated[str, typer.Option("--from", metavar="FORMAT", help="Format of VECTORS; auto looks.")]
