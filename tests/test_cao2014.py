@@ -12,7 +12,7 @@ from polyadic.cli import app
 from polyadic.groups import Groups
 from polyadic.models.syntax.reranking import Ranked
 from polyadic.suites.cao2014 import compared, protocol
-from polyadic.suites.cao2014.lists import Lists
+from polyadic.suites.cao2014.lists import Lists, crossed
 from polyadic.suites.cao2014.tasks import TASKS
 
 K = 6
@@ -41,16 +41,15 @@ def small():
 def test_methods():
     """All do better than the proposer and worse than the oracle; what is kept says what was chosen."""
     data = lists()
-    low, high = (compared.share_of(one["test"]) for one in compared.baselines(data).values())
+    low, high = (baseline["test"] for baseline in compared.baselines([data]).values())
     names = []
     for method in compared.methods(**small()):
         found = compared.measured(method, data)
         names.append(found["name"])
         assert low + 0.05 < compared.share_of(found["test"]) <= high
         assert len(found["choice"]) == 80
-        assert compared.figure("", data.test, [found["choice"]]).value == pytest.approx(
-            compared.share_of(found["test"])
-        )
+        figure = compared.figure("", [data.test], [[found["choice"]]])
+        assert figure.value == pytest.approx(compared.share_of(found["test"]))
         assert len(found["training"]) == len(found["held_out"]) >= found["epochs"]
     assert names == [
         *("perceptron", "MIRA", "T-MIRA 2 1 guided", "T-MIRA 2 2 guided", "T-MIRA 2 1 sequential"),
@@ -65,9 +64,28 @@ def test_figures_of_counts():
     assert compared.share_of([7, 9]) == pytest.approx(7 / 9)
     data = lists()
     first, second = [0] * 80, [1] * 80
-    both = compared.figure("", data.test, [first, second]).value
-    one, other = (compared.figure("", data.test, [choice]).value for choice in (first, second))
+    both = compared.figure("", [data.test], [[first, second]]).value
+    one, other = (compared.figure("", [data.test], [[choice]]).value for choice in (first, second))
     assert both == pytest.approx((one + other) / 2)  # the same words in all
+
+
+def test_each_sentence_is_judged_with_once():
+    """Folds are no sentence twice, their figures add up to that of all, and what they learn from is the rest."""
+    data = lists(sentences=(33, 12, 15))
+    folds = [crossed(data, 3, fold) for fold in range(3)]
+    costs = [[part.groups.costs for part in (fold.train, fold.dev, fold.test)] for fold in folds]
+    for fold, (train, dev, test) in zip(folds, costs, strict=True):
+        assert len(train) + len(dev) + len(test) == 60 * K
+        assert fold.names == data.names
+    whole = np.concatenate([part.groups.features.toarray() for part in data[:3]])
+    judged = np.concatenate([fold.test.groups.features.toarray() for fold in folds])
+    assert sorted(map(tuple, judged)) == sorted(map(tuple, whole))
+    every = compared.figure("", [fold.test for fold in folds], [[[0] * len(fold.test.groups)] for fold in folds])
+    assert every.value == pytest.approx(compared.baselines(folds)["one best"]["test"])
+    assert every.used == 60
+    assert crossed(data, 1, 0) is data
+    with pytest.raises(InputError, match="folds must be a whole number of at least 3; got 2"):
+        crossed(data, 2, 0)
 
 
 def test_spectra():
@@ -114,6 +132,26 @@ def test_the_command(tmp_path, monkeypatch):
     assert "--shares takes numbers between commas" in " ".join(wrong.stderr.split())
 
 
+def test_folds_of_all_lists(tmp_path, monkeypatch):
+    """Every method is judged with all sentences, and tables are of what all folds add up to."""
+    monkeypatch.setitem(TASKS, "penn", lambda **_: (lists(sentences=(30, 12, 12)), {"features": 64}))
+    options = ["--shares", "0.5,1", "--orders", "2", "--ranks", "1", "--mappings", "guided", "--epochs", "2"]
+    arguments = ["reproduce", "cao2014", "--out", str(tmp_path / "out"), "--tasks", "penn", *options]
+    told = CliRunner().invoke(app, [*arguments, "--folds", "3", "--seeds", "1", "--json"])
+    assert told.exit_code == 0, told.output
+    facts = json.loads(told.stdout)["penn"]
+    assert len(facts["rows"]) == 3 * 2 * 6
+    gap = next(row for row in facts["differences"] if (row["share"], row["other"]) == (1, "MIRA"))
+    sums = {
+        name: np.sum([row["test"] for row in facts["rows"] if (row["name"], row["share"]) == (name, 1)], axis=0)
+        for name in ("MIRA", "perceptron")
+    }
+    assert sums["MIRA"][1] == 54 * 10
+    assert gap["low"] <= gap["value"] <= gap["high"]
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert f"| {compared.share_of(sums['perceptron']):.3f}".replace("0.", ".") in text
+
+
 @pytest.mark.slow
 def test_other_lists_are_learned_from_anew(tmp_path, monkeypatch):
     """Where lists are replaced, nothing that was learned from the earlier ones is kept, though its seed be the same."""
@@ -147,3 +185,5 @@ def test_settings():
     """Shares are of the training part."""
     with pytest.raises(InputError, match=r"shares must be a finite number above 0 up to 1; got 2\.0"):
         protocol.Settings(shares=(2.0,))
+    with pytest.raises(InputError, match="folds must be 1, or at least 3"):
+        protocol.Settings(folds=2)

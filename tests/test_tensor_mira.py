@@ -562,7 +562,7 @@ def test_the_loops_inside():
     loops.list_scores.py_func(np.array([1.0, 10, 100]), *arrays, 0, 3, s)
     assert s.tolist() == [201, 230, 201]
     F, cells = np.array([[2.0, 1], [3, 1], [5, 1], [7, 2]]), np.array([[0, 2], [1, 2], [1, 3]], np.int32)
-    loops.multilinear_scores.py_func(F, cells, *arrays, 0, 3, s)
+    loops.multilinear_scores.py_func(F, cells, *arrays, 0, 3, s, np.empty(len(cells)), np.zeros(len(cells), int), 1)
     assert s.tolist() == [11 + 46, 48 + 46, 11 + 46]
     costs = np.array([1.0, 0.5, 0.5])
     assert loops.contenders.py_func(np.array([3.0, 1, 2]), costs, 0, 3, 0.0) == (0, 0, 2)

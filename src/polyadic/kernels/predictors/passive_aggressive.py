@@ -249,7 +249,7 @@ def tensor_mira_lists(
     rows = _order(lists, order)
     loops.tensor_mira_lists(
         rows, frozen(turns, np.int64), *lists[:5], factors, cells.at, norms, float(C), scaled, float(augmented),
-        sums, s, at, x, *room,
+        sums, s, at, x, *room, np.empty(lists.features), np.zeros(lists.features, np.int64),
     )  # fmt: skip
     return sums
 

@@ -56,6 +56,19 @@ class Ranked(NamedTuple):
         rows = [np.arange(self.groups.starts[group], self.groups.starts[group + 1]) for group in at.tolist()]
         return Ranked(self.groups.only(at), self.counts[np.concatenate(rows)])
 
+    def followed(self, *others: Ranked) -> Ranked:
+        """Put groups of the same features below one another."""
+        from scipy.sparse import vstack
+
+        every = (self, *others)
+        sizes = np.concatenate([np.diff(each.groups.starts) for each in every])
+        groups = Groups(
+            vstack([each.groups.features for each in every], format="csr"),
+            np.concatenate([each.groups.costs for each in every]),
+            np.r_[0, np.cumsum(sizes)],
+        )
+        return Ranked(groups, np.concatenate([each.counts for each in every]))
+
 
 class Listed(Protocol):
     """The candidates of a sentence, of phrases or of dependencies: what is needed of them."""

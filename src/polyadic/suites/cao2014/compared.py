@@ -14,7 +14,7 @@ from polyadic.models.predictors.tensor_mira import TensorMIRA, mapped_spectrum, 
 from polyadic.store import whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from polyadic.models.predictors.reranking import Reranker
     from polyadic.models.predictors.tensor_mira import Mapping
@@ -101,14 +101,18 @@ def measured(method: Method, lists: Lists) -> Facts:
     }
 
 
-def baselines(lists: Lists) -> Facts:
-    """Give what the parser's own choices and the cheapest candidates add up to in the part to judge with."""
+def baselines(folds: Sequence[Lists]) -> Facts:
+    """Give the figures of the parser's own choices and of the cheapest candidates, over all parts held out."""
+    picks: dict[str, Callable[[Ranked], Any]] = {
+        "one best": lambda ranked: ranked.one_best,
+        "oracle": lambda ranked: ranked.groups.oracle,
+    }
     return {
-        name: {"test": sums(lists.test, choice), "dev": sums(lists.dev, other)}
-        for name, choice, other in (
-            ("one best", lists.test.one_best, lists.dev.one_best),
-            ("oracle", lists.test.groups.oracle, lists.dev.groups.oracle),
-        )
+        name: {
+            part: share_of(np.sum([sums(ranked, pick(ranked)) for ranked in parts], axis=0))
+            for part, parts in (("test", [fold.test for fold in folds]), ("dev", [fold.dev for fold in folds]))
+        }
+        for name, pick in picks.items()
     }
 
 
@@ -129,21 +133,23 @@ def spectra(lists: Lists, *, mappings: Iterable[Mapping], seed: int) -> Facts:
     return values
 
 
-def figure(name: str, ranked: Ranked, choices: Sequence[Sequence[int]]) -> Figure:
+def figure(name: str, folds: Sequence[Ranked], choices: Sequence[Sequence[Sequence[int]]]) -> Figure:
     """Give the figure of choices, several for each list if they come of several runs: F, or attachment.
 
     Parameters
     ----------
     name : str
-    ranked : Ranked
-    choices : sequence of sequence of int
-        The candidate of each list, from 0, by run.
+    folds : sequence of Ranked
+        The lists that are judged with.
+    choices : sequence of sequence of sequence of int
+        The candidate of each list, from 0, by fold and run.
     """
-    rows = np.zeros((len(ranked.groups), 2))
-    for choice in choices:
-        counts = ranked.counts[ranked.groups.starts[:-1] + choice].astype(float)
-        rows += np.stack(fraction(counts), axis=1)
-    return Figure(name, rows, used=len(rows), total=len(rows))
+    rows = []
+    for ranked, runs in zip(folds, choices, strict=True):
+        counts = sum(ranked.counts[ranked.groups.starts[:-1] + choice].astype(float) for choice in runs)
+        rows.append(np.stack(fraction(counts), axis=1))
+    every = np.concatenate(rows)
+    return Figure(name, every, used=len(every), total=len(every))
 
 
 def fraction(counts: Any) -> tuple[Any, Any]:
@@ -162,3 +168,11 @@ def share_of(counts: Any) -> float:
     """Give F, or the share of right heads, of summed counts."""
     top, bottom = fraction(counts)
     return float(top / bottom)
+
+
+def over_folds(rows: Sequence[Facts]) -> list[float]:
+    """Give the figure of each seed, of what all folds add up to."""
+    return [
+        share_of(np.sum([row["test"] for row in rows if row["seed"] == seed], axis=0))
+        for seed in sorted({row["seed"] for row in rows})
+    ]

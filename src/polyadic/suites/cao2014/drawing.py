@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyadic.plots import curves, new_axes
+from polyadic.suites.cao2014.compared import over_folds
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +47,7 @@ def _by_share(rows: list[Facts], settings: Facts) -> dict[str, list[list[float]]
     names = [row["name"] for row in rows if "T-MIRA" not in row["name"] or row["name"].startswith(largest)]
     for name in dict.fromkeys(names):
         for share in settings["shares"]:
-            values = [row["figure"] for row in rows if row["name"] == name and row["share"] == share]
+            values = over_folds([row for row in rows if row["name"] == name and row["share"] == share])
             by_name.setdefault(name, []).append([float(np.mean(values)), min(values), max(values)])
     return by_name
 
@@ -54,5 +55,5 @@ def _by_share(rows: list[Facts], settings: Facts) -> dict[str, list[list[float]]
 def _last(rows: list[Facts]) -> list[Facts]:
     """Give the fits of the first seed to the largest share: linear ones, and the first tensors that are guided."""
     share, seed = max(row["share"] for row in rows), min(row["seed"] for row in rows)
-    here = [row for row in rows if (row["share"], row["seed"]) == (share, seed)]
+    here = [row for row in rows if (row["share"], row["seed"], row["fold"]) == (share, seed, 0)]
     return [row for row in here if "T-MIRA" not in row["name"] or row["name"].endswith("guided")][:5]

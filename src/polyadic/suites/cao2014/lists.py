@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 ENDS = 149, 170
 """Last article of the training part, and of the one to choose settings by."""
 PARTS = "train", "dev", "test"
+BLOCKS = 10
+"""Of neighbours in a fold."""
 
 
 class Parsed(NamedTuple):
@@ -165,6 +167,35 @@ def make_lists(
         See :func:`featured`.
     """
     return featured(parse_parts(train, dev, test, k=k, folds=folds, threads=threads), least=least)
+
+
+def crossed(lists: Lists, folds: int, fold: int) -> Lists:
+    """Put the lists of all parts together, and divide them anew: one fold to judge with, the next to choose by.
+
+    All lists are of parsers that had not seen their sentences, so that any may be judged with. Sentences are dealt to
+    folds in blocks of neighbours, so that a text is seldom in two, and each fold has some of every text that is long.
+
+    Parameters
+    ----------
+    lists : Lists
+    folds : int
+        One leaves the parts as they are.
+    fold : int
+        From 0.
+
+    Raises
+    ------
+    InputError
+        If there are two folds, or there is no such fold.
+    """
+    if folds == 1:
+        return lists
+    check_int("folds", folds, low=3)
+    check_int("fold", fold, low=0, high=folds - 1)
+    whole = lists.train.followed(lists.dev, lists.test)
+    blocks = np.array_split(np.arange(len(whole.groups)), folds * BLOCKS)
+    test, dev, *train = (np.concatenate(blocks[(fold + at) % folds :: folds]) for at in range(folds))
+    return Lists(whole.only(np.sort(np.concatenate(train))), whole.only(dev), whole.only(test), lists.names)
 
 
 def portion(lists: Lists, share: float, *, seed: int = 0, least: int = 5) -> Lists:

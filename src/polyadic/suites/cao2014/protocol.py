@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Annotated, get_args
 
+from polyadic.errors import InputError
 from polyadic.metrics.figures import difference
 from polyadic.models.predictors.tensor_mira import Mapping
 from polyadic.settings import Count, Within
@@ -24,8 +25,9 @@ from polyadic.suites.cao2014.tasks import TASKS
 from polyadic.suites.suite import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from polyadic.models.syntax.reranking import Ranked
     from polyadic.store import Facts
     from polyadic.suites.cao2014.lists import Lists
 
@@ -46,8 +48,14 @@ class Settings(SuiteSettings):
     )
     epochs: Annotated[Count, Option("At most; the best on lists held out counts.")] = 8
     seeds: Annotated[Count, Option("Training sets of each share below 1.")] = 3
+    folds: Annotated[Count, Option("Of all lists, each judged with in turn; 1: parts as they are.")] = 1
     k: Annotated[int, Within(2), Option("Candidates of a sentence.")] = 50
     seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.folds == 2:
+            raise InputError("folds must be 1, or at least 3: one to judge with, one to choose by, and the rest; got 2")
 
 
 def _task(run: Run[Settings], *, name: str) -> Stages:
@@ -63,34 +71,35 @@ def _task(run: Run[Settings], *, name: str) -> Stages:
 
     about = yield Stage("lists", made_of, make, target=where)
     lists, rows = making.load_lists(where), []
-    for share in settings.shares:
-        for seed in range(settings.seed, settings.seed + (settings.seeds if share < 1 else 1)):
-            rows += yield from _portion(settings, lists, share, seed)
+    for fold in range(settings.folds):
+        here = cache(partial(making.crossed, lists, settings.folds, fold))  # made where it is needed first
+        for share in settings.shares:
+            for seed in range(settings.seed, settings.seed + (settings.seeds if share < 1 else 1)):
+                rows += yield from _portion(settings, here, share, seed, fold)
     mappings = get_args(Mapping)
     drawn = yield Stage("spectra", made_of, partial(spectra, lists, mappings=mappings, seed=settings.seed))
+    parts = [making.crossed(lists, settings.folds, fold) for fold in range(settings.folds)]
     return {
         "lists": about,
-        "baselines": {
-            first: {part: share_of(counts) for part, counts in parts.items()}
-            for first, parts in baselines(lists).items()
-        },
+        "baselines": baselines(parts),
         "rows": [{key: value for key, value in row.items() if key != "choice"} for row in rows],
-        "differences": _differences(lists, rows, settings),
+        "differences": _differences([part.test for part in parts], rows, settings),
         "spectra": {mapping: drawn[mapping] for mapping in mappings},
     }
 
 
-def _portion(settings: Settings, lists: Lists, share: float, seed: int) -> Stages:
+def _portion(settings: Settings, lists: Callable[[], Lists], share: float, seed: int, fold: int) -> Stages:
     """Fit every reranker to a share of the training lists."""
-    part = cache(partial(making.portion, lists, share, seed=seed))  # made where it is needed first
-    rows = []
+    part = cache(lambda: making.portion(lists(), share, seed=seed))
+    rows, of = [], f"{fold} " if settings.folds > 1 else ""
     for method in methods(
         orders=settings.orders, ranks=settings.ranks, mappings=settings.mappings, epochs=settings.epochs, seed=seed
     ):
         made_of = {"k": settings.k, "epochs": settings.epochs}  # and of the lists: see _task
-        facts = yield Stage(f"{share:g} {seed} {method.name}", made_of, partial(_measured, method, part))
+        made_of |= {"folds": settings.folds} if settings.folds > 1 else {}
+        facts = yield Stage(f"{of}{share:g} {seed} {method.name}", made_of, partial(_measured, method, part))
         test, dev = share_of(facts["test"]), share_of(facts["dev"])
-        rows.append({**facts, "share": share, "seed": seed, "figure": test, "held_out_figure": dev})
+        rows.append({**facts, "share": share, "seed": seed, "fold": fold, "figure": test, "held_out_figure": dev})
     return rows
 
 
@@ -98,25 +107,22 @@ def _measured(method: Method, part: Callable[[], Lists]) -> Facts:
     return measured(method, part())
 
 
-def _differences(lists: Lists, rows: list[Facts], settings: Settings) -> list[Facts]:
+def _differences(folds: Sequence[Ranked], rows: list[Facts], settings: Settings) -> list[Facts]:
     """Compare what T-MIRA chose on the lists held out with others, over the same sentences and all seeds."""
     comparisons = []
     for share in settings.shares:
-        here = [row for row in rows if row["share"] == share]
-        choices = {
-            name: [row["choice"] for row in here if row["name"] == name] for name in {row["name"] for row in here}
-        }
-        tensor = partial(_chosen, here)
+        here = [[row for row in rows if (row["share"], row["fold"]) == (share, at)] for at in range(len(folds))]
+
+        def chosen(fits: Callable[[str], bool], by_fold: list[list[Facts]] = here) -> list[list[list[int]]]:
+            return [_chosen(some, fits) for some in by_fold]
+
         sides = {
-            "T-MIRA": tensor(_like(0, "T-MIRA")),
-            "guided": tensor(_like(-1, "guided")),
-            "sequential": tensor(_like(-1, "sequential")),
-            "published": tensor(_like(-1, "published")),
-            **{f"order {D}": tensor(_like(1, D)) for D in settings.orders},
-            **{f"rank {H}": tensor(_like(2, H)) for H in settings.ranks},
-            **{name: choices[name] for name in ("MIRA", "MIRA published")},
-            "perceptron": choices["perceptron"],
-            "one best": [[0] * len(lists.test.groups)],
+            "T-MIRA": chosen(_like(0, "T-MIRA")),
+            **{mapping: chosen(_like(-1, mapping)) for mapping in ("guided", "sequential", "published")},
+            **{f"order {D}": chosen(_like(1, D)) for D in settings.orders},
+            **{f"rank {H}": chosen(_like(2, H)) for H in settings.ranks},
+            **{name: chosen(name.__eq__) for name in ("MIRA", "MIRA published", "perceptron")},
+            "one best": [[[0] * len(ranked.groups)] for ranked in folds],
         }
         pairs = [("T-MIRA", name) for name in ("MIRA", "perceptron", "one best")]
         pairs += [
@@ -128,8 +134,8 @@ def _differences(lists: Lists, rows: list[Facts], settings: Settings) -> list[Fa
         pairs += [(f"order {settings.orders[0]}", f"order {D}") for D in settings.orders[1:]]
         pairs += [(f"rank {settings.ranks[0]}", f"rank {H}") for H in settings.ranks[1:]]
         for first, other in pairs:
-            if sides[first] and sides[other]:
-                a, b = (figure(name, lists.test, sides[name]) for name in (first, other))
+            if sides[first][0] and sides[other][0]:
+                a, b = (figure(name, folds, sides[name]) for name in (first, other))
                 gap = difference(a, b)
                 comparisons.append({"share": share, "one": first, "other": other, **gap._asdict()})
     return comparisons

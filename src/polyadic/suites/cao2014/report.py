@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyadic.suites.cao2014.compared import over_folds
 from polyadic.suites.markdown import interval, share, table
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ def report(facts: Facts) -> str:
 
 def _lists(facts: Facts, name: str) -> list[str]:
     rows = [
-        [baseline, share(facts["baselines"][baseline]["dev"]), share(facts["baselines"][baseline]["test"])]
-        for baseline in facts["baselines"]
+        [baseline, share(figures["dev"]), share(figures["test"])] for baseline, figures in facts["baselines"].items()
     ]
     return table(["lists", f"{name} held out", f"{name} of the test part"], rows)
 
@@ -39,13 +39,12 @@ def _lists(facts: Facts, name: str) -> list[str]:
 def _figures(facts: Facts, settings: Facts) -> list[str]:
     lines = []
     for name in dict.fromkeys(row["name"] for row in facts["rows"]):
-        cells, last = [], None
+        cells: list[str] = []
+        rows: list[Facts] = []
         for part in settings["shares"]:
-            here = [row for row in facts["rows"] if row["name"] == name and row["share"] == part]
-            values = [row["figure"] for row in here]
+            rows = [row for row in facts["rows"] if row["name"] == name and row["share"] == part]
+            values = over_folds(rows)
             cells.append(f"{share(float(np.mean(values)))} ± {share(float(np.std(values)))}")
-            last = here
-        rows = last or []
         cells += [
             f"{np.mean([row['parameters'] for row in rows]):,.0f}",
             f"{np.mean([row['seconds'] for row in rows]):.0f}",

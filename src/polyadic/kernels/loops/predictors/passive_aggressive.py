@@ -20,25 +20,26 @@ def list_scores(w, indptr, indices, values, first, last, s):
 
 
 @njit(cache=True, nogil=True)
-def multilinear_scores(F, cells, indptr, indices, values, first, last, s):
-    """Score the candidates of a list by the products of rows of factors, of which a feature names one per mode."""
+def multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, weighed, turn):
+    """Score the candidates of a list by the products of rows of factors, of which a feature names one per mode.
+
+    Candidates share most features: ``w`` holds the weights of those that were ``weighed`` in this turn.
+    """
     D, H = cells.shape[1], F.shape[1]
     for c in range(first, last):
         total = 0.0
         for k in range(indptr[c], indptr[c + 1]):
             f = indices[k]
-            weight = 0.0
-            if D == 2:  # the usual case, without a loop over modes twice as fast
-                i, j = cells[f, 0], cells[f, 1]
-                for h in range(H):
-                    weight += F[i, h] * F[j, h]
-            else:
+            if weighed[f] != turn:
+                weighed[f] = turn
+                weight = 0.0
                 for h in range(H):
                     product = F[cells[f, 0], h]
                     for d in range(1, D):
                         product *= F[cells[f, d], h]
                     weight += product
-            total += values[k] * weight
+                w[f] = weight
+            total += values[k] * w[f]
         s[c - first] = total
 
 
@@ -265,12 +266,14 @@ def tensor_mira_lists(
     rows,
     delta,
     marked,
+    w,
+    weighed,
 ):
     """Step from list to list with products of rows of factors as weights; with no ``turns``, all modes at once."""
     counts = np.zeros(cells.shape[1], np.int64)
     for t in range(len(order)):
         first, last = starts[order[t]], starts[order[t] + 1]
-        multilinear_scores(F, cells, indptr, indices, values, first, last, s)
+        multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, weighed, t + 1)
         best, wrong, right = contenders(s, costs, first, last - first, augmented)
         sums[0] += costs[first + best]
         cost = costs[first + wrong] - costs[first + right]
