@@ -1,6 +1,6 @@
 """What makes third order pay: zeros, their power, orders and columns, one setting changed at a time.
 
-    python bench/third_order.py TRAIN HELD [--rank 100] [--only zeros joint interaction counts]
+    python bench/third_order.py TRAIN HELD [--rank 100] [--only zeros joint interaction counts blends]
 
 TRAIN and HELD are corpora of `polyadic corpus` from WikiExtractor's output: models are trained on the first, and
 tuples, phrases come from the second (cases are made once, and kept beside HELD as HELD-tests). Outlier detection uses
@@ -10,6 +10,7 @@ every second group of WikiSem500 (the other half is kept for reports); similarit
 import argparse
 import time
 import warnings
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import numpy as np
 from polyadic import PPMISVD, Corpus, Embedding, Entries, JointCP, NonNegative, SymmetricCP, count, ppmi
 from polyadic.datasets import outlier_groups, read_gaps, read_phrases, similarity_sets, write_gaps, write_phrases
 from polyadic.metrics.completion import completion
+from polyadic.metrics.figures import Figure, difference
 from polyadic.metrics.outliers import outliers
 from polyadic.metrics.phrases import phrases
 from polyadic.metrics.similarity import similarity
@@ -56,6 +58,7 @@ def rows(rank: int) -> dict[str, list[tuple[str, object, tuple[str, ...]]]]:
 
     settings = [name for name in COUNTED if name != "triples"]
     return {
+        "blends": [("JCP, coupling .5", joint(), both), ("CP-SN, power .75", cp(), triples)],
         "counts": [(f"CP-SN, {name}", cp(), (name,)) for name in settings],
         "interaction": [
             ("CP-SN, specific interaction", cp(), ("specific",)),
@@ -137,8 +140,28 @@ def main() -> None:
             numbers = [vectors.themes.sparsity, *figures(vectors, gaps, cases)]
             cells = [f"{seconds:.0f}", *(f"{number:.3f}".removeprefix("0") for number in numbers)]
             print(f"| {name} | {' | '.join(cells)} |", flush=True)
+            if study == "blends":
+                print_blends(vectors, cases)
             if study == "pairs":
                 print_counted(vectors, tuples["triples"], cases)
+
+
+def print_blends(vectors: Embedding, cases: list) -> None:
+    """Vectors of phrases by geometric mean and sum, less products, over the cases of odd number."""
+
+    def figures(make: Callable[..., np.ndarray]) -> list[Figure]:
+        return phrases(vectors.themes, cases, make=lambda titles: np.stack([make(*t) for t in titles])).figures()
+
+    products = figures(vectors.product)
+    print("\n| blend | select | less product | retrieve | less product |\n|---|---|---|---|---|")
+    print(f"| product | {' | '.join(f'{figure.value:.4f} | ' for figure in products)}|")
+    for blend in (0.0, 0.1, 0.25, 0.5, 1.0):
+        made = figures(partial(vectors.phrase, blend=blend))
+        gaps = [difference(one, other) for one, other in zip(made, products, strict=True)]
+        cells = [
+            f"{f.value:.4f} | {d.value:.4f} ({d.low:.4f} to {d.high:.4f})" for f, d in zip(made, gaps, strict=True)
+        ]
+        print(f"| {blend} | {' | '.join(cells)} |", flush=True)
 
 
 def print_counted(vectors: Embedding, triples: Entries, cases: list) -> None:

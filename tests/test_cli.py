@@ -202,8 +202,8 @@ def test_words_come_from_standard_input(vectors):
 def test_phrases_select_senses(vectors):
     """Plain words are one phrase and ``a*b`` is another; each selects its own sense of their common word."""
     found = in_json("phrase", vectors, "apollo", "god", "apollo*moon")["phrases"]
-    assert found["apollo*moon"][0]["word"] == "rocket"
-    assert set(found) == {"apollo*god", "apollo*moon"}
+    assert found["apollo moon"][0]["word"] == "rocket"
+    assert set(found) == {"apollo god", "apollo moon"}
     assert "apollo" not in {each["word"] for nearest in found.values() for each in nearest}
 
 
@@ -300,6 +300,21 @@ def test_phrases_from_triples(vectors, text, tmp_path):
     assert not {"apollo", "moon"} & {row["word"] for row in found["apollo moon"]}
     assert "order 3" in sentence(polyadic("phrase", vectors, "apollo", "moon", "--counts", tmp_path / "2"))
     assert "two different known words" in sentence(polyadic("phrase", vectors, "apollo", "--counts", tmp_path / "3"))
+
+
+def test_phrases_from_triples_that_were_kept(text, tmp_path):
+    """Triples of the same text that lie with vectors are used unasked; not those of another, nor for three words."""
+    made, kept = tmp_path / "vectors", tmp_path / "kept"
+    succeed("train", text, "--out", made, "--keep", kept, *SMALL)
+    asked = ["phrase", made, "apollo", "moon", "apollo*moon*god"]
+    plain, unasked = in_json(*asked, "--counts", "none")["phrases"], in_json(*asked)["phrases"]
+    by_triples = in_json("phrase", made, "apollo", "moon", "--counts", kept / "counts-3")["phrases"]
+    assert unasked["apollo moon"] == by_triples["apollo moon"] != plain["apollo moon"]
+    assert unasked["apollo moon god"] == plain["apollo moon god"]
+    assert f"the triples in {kept / 'counts-3'}" in polyadic(*asked).stderr
+    (tmp_path / "other.txt").write_text("the moon is a god of the sea and apollo is a rocket .\n" * 40)
+    succeed("train", tmp_path / "other.txt", "--out", tmp_path / "others", "--keep", kept, "--force", *SMALL)
+    assert in_json(*asked)["phrases"] == plain
 
 
 def test_senses_are_told_apart(vectors):
@@ -423,8 +438,8 @@ def test_what_is_unknown_takes_nothing_from_the_others(verb, vectors):
     assert done.exit_code == faults.BAD_INPUT
     answer = json.loads(done.stdout)
     (answers,) = (value for name, value in answer.items() if name != "refused")
-    assert list(answers) == words[:1]
-    assert list(answer["refused"]) == words[1:]
+    assert list(answers) == [words[0].replace("*", " ")]
+    assert list(answer["refused"]) == [words[1].replace("*", " ") if verb == "phrase" else words[1]]
     error = json.loads(done.stderr)["error"]
     assert error.startswith("'rokket' is not in the vocabulary of 5 words; close spellings: 'rocket'")
 
@@ -432,7 +447,7 @@ def test_what_is_unknown_takes_nothing_from_the_others(verb, vectors):
 def test_phrases_of_standard_input(vectors):
     """Each line is a phrase."""
     found = in_json("phrase", vectors, "-", stdin="apollo moon\n\napollo*god\n")["phrases"]
-    assert list(found) == ["apollo*moon", "apollo*god"]
+    assert list(found) == ["apollo moon", "apollo god"]
 
 
 def test_products_without_themes_are_warned_of(vectors, tmp_path):
@@ -1065,7 +1080,7 @@ def test_what_is_kept_lies_elsewhere(text, tmp_path):
 
 
 def test_a_product_of_nothing_is_told(tmp_path):
-    """Words that share no theme have a product of zero; the reader is told so on standard error."""
+    """Of words that share no theme only the sum is left; the reader is told so on standard error."""
     Embedding(["sun", "law", "sea"], [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).save(tmp_path / "vectors")
     done = polyadic("phrase", tmp_path / "vectors", "sun", "law")
     assert done.exit_code == 0

@@ -47,7 +47,7 @@ def test_neighbours_agree_with_brute_force(embedding, data):
 
 @given(embeddings(min_words=3, min_rank=2, largest=100), st.data())
 def test_neighbours_of_a_phrase(embedding, data):
-    """Several words mean their product, and none of them is an answer."""
+    """Several words mean their phrase, and none of them is an answer."""
     words = data.draw(st.lists(st.sampled_from(embedding.words), min_size=2, max_size=3))
     found = embedding.neighbours(*words, top=len(embedding))
     best, scores = brute_force(embedding, embedding.phrase(*words), len(embedding), set(words))
@@ -58,10 +58,28 @@ def test_neighbours_of_a_phrase(embedding, data):
 
 @given(embeddings(max_words=2), st.data())
 def test_phrase_commutes(embedding, data):
-    """The order of two words in a phrase does not matter; a phrase of one word is the word."""
+    """The order of two words does not matter; one word is the word, up to its length, and so is a word said twice."""
     u, v = (data.draw(st.sampled_from(embedding.words)) for _ in "uv")
-    np.testing.assert_array_equal(embedding.phrase(u, v), embedding.phrase(v, u))
-    np.testing.assert_array_equal(embedding.phrase(u), embedding[u])
+    np.testing.assert_array_equal(embedding.product(u, v), embedding.product(v, u))
+    np.testing.assert_array_equal(embedding.product(u), embedding[u])
+    np.testing.assert_allclose(embedding.phrase(u, v), embedding.phrase(v, u), rtol=1e-12)
+    for same in ((u,), (u, u)):
+        cosine = unit_rows(np.stack([embedding.phrase(*same), embedding[u]]).astype(float)).prod(axis=0).sum()
+        assert cosine == pytest.approx(1 if embedding[u].any() else 0, abs=1e-5)
+
+
+@given(embeddings(min_words=2, largest=100), st.data())
+def test_the_vector_of_a_phrase(embedding, data):
+    """The geometric mean of unit vectors where none is negative, plus their sum; of others the sum alone."""
+    words = data.draw(st.lists(st.sampled_from(embedding.words), min_size=2, max_size=3))
+    for vectors in (embedding, Embedding(embedding.words, np.abs(embedding.vectors))):
+        rows = np.stack([vectors[word] for word in words]).astype(float)
+        units = unit_rows(rows)
+        g, s = np.exp(np.log(np.maximum(units, 1e-300)).mean(axis=0)), units.sum(axis=0)
+        g[(units <= 0).any(axis=0) | (vectors.vectors < 0).any()] = 0
+        g, s = unit_rows(np.stack([g, s]))
+        for blend in (0.0, 0.25, 2.0):
+            np.testing.assert_allclose(vectors.phrase(*words, blend=blend), g + blend * s, atol=1e-4)
 
 
 @given(embeddings(min_words=4), st.data(), st.sampled_from(["add", "mul"]))
@@ -137,10 +155,11 @@ def test_unknown_words():
     zero = Embedding(words, vectors, unknown="zero")
     assert not zero["x"].any()
     assert zero.similarity("star", "x") == 0
-    assert not zero.phrase("star", "x").any()
+    assert not zero.product("star", "x").any()
     assert zero.neighbours("x") == [("satellite", 0), ("star", 0)]
     skip = Embedding(words, vectors, unknown="skip")
-    np.testing.assert_array_equal(skip.phrase("star", "x"), [3, 4])
+    np.testing.assert_array_equal(skip.product("star", "x"), [3, 4])
+    np.testing.assert_array_equal(skip.phrase("star", "x"), skip.phrase("star"))
     np.testing.assert_array_equal(skip.lookup(["x", "star", "y"]), [[3, 4]])
     for refused in (lambda: skip.phrase("x"), lambda: skip.similarity("star", "x"), lambda: skip["x"]):
         with pytest.raises(InputError, match="'x' is not in the vocabulary"):
@@ -189,7 +208,9 @@ def test_what_is_no_embedding_is_refused(words, vectors, fault):
         (lambda e: e.lookup("man"), r"embedding\['man'\]"),
         (lambda e: Embedding(e.words, e.vectors, unknown="mean"), "unknown must be one of"),
         (lambda e: Embedding(e.words, e.vectors, counts=[1, 2]), "counts must be 5 whole numbers"),
-        (lambda _: Embedding(["a"], [[1e300]]).phrase("a", "a"), "too large"),
+        (lambda e: e.product(), "at least one word"),
+        (lambda e: e.phrase(e.words[0], blend=-1), "blend"),
+        (lambda _: Embedding(["a"], [[1e300]]).product("a", "a"), "too large"),
     ],
 )
 def test_questions_without_an_answer_are_refused(ask, fault):
@@ -321,12 +342,13 @@ def test_common_words_tell_more_of_components():
 
 
 def test_themes_alone_make_phrases(tmp_path):
-    """Products, their neighbours and components are of the last columns; cosines of words are of all; files keep it."""
+    """Phrases, their neighbours and components are of the last columns; cosines of words are of all; files keep it."""
     words = Embedding(["a", "b", "c"], [[5.0, 1.0, 0.0], [-5.0, 1.0, 2.0], [5.0, 0.0, 3.0]], themes=2)
     assert words.themes.vectors.tolist() == [[1, 0], [1, 2], [0, 3]]
-    assert words.phrase("a", "b").tolist() == [1, 0]
-    assert words.neighbours("a", "b") == words.themes.neighbours("a", "b") == [("c", 0.0)]
-    assert words.neighbours(words.phrase("a", "b"), top=1) == [("a", 1.0)]
+    assert words.product("a", "b").tolist() == [1, 0]
+    assert words.neighbours("a", "b") == words.themes.neighbours("a", "b")
+    assert [word for word, _ in words.neighbours("a", "b")] == ["c"]
+    assert words.neighbours(words.product("a", "b"), top=1) == [("a", 1.0)]
     assert words.neighbours("a", top=1)[0][0] == "c"
     assert {c.column for c in components(words)} == {0, 1}
     words.save(tmp_path / "saved")

@@ -127,15 +127,31 @@ def text_of(embedding: "Embedding", named: Path | None) -> "Corpus":
     """Open the corpus that is named, or that of which the vectors say that it was kept."""
     from polyadic.text.corpus import Corpus
 
-    trained = embedding.meta.get("trained", {})
-    places = [Path(trained[name]) / below for name, below in (("source", ""), ("kept", "corpus")) if name in trained]
-    known = [place for place in places if (place / "ids.npy").is_file()]
+    known = [place for place in _made_of(embedding, "corpus") if (place / "ids.npy").is_file()]
     if named is None and not known:
         raise InputError(
             "corpus is needed, the text in which words stand: name the one that the vectors were made of, or make it,"
             " `polyadic corpus TEXT --out CORPUS --keep-text`"
         )
     return Corpus.open(named or known[0])
+
+
+def triples_of(embedding: "Embedding") -> Path | None:
+    """Find the triples that vectors were made of, or that were counted and kept with them."""
+    from polyadic.text.counts import Counts
+
+    for place in _made_of(embedding, "counts-3"):
+        if (place / "marginals.npy").is_file():
+            counts = Counts.open(place)
+            if counts.entries.order == 3 and counts.settings.get("corpus") == embedding.meta["trained"].get("corpus"):
+                return place
+    return None
+
+
+def _made_of(embedding: "Embedding", kept: str) -> list[Path]:
+    """Give the places where what vectors were made of may lie, by what they say of themselves."""
+    trained = embedding.meta.get("trained", {})
+    return [Path(trained[name]) / below for name, below in (("source", ""), ("kept", kept)) if name in trained]
 
 
 # Arguments

@@ -1,4 +1,4 @@
-"""``polyadic phrase``: the words nearest to the product of words, which is the sense they select together."""
+"""``polyadic phrase``: the words nearest to several words together, which is the sense that they select."""
 
 import sys
 from collections.abc import Callable
@@ -24,11 +24,12 @@ Phrase = Annotated[
 
 
 TripleCounts = Annotated[
-    Path | None,
+    str,
     typer.Option(
         "--counts",
         metavar="COUNTS",
-        help="Triples counted by `polyadic count`: make vectors of phrases of two words from those they occur in.",
+        help="Triples of `polyadic count`, from which phrases of two words are made; auto: those that `train` counted,"
+        " if they were kept; none: from the vectors alone.",
     ),
 ]
 
@@ -37,34 +38,34 @@ def phrase(
     vectors: o.Vectors,
     words: Phrase,
     *,
-    counts: TripleCounts = None,
+    counts: TripleCounts = "auto",
     top: o.TopWords = 10,
     as_json: o.AsJson = False,
 ) -> None:
-    """Show the words nearest to the product of the vectors of a phrase: the sense that its words select together."""
+    """Show the words nearest to a phrase: the sense that its words select together.
+
+    It is made of the triples that its words occur in where they are at hand, and else of the vectors of its words.
+    """
     from polyadic.embedding import read_vectors
 
     embedding = read_vectors(vectors)
-    sign = "*" if counts is None else " "
-    asked = {sign.join(each): each for each in phrases(words)}
-
-    def multiplied(phrase: str) -> list[tuple[str, float]]:
-        nearest = embedding.neighbours(*asked[phrase], top=top)
-        if not embedding.phrase(*asked[phrase]).any():
-            shared = " and ".join(asked[phrase])
-            faults.say(f"{shared} share no theme: their product is zero, and so is every cosine", "warning")
-        return nearest
-
-    if counts is None:
+    asked = {" ".join(each): each for each in phrases(words)}
+    by_vectors = _by_vectors(embedding, asked, top)
+    place = o.triples_of(embedding) if counts == "auto" else None
+    if counts not in {"auto", "none"}:
+        nearest = show.Answers(asked, _by_triples(embedding, asked, Path(counts), top))
+    elif place is not None:
+        said = f"phrases of two words are made from the triples in {place}; --counts none: from the vectors alone"
+        faults.say(said, "note")
+        nearest = show.Answers(asked, _by_triples(embedding, asked, place, top, otherwise=by_vectors))
+    else:
         if not embedding.has_themes:
             faults.say(
-                "these vectors have no themes, that is, non-negative columns, and products of others mean little; the"
-                " methods jcp and cp-sn make such columns",
+                "these vectors have no themes, that is, non-negative columns, which alone tell what words share: words"
+                " near the sum of those of a phrase are shown. The methods jcp and cp-sn make such columns",
                 "warning",
             )
-        nearest = show.Answers(asked, multiplied)
-    else:
-        nearest = show.Answers(asked, _counted(embedding, asked, counts, top))
+        nearest = show.Answers(asked, by_vectors)
     if as_json:
         show.in_json({"phrases": show.pairs(nearest), **nearest.in_json})
     else:
@@ -72,10 +73,26 @@ def phrase(
     nearest.end()
 
 
-def _counted(
-    embedding: "Embedding", asked: dict[str, list[str]], counts: Path, top: int
-) -> Callable[[str], list[tuple[str, float]]]:
-    """Make what gives the neighbours of phrases whose vectors come from the triples they occur in."""
+Nearest = Callable[[str], list[tuple[str, float]]]
+
+
+def _by_vectors(embedding: "Embedding", asked: dict[str, list[str]], top: int) -> Nearest:
+    """Make what gives the neighbours of phrases whose vectors are made of those of their words."""
+
+    def nearest(phrase: str) -> list[tuple[str, float]]:
+        words = asked[phrase]
+        answers = embedding.neighbours(*words, top=top)
+        if embedding.has_themes and not embedding.product(*words).any():
+            faults.say(f"{' and '.join(words)} share no theme: words near their sum are shown", "warning")
+        return answers
+
+    return nearest
+
+
+def _by_triples(
+    embedding: "Embedding", asked: dict[str, list[str]], counts: Path, top: int, *, otherwise: Nearest | None = None
+) -> Nearest:
+    """Make what gives the neighbours of phrases of two words, whose vectors come from the triples they occur in."""
     from polyadic.models.words.phrases import phrase_vectors
     from polyadic.text.counts import Counts
     from polyadic.text.weighting import ppmi
@@ -90,6 +107,8 @@ def _counted(
     vectors = dict(zip(sound, made, strict=True))
 
     def nearest(phrase: str) -> list[tuple[str, float]]:
+        if phrase not in vectors and otherwise is not None:
+            return otherwise(phrase)
         if phrase not in vectors:  # which is refused
             vectors[phrase] = phrase_vectors(embedding, triples, [asked[phrase]], words=words)[0]
         return embedding.neighbours(vectors[phrase], top=top, exclude=asked[phrase])

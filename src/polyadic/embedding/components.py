@@ -93,6 +93,6 @@ def components_of(embedding: Embedding, *words: str, most: int = 5, top: int = 1
     check_int("most", most, low=1)
     embedding = embedding.themes
     lengths: Any = np.linalg.norm(embedding.vectors, axis=0)
-    values = np.abs(embedding.phrase(*words)) / np.where(lengths > 0, lengths, 1) ** len(words)
+    values = np.abs(embedding.product(*words)) / np.where(lengths > 0, lengths, 1) ** len(words)
     nonzero = np.flatnonzero(values)
     return components(embedding, nonzero[np.argsort(-values[nonzero], kind="stable")[:most]].tolist(), top=top)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.errors import InputError, MissingExtraError, check_choice, check_int
+from polyadic.errors import InputError, MissingExtraError, check_choice, check_int, check_number
 from polyadic.files import check_whole, read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
@@ -25,17 +25,19 @@ DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}  # of safetensors; bfloat16 
 UNKNOWN = ("raise", "zero", "skip")
 SHOWN = 5
 """Words that a notebook shows."""
+BLEND = 0.25
+"""Weight of the sum in the vector of a phrase; measured: docs/results/third-order.md."""
 MUL_EPS = 1e-3  # keeps 3CosMul finite where a candidate is opposite to the word it divides by
 
 
 class Embedding:
     r"""A vector :math:`u_w` for each word :math:`w`.
 
-    Words are compared by the cosine of their vectors, and a phrase is their elementwise product,
+    Words are compared by the cosine of their vectors,
 
-    .. math:: \cos(u_v, u_w) = \frac{u_v \cdot u_w}{\|u_v\| \|u_w\|}, \qquad u_{vw} = u_v * u_w ,
+    .. math:: \cos(u_v, u_w) = \frac{u_v \cdot u_w}{\|u_v\| \|u_w\|} ,
 
-    where the cosine with a zero vector is 0.
+    which is 0 with a zero vector; a phrase by what its words have in common (:meth:`phrase`).
 
     Parameters
     ----------
@@ -100,7 +102,7 @@ class Embedding:
             return self
         return Embedding(self.words, self.vectors[:, -self._themes :], counts=self.counts, unknown=self.unknown)
 
-    @property
+    @cached_property
     def has_themes(self) -> bool:
         """Whether products of vectors mean something: the themes are non-negative, and some of them zero or nearly."""
         return bool(self.themes.vectors.min() >= 0)
@@ -244,8 +246,8 @@ class Embedding:
         a, b = unit_rows(np.stack([self[u], self[v]]).astype(np.float64))
         return float(np.clip(a @ b, -1, 1))
 
-    def phrase(self, *words: str) -> np.ndarray:
-        """Elementwise product of the words' themes: the sense of each that the others select.
+    def product(self, *words: str) -> np.ndarray:
+        """Elementwise product of the words' themes: what of each the others have, too.
 
         Parameters
         ----------
@@ -259,16 +261,55 @@ class Embedding:
 
         Examples
         --------
-        >>> Embedding(["a", "b"], [[3.0, 4.0], [1.0, 0.0]]).phrase("a", "b")
+        >>> Embedding(["a", "b"], [[3.0, 4.0], [1.0, 0.0]]).product("a", "b")
         array([3., 0.])
+
+        References
+        ----------
+        Bailey, Aeron (2017), Word embeddings via tensor factorization, section 6.4.1
         """
         if not words:
-            raise InputError("phrase needs at least one word; got none")
+            raise InputError("a phrase needs at least one word; got none")
         with np.errstate(over="ignore", invalid="ignore"):
             product = np.prod(self.themes.lookup(words), axis=0, dtype=np.float64)
         if not np.isfinite(product).all():
             raise InputError(f"the product of the vectors of {', '.join(map(repr, words))} is too large for a number")
         return np.asarray(product)
+
+    def phrase(self, *words: str, blend: float = BLEND) -> np.ndarray:
+        r"""Vector of words together: the sense of each that the others select.
+
+        .. math:: \frac{g}{\|g\|} + b\, \frac{s}{\|s\|}, \qquad g = \Big(\prod_{k=1}^n \hat u_k\Big)^{1/n}, \quad
+                  s = \sum_{k=1}^n \hat u_k
+
+        with :math:`\hat u_k` the words' themes, of unit length. The geometric mean g has only what all of them have;
+        unlike their product it is not ruled by the few themes that they have most of. Where they share none it is zero,
+        and their sum s is left; so it is of vectors with negative numbers, of which products mean nothing.
+
+        Parameters
+        ----------
+        *words : str
+            At least one.
+        blend : float
+            The weight b of the sum.
+
+        Returns
+        -------
+        ndarray of shape (R,), or as long as there are themes
+
+        Examples
+        --------
+        >>> vectors = Embedding(["bank", "river", "money"], [[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+        >>> vectors.phrase("bank", "river").round(2)
+        array([0.1 , 1.23])
+        """
+        if not words:
+            raise InputError("a phrase needs at least one word; got none")
+        check_number("blend", blend)
+        u = unit_rows(self.themes.lookup(words).astype(np.float64))
+        shared = np.prod(u ** (1 / len(u)), axis=0) if self.has_themes else np.zeros(self.themes.rank)
+        g, s = unit_rows(np.stack([shared, u.sum(axis=0)]))
+        return np.asarray(g + blend * s)
 
     def neighbours(
         self, *query: str | np.ndarray, top: int = 10, exclude: Collection[str] = ()

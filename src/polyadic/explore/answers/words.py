@@ -116,7 +116,7 @@ def phrase(shelf: Shelf, words: list[str], *, top: Top = 15, lines: Natural = 10
     positions = shelf.occurrences.together(numbers, SPAN)
     joined = unit_rows(sum(vectors.unit[vectors.index[word]].astype(np.float64) for word in words)[None])[0]
     ways: dict[str, NDArray[Any]] = {"sum": joined}
-    product = vectors.phrase(*words)
+    product = vectors.product(*words)
     if product.any():
         ways["product"] = product
     third, counts, weights = _third_words(shelf, numbers, positions)

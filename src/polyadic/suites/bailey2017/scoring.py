@@ -166,7 +166,7 @@ def _phrase(vectors: Embedding, pair: Sequence[str]) -> list[str] | str:
     unknown = [word for word in pair if vectors.find(word) is None]
     if unknown:
         return f"unknown: {', '.join(unknown)}"
-    return [word for word, _ in vectors.neighbours(*pair, top=NEIGHBOURS)]
+    return [word for word, _ in vectors.neighbours(vectors.product(*pair), top=NEIGHBOURS, exclude=pair)]
 
 
 def _published(kind: str, root: Path_ | None) -> dict[str, Test]:
