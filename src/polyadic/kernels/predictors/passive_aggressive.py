@@ -35,7 +35,7 @@ class CandidateLists(NamedTuple):
     starts: NDArray[np.int64]
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
-    values: NDArray[np.float64]
+    values: NDArray[Any]
     costs: NDArray[np.float64]
     features: int
     scratch: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]
@@ -69,7 +69,8 @@ def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLis
     longest = int(np.diff(edges).max(initial=0))
     room = min(2 * int(np.diff(indptr).max(initial=0)), X.shape[1]) + 1
     scratch = np.empty(longest), np.empty(room, np.int64), np.empty(room)
-    return CandidateLists(edges, indptr, indices, frozen(X.data, np.float64), price, X.shape[1], scratch)
+    values = frozen(X.data, np.float32 if X.dtype == np.float32 else np.float64)  # read as they are: no copy each epoch
+    return CandidateLists(edges, indptr, indices, values, price, X.shape[1], scratch)
 
 
 class FeatureCells(NamedTuple):

@@ -208,7 +208,10 @@ def load_ranked(path: str | os.PathLike[str]) -> tuple[Ranked, list[Feature]]:
         text = (folder / "features.jsonl").read_text(encoding="utf-8")  # a word may hold what splitlines cuts at
         names: list[Feature] = [tuple(json.loads(line)) for line in text.removesuffix("\n").split("\n")]
         shape = len(arrays["indptr"]) - 1, len(names)
-        features: csr_array = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+        indptr = arrays["indptr"]
+        if len(arrays["data"]) <= np.iinfo(np.int32).max:
+            indptr = indptr.astype(np.int32)  # as wide as the indices, which would be widened to 64 bits beside it
+        features: csr_array = csr_array((arrays["data"], arrays["indices"], indptr), shape=shape)
         features.check_format(full_check=True)  # products would read beyond the arrays
         counts = arrays["counts"]
         if len(names) != meta["features"] or counts.dtype != np.int64 or len(counts) != shape[0]:

@@ -70,7 +70,7 @@ def difference(indptr, indices, values, a, b, at, x):
             at[m], x[m] = indices[j], -values[j]
             j += 1
         else:
-            at[m], x[m] = indices[i], values[i] - values[j]
+            at[m], x[m] = indices[i], np.float64(values[i]) - np.float64(values[j])
             i += 1
             j += 1
         if x[m] != 0.0:
