@@ -1,6 +1,7 @@
 """How time and memory grow with what is given: twelve paths, their slopes, and the largest point from the smaller ones.
 
-    OPENBLAS_NUM_THREADS=1 python bench/growth.py all TEXT --page docs/growth.md [--only corpus count] [--repeats 3]
+    OPENBLAS_NUM_THREADS=1 python bench/growth.py all TEXT --page docs/performance/growth.md [--only corpus count]
+        [--repeats 3]
 
 Each point is a process of its own with one thread, which loads compiled loops on the smallest size first; then come
 processor time, of which the median counts, and the most memory above what was held before (Linux tells it).
@@ -266,20 +267,20 @@ def told(name: str, points: list[dict[str, float]]) -> list[str]:
     ]
 
 
-PAGE = """# How it grows
+PAGE = """# Performance: growth
 
 Seconds of the processor with one thread, and memory above what was held before, from the smallest size to the largest
-of each path: `OPENBLAS_NUM_THREADS=1 python bench/growth.py all TEXT --page docs/growth.md`, 109 MB of Wikipedia, the
-English Web Treebank, and tables, facts and strings that are drawn. Slopes are those of the last step in logarithms: 1
-is twice as much for twice as much. What the largest takes is also reckoned from the others, by the curve `a + b n^s`
-that comes nearest to them, and compared.
+of each path: `OPENBLAS_NUM_THREADS=1 python bench/growth.py all TEXT --page docs/performance/growth.md`, 109 MB of
+Wikipedia, the English Web Treebank, and tables, facts and strings that are drawn. Slopes are those of the last step in
+logarithms: 1 is twice as much for twice as much. What the largest takes is also reckoned from the others, by the curve
+`a + b n^s` that comes nearest to them, and compared.
 
 ![Seconds and memory against sizes]({picture})
 
 {table}
 
-What steps take on several machines is reckoned before they start by `polyadic plan` ([clusters](clusters.md)); what
-single paths take beside other libraries is in [performance](performance.md).
+What it means for data of yours is told in [how long it takes](../growth.md); what single paths take beside other
+libraries is in [performance](../performance.md).
 """
 HEAD = ("path", "sizes", "seconds", "slope", "largest, from the others", "MiB", "slope")
 

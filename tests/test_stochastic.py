@@ -445,16 +445,16 @@ def test_batches_are_a_256th_of_the_entries(number, most, batch, monkeypatch):
     assert taken == [batch, 7]
 
 
-def test_the_example_of_the_guide(tmp_path, monkeypatch):
-    """What the guide says of a tensor in a file runs as it stands, and explains the tensor."""
+def test_the_example_of_the_documents(tmp_path, monkeypatch):
+    """What is said of a tensor in a file runs as it stands, and explains the tensor."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(12)
     planted = [rng.random((size, 2)) for size in (9, 8, 7)]
     cells = np.array(list(itertools.product(range(9), range(8), range(7))))
     values = np.prod([u[column] for u, column in zip(planted, cells.T, strict=True)], axis=0).sum(axis=1)
     write_tns(Entries(cells, values, (9, 8, 7)), "tensor.tns")
-    guide = (Path(__file__).parents[1] / "docs" / "guide.md").read_text(encoding="utf-8")
-    (example,) = (code for code in re.findall("```python\n(.*?)```", guide, re.DOTALL) if "read_tns" in code)
+    page = (Path(__file__).parents[1] / "docs" / "tensors.md").read_text(encoding="utf-8")
+    (example,) = (code for code in re.findall("```python\n(.*?)```", page, re.DOTALL) if "read_tns" in code)
     names: dict = {}
     exec(example, names)
     assert names["result"].history[-1] < 0.02 * names["result"].history[0]

@@ -46,8 +46,14 @@ class Suites(TyperGroup):
         return name, command and suite_command(str(name)), rest
 
 
+FIRST = "polyadic reproduce spectral --parts completion --planted 5 --out results"
+"""An example that needs neither a text nor published sets."""
 app = typer.Typer(
-    cls=Suites, no_args_is_help=True, help="Repeat a published comparison on a text, from the text to its tables."
+    cls=Suites,
+    no_args_is_help=True,
+    help="Repeat a published comparison on a text, from the text to its tables.\n\nMost read published sets, of the "
+    "folder that POLYADIC_DATA names, for minutes to hours. The example needs none, and half a minute.",
+    epilog=f"Example:\n\n{FIRST}",
 )
 
 

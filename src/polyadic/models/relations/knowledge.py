@@ -96,7 +96,8 @@ class KnowledgeTensor(Model):
         Whether subjects are asked for by a relation of their own, the reciprocal, not by the same read backwards.
     loss : {"softmax", "logistic"}
     penalty : {"N3", "L2", "DURA"}
-        :math:`\Omega`; see :class:`~polyadic.solvers.relations.triples.Plan`.
+        :math:`\Omega`; N3 suits diagonal forms and ComplEx, DURA those with matrices. See
+        :class:`~polyadic.solvers.relations.triples.Plan`.
     strength : float
         :math:`\lambda`.
     step : float

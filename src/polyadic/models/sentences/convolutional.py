@@ -48,14 +48,17 @@ class ConvolutionalSentences(SentenceVectors):
     length : int
         n, of a patch and of a filter.
     pooling : {"moments", "mean", "largest", "extremes", "all"}
-        What is kept of activations: see :mod:`polyadic.models.sentences.base`. ``"all"`` is as printed.
+        What is kept of activations: mean and root mean square; the mean; the k largest of each filter; the k largest
+        and the k smallest; the k largest of all filters of a coordinate, as printed. Moments are level with the mean of
+        words, and above the largest activations. Only the last three, sparse codes and ``segments=2`` know the order of
+        words.
     pool, segments : int
         How many of the largest; parts of the sentence that are pooled apart.
     padded : bool
         Pad patches with as many zeros, so that filters do not wrap around.
     decoding : {"least-norm", "sparse"}
         In closed form (:func:`~polyadic.linalg.circulant.deconvolve`), or with few activations
-        (:func:`~polyadic.solvers.sentences.sparse_codes.sparse_codes`), which takes longer.
+        (:func:`~polyadic.solvers.sentences.sparse_codes.sparse_codes`), which takes 60 times as long.
     ridge, penalty : float
         Added to the spectrum in closed form; of sparse activations, in root mean squares of the coordinate.
     words : {"ppmi-svd", "ca", "one-hot"} or Embedding

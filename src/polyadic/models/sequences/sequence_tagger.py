@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 class SequenceTagger(Model):
     r"""Chain of tags.
 
+    .. math:: S(t) = \sum_i (V U^\top \phi_i)_{t_i} + T_{t_{i-1} t_i}
+
+    with :math:`\phi_i` the features of token i, and in T a row for the start and a column for the end. The best tags
+    are those of the Viterbi algorithm, probabilities are sums over all paths; steps are AdaGrad's, one a sentence.
+
     Parameters
     ----------
     rank : int, optional

@@ -104,6 +104,13 @@ class SpectralAutomaton(Model):
     interrupted_ : bool
         Whether Ctrl-C came; the model is then the best so far, of the strings that are not held out.
 
+    Notes
+    -----
+    A larger rank than the matrix has is lowered, with a warning if it is the only one. A symbol that the automaton
+    takes for impossible sends it to the state that it is expected in after that symbol alone. So each next symbol has a
+    distribution, and all strings together have probability 1; with ``held_out=0`` strings may have probability 0. Each
+    symbol has a matrix of its own: of thousands the rare ones are better renamed to one.
+
     References
     ----------
     Balle, Carreras, Luque, Quattoni (2014), Spectral learning of weighted automata

@@ -38,7 +38,8 @@ class Tucker(Model):
     ----------
     rank : int or sequence of int
         Columns of U; for entries that are not symmetric one number per mode, if they differ. The core has the product
-        of the ranks of all modes as its number of elements.
+        of the ranks of all modes as its number of elements. A mode that is not to be compressed has its own length
+        (Tucker 1 and 2).
     start : {"random", "hosvd"}
         Random directions, or the leading ones of each unfolding, which take more memory and time and are the safer
         start for symmetric matrices and values of both signs.
