@@ -164,6 +164,32 @@ class Embedding:
         counts = [int(keyed.get_vecattr(word, "count")) for word in words] if counted else None
         return cls(words, np.array(keyed.vectors), counts=counts)
 
+    def to_spacy(self) -> Any:
+        """Give ``spacy.vectors.Vectors``, for ``nlp.vocab.vectors`` of a pipeline; the extra ``spacy``.
+
+        They are in float32. If no word begins with a capital, each is found with one, and in capitals, too. Which
+        columns are themes is not known there, and a warning says so.
+
+        Raises
+        ------
+        MissingExtraError
+            If spaCy is not installed.
+        """
+        try:
+            from spacy.strings import StringStore
+            from spacy.vectors import Vectors
+        except ImportError:
+            raise MissingExtraError("spacy", "spacy", "a table of vectors of spaCy") from None
+        self.warn_of_themes()
+        # spaCy looks words up as they stand; of several with the same capitals the most frequent has them
+        small = reversed(self.words) if self.lowercase else ()
+        keys = {form: self.index[word] for word in small for form in (word.upper(), word[:1].upper() + word[1:])}
+        keys |= self.index
+        table = Vectors(strings=StringStore(keys), data=np.array(self.vectors, np.float32), name="polyadic")
+        for key, row in keys.items():
+            table.add(key, row=row)
+        return table
+
     def warn_of_themes(self) -> None:
         """Warn, where not all columns are themes, that what is made of these vectors cannot say which are."""
         if self.themes is not self:
