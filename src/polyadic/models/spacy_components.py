@@ -60,6 +60,7 @@ class PipelineComponent:
 
     @model.setter
     def model(self, model: Any) -> None:
+        """Put a model here."""
         if not isinstance(model, self._kinds()):
             raise InputError(f"a {type(self).__name__} takes no {type(model).__name__}")
         self._model = model
