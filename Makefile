@@ -83,7 +83,7 @@ test-lowest: $(VENV)/.installed-test
 	$(BIN)/python -m pip install --quiet uv
 	"$(PYTHON)" -m venv --clear $(LOWEST)
 	$(BIN)/uv pip compile pyproject.toml --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --only-binary :all: \
-	  $(foreach extra,gensim plot pandas zst files parquet explore,--extra $(extra)) --output-file $(LOWEST)/lowest.txt
+	  $(foreach extra,gensim plot pandas zst files parquet explore spacy,--extra $(extra)) --output-file $(LOWEST)/lowest.txt
 	$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --constraint $(LOWEST)/lowest.txt --editable ".[test]"
 	$(LOWEST)/bin/python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not slow" -W ignore::DeprecationWarning
 

@@ -51,14 +51,22 @@ numpydoc_class_members_toctree = False
 
 
 def axes_drawn(block: object, of: dict[str, Any], conf: dict[str, Any]) -> str:
-    """Keep the pictures that a block of an example has drawn: axes with a name, or its last value."""
+    """Keep the pictures that a block of an example has drawn: axes with a name, or its last value, and texts of SVG."""
     del block
-    values = [value for value in of["example_globals"].values() if isinstance(value, Axes)]
-    figures = {value.figure for value in values} - of["example_globals"].setdefault("kept", set())
-    of["example_globals"]["kept"] |= figures
-    paths = [next(of["image_path_iterator"]) for _ in figures]
-    for figure, path in zip(figures, paths, strict=True):
-        figure.savefig(path, dpi=120)
+    values = list(of["example_globals"].values())
+    drawn = {value.figure for value in values if isinstance(value, Axes)}
+    drawn |= {value for value in values if isinstance(value, str) and value.startswith("<svg")}
+    drawn -= of["example_globals"].setdefault("kept", set())
+    of["example_globals"]["kept"] |= drawn
+    paths = []
+    for picture in drawn:
+        path = Path(next(of["image_path_iterator"]))
+        if isinstance(picture, str):
+            path = path.with_suffix(".svg")
+            path.write_text(picture, encoding="utf-8")
+        else:
+            picture.savefig(path, dpi=120)
+        paths.append(str(path))
     return figure_rst(paths, conf["src_dir"])
 
 

@@ -24,7 +24,6 @@ from polyadic.groups import Groups
 from polyadic.models.syntax.reranking import Ranked, load_ranked, save_ranked
 from polyadic.solvers import Sweep, load_checkpoint, run, save_checkpoint
 from polyadic.text.counts import Counts, count
-from polyadic.text.static import write_static
 
 every_reader = pytest.mark.parametrize("name", sorted(READERS))
 MODELS = {
@@ -104,7 +103,7 @@ def checkpoint(path):
 
 
 def static(path):
-    write_static(Embedding(["cat", "dog"], np.eye(2)), path)
+    Embedding(["cat", "dog"], np.eye(2)).save_pretrained(path)
 
 
 def all_of_corpus(path):

@@ -10,7 +10,6 @@ import pytest
 from safetensors.numpy import load_file
 
 from polyadic import Embedding, InputError, MeanSentences
-from polyadic.text.static import read_static, write_static
 from polyadic.text.tokens import Tokenizer
 
 VECTORS = Embedding(["the", "film", "o'neil", "café"], np.arange(12.0).reshape(4, 3) + 1)
@@ -18,7 +17,7 @@ VECTORS = Embedding(["the", "film", "o'neil", "café"], np.arange(12.0).reshape(
 
 @pytest.fixture
 def folder(tmp_path):
-    write_static(VECTORS, tmp_path / "encoder")
+    VECTORS.save_pretrained(tmp_path / "encoder")
     return tmp_path / "encoder"
 
 
@@ -73,7 +72,7 @@ def test_means_of_rows_are_sentence_vectors(tmp_path):
     """The rows of a sentence's words in the file have the mean that the model gives it."""
     texts = ["A good film.", "A bad film!", "the O’Neil film", "good, good O'Neil"] * 3
     model = MeanSentences(a=0.1, removed=1, rank=3, seed=0).fit(texts)
-    write_static(model.static(), tmp_path / "encoder")
+    model.static().save_pretrained(tmp_path / "encoder")
     vocabulary = tokenizer(tmp_path / "encoder")["model"]["vocab"]
     rows = load_file(tmp_path / "encoder" / "model.safetensors")["embedding.weight"]
     means = [rows[[vocabulary[word] for word in words_of(text)]].mean(axis=0) for text in texts]
@@ -83,18 +82,18 @@ def test_means_of_rows_are_sentence_vectors(tmp_path):
 def test_folders_are_replaced_only_by_their_kind(folder, tmp_path):
     """What is there stays, but for an encoder that is to be overwritten."""
     with pytest.raises(InputError, match="exists already"):
-        write_static(VECTORS, folder)
-    write_static(Embedding(["other"], [[1.0]]), folder, overwrite=True)
+        VECTORS.save_pretrained(folder)
+    Embedding(["other"], [[1.0]]).save_pretrained(folder, overwrite=True)
     assert load_file(folder / "model.safetensors")["embedding.weight"].shape == (2, 1)
     VECTORS.save(tmp_path / "words")
     with pytest.raises(InputError, match="is no static-encoder"):
-        write_static(VECTORS, tmp_path / "words", overwrite=True)
+        VECTORS.save_pretrained(tmp_path / "words", overwrite=True)
 
 
 def test_the_word_of_unknown_words_is_taken(tmp_path):
     """Vectors with a word of that name are refused, and nothing is written."""
     with pytest.raises(InputError, match=r"'\[UNK\]' stands for all unknown words"):
-        write_static(Embedding(["[UNK]"], [[1.0]]), tmp_path / "encoder")
+        Embedding(["[UNK]"], [[1.0]]).save_pretrained(tmp_path / "encoder")
     assert not any(tmp_path.iterdir())
 
 
@@ -113,13 +112,13 @@ def test_texts_are_brought_into_the_same_form(folder, text):
 @pytest.mark.parametrize("words", [["film"], ["film", "eBay"], ["film", "ℕ"], ["film", "𝒜"]])
 def test_words_in_lower_case_are_found_in_any_case(tmp_path, words):
     """If no word of the vocabulary begins with what has a lower case, capitals of a text mean nothing."""
-    write_static(Embedding(words, np.ones((len(words), 1))), tmp_path / "encoder")
+    Embedding(words, np.ones((len(words), 1))).save_pretrained(tmp_path / "encoder")
     assert normalized("Film", tokenizer(tmp_path / "encoder")["normalizer"]) == "film"
 
 
 def test_words_with_capitals_are_told_apart(tmp_path):
     """Where the vocabulary has capitals, those of a text are kept."""
-    write_static(Embedding(["Turkey", "turkey"], np.eye(2)), tmp_path / "encoder")
+    Embedding(["Turkey", "turkey"], np.eye(2)).save_pretrained(tmp_path / "encoder")
     assert normalized("Turkey", tokenizer(tmp_path / "encoder")["normalizer"]) == "Turkey"
 
 
@@ -148,21 +147,46 @@ def test_card_says_what_is_known(tmp_path):
     """Source, method, figures and licence stand in the card; what is not known is said to be so."""
     trained = {"polyadic": "9.9", "source": "letters.txt", "method": "jcp", "threads": 3}
     known = Embedding(["film"], [[1.0]], meta={"trained": trained})
-    write_static(known, tmp_path / "letters", licence="cc-by-4.0", figures={"SimLex-999": ".31"})
+    known.save_pretrained(tmp_path / "letters", licence="cc-by-4.0", figures={"SimLex-999": ".31"})
     card = (tmp_path / "letters" / "README.md").read_text(encoding="utf-8")
     for said in ('license: "cc-by-4.0"', "# letters", "letters.txt", "jcp", "| SimLex-999 | .31 |", "polyadic 9.9"):
         assert said in card
     assert "threads" not in card
-    write_static(VECTORS, tmp_path / "bare")
+    VECTORS.save_pretrained(tmp_path / "bare")
     bare = (tmp_path / "bare" / "README.md").read_text(encoding="utf-8")
     assert "license:" not in bare
     assert "Not known" in bare
 
 
-def test_vectors_come_back(folder):
-    again = read_static(folder)
-    assert again.words == VECTORS.words
-    np.testing.assert_array_equal(again.vectors, VECTORS.vectors.astype(np.float32))
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_vectors_come_back(tmp_path, order):
+    """Words are those that they were, in their order, and vectors of float32 the same to the bit."""
+    words = ["the", "New York", "ﬁlm", "e\u0301", "\u00e9", "🎬", '"', "\\", "\u200d", "straße", ""]
+    vectors = np.random.default_rng(0).standard_normal((len(words), 3)).astype(np.float32, order=order)
+    vectors[0] = -0.0, 1e-45, np.finfo(np.float32).max
+    Embedding(words, vectors).save_pretrained(tmp_path / "encoder")
+    again = Embedding.from_pretrained(tmp_path / "encoder")
+    assert again.words == tuple(words)
+    assert again.vectors.dtype == np.float32
+    assert again.vectors.tobytes() == vectors.tobytes()
+    again.save_pretrained(tmp_path / "second")
+    for file in ("model.safetensors", "tokenizer.json", "modules.json"):
+        assert (tmp_path / "second" / file).read_bytes() == (tmp_path / "encoder" / file).read_bytes()
+
+
+def test_what_cannot_be_kept_is_told(tmp_path):
+    with pytest.warns(UserWarning, match="last 1 of 2 columns"):
+        Embedding(["a"], [[1.0, 2.0]], themes=1).save_pretrained(tmp_path / "encoder")
+
+
+@pytest.mark.parametrize("name", ["nowhere", "owner/name"])
+def test_nothing_is_downloaded(monkeypatch, tmp_path, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=name):
+        Embedding.from_pretrained(name)
+
+
+def test_damage_is_told(folder):
     (folder / "tokenizer.json").write_text("{}")
     with pytest.raises(InputError, match="damaged"):
-        read_static(folder)
+        Embedding.from_pretrained(folder)

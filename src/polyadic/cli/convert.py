@@ -36,7 +36,6 @@ def convert(
 ) -> None:
     """Write word vectors in the format of another tool, or theirs in ours."""
     from polyadic.embedding import read_vectors, write_projector, write_vectors
-    from polyadic.text.static import write_static
 
     if to not in ("native", "static", "projector") and out.exists() and not force:
         raise InputError(f"{out} exists already; choose another name or --force")
@@ -45,7 +44,7 @@ def convert(
     if to == "native":
         embedding.save(out, overwrite=force)
     elif to == "static":
-        write_static(embedding, out, licence=licence, overwrite=force)
+        embedding.save_pretrained(out, licence=licence, overwrite=force)
     elif to == "projector":
         write_projector(embedding, out, overwrite=force)
     else:

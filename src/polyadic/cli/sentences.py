@@ -141,10 +141,8 @@ def templates(
 
 def static(model: Model, *, out: o.Out, force: o.Force = False, as_json: o.AsJson = False) -> None:
     """Write a model of means as a static encoder, the folder that sentence-transformers loads."""
-    from polyadic.text.static import write_static
-
     vectors = _open(model).static()
-    write_static(vectors, out, overwrite=force)
+    vectors.save_pretrained(out, overwrite=force)
     show.wrote(out, {"words": len(vectors), "rank": vectors.rank}, as_json=as_json)
 
 

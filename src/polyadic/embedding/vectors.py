@@ -18,7 +18,7 @@ from polyadic.files import check_whole, read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 KIND, VERSION = "embedding", 1
 DTYPES = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}  # of safetensors; bfloat16 has no numpy type
@@ -165,6 +165,32 @@ class Embedding:
         counted = "count" in getattr(keyed, "expandos", {})
         counts = [int(keyed.get_vecattr(word, "count")) for word in words] if counted else None
         return cls(words, np.array(keyed.vectors), counts=counts)
+
+    def to_spacy(self) -> Any:
+        """Give ``spacy.vectors.Vectors``, for ``nlp.vocab.vectors`` of a pipeline; the extra ``spacy``.
+
+        They are in float32. If no word begins with a capital, each is found with one, and in capitals, too. Which
+        columns are themes is not known there, and a warning says so.
+
+        Raises
+        ------
+        MissingExtraError
+            If spaCy is not installed.
+        """
+        try:
+            from spacy.strings import StringStore
+            from spacy.vectors import Vectors
+        except ImportError:
+            raise MissingExtraError("spacy", "spacy", "a table of vectors of spaCy") from None
+        self.warn_of_themes()
+        # spaCy looks words up as they stand; of several with the same capitals the most frequent has them
+        small = reversed(self.words) if self.lowercase else ()
+        keys = {form: self.index[word] for word in small for form in (word.upper(), word[:1].upper() + word[1:])}
+        keys |= self.index
+        table = Vectors(strings=StringStore(keys), data=np.array(self.vectors, np.float32), name="polyadic")
+        for key, row in keys.items():
+            table.add(key, row=row)
+        return table
 
     def warn_of_themes(self) -> None:
         """Warn, where not all columns are themes, that what is made of these vectors cannot say which are."""
@@ -455,6 +481,64 @@ class Embedding:
             return cls(words, vectors, counts=counts, unknown=policy, themes=themes, meta=meta)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
+
+    def save_pretrained(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        licence: str | None = None,
+        figures: Mapping[str, object] | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """Write a static encoder of sentences, the folder that sentence-transformers loads and model hubs show.
+
+        A sentence is the mean of the vectors of its words: see :mod:`polyadic.embedding.static`. Vectors are kept in
+        float32; counts are not kept, nor which columns are themes, of which a warning tells. :meth:`save` keeps all.
+
+        Parameters
+        ----------
+        path : path
+            The folder; whole or absent. ``README.md`` in it, the model card, says what the vectors know of how they
+            were made.
+        licence : str, optional
+            Under which they are given away, for the card.
+        figures : mapping, optional
+            What was measured, by name, for the card.
+        overwrite : bool
+            Whether a folder of that kind is replaced.
+
+        Raises
+        ------
+        InputError
+            If a word is the one that stands for unknown words, or something else is at that path.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp()) / "encoder"
+        >>> Embedding(["film"], [[1.0, 2.0]]).save_pretrained(folder, licence="cc0-1.0", figures={"SimLex-999": 0.31})
+        >>> sorted(file.name for file in folder.iterdir())
+        ['README.md', 'meta.json', 'model.safetensors', 'modules.json', 'tokenizer.json']
+        >>> Embedding.from_pretrained(folder)["film"].tolist()
+        [1.0, 2.0]
+        """
+        from polyadic.embedding.static import write_static
+
+        self.warn_of_themes()
+        write_static(self, path, licence=licence, figures=figures, overwrite=overwrite)
+
+    @classmethod
+    def from_pretrained(cls, path: str | os.PathLike[str]) -> Embedding:
+        """Read the vectors of a folder that :meth:`save_pretrained` wrote; nothing is downloaded.
+
+        Raises
+        ------
+        InputError
+            If it is none, or is damaged.
+        """
+        from polyadic.embedding.static import read_static
+
+        return read_static(path)
 
     def _best(self, scores: np.ndarray, top: int, left_out: Collection[str]) -> list[tuple[str, float]]:
         check_int("top", top, low=1)

@@ -9,16 +9,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polyadic.errors import InputError, check_choice
+from polyadic.letters import INNER, POINTS
 from polyadic.text import languages
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _JOINERS = "\u200c\u200d"  # invisible, part of words in Persian and the scripts of India
-INNER = "\u00b7\u0387\u055b-\u055f\u05f3\u05f4\u2027"
-"""Marks within words: the dot of Catalan, those of Armenian and Hebrew (annex 29's MidLetter, less the colon)."""
-POINTS = ".,\u066b\u066c"
-"""Marks within numbers."""
 
 
 @dataclass(frozen=True)

@@ -45,10 +45,11 @@ def parse(texts: Iterable[str], *, pipeline: str | Language = "en_core_web_sm") 
         for sentence in doc.sents:
             words = [word for word in sentence if not word.is_space]
             if words:
-                yield _tree(words)
+                yield word_tree(words)
 
 
-def _tree(words: list[Any]) -> Tree:
+def word_tree(words: list[Any]) -> Tree:
+    """Give the words of a sentence, tokens of spaCy, with all that they have been told of."""
     number = {word.i: at for at, word in enumerate(words, 1)}
     heads = [0 if word.head.i == word.i else number.get(word.head.i, 0) for word in words]
     names = ["_" if not word.ent_type_ else f"Entity={_name(word)}" for word in words]

@@ -18,7 +18,7 @@ import numpy as np
 
 from polyadic.errors import InputError
 from polyadic.files import read_meta, whole_folder, write_meta
-from polyadic.text.tokens import INNER, POINTS
+from polyadic.letters import INNER, POINTS
 
 if TYPE_CHECKING:
     import os
@@ -86,44 +86,13 @@ def write_static(
     figures: Mapping[str, object] | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Write the folder of a static encoder.
-
-    Parameters
-    ----------
-    embedding : Embedding
-        Vectors of words, such as ``MeanSentences.static()`` gives.
-    path : path
-        The folder; whole or absent. ``README.md`` in it, the model card, says what the vectors know of how they were
-        made.
-    licence : str, optional
-        Under which they are given away, for the card.
-    figures : mapping, optional
-        What was measured, by name, for the card.
-    overwrite : bool
-        Whether a folder of that kind is replaced.
-
-    Raises
-    ------
-    InputError
-        If a word is the one that stands for unknown words, or something else is at that path.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from polyadic import Embedding
-    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "encoder"
-    >>> write_static(Embedding(["film"], [[1.0, 2.0]]), folder)
-    >>> sorted(file.name for file in folder.iterdir())
-    ['README.md', 'meta.json', 'model.safetensors', 'modules.json', 'tokenizer.json']
-    >>> read_static(folder)["film"].tolist()
-    [1.0, 2.0]
-    """
+    """Write the folder of a static encoder; see :meth:`~polyadic.Embedding.save_pretrained`."""
     from safetensors.numpy import save
 
     if UNKNOWN in embedding.index:
         raise InputError(f"the word {UNKNOWN!r} stands for all unknown words there; take it out")
-    zeros = np.zeros((1, embedding.rank), np.float32)
-    weights = np.concatenate([zeros, np.asarray(embedding.vectors, np.float32)])
+    weights = np.zeros((len(embedding) + 1, embedding.rank), np.float32)  # in rows, as they are written
+    weights[1:] = embedding.vectors
     module = {"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.StaticEmbedding"}
     with whole_folder(path, kind=KIND, overwrite=overwrite) as draft:
         (draft / "model.safetensors").write_bytes(save({"embedding.weight": weights}))
@@ -134,13 +103,7 @@ def write_static(
 
 
 def read_static(path: str | os.PathLike[str]) -> Embedding:
-    """Read the vectors of a folder that :func:`write_static` wrote.
-
-    Raises
-    ------
-    InputError
-        If it is none, or is damaged.
-    """
+    """Read its vectors; see :meth:`~polyadic.Embedding.from_pretrained`."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
