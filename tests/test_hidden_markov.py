@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from polyadic import InputError
 from polyadic.kernels.sequences.hidden import Chain, expected_counts, hidden_states
-from polyadic.models.sequences.hidden_markov import HiddenMarkov, draw_symbols
+from polyadic.models.sequences.hidden_markov import ESTIMATED, HiddenMarkov, draw_symbols
 from polyadic.models.sequences.hidden_spectral import FewMomentsWarning, spectral_chain, triples
+from polyadic.models.sequences.hidden_starts import anchor_chain, cluster_chain
 from polyadic.models.sequences.observable_operators import ObservableOperators
 from polyadic.models.sequences.symbols import Coded, coded, known_symbols
 from polyadic.solvers.run import NotConvergedWarning
@@ -332,6 +333,7 @@ def test_one_spectral_start_is_as_good_as_the_best_random_one():
     found = starts(data.split(data.symbols), 5, seeds=4)
     assert found["random_better"] == 0
     assert found["spectral"]["log_probability"] > true_log_probability(chain, data)
+    assert found["best"]["log_probability"] >= found["spectral"]["log_probability"] - 1e-3
     assert found["spectral"]["steps"] < np.mean([row["steps"] for row in found["random"]])
 
 
@@ -352,17 +354,52 @@ def test_an_end_is_followed_by_a_new_start():
     assert triples(coded(["aba", ""], number), 3)[0].tolist() == [[1, 2, 1]]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_anchors_and_clusters_recover_what_they_assume(seed):
+    """Where each state has a symbol of its own, anchors tell all; where each symbol has one state, so do clusters."""
+    rng = np.random.default_rng(seed)
+    move = 0.7 * np.roll(np.eye(4), 1, axis=1) + 0.3 * rng.dirichlet(np.ones(4), size=4)
+    emit = np.hstack([0.4 * np.eye(4), 0.6 * rng.dirichlet(np.ones(6), size=4)])
+    chain = Chain(np.full(4, 0.25), move, np.ascontiguousarray(emit.T))
+    found = anchor_chain(drawn(chain, 20_000, 10, seed=seed), 4, symbols=10)
+    assert max(chain_errors(found, chain)) < 0.12
+    apart = np.kron(np.eye(4), [[0.5, 0.3, 0.2]])
+    chain = Chain(np.full(4, 0.25), move, np.ascontiguousarray(apart.T))
+    found = cluster_chain(drawn(chain, 2000, 10, seed=seed), 4, symbols=12, seed=seed)
+    groups = found.emit.argmax(axis=1).reshape(4, 3)
+    assert (groups == groups[:, :1]).all()
+    assert len({*groups[:, 0].tolist()}) == 4
+
+
+def test_the_likeliest_start_goes_on():
+    """It is that of which ten steps come farthest; a start that cannot be had is left out."""
+    chain = planted_chain(5, 15, seed=3)
+    data = drawn(chain, 400, 10, seed=3)
+    sequences = [part.tolist() for part in data.split(data.symbols)]
+
+    def after(steps, init):
+        return HiddenMarkov(5, init=init, max_iter=steps, tol=0).fit(sequences).history_[-1]
+
+    assert after(1, "best") == pytest.approx(min(after(11, init) for init in ESTIMATED), rel=1e-9)
+    paired = HiddenMarkov(2, max_iter=1, tol=0).fit(["ab", "ba", "cb", "bc"])  # no triples, no moments
+    assert paired.emissions_.shape == (2, 3)
+
+
 def test_too_few_moments_are_told():
     """More states than symbols, no triples, and noise that is taken for a state."""
-    with pytest.raises(InputError, match="at most as many states apart as there are symbols, 3; got 4"):
+    with pytest.raises(InputError, match="at most as many states can be told apart as there are symbols, 3; got 4"):
         HiddenMarkov(4).fit(WORDS)
     with pytest.raises(InputError, match="no sequence has three symbols"):
-        HiddenMarkov(1).fit(["ab", "ba"])
+        HiddenMarkov(1, init="spectral").fit(["ab", "ba"])
+    with pytest.raises(InputError, match="no sequence has two symbols"):
+        HiddenMarkov(1).fit(["a", "b"])
     with pytest.raises(InputError, match="pairs of symbols have rank 1, which is too low for 2 states"):
-        HiddenMarkov(2).fit(["aaaa", "aab"])
+        HiddenMarkov(2, init="spectral").fit(["aaaa", "aab"])
     data = drawn(chain_of(6, 6, 0), 30, 5, seed=0)
     with pytest.warns(FewMomentsWarning, match="of 6 states are made of noise"):
-        HiddenMarkov(6, max_iter=2).fit(data.split(data.symbols))
+        HiddenMarkov(6, init="spectral", max_iter=2).fit(data.split(data.symbols))
+    with pytest.raises(InputError, match="2 symbols keep company of their own, too few to be anchors of 3 states"):
+        HiddenMarkov(3, init="anchors").fit(["ab" * 2000 + "ccc"])
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ def _tell(result: dict[str, Any], report: Callable[..., None]) -> None:
     for word, nearest in result["neighbours"].items():
         report(f"  {word:<20}{', '.join(nearest)}")
     for title, key in (
-        ("third order: the product of two words selects a sense", "senses"),
+        ("third order: what two words share selects a sense", "senses"),
         ("the same from the triples that both words occur in (polyadic phrase --counts)", "from triples"),
         ("PPMI-SVD, for comparison: sums of pairwise vectors (their products say nothing)", "sums of the baseline"),
     ):

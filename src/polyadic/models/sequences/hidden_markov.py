@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import warnings
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -13,7 +14,8 @@ from polyadic.errors import InputError, check_int
 from polyadic.kernels.sequences.hidden import Chain, expected_counts, hidden_states, viterbi_states
 from polyadic.models.base import Amount, Count, Model, Seed, Threads, Watch
 from polyadic.models.chosen import Search, held_out_share
-from polyadic.models.sequences.hidden_spectral import spectral_chain
+from polyadic.models.sequences.hidden_spectral import FewMomentsWarning, spectral_chain
+from polyadic.models.sequences.hidden_starts import anchor_chain, cluster_chain
 from polyadic.models.sequences.symbols import coded, held_out, known_symbols, listed
 from polyadic.solvers.run import Sweep, run
 
@@ -31,6 +33,9 @@ MIXED = 0.3
 SMOOTHINGS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0)
 STATES = (1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80)
 """What sequences held out choose from."""
+ESTIMATED = "spectral", "anchors", "clusters"
+TRIED = 10
+"""Steps from each start before the likeliest goes on; with 5 to 40 the same is chosen (docs/results/spectral.md)."""
 NEVER = -1e30
 """Stands for the logarithm of 0 where it must be finite: no path that can be costs as much."""
 
@@ -46,10 +51,12 @@ class HiddenMarkov(Model):
     Parameters
     ----------
     states : int
-    init : {"spectral", "random"}
+    init : {"best", "spectral", "anchors", "clusters", "random"}
         Where Baum-Welch starts: at what moments of three symbols tell
-        (:func:`~polyadic.models.sequences.hidden_spectral.spectral_chain`), which allows at most as many states as
-        symbols, or at random distributions.
+        (:func:`~polyadic.models.sequences.hidden_spectral.spectral_chain`), at mixtures of anchors or clusters of
+        symbols by the company they keep (:mod:`~polyadic.models.sequences.hidden_starts`), or at random distributions.
+        Of "best" ten steps are taken from each of the first three, and the likeliest goes on: none of them is best
+        everywhere. All but "random" allow at most as many states as symbols.
     max_iter : int
         Steps of Baum-Welch at most.
     tol
@@ -95,7 +102,7 @@ class HiddenMarkov(Model):
 
     states: Count = 10
     _: KW_ONLY
-    init: Literal["spectral", "random"] = "spectral"
+    init: Literal["best", "spectral", "anchors", "clusters", "random"] = "best"
     max_iter: Count = 100
     tol: Amount = 1e-4
     smoothing: Amount = 0.0
@@ -135,7 +142,7 @@ class HiddenMarkov(Model):
         out = held_out(len(strings), held_out_share(len(strings)), seed)
         part, judged = ([string for string, is_out in zip(strings, out, strict=True) if is_out == at] for at in (0, 1))
         mean = sum(map(len, judged)) / len(judged)
-        whole, most = (len(known_symbols(some)) if self.init == "spectral" else max(STATES) for some in (strings, part))
+        whole, most = (len(known_symbols(some)) if self.init != "random" else max(STATES) for some in (strings, part))
 
         def fit(model: HiddenMarkov) -> HiddenMarkov:
             lost = most < model.states <= whole  # with symbols that are only held out
@@ -243,13 +250,19 @@ class HiddenMarkov(Model):
         """Yield the chain after each step of Baum-Welch."""
         chain = self._first(data, symbols)
         while True:
-            expected = expected_counts(*data, chain, threads=self._threads)
-            objective = -expected.log_probability
-            if self.smoothing:
-                objective -= self.smoothing * sum(float(np.log(part).sum()) for part in chain)
-            yield Sweep([*chain], objective / len(data.symbols))
-            starts, moves, emits = (part + self.smoothing for part in expected[:3])
-            chain = Chain(_shares(starts), _shares(moves), np.ascontiguousarray(_shares(emits.T).T))
+            objective, following = self._step(data, chain)
+            yield Sweep([*chain], objective)
+            chain = following
+
+    def _step(self, data: Coded, chain: Chain) -> tuple[float, Chain]:
+        """Give the objective of a chain, and the chain that Baum-Welch makes of it."""
+        expected = expected_counts(*data, chain, threads=self._threads)
+        objective = -expected.log_probability
+        if self.smoothing:
+            objective -= self.smoothing * sum(float(np.log(part).sum()) for part in chain)
+        starts, moves, emits = (part + self.smoothing for part in expected[:3])
+        following = Chain(_shares(starts), _shares(moves), np.ascontiguousarray(_shares(emits.T).T))
+        return objective / len(data.symbols), following
 
     def _first(self, data: Coded, symbols: int) -> Chain:
         """Give where to start."""
@@ -258,7 +271,38 @@ class HiddenMarkov(Model):
             rng = np.random.default_rng(self.seed)
             start, moves, emit = (rng.dirichlet(np.ones(n), size=m) for n, m in ((k, 1), (k, k), (symbols, k)))
             return Chain(start[0], moves, np.ascontiguousarray(emit.T))
-        chain = spectral_chain(data, k, symbols=symbols, seed=0 if self.seed is None else self.seed)
+        if self.init != "best":
+            return self._estimated(data, symbols, self.init)
+        reached: list[tuple[float, int, Chain]] = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FewMomentsWarning)  # the likeliest may be another
+            for init in ESTIMATED:
+                try:
+                    chain = self._estimated(data, symbols, init)
+                except InputError as error:
+                    refused = error
+                    continue
+                for _ in range(TRIED):
+                    chain = self._step(data, chain)[1]
+                reached.append((self._step(data, chain)[0], len(reached), chain))
+        if not reached:
+            raise refused
+        return min(reached)[2]
+
+    def _estimated(self, data: Coded, symbols: int, init: str) -> Chain:
+        """Estimate a chain, and mix it with the mean, as what is 0 would stay 0."""
+        k, seed = self.states, 0 if self.seed is None else self.seed
+        if k > symbols:
+            raise InputError(
+                f"at most as many states can be told apart as there are symbols, {symbols}; got {k}: give fewer, or"
+                " start at random (init='random')"
+            )
+        if init == "spectral":
+            chain = spectral_chain(data, k, symbols=symbols, seed=seed)
+        elif init == "anchors":
+            chain = anchor_chain(data, k, symbols=symbols)
+        else:
+            chain = cluster_chain(data, k, symbols=symbols, seed=seed)
         shares = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
         means: tuple[Any, ...] = (1 / k, 1 / k, shares[:, None])
         return Chain(*((1 - MIXED) * part + MIXED * mean for part, mean in zip(chain, means, strict=True)))

@@ -88,7 +88,7 @@ def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> 
         )
     x, weights = triples(data, symbols)
     share = np.bincount(x.ravel(), np.repeat(weights, 3), minlength=symbols) / 3
-    D = np.where(share > 0, 1 / np.sqrt(np.where(share > 0, share, 1)), 0.0)[:, None]
+    D = scales(share)
     P12, P13, P23 = (
         csr_array((weights * D[x[:, i], 0] * D[x[:, j], 0], (x[:, i], x[:, j])), shape=(symbols, symbols))
         for i, j in ((0, 1), (0, 2), (1, 2))
@@ -108,10 +108,30 @@ def spectral_chain(data: Coded, states: int, *, symbols: int, seed: int = 0) -> 
     weight, v = tensor_power(T, states, seed=seed)
     scaled = U2 @ (back @ v * weight)
     emit = distributions((scaled / np.where(D > 0, D, np.inf)).T).T
+    return with_emissions(data, emit, P23, D)
+
+
+def with_emissions(data: Coded, emit: Array, P: Any, D: Array) -> Chain:
+    """Give the chain whose emissions are known: moves and first states by least squares.
+
+    Parameters
+    ----------
+    data : Coded
+    emit : ndarray of shape (symbols, states)
+    P : sparse matrix of shape (symbols, symbols)
+        Shares of pairs of neighbours, times the scales of both.
+    D : ndarray of shape (symbols, 1)
+        Scales of symbols.
+    """
     inverse = np.linalg.pinv(D * emit)
-    begins = np.bincount(data.symbols[data.edges[:-1][np.diff(data.edges) > 0]], minlength=symbols)
-    start, joint = inverse @ (D[:, 0] * begins), inverse @ (P23 @ inverse.T)
+    begins = np.bincount(data.symbols[data.edges[:-1][np.diff(data.edges) > 0]], minlength=len(emit))
+    start, joint = inverse @ (D[:, 0] * begins), inverse @ (P @ inverse.T)
     return Chain(distributions(start), distributions(joint), np.ascontiguousarray(emit))
+
+
+def scales(share: Array) -> Array:
+    """Give one divided by the roots of shares, 0 where there is none; of shape (symbols, 1)."""
+    return np.where(share > 0, 1 / np.sqrt(np.where(share > 0, share, 1)), 0.0)[:, None]
 
 
 def triples(data: Coded, symbols: int) -> tuple[NDArray[np.int64], Array]:

@@ -24,6 +24,8 @@ CHOICES: tuple[dict[str, Any], ...] = (
     {"rank": RANKS, "starts": 2, "scaling": 0.25, "basis": 150, "longest": 3},
 )
 """Settings of automata that held-out strings choose among."""
+TAGS = ("upos", 4), ("upos", 8), ("upos", 12), ("upos", 16), ("xpos", 12), ("xpos", 24)
+"""Columns of the treebank and numbers of states of which it is asked where Baum-Welch ends."""
 LARGE: dict[int, tuple[dict[str, Any], ...]] = {1: ({"rank": (20, 40)},), 3: ({"rank": (25, 40), "starts": 2},)}
 """Those of problems whose automata have many states and take long."""
 STRINGS = (25, 50, 100, 200, 1000)
@@ -48,7 +50,7 @@ class Settings(SuiteSettings):
         42,
     )
     planted: Annotated[Count, Option("Automata whose Hankel matrices are completed.")] = 20
-    starts: Annotated[Count, Option("Random starts of Baum-Welch beside a spectral one.")] = 20
+    starts: Annotated[Count, Option("Random starts of Baum-Welch beside those that are estimated.")] = 20
     seed: Seed = 0
 
 
@@ -93,8 +95,11 @@ def _hidden(run: Run[Settings]) -> Stages:
     made_of = {"seed": run.settings.seed, "starts": run.settings.starts}
     yield Stage("recovery", made_of, partial(hidden.recovery, SIZES))
     for states in (4, 8):
-        yield Stage(f"starts {states}", made_of, partial(_starts, states, run.settings.starts, run.settings.seed))
-    yield Stage("starts upos", made_of, partial(_tag_starts, run.settings.starts, run.root))
+        yield Stage(f"ends {states}", made_of, partial(_starts, states, run.settings.starts, run.settings.seed))
+    for column, states in TAGS:
+        yield Stage(
+            f"ends {states} {column}", made_of, partial(_tag_starts, column, states, run.settings.starts, run.root)
+        )
 
 
 def _starts(states: int, seeds: int, seed: int) -> Facts:
@@ -104,8 +109,9 @@ def _starts(states: int, seeds: int, seed: int) -> Facts:
     return {"true": hidden.true_log_probability(chain, data), **hidden.starts(sequences, states, seeds=seeds)}
 
 
-def _tag_starts(seeds: int, root: Path | None) -> Facts:
-    return hidden.starts([tree.upos for tree in web_treebank("train", root=root)[:2000]], 8, seeds=seeds)
+def _tag_starts(column: str, states: int, seeds: int, root: Path | None) -> Facts:
+    trees = web_treebank("train", root=root)[:2000]
+    return hidden.starts([getattr(tree, column) for tree in trees], states, seeds=seeds)
 
 
 def _topics(run: Run[Settings]) -> Stages:

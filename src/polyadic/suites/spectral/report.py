@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyadic.models.sequences.hidden_markov import ESTIMATED
 from polyadic.suites.markdown import Section, certain, sections, share, table
 
 if TYPE_CHECKING:
@@ -66,12 +67,14 @@ def _hidden(facts: Facts) -> list[str]:
     lines = [*table(["sequences", "emissions", "moves"], [*cells, ["slope", *slopes]]), ""]
     cells = []
     for name, row in facts.items():
-        if name.startswith("starts"):
+        if name.startswith("ends"):
             random = [row["log_probability"] for row in row["random"]]
             true = f"{row['true']:.4f}" if "true" in row else ""
-            figures = [f"{row['spectral']['log_probability']:.4f}", f"{max(random):.4f}", f"{np.median(random):.4f}"]
-            cells.append([name.removeprefix("starts "), true, *figures, f"{row['random_better']} of {len(random)}"])
-    return lines + table(["states", "truth", "spectral start", "best random", "median", "random better in"], cells)
+            ends = [*(row[init]["log_probability"] for init in (*ESTIMATED, "best")), max(random), np.median(random)]
+            figures = [f"{end:.4f}" for end in ends]
+            cells.append([name.removeprefix("ends "), true, *figures, f"{row['random_better']} of {len(random)}"])
+    heads = ["states", "truth", *ESTIMATED, "the likeliest", "best random", "median", "random better in"]
+    return lines + table(heads, cells)
 
 
 def _topics(facts: Facts) -> list[str]:
