@@ -56,6 +56,23 @@ def test_broken_links_of_the_site_are_found(tmp_path):
     assert sorted(links.broken(tmp_path)) == ["a.html: #gone", "b/index.html: no.png"]
 
 
+def test_all_claims_are_gathered():
+    """What the page of all claims includes, from the fifth line to a mark, is a table of claims, and all are there."""
+    results = ROOT / "docs" / "results"
+    included = re.findall(r"```\{include\} (\S+)", (results / "claims.md").read_text(encoding="utf-8"))
+    tables = [
+        (results / name).read_text(encoding="utf-8").split("\n\n<!-- end of the claims -->")[0] for name in included
+    ]
+    rows = [table.splitlines()[4:] for table in tables]
+    assert all(lines[0].startswith("| claim") and all(line.startswith("|") for line in lines) for lines in rows)
+    marked = {
+        page.name for page in results.glob("*.md") if "<!-- end of the claims -->" in page.read_text(encoding="utf-8")
+    }
+    assert marked - {"claims.md"} == set(included)
+    claims = sum(len(lines) - 2 for lines in rows)
+    assert f"[All {claims} claims](claims.md)" in (results / "index.md").read_text(encoding="utf-8")
+
+
 def test_examples_of_the_gallery_are_short():
     """Twenty scripts of at most 40 lines."""
     scripts = sorted((ROOT / "docs" / "gallery").glob("plot_*.py"))

@@ -24,8 +24,11 @@ States = Annotated[
     int | None, typer.Option(min=1, help="Hidden states.", show_default="sequences held out choose, or 10")
 ]
 Init = Annotated[
-    Literal["spectral", "random"],
-    typer.Option(help="Where Baum-Welch starts: at moments of three symbols, or by chance."),
+    Literal["best", "spectral", "anchors", "clusters", "random"],
+    typer.Option(
+        help="Where Baum-Welch starts: at moments of three symbols, at symbols laid to states by anchors or clusters, at"
+        " that of these which is best after ten steps, or by chance."
+    ),
 ]
 Steps = Annotated[int, typer.Option(min=1, help="Of Baum-Welch, at most.")]
 Smoothing = Annotated[
@@ -49,7 +52,7 @@ def train(
     *,
     out: o.Out,
     states: States = None,
-    init: Init = "spectral",
+    init: Init = "best",
     steps: Steps = 100,
     smoothing: Smoothing = None,
     ends: Ends = False,
