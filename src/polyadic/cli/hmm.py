@@ -26,8 +26,8 @@ States = Annotated[
 Init = Annotated[
     Literal["best", "spectral", "anchors", "clusters", "random"],
     typer.Option(
-        help="Where Baum-Welch starts: at moments of three symbols, at symbols laid to states by anchors or clusters, at"
-        " that of these which is best after ten steps, or by chance."
+        help="Where Baum-Welch starts: at moments of three symbols, at anchors or clusters of symbols, at the one"
+        " of these that is best after ten steps, or by chance."
     ),
 ]
 Steps = Annotated[int, typer.Option(min=1, help="Of Baum-Welch, at most.")]
