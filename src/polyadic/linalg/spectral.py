@@ -9,7 +9,7 @@ import numpy as np
 
 from polyadic.errors import InputError, check_number
 from polyadic.linalg.sparse import SparsePlusLowRank
-from polyadic.linalg.truncated import Gram, finite
+from polyadic.linalg.truncated import Gram, finite, one_thread
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -238,7 +238,8 @@ def _leading(
     whole = -1  # how many were inside when all others were far below the threshold
     for passes in range(PASSES + 1):
         H = Q.T @ AQ
-        w, Z = np.linalg.eigh((H + H.T) / 2)
+        with one_thread():
+            w, Z = np.linalg.eigh((H + H.T) / 2)
         falling = np.argsort(-np.abs(w), kind="stable")
         w, Z = w[falling], Z[:, falling]
         inside = 1 if threshold is None else int((np.abs(w) > threshold).sum())

@@ -23,7 +23,7 @@ class Settings(SuiteSettings):
     few: Annotated[tuple[Count, ...], Option("Sentences to learn from, of parsers of each order.")] = (1000, 4000)
     shares: Annotated[
         tuple[Annotated[float, Within(0, 1, above=True)], ...], Option("Of the sentences with semantic roles.")
-    ] = (0.25, 1.0)
+    ] = (0.01, 0.05, 0.25, 1.0)
     seeds: Annotated[Count, Option("Draws of sentences, each learned from anew.")] = 2
 
 
@@ -56,11 +56,18 @@ def _roles(run: Run[Settings]) -> Stages:
             yield table_stage(f"{share:g} {seed}", {}, make)
 
 
+def _roles_by_parser(run: Run[Settings]) -> Stages:
+    for seed in range(run.settings.seeds):
+        make = partial(roles.by_parser, run.settings.shares, seeds=[seed], root=run.root)
+        yield table_stage(f"{seed}", {"shares": list(run.settings.shares)}, make)
+
+
 STAGES: Parts[Settings] = {
     "parsing": _parsing,
     "orders": _orders,
     "text": _text,
     "tagging": _tagging,
     "roles": _roles,
+    "roles-by-parser": _roles_by_parser,
 }
 SUITE = Suite(Settings, STAGES, report, draw)

@@ -119,6 +119,23 @@ def _roles(stages: Facts) -> list[str]:
     return table(["share", "seed", "predicates", "", *figures, "F1 of the tensor above"], lines)
 
 
+def _roles_by_parser(stages: Facts) -> list[str]:
+    rows = _rows(stages)
+    names = list(rows[0]["figures"])
+    cells = [
+        [f"{row['share']:g}", row["seed"], f"{row['sentences']:,}", *(certain(row["figures"][name]) for name in names)]
+        for row in rows
+    ]
+    gaps = [
+        [f"{row['share']:g}", row["seed"], f"{gap['one']} - {gap['other']}", certain(gap)]
+        for row in rows
+        for gap in row["worth"]
+    ]
+    lines = ["F1 on trees of a parser, by the trees and the features learned from:", ""]
+    lines += [*table(["share", "seed", "sentences", *names], cells), ""]
+    return lines + table(["share", "seed", "", "difference"], gaps)
+
+
 def _rate(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}"
 
@@ -139,5 +156,6 @@ SECTIONS: dict[str, Section] = {
     "text": ("Parsing with parts of speech, lemmas and morphology that are found", _text),
     "tagging": ("Chunks and parts of speech", _tagging),
     "roles": ("Semantic roles", _roles),
+    "roles-by-parser": ("Semantic roles of parsed sentences", _roles_by_parser),
 }
 report = partial(sections, "Syntax", "", SECTIONS)

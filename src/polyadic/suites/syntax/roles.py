@@ -8,13 +8,15 @@ places of predicates are the treebank's; senses of predicates are not looked at.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.datasets.annotated import split_documents, web_propositions
+from polyadic.datasets.annotated import split_documents, web_propositions, web_treebank
 from polyadic.metrics.figures import difference
 from polyadic.metrics.roles import match_roles, role_figures, role_score
+from polyadic.models.syntax.low_rank_parser import LowRankParser
 from polyadic.models.syntax.role_regression import RoleRegression
 from polyadic.models.syntax.semantic_roles import SemanticRoles
 from polyadic.store import whole
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
+    from polyadic.metrics.figures import Figure
     from polyadic.metrics.roles import Matched
     from polyadic.models.syntax.role_labels import RoleLabels
     from polyadic.store import Facts
@@ -80,6 +83,57 @@ def curve(shares: Sequence[float], *, seeds: Sequence[int], judge: str = "test",
             row = compared(chosen, test if judge == "test" else held, seed=seed)
             rows.append({"share": share, **row})
     return rows
+
+
+def by_parser(shares: Sequence[float], *, seeds: Sequence[int], root: Root = None) -> list[Facts]:
+    """Judge labellers on trees of a parser, which they learned from too or not: what is met, and what is learned from.
+
+    The parser learned from the training part of the treebank, which has no propositions.
+
+    Parameters
+    ----------
+    shares, seeds, root
+        As for :func:`curve`.
+
+    Returns
+    -------
+    list of dict
+        A row for each share and seed: by trees learned from (``"treebank"``, ``"parser"``, ``"both"``) and model
+        (``"tensor"``, ``"sparse"``) the figures; ``worth``, differences of F1 with intervals over sentences.
+    """
+    train, _, test = parts(root)
+    parser = whole(LowRankParser(seed=0).fit(web_treebank("train", root=root)))
+    gold = [sentence for sentence in test if sentence.told]
+    met, seen = (_parsed(parser, sentences) for sentences in (gold, train))
+    rows = []
+    for seed in seeds:
+        order = np.random.default_rng(seed).permutation(len(train))
+        for share in shares:
+            at = np.sort(order[: round(share * len(train))])
+            own, found = ([sentences[k] for k in at] for sentences in (train, seen))
+            judged: dict[str, Figure] = {}
+            for trees, sentences in (("treebank", own), ("parser", found), ("both", [*own, *found])):
+                for name in ("tensor", "sparse"):
+                    model = whole(models(seed)[name](sentences))
+                    counts = [match_roles(*pair) for pair in zip(gold, model.annotate(met), strict=True)]
+                    judged[f"{trees}, {name}"] = role_figures(counts)[2]
+            pairs = [("parser, tensor", "treebank, tensor"), ("both, tensor", "parser, tensor")]
+            pairs += [(f"{trees}, tensor", f"{trees}, sparse") for trees in ("treebank", "parser", "both")]
+            rows.append(
+                {
+                    "seed": seed,
+                    "share": share,
+                    "sentences": len(at),
+                    "figures": {name: figure.as_dict() for name, figure in judged.items()},
+                    "worth": [{"one": a, "other": b, **difference(judged[a], judged[b])._asdict()} for a, b in pairs],
+                }
+            )
+    return rows
+
+
+def _parsed(parser: LowRankParser, sentences: Sequence[Sentence]) -> list[Sentence]:
+    trees = parser.annotate([sentence.tree for sentence in sentences])
+    return [replace(sentence, tree=tree) for sentence, tree in zip(sentences, trees, strict=True)]
 
 
 def compared(train: Sequence[Sentence], test: Sequence[Sentence], *, seed: int) -> Facts:
