@@ -19,6 +19,7 @@ from polyadic.text.syntax.token_features import (
     LEFT_TAGS,
     LEMMA,
     LEMMA_POS,
+    MORPHOLOGY,
     POS,
     RIGHT_TAGS,
     TAG,
@@ -43,9 +44,11 @@ _PAIRS = (
     *((TAG, TAG), (POS, POS), (LEMMA, LEMMA), (LEMMA, POS), (POS, LEMMA), (LEMMA_POS, LEMMA_POS)),
     *((RIGHT_TAGS, LEFT_TAGS), (LEFT_TAGS, LEFT_TAGS), (RIGHT_TAGS, RIGHT_TAGS), (LEFT_TAGS, RIGHT_TAGS)),
     *((RIGHT_TAGS, TAG), (LEFT_TAGS, TAG), (TAG, LEFT_TAGS), (TAG, RIGHT_TAGS)),
+    *((end, MORPHOLOGY) for end in (BIAS, TAG, LEMMA, MORPHOLOGY)),
+    *((MORPHOLOGY, end) for end in (BIAS, TAG, LEMMA)),
 )
 PAIRS = Pairs(np.array(_PAIRS), TAG)
-"""Features of the head and of the word that are paired (McDonald et al. 2005); tags between them come in too."""
+"""Features of the head and of the word that are paired (McDonald et al. 2005, and morphology); tags between them, too."""
 
 AROUND = 3
 """A word has its own vector, that of the word before it and that of the word after it, one beside the other."""

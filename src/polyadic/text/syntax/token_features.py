@@ -16,8 +16,8 @@ ROOT, EDGE, ANY = "<root>", "<edge>", "*"
 
 BIAS, WORD, LEMMA, TAG, POS, WORD_TAG, LEFT_TAGS, RIGHT_TAGS, LEMMA_POS, LEFT_WORD, RIGHT_WORD = range(11)
 """Places of the first features in each row; morphology comes last."""
-RIGHT_TAG, THREE_TAGS = 14, 17
-FIXED = 20
+RIGHT_TAG, THREE_TAGS, MORPHOLOGY = 14, 17, 20
+FIXED = 21
 """Features of each word before those of its morphology."""
 
 
@@ -59,7 +59,7 @@ def token_features(
     """
     columns = [
         [x and f"{kind}={x}" for x in column] if kind else column
-        for kind, column in _columns(forms, tags, pos=pos, lemmas=lemmas)
+        for kind, column in _columns(forms, tags, pos=pos, lemmas=lemmas, features=features)
     ]
     rows = [list(row) for row in zip(*columns, strict=True)]
     for row, morphology in zip(rows[1:], _said(features, len(forms)), strict=True):
@@ -106,7 +106,7 @@ class TokenCoder:
         """
         more = [[], *map(self._numbers_of, _said(features, len(forms)))]
         table = np.full((len(forms) + 1, FIXED + max(map(len, more))), -1, np.int32)
-        columns = _columns(forms, tags, pos=pos, lemmas=lemmas)
+        columns = _columns(forms, tags, pos=pos, lemmas=lemmas, features=features)
         numbered = chain.from_iterable(map(self._numbers.get(kind, {}).get, x, repeat(-1)) for kind, x in columns)
         table[:, :FIXED] = np.fromiter(numbered, np.int32, FIXED * len(table)).reshape(FIXED, -1).T
         for row, numbers in enumerate(more):
@@ -124,9 +124,14 @@ class TokenCoder:
 
 
 def _columns(
-    forms: Sequence[str], tags: Sequence[str], *, pos: Sequence[str] | None, lemmas: Sequence[str] | None
+    forms: Sequence[str],
+    tags: Sequence[str],
+    *,
+    pos: Sequence[str] | None,
+    lemmas: Sequence[str] | None,
+    features: Sequence[str] | None,
 ) -> list[tuple[str, list[str]]]:
-    """Give the kind of each feature of a word but morphology, and its values; empty is none."""
+    """Give the kind of each feature of a word but parts of its morphology, and its values; empty is none."""
     p = [ROOT if pos else "", *_said(pos, len(forms))]
     w, t = [ROOT, *forms], [ROOT, *(tag if tag != "_" or not x else x for tag, x in zip(tags, p[1:], strict=True))]
     s = ["", *_said(lemmas, len(forms))]
@@ -152,6 +157,7 @@ def _columns(
         ("tt", [f"{x} {y} {z}" for x, y, z in zip(before, t, after, strict=True)]),
         ("p-", ["", *p[:-1]]),
         ("p+", [*p[1:], ""]),
+        ("m", ["", *_said(features, len(forms))]),
     ]
 
 
