@@ -24,7 +24,7 @@ CHOICES: tuple[dict[str, Any], ...] = (
     {"rank": RANKS, "starts": 2, "scaling": 0.25, "basis": 150, "longest": 3},
 )
 """Settings of automata that held-out strings choose among."""
-TAGS = ("upos", 4), ("upos", 8), ("upos", 12), ("upos", 16), ("xpos", 12), ("xpos", 24)
+TAGS = ("upos", 4), ("upos", 8), ("upos", 12), ("upos", 16), ("xpos", 12)
 """Columns of the treebank and numbers of states of which it is asked where Baum-Welch ends."""
 LARGE: dict[int, tuple[dict[str, Any], ...]] = {1: ({"rank": (20, 40)},), 3: ({"rank": (25, 40), "starts": 2},)}
 """Those of problems whose automata have many states and take long."""
