@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-from polyadic import InputError, load
+from polyadic import InputError, LowRankParser, load
+from polyadic.cli import app
+from polyadic.datasets import latin
 from polyadic.datasets.annotated import split_documents, web_propositions
 from polyadic.kernels.syntax.role_cells import hashed_cells, score_cells
 from polyadic.metrics.roles import match_roles, role_score
@@ -466,9 +469,6 @@ def test_one_word_has_no_arguments():
 
 def test_the_command_line(tmp_path):
     """Train, label what has no predicates, and evaluate; the roles are those of the library."""
-    from typer.testing import CliRunner
-
-    from polyadic.cli import app
 
     def call(*words, fails=False):
         result = CliRunner().invoke(app, ["roles", *map(str, words)])
@@ -523,3 +523,27 @@ def test_roles_of_the_web_are_learned(realdata):
     score = f1(model, [one for one in held[:100] if one.told])
     assert 0.55 < score.f1 < score.plain_f1 < 0.97
     assert score.plain_f1 > 0.85
+
+
+def test_trees_of_a_parser_are_learned_from_and_met(tmp_path):
+    """``--parser`` adds its trees to those learned from; what is judged and written has them in place of its own."""
+    rng = np.random.default_rng(0)
+    lines = "".join(latin.conllu(latin.sentence(rng), roles=True) for _ in range(60))
+    (tmp_path / "roles.conllu").write_text(lines, encoding="utf-8")
+    sentences = list(read_propositions(tmp_path / "roles.conllu"))
+    parser = LowRankParser(5, max_iter=2, bits=12).fit([sentence.tree for sentence in sentences[:30]])
+    parser.save(tmp_path / "parser")
+
+    def ask(*words):
+        told = CliRunner().invoke(app, ["roles", *map(str, words)])
+        assert told.exit_code == 0, told.output
+        return told.stdout
+
+    data, how = tmp_path / "roles.conllu", ["--parser", tmp_path / "parser"]
+    facts = json.loads(ask("train", data, "--out", tmp_path / "roles", "--epochs", 2, *how, "--json"))
+    assert facts["sentences"] == 2 * len(sentences)
+    assert json.loads(ask("evaluate", tmp_path / "roles", data, *how, "--json"))["figures"][2]["value"] > 0.5
+    ask("apply", tmp_path / "roles", data, *how, "--out", tmp_path / "told.conllu")
+    heads = [sentence.tree.heads.tolist() for sentence in read_propositions(tmp_path / "told.conllu")]
+    assert heads == [tree.heads.tolist() for tree in parser.annotate([sentence.tree for sentence in sentences])]
+    assert heads != [sentence.tree.heads.tolist() for sentence in sentences]

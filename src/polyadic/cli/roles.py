@@ -25,6 +25,20 @@ Epochs = Annotated[int, typer.Option(min=1, help="Passes over the predicates.")]
 Once = Annotated[Literal["core", "all", "none"], typer.Option(help="Roles that one word at most may play.")]
 Bits = Annotated[int, typer.Option(min=4, max=30, help="2 to the power of it is the number of sparse weights.")]
 Find = Annotated[bool, typer.Option("--find", help="Look for predicates too; those of the file do not count.")]
+Parser = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="A folder made by `polyadic parse train`: take its trees.", show_default="those of the file"
+    ),
+]
+ParserToo = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="A folder made by `polyadic parse train`: learn from its trees, too, if roles are wanted of such.",
+        show_default="the trees of the file alone",
+    ),
+]
 Tables = Annotated[bool, typer.Option("--tables", help="Also by role.")]
 
 
@@ -39,6 +53,7 @@ def train(
     once: Once = "core",
     bits: Bits = 20,
     seed: o.Seed = 0,
+    parser: ParserToo = None,
     force: o.Force = False,
     as_json: o.AsJson = False,
 ) -> None:
@@ -51,6 +66,8 @@ def train(
     check_replaceable(out, KIND, overwrite=force)
     if not (corpus := list(read_propositions(sentences))):
         raise InputError(f"{sentences} has no sentences")
+    if parser is not None:
+        corpus += _parsed(corpus, parser)
     model = SemanticRoles(rank, gamma=gamma, C=cap, max_iter=epochs, once=once, bits=bits, seed=seed).fit(corpus)
     facts: dict[str, Any] = {
         "sentences": len(corpus),
@@ -62,7 +79,7 @@ def train(
     show.saved(model, out, facts, force=force, as_json=as_json, hint=("roles", "apply", out, "SENTENCES"))
 
 
-def apply(model: Model, sentences: Sentences, *, find: Find = False, out: o.File = None) -> None:
+def apply(model: Model, sentences: Sentences, *, find: Find = False, parser: Parser = None, out: o.File = None) -> None:
     """Write sentences with the roles of arguments; those that they have are not looked at.
 
     With --find, parsed sentences without predicates will do.
@@ -75,6 +92,8 @@ def apply(model: Model, sentences: Sentences, *, find: Find = False, out: o.File
     corpus = list(read_propositions(sentences))
     if not find and not any(sentence.told for sentence in corpus):
         raise InputError(f"{sentences} does not say which words are predicates; have them found, with --find")
+    if parser is not None:
+        corpus = _parsed(corpus, parser)
     show.write_lines((sentence.conllu() for sentence in labels.annotate(corpus, find=find)), out)
 
 
@@ -83,6 +102,7 @@ def evaluate(
     sentences: Sentences,
     *,
     find: Find = False,
+    parser: Parser = None,
     tables: Tables = False,
     as_json: o.AsJson = False,
 ) -> None:
@@ -98,7 +118,8 @@ def evaluate(
     labels = load(model, RoleLabels)
     if not (gold := [sentence for sentence in read_propositions(sentences) if sentence.told]):
         raise InputError(f"{sentences} does not say which words are predicates; there is nothing to compare with")
-    labelled = list(labels.annotate(gold, find=find))
+    met = gold if parser is None else _parsed(gold, parser)
+    labelled = list(labels.annotate(met, find=find))
     counts = [r.match_roles(*pair) for pair in zip(gold, labelled, strict=True)]
     score, figures = r.role_score(counts), r.role_figures(counts)
     rows = r.by_role(gold, labelled) if tables else []
@@ -112,6 +133,16 @@ def evaluate(
     if tables:
         columns = ["role", "gold", "found", "precision", "recall", "F1"]
         show.table(columns, [(*x[:3], x.precision, x.recall, x.f1) for x in rows])
+
+
+def _parsed(sentences: list[Any], parser: Path) -> list[Any]:
+    """Put the trees that a parser gives in place of those that sentences have."""
+    from polyadic.models.folder import load
+    from polyadic.models.syntax.low_rank_parser import LowRankParser
+    from polyadic.text.syntax.propositions import with_trees
+
+    model = load(parser, LowRankParser)
+    return with_trees(sentences, model.annotate([sentence.tree for sentence in sentences]))
 
 
 show.add_verbs(

@@ -48,7 +48,7 @@ _PAIRS = (
     *((MORPHOLOGY, end) for end in (BIAS, TAG, LEMMA)),
 )
 PAIRS = Pairs(np.array(_PAIRS), TAG)
-"""Features of the head and of the word that are paired (McDonald et al. 2005, and morphology); tags between them, too."""
+"""Features of head and word that are paired (McDonald et al. 2005, and morphology); tags between them come in too."""
 
 AROUND = 3
 """A word has its own vector, that of the word before it and that of the word after it, one beside the other."""

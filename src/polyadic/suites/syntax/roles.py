@@ -8,7 +8,6 @@ places of predicates are the treebank's; senses of predicates are not looked at.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from polyadic.models.syntax.low_rank_parser import LowRankParser
 from polyadic.models.syntax.role_regression import RoleRegression
 from polyadic.models.syntax.semantic_roles import SemanticRoles
 from polyadic.store import whole
+from polyadic.text.syntax.propositions import with_trees
 
 if TYPE_CHECKING:
     import os
@@ -104,7 +104,9 @@ def by_parser(shares: Sequence[float], *, seeds: Sequence[int], root: Root = Non
     train, _, test = parts(root)
     parser = whole(LowRankParser(seed=0).fit(web_treebank("train", root=root)))
     gold = [sentence for sentence in test if sentence.told]
-    met, seen = (_parsed(parser, sentences) for sentences in (gold, train))
+    met, seen = (
+        with_trees(sentences, parser.annotate([sentence.tree for sentence in sentences])) for sentences in (gold, train)
+    )
     rows = []
     for seed in seeds:
         order = np.random.default_rng(seed).permutation(len(train))
@@ -129,11 +131,6 @@ def by_parser(shares: Sequence[float], *, seeds: Sequence[int], root: Root = Non
                 }
             )
     return rows
-
-
-def _parsed(parser: LowRankParser, sentences: Sequence[Sentence]) -> list[Sentence]:
-    trees = parser.annotate([sentence.tree for sentence in sentences])
-    return [replace(sentence, tree=tree) for sentence, tree in zip(sentences, trees, strict=True)]
 
 
 def compared(train: Sequence[Sentence], test: Sequence[Sentence], *, seed: int) -> Facts:

@@ -11,7 +11,7 @@ from polyadic.text.streams import name_of
 from polyadic.text.syntax.trees import COLUMNS, numbered_sentences, tree_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from polyadic.text.syntax.trees import Path, Tree
 
@@ -102,6 +102,11 @@ class Sentence:
             is_word = lines[at].partition("\t")[0].isdecimal()
             lines[at] += "".join(f"\t{cell}" for cell in next(words)) if is_word else next(others)
         return "\n".join(lines)
+
+
+def with_trees(sentences: Iterable[Sentence], trees: Iterable[Tree]) -> list[Sentence]:
+    """Put other trees of the same words, such as a parser's, in place of those that sentences have."""
+    return [replace(sentence, tree=tree) for sentence, tree in zip(sentences, trees, strict=True)]
 
 
 def read_propositions(path: Path, *, heads: bool = True) -> Iterator[Sentence]:
