@@ -419,7 +419,7 @@ def _check_request(
 def _completed(
     model: Any, parts: tuple[str | None, ...], top: int, *, known: bool
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    from polyadic.models.relations.knowledge import complete
+    from polyadic.models.relations.link_prediction import complete
 
     names = dict(zip(("subject", "relation", "object"), parts, strict=True))
     hidden = next((what for what, name in names.items() if name is None), "")
