@@ -159,34 +159,33 @@ def property_counts(
 
 
 class Answers:
-    """Answers questions by rules, with the arrays that this takes.
+    """Answers questions by rules, with the arrays that this takes."""
 
-    Parameters
-    ----------
-    graph : Graph
-    rules : Rules
-    k : int
-        Rules of a kind that count.
-    """
-
-    def __init__(self, graph: Graph, rules: Rules, *, k: int) -> None:
-        n = len(graph.groups) - 1
+    def __init__(self, graph: Graph, rules: Rules) -> None:
         self.graph, self.rules = graph, rules
-        self._best, self._by = np.zeros((n, 4, k), np.float32), np.zeros((n, 4, k), np.int64)
-        self._found = np.zeros(n + 1, np.int64)
+        self._found = np.zeros(len(graph.groups), np.int64)
+        self._room = np.zeros((0, 4, 0), np.float32), np.zeros((0, 4, 0), np.int64)
 
-    def scores(self, known: NDArray[Any], relations: NDArray[Any], *, summed: bool) -> NDArray[np.float64]:
-        """Give the scores of all entities, a row for each question."""
-        scores = np.zeros((len(known), len(self._best)))
-        arrays = frozen(known, np.int64), frozen(relations, np.int64)
-        horn_rules.score_candidates(
-            self.graph, self.rules, *arrays, summed, self._best, self._by, self._found, scores
-        )
+    def scores(self, known: NDArray[Any], relations: NDArray[Any], *, k: int, summed: bool) -> NDArray[np.float64]:
+        """Give the scores of all entities, a row for each question, by the k best rules of each kind."""
+        best, by = self._place(k)
+        scores = np.zeros((len(known), len(best)))
+        questions = frozen(known, np.int64), frozen(relations, np.int64)
+        horn_rules.score_candidates(self.graph, self.rules, *questions, summed, best, by, self._found, scores)
         return scores
 
-    def rules_for(self, known: int, relation: int, answer: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    def rules_for(
+        self, known: int, relation: int, answer: int, *, k: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Give how much the best rules of each kind count for one answer, shape (4, k), and their numbers."""
-        horn_rules.conclusions(self.graph, self.rules, known, relation, self._best, self._by, self._found)
-        best, by = self._best[answer].copy(), self._by[answer].copy()
-        self._best[self._found[1 : self._found[0] + 1]] = 0
-        return best, by
+        best, by = self._place(k)
+        horn_rules.conclusions(self.graph, self.rules, known, relation, best, by, self._found)
+        counts = best[answer].copy()
+        best[self._found[1 : self._found[0] + 1]] = 0
+        return counts, by[answer].copy()
+
+    def _place(self, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        if self._room[0].shape[2] != k:
+            shape = len(self._found) - 1, 4, k
+            self._room = np.zeros(shape, np.float32), np.zeros(shape, np.int64)
+        return self._room

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 
 from polyadic.errors import check_int
-from polyadic.kernels.horn_rules import Answers, Rules, graph_of, joining_paths, path_counts, property_counts
-from polyadic.kernels.loops.horn_rules import PATH, TIE
+from polyadic.kernels.horn_rules import Answers, graph_of, joining_paths, path_counts, property_counts
+from polyadic.kernels.loops.horn_rules import PATH, TIE, Rules
 from polyadic.models.base import Count, Positive, Seed, Share, Within
 from polyadic.models.explaining import Explanation
 from polyadic.models.relations.link_prediction import LinkPredictor, by_name, learned_facts
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.kernels.horn_rules import Graph
+    from polyadic.kernels.loops.horn_rules import Graph
 
 SEARCH = 200
 """Steps that the search for paths of three takes for each relation, in those that a path is measured by."""
@@ -141,10 +141,10 @@ class HornRules(LinkPredictor):
     longest: Annotated[int, Within(1, 3)] = 2
     _: KW_ONLY
     support: Count = 2
-    confidence: Share = 0.02
+    confidence: Share = 0.001
     smoothing: Positive = 2.0
     aggregation: Literal["noisy-or", "maximum"] = "noisy-or"
-    k: Count = 5
+    k: Count = 3
     steps: Count = 100_000
     seed: Seed = None
 
@@ -222,7 +222,7 @@ class HornRules(LinkPredictor):
         return np.concatenate(pairs), np.concatenate(counts)
 
     def _prepare(self, graph: Graph) -> None:
-        """Sort rules by what they conclude, each with how much it counts; those by paths are asked in both directions."""
+        """Sort rules by what they conclude, with how much each counts; those by paths in both directions."""
         K = self.shape_[1]
         paths = self.paths_.astype(np.int64)
         backwards = np.where(paths >= 0, (paths + K) % (2 * K), -1)
@@ -248,7 +248,7 @@ class HornRules(LinkPredictor):
             column=column.astype(np.int32),
             body=bodies.copy(),
         )
-        self._answers = Answers(graph, rules, k=self.k)
+        self._reasoner = Answers(graph, rules)
 
     def _weights(self, tried: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
         return (-np.log1p(-np.minimum(right / (tried + self.smoothing), SURE))).astype(np.float32)
@@ -265,7 +265,7 @@ class HornRules(LinkPredictor):
 
     def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
         r = r + self.shape_[1] * backwards
-        return self._answers.scores(known, r, summed=self.aggregation == "noisy-or")
+        return self._reasoner.scores(known, r, k=self.k, summed=self.aggregation == "noisy-or")
 
     def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
         scores = np.zeros(len(s))
@@ -304,9 +304,10 @@ class HornRules(LinkPredictor):
             If the relation is unknown, or k is out of range.
         """
         check_int("k", k, low=1)
-        graph, K = self._answers.graph, self.shape_[1]
-        weights = self._weights(*self.path_counts_.T), self._weights(
-            np.diff(graph.bounds)[self.properties_[:, 0]], self.property_counts_
+        graph, K = self._reasoner.graph, self.shape_[1]
+        weights = (
+            self._weights(*self.path_counts_.T),
+            self._weights(np.diff(graph.bounds)[self.properties_[:, 0]], self.property_counts_),
         )
         about = self.paths_[:, 0], graph.relation[graph.listed[self.properties_[:, 1]]] % K
         found: list[tuple[float, int, int]] = []
@@ -341,8 +342,9 @@ class HornRules(LinkPredictor):
         Examples
         --------
         >>> from polyadic import facts_of
-        >>> facts = [("Oslo", "in", "Norway"), ("Oslo", "near", "Moss"), ("Lund", "near", "Malmö"), ("Lund", "in", "Sweden")]
-        >>> facts += [("Moss", "in", "Norway"), ("Malmö", "in", "Sweden"), ("Ås", "near", "Moss")]
+        >>> facts = [("Oslo", "in", "Norway"), ("Moss", "in", "Norway"), ("Lund", "in", "Sweden")]
+        >>> facts += [("Malmö", "in", "Sweden"), ("Oslo", "near", "Moss"), ("Lund", "near", "Malmö")]
+        >>> facts += [("Ås", "near", "Moss")]
         >>> model = HornRules().fit(facts_of(facts))
         >>> print(model.explain("Ås", "in", "Norway").parts[0][0])
         near(x, z) & in(z, y) => in(x, y) (2 of 3): Ås near Moss & Moss in Norway
@@ -358,7 +360,7 @@ class HornRules(LinkPredictor):
 
     def _counting(self, known: int, relation: int, answer: int) -> list[tuple[tuple[bool, int], float]]:
         """Give the rules that count for an answer, whether each is by a path and its number, and how much they do."""
-        best, by = self._answers.rules_for(known, relation, answer)
+        best, by = self._reasoner.rules_for(known, relation, answer, k=self.k)
         kinds, places = np.nonzero(best)
         weights = best[kinds, places].astype(float)
         if self.aggregation == "maximum":
@@ -379,7 +381,7 @@ class HornRules(LinkPredictor):
                 for walk in walks
             )
             return Reason(self._path_rule(number), [*islice(groundings, k)])
-        graph, G, K = self._answers.graph, len(self._answers.graph.relation), self.shape_[1]
+        graph, G, K = self._reasoner.graph, len(self._reasoner.graph.relation), self.shape_[1]
         body, place = self.properties_[number].tolist()
         head = graph.relation[graph.listed[place]]
         member = o if head < K else s
@@ -393,7 +395,7 @@ class HornRules(LinkPredictor):
 
     def _led(self, x: int, r: int) -> NDArray[np.int64]:
         """Give where the edges of x by a relation lead."""
-        graph = self._answers.graph
+        graph = self._reasoner.graph
         g = int(graph.groups[x] + np.searchsorted(graph.relation[graph.groups[x] : graph.groups[x + 1]], r))
         if g == graph.groups[x + 1] or graph.relation[g] != r:
             return np.zeros(0, np.int64)
@@ -415,7 +417,7 @@ class HornRules(LinkPredictor):
         return HornRule(formula, *self.path_counts_[number].tolist())
 
     def _property_rule(self, number: int) -> HornRule:
-        graph, G, K = self._answers.graph, len(self._answers.graph.relation), self.shape_[1]
+        graph, G, K = self._reasoner.graph, len(self._reasoner.graph.relation), self.shape_[1]
         body, place = self.properties_[number].tolist()
         g = int(graph.listed[place])
         head = int(graph.relation[g])

@@ -18,7 +18,7 @@ from polyadic.models.explaining import Explanation
 from polyadic.models.relations.link_prediction import LinkPredictor, by_name, learned_facts
 from polyadic.solvers.relations.triples import Penalty, Plan, Questions, TripleLoss, descend_triples, questions_of
 from polyadic.solvers.run import run
-from polyadic.text.relations.facts import Facts, checked_triples, facts_of, held_out_facts, shared, triples_by
+from polyadic.text.relations.facts import Facts, checked_triples, held_out_facts, shared, triples_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,6 @@ OF_MATRICES = {"strength": VALUES["strength"], "penalty": ("N3", "DURA"), "recip
 """The same where relations are matrices, for which neither penalty, and neither way to ask, is best on all sets.
 
 The strength comes first: at a wrong one the penalties cannot be compared."""
-
 
 
 class KnowledgeTensor(LinkPredictor):
@@ -452,6 +451,7 @@ class KnowledgeTensor(LinkPredictor):
                 q, sought = self._query(o[part], r[part], backwards=True)
                 scores[part] = (scores[part] + (q * sought[s[part]]).sum(axis=1)) / 2
         return scores
+
 
 def start_of(form: str, n: int, K: int, *, rank: int, relation_rank: int | None, rng: np.random.Generator) -> Factors:
     """Give small random factors of entities, then what the form holds of relations.
