@@ -224,7 +224,11 @@ def horn_rules(triples, relations, *, longest, k, smoothing, summed):
         prior = properties.get(((r, None), (r, y)))
         kinds = [
             [weight(counts) for rule, counts in paths.items() if rule[0] == r and (x, y) in joined[rule[1:]]],
-            [weight(c) for (one, other), c in properties.items() if other == (r, y) and one in has.get(x, set()) - {(r, None)}],
+            [
+                weight(c)
+                for (one, other), c in properties.items()
+                if other == (r, y) and one in has.get(x, set()) - {(r, None)}
+            ],
             [
                 weight(c)
                 for (one, other), c in properties.items()

@@ -171,7 +171,7 @@ def test_refusals():
     model = HornRules().fit(planted())
     with pytest.raises(InputError, match="there is no relation 'eats'"):
         model.rules("eats")
-    with pytest.raises(InputError, match="there is no entity"):
+    with pytest.raises(InputError, match="there is no subject 'nobody'"):
         complete(model, subject="nobody", relation="rules")
     with pytest.raises(InputError, match="k must be"):
         model.explain("land 2", "rules", "town 2", k=0)

@@ -245,11 +245,12 @@ def _judged(data: Knowledge, seed: int) -> NDArray[np.int64]:
     return np.random.default_rng(seed).permutation(data.validation)[:JUDGED]
 
 
-def _interval(ranks: Ranking) -> list[float]:
+def _interval(ranks: Ranking) -> dict[str, float]:
     """Give the 95 % interval of the mean reciprocal rank over facts, by resampling."""
     both = (1 / ranks.objects + 1 / ranks.subjects) / 2
     rows = np.column_stack([both, np.ones(len(both))])
-    return [*Figure("MRR", rows, used=len(rows), total=len(rows)).interval()]
+    low, high = Figure("MRR", rows, used=len(rows), total=len(rows)).interval()
+    return {"low": low, "high": high}
 
 
 def published_rescal(*, seed: int, root: Root = None) -> Facts:
