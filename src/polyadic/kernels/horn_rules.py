@@ -8,12 +8,14 @@ import numpy as np
 
 from polyadic.kernels.doors import frozen
 from polyadic.kernels.loops import horn_rules
-from polyadic.kernels.loops.horn_rules import Graph, Rules
+from polyadic.kernels.loops.horn_rules import PATH, TIE, Graph, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+
+__all__ = ["PATH", "TIE", "Answers", "Graph", "Rules", "graph_of", "joining_paths", "path_counts", "property_counts"]
 
 KEYS, CHUNK, SHARE = 1 << 21, 1 << 22, 1 << 12
 """Paths listed, rules of properties written, and properties counted, at once."""

@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 import numpy as np
 
 from polyadic.errors import check_int
-from polyadic.kernels.horn_rules import Answers, graph_of, joining_paths, path_counts, property_counts
-from polyadic.kernels.loops.horn_rules import PATH, TIE, Rules
+from polyadic.kernels.horn_rules import (
+    PATH,
+    TIE,
+    Answers,
+    Rules,
+    graph_of,
+    joining_paths,
+    path_counts,
+    property_counts,
+)
 from polyadic.models.base import Count, Positive, Seed, Share, Within
 from polyadic.models.explaining import Explanation
 from polyadic.models.relations.link_prediction import LinkPredictor, by_name, learned_facts
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polyadic.kernels.loops.horn_rules import Graph
+    from polyadic.kernels.horn_rules import Graph
 
 SEARCH = 200
 """Steps that the search for paths of three takes for each relation, in those that a path is measured by."""
