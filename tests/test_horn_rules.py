@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from polyadic import HornRules, InputError, complete, facts_of, load
 from polyadic.kernels import horn_rules
-from polyadic.kernels.horn_rules import graph_of, joining_paths, path_counts
+from polyadic.kernels.horn_rules import Answers, graph_of, joining_paths, path_counts, property_counts
 from reference import horn_rules as twin
 from strategies import tries
 
@@ -159,6 +159,17 @@ def test_doors():
     assert (paths.tolist(), counts.tolist()) == ([[0, 1, -1]], [1])
     pairs, right = path_counts(graph, graph.listed, paths, [np.array([2])], most=10)
     assert (pairs.tolist(), right.tolist()) == ([1], [1])
+    ((share, *_, counts),) = property_counts(graph, support=1, confidence=0.0, smoothing=1.0)
+    assert (share, set(counts.tolist())) == (1.0, {1})
+
+
+def test_rules_for_an_answer_are_those_of_its_score():
+    told = HornRules(3, seed=0).fit(planted())._reasoner
+    answers = Answers(told.graph, told.rules)
+    scores = answers.scores(np.array([3, 7]), np.array([0, 1]), k=2, summed=True)
+    for row, (known, relation) in zip(scores, ((3, 0), (7, 1)), strict=True):
+        sums = [answers.rules_for(known, relation, y, k=2)[0].sum() for y in range(len(row))]
+        np.testing.assert_allclose(row, sums, rtol=1e-6)
 
 
 def test_refusals():

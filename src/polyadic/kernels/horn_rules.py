@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from polyadic.kernels.doors import frozen
 from polyadic.kernels.loops import horn_rules
-from polyadic.kernels.loops.horn_rules import PATH, TIE, Graph, Rules
+from polyadic.kernels.loops.horn_rules import PATH, TIE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +19,52 @@ __all__ = ["PATH", "TIE", "Answers", "Graph", "Rules", "graph_of", "joining_path
 
 KEYS, CHUNK, SHARE = 1 << 21, 1 << 22, 1 << 12
 """Paths listed, rules of properties written, and properties counted, at once."""
+
+
+class Graph(NamedTuple):
+    """Edges sorted by entity, relation and where they go, and lists of them."""
+
+    groups: Any
+    """Those of entity x are ``groups[x]`` to ``groups[x + 1]``, by relation."""
+    entity: Any
+    relation: Any
+    bounds: Any
+    """Members of property i are ``members[bounds[i]:bounds[i + 1]]``; of a group these are where its edges go."""
+    members: Any
+    property: Any
+    """Of each edge, as one of the entity that it comes from."""
+    listed: Any
+    """Groups by relation: ``listed[of[r]:of[r + 1]]``."""
+    of: Any
+    place: Any
+    """Of each group in ``listed``."""
+    pairs: Any
+    """Neighbours of x are ``neighbour[pairs[x]:pairs[x + 1]]``."""
+    neighbour: Any
+    joined: Any
+    """Relations to neighbour p are ``between[joined[p]:joined[p + 1]]``."""
+    between: Any
+
+
+class Rules(NamedTuple):
+    """Rules by what they conclude, each with how much it counts, minus the logarithm of how often it is wrong."""
+
+    paths: Any
+    """Those that conclude relation r are ``paths[r]`` to ``paths[r + 1]``."""
+    first: Any
+    second: Any
+    third: Any
+    """Relations of a path, sorted; -1 behind its end."""
+    path_weight: Any
+    rows: Any
+    """Rules of property i are ``rows[i]`` to ``rows[i + 1]``."""
+    head: Any
+    """Place of the property that is concluded, sorted."""
+    weight: Any
+    columns: Any
+    """Those that conclude the property at a place are ``column[columns[p]:columns[p + 1]]``."""
+    column: Any
+    body: Any
 
 
 def graph_of(triples: NDArray[np.int64], entities: int, relations: int) -> Graph:

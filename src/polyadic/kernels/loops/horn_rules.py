@@ -5,8 +5,6 @@ are a group. An edge of x to c is also a property of x, shared by the members of
 backwards; so properties are numbered as groups are, and behind them, for each relation, that there is any edge of it.
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numba import njit
 
@@ -14,52 +12,6 @@ PATH, KNOWN, SOUGHT, PRIOR = 0, 1, 2, 3
 """Kinds of rules: by a path between both ends, by a property of either, and by how often the answer is one."""
 TIE = 1e-5
 """How much each further rule counts where the best decides."""
-
-
-class Graph(NamedTuple):
-    """Edges sorted by entity, relation and where they go, and lists of them."""
-
-    groups: Any
-    """Those of entity x are ``groups[x]`` to ``groups[x + 1]``, by relation."""
-    entity: Any
-    relation: Any
-    bounds: Any
-    """Members of property i are ``members[bounds[i]:bounds[i + 1]]``; of a group these are where its edges go."""
-    members: Any
-    property: Any
-    """Of each edge, as one of the entity that it comes from."""
-    listed: Any
-    """Groups by relation: ``listed[of[r]:of[r + 1]]``."""
-    of: Any
-    place: Any
-    """Of each group in ``listed``."""
-    pairs: Any
-    """Neighbours of x are ``neighbour[pairs[x]:pairs[x + 1]]``."""
-    neighbour: Any
-    joined: Any
-    """Relations to neighbour p are ``between[joined[p]:joined[p + 1]]``."""
-    between: Any
-
-
-class Rules(NamedTuple):
-    """Rules by what they conclude, each with how much it counts, minus the logarithm of how often it is wrong."""
-
-    paths: Any
-    """Those that conclude relation r are ``paths[r]`` to ``paths[r + 1]``."""
-    first: Any
-    second: Any
-    third: Any
-    """Relations of a path, sorted; -1 behind its end."""
-    path_weight: Any
-    rows: Any
-    """Rules of property i are ``rows[i]`` to ``rows[i + 1]``."""
-    head: Any
-    """Place of the property that is concluded, sorted."""
-    weight: Any
-    columns: Any
-    """Those that conclude the property at a place are ``column[columns[p]:columns[p + 1]]``."""
-    column: Any
-    body: Any
 
 
 @njit(cache=True, nogil=True)
