@@ -503,7 +503,7 @@ def test_read_facts(tmp_path):
         Facts(np.zeros((0, 3), int), ["a", "a"], [])
 
 
-@pytest.mark.filterwarnings("ignore::polyadic.models.relations.knowledge.EmptyRelationWarning")
+@pytest.mark.filterwarnings("ignore::polyadic.models.relations.link_prediction.EmptyRelationWarning")
 @pytest.mark.parametrize(
     ("facts", "message"),
     [
