@@ -182,3 +182,63 @@ def exact_hankel(automaton, prefixes, suffixes, *, statistic="string"):
         statistic,
         0,
     )
+
+
+def horn_rules(triples, relations, *, longest, k, smoothing, summed):
+    """Twin of ``polyadic.HornRules``: all rules of a tiny base, and a function that scores answers by all of them.
+
+    Relation r + K is r backwards. A rule by a path is told by its conclusion and relations; one by a property by its
+    premise (relation, entity or None, of a member) and its conclusion.
+    """
+    facts = {(s, r, o) for s, r, o in triples} | {(o, r + relations, s) for s, r, o in triples}
+    entities = sorted({s for s, _, _ in facts})
+    joined = {}
+    for length in range(1, longest + 1):
+        for walk in itertools.permutations(entities, length + 1):
+            steps = [[r for s, r, o in facts if (s, o) == pair] for pair in itertools.pairwise(walk)]
+            for path in itertools.product(*steps):
+                joined.setdefault(path, set()).add((walk[0], walk[-1]))
+    of = [{(s, o) for s, r, o in facts if r == kind} for kind in range(2 * relations)]
+    paths = {
+        (head, *path): (len(pairs), len(pairs & of[head]))
+        for path, pairs in joined.items()
+        for head in range(2 * relations)
+        if pairs & of[head] and path != (head,)
+    }
+    has = {x: {(r, o) for s, r, o in facts if s == x} for x in entities}
+    has = {x: held | {(r, None) for r, _ in held} for x, held in has.items()}
+    members = {one: {x for x in entities if one in has[x]} for x in entities for one in has[x]}
+    properties = {
+        (one, other): (len(members[one]), len(members[one] & members[other]))
+        for one in members
+        for other in members
+        if other[1] is not None and one != other and members[one] & members[other]
+    }
+
+    def weight(counts):
+        return -np.log1p(-counts[1] / (counts[0] + smoothing))
+
+    def score(x, r, y):
+        """Score y as where relation r leads from x."""
+        back = (r + relations) % (2 * relations)
+        prior = properties.get(((r, None), (r, y)))
+        kinds = [
+            [weight(counts) for rule, counts in paths.items() if rule[0] == r and (x, y) in joined[rule[1:]]],
+            [
+                weight(c)
+                for (one, other), c in properties.items()
+                if other == (r, y) and one in has.get(x, set()) - {(r, None)}
+            ],
+            [
+                weight(c)
+                for (one, other), c in properties.items()
+                if other == (back, x) and one in has.get(y, set()) - {(back, None)}
+            ],
+            [weight(prior)] if prior else [],
+        ]
+        if summed:
+            return sum(sum(sorted(kind)[-k:]) for kind in kinds)
+        first = sorted(itertools.chain(*kinds), reverse=True)[:k]
+        return sum(w * 1e-5**at for at, w in enumerate(first))
+
+    return paths, properties, score

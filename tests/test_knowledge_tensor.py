@@ -12,15 +12,8 @@ from polyadic import InputError, kernels
 from polyadic.bilinear import Complex, Core, Diagonal, Slices
 from polyadic.errors import SeenFactsWarning
 from polyadic.kernels.loops.triples import exponential, largest, logarithm_1p
-from polyadic.models.relations.knowledge import (
-    FORMS,
-    EmptyRelationWarning,
-    KnowledgeTensor,
-    complete,
-    learned_facts,
-    questions,
-    start_of,
-)
+from polyadic.models.relations.knowledge import FORMS, KnowledgeTensor, questions, start_of
+from polyadic.models.relations.link_prediction import EmptyRelationWarning, complete, learned_facts
 from polyadic.solvers.relations.triples import Plan, descend_triples, questions_of
 from polyadic.text.relations.facts import Facts, facts_of, read_facts, shared
 from strategies import tries
@@ -510,7 +503,7 @@ def test_read_facts(tmp_path):
         Facts(np.zeros((0, 3), int), ["a", "a"], [])
 
 
-@pytest.mark.filterwarnings("ignore::polyadic.models.relations.knowledge.EmptyRelationWarning")
+@pytest.mark.filterwarnings("ignore::polyadic.models.relations.link_prediction.EmptyRelationWarning")
 @pytest.mark.parametrize(
     ("facts", "message"),
     [

@@ -10,6 +10,7 @@ from polyadic import (
     CollectiveFactorization,
     Database,
     Entries,
+    HornRules,
     InjectedLogic,
     KnowledgeTensor,
     Relation,
@@ -98,6 +99,8 @@ def of_schema(make, variant="", similar="works for"):
 
 
 EXAMPLES = [
+    of_triples(lambda: HornRules(3, support=1, steps=1, seed=0)),
+    of_triples(lambda: HornRules(1, support=1, aggregation="maximum", k=2, steps=1, seed=0), "maximum"),
     of_triples(lambda: KnowledgeTensor(3, form="TuckER", relation_rank=2, max_iter=4, seed=0, threads=1)),
     of_triples(lambda: KnowledgeTensor(2, reciprocal=False, loss="logistic", max_iter=4, seed=0, threads=1), "complex"),
     Example(

@@ -28,13 +28,20 @@ Facts = Annotated[
         " universal.",
     ),
 ]
-Methods = Literal["complex", "cp", "distmult", "rescal", "tucker2", "tucker", "tucker3", "universal"]
+Methods = Literal["complex", "cp", "distmult", "rescal", "tucker2", "tucker", "tucker3", "rules", "universal"]
 UNIVERSAL = ("universal",)
-TENSORS = tuple(method for method in get_args(Methods) if method not in UNIVERSAL)
+MINED = ("rules",)
+TENSORS = tuple(method for method in get_args(Methods) if method not in UNIVERSAL + MINED)
 
-Method = Annotated[Methods, typer.Option(help="The form of scores of triples; or pairs of entities by predicates.")]
+Method = Annotated[
+    Methods,
+    typer.Option(help="The form of scores of triples; rules mined from them; or pairs of entities by predicates."),
+]
 Validation = Annotated[
-    Path | None, typer.Option(metavar="FACTS", help="Keep the epoch that predicts these best; tensor methods.")
+    Path | None,
+    typer.Option(
+        metavar="FACTS", help="Keep the epoch that predicts these best, and tell how sure it is; rules only tell."
+    ),
 ]
 AlsoTrue = Annotated[
     Path | None, typer.Option(metavar="FACTS", help="What else is true, and no error in --validation.")
@@ -78,6 +85,11 @@ Regime = Annotated[
 Added = Annotated[
     list[str] | None,
     typer.Option("--add", metavar="PREDICATE", help="A predicate without facts, which rules conclude (universal)."),
+]
+Longest = Annotated[int | None, typer.Option(min=1, max=3, help="Edges of a path at most (rules).", show_default="2")]
+Support = Annotated[int | None, typer.Option(min=1, help="Pairs that a rule is right of (rules).", show_default="2")]
+Confidence = Annotated[
+    float | None, typer.Option(min=0, max=1, help="Of a rule, at least (rules).", show_default="0.001")
 ]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the facts.", show_default="50; universal 100")]
 
@@ -156,6 +168,9 @@ def train(
     rules: Rules = None,
     regime: Regime = None,
     add: Added = None,
+    longest: Longest = None,
+    support: Support = None,
+    confidence: Confidence = None,
     epochs: Epochs = None,
     choose: o.Choose = True,
     budget: o.Budget = None,
@@ -168,12 +183,15 @@ def train(
 
     Triples are learned by the questions that they answer: given a subject and a relation, which object, and the other
     way round. Strength and rank that are not given are chosen by facts held out, or those of --validation. With
-    --method universal the facts are pairs of entities and what is said of them, in tables or in words.
+    --method rules they are mined for rules, which answer the same questions and say why. With --method universal the
+    facts are pairs of entities and what is said of them, in tables or in words.
     """
+    descended = {"--loss": loss, "--step": step, "--batch": batch, "--epochs": epochs}
+    descended |= {"--rank": rank, "--strength": strength}
     o.belonging(
         method,
         {
-            "--validation": (validation, TENSORS),
+            "--validation": (validation, (*TENSORS, *MINED)),
             "--known": (known, TENSORS),
             "--relation-rank": (relation_rank, ("tucker", "tucker3")),
             "--one-way": (one_way or None, TENSORS),
@@ -185,10 +203,17 @@ def train(
             "--rules": (rules, UNIVERSAL),
             "--regime": (regime, UNIVERSAL),
             "--add": (add or None, UNIVERSAL),
+            "--longest": (longest, MINED),
+            "--support": (support, MINED),
+            "--confidence": (confidence, MINED),
+            **{name: (value, (*TENSORS, *UNIVERSAL)) for name, value in descended.items()},
         },
     )
     chosen: dict[str, Any] = {"loss": loss, "step": step, "batch": batch, "max_iter": epochs, "rank": rank}
-    if method == "universal":
+    if method == "rules":
+        chosen = {"longest": longest, "support": support, "confidence": confidence, "seed": seed}
+        model, sizes = _tensor(facts, out, method, chosen, (validation, known), force=force)
+    elif method == "universal":
         chosen |= {"features": features, "ridge": strength, "weight_ridge": strength, "seed": seed}
         model, sizes = _schema(facts, out, chosen, (rules, regime, add), force=force)
     else:
@@ -196,7 +221,8 @@ def train(
         chosen |= {"penalty": penalty and penalty.upper(), "strength": strength, "threads": threads, "seed": seed}
         chosen |= {"choose": choose, "budget": budget}
         model, sizes = _tensor(facts, out, method, chosen, (validation, known), force=force)
-    sizes |= {"epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}
+    if method != "rules":
+        sizes |= {"epochs": model.n_iter_, "seconds": round(model.result_.seconds[-1], 2)}
     asked = ("--subject", "NAME", "--relation", "NAME") if method != "universal" else ("--relation", "PREDICATE")
     hint = ("relations", "predict", out, *asked)
     show.saved(model, out, {"method": method, **sizes}, force=force, as_json=as_json, hint=hint)
@@ -247,19 +273,20 @@ def predict(
     Give two of --subject, --relation and --object; for a universal schema --relation alone, which names the likeliest
     pairs, or --subject and --object, which name the likeliest predicates.
 
-    With --why, also the known facts that move each score most, as a share of what the fact itself would; of a universal
-    schema what else is known of the pair, by what it adds to the log-odds, and a base that nothing known does.
+    With --why, also the known facts that move each score most, as a share of what the fact itself would; of mined rules
+    those that conclude it, how often they are right, and from which facts; of a universal schema what else is known of
+    the pair, by what it adds to the log-odds, and a base that nothing known does.
     """
     parts = subject, relation, object_
     _check_request(parts, facts, unseen, known=known, skip=unknown == "skip", why=why, rules=rules is not None)
     learned = _opened(model)
     skipped = 0
     if facts is not None:
-        headings, rows, skipped = (_scored if _is_tensor(learned) else _probable)(learned, facts, unknown)
+        headings, rows, skipped = (_scored if _of_triples(learned) else _probable)(learned, facts, unknown)
     elif unseen is not None:
         headings, rows = _unseen(learned, unseen, top)
     else:
-        headings, rows = (_completed if _is_tensor(learned) else _likeliest)(learned, parts, top, known=known)
+        headings, rows = (_completed if _of_triples(learned) else _likeliest)(learned, parts, top, known=known)
     lines = [dict(zip(headings, row, strict=True)) for row in rows]
     if why:
         given = {"subject": subject, "object": object_, "relation": relation, "predicate": relation}
@@ -279,8 +306,8 @@ def predict(
 def similar(model: Model, predicate: Predicate, *, top: o.Top = 10, as_json: o.AsJson = False) -> None:
     """Show the predicates of a universal schema whose vectors are most like that of PREDICATE."""
     learned = _opened(model)
-    if _is_tensor(learned):
-        raise InputError("similar predicates are those of a universal schema; this is a tensor model")
+    if _of_triples(learned):
+        raise InputError("similar predicates are those of a universal schema; this model scores triples")
     nearest = learned.most_similar(predicate, n=top)
     if as_json:
         show.in_json({"predicate": predicate, "similar": [{"name": n, "cosine": round(c, 6)} for n, c in nearest]})
@@ -303,10 +330,10 @@ def evaluate(
     what was learned.
     """
     learned = _opened(model)
-    if _is_tensor(learned):
+    if _of_triples(learned):
         figures = _ranked(learned, test, known or [], unknown, relations=rank_relations)
     elif known or rank_relations:
-        raise InputError("--known and --rank-relations are for tensor models, and this is a universal schema")
+        raise InputError("--known and --rank-relations are for tensor models and rules, and this is a universal schema")
     else:
         figures = _listed(learned, test, unknown)
     show.facts(figures, as_json=as_json)
@@ -370,8 +397,11 @@ def _tensor(
     model = train_facts(facts, method=method, validation=held_out, known=known, **_given(options))
     sizes: dict[str, Any] = {"entities": len(facts.entities), "relations": len(facts.relations)}
     sizes |= {"facts": len(model.facts_)}
-    if held_out is not None:
+    if method == "rules":
+        sizes |= {"rules_by_paths": len(model.paths_), "rules_by_properties": len(model.properties_)}
+    elif held_out is not None:
         sizes |= {"validation_mrr": -min(model.result_.measured), "best_epoch": model.result_.best}
+    if held_out is not None:
         sizes |= {"validation_skipped": held_out.skipped}
     return model, sizes
 
@@ -419,7 +449,7 @@ def _check_request(
 def _completed(
     model: Any, parts: tuple[str | None, ...], top: int, *, known: bool
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    from polyadic.models.relations.knowledge import complete
+    from polyadic.models.relations.link_prediction import complete
 
     names = dict(zip(("subject", "relation", "object"), parts, strict=True))
     hidden = next((what for what, name in names.items() if name is None), "")
@@ -456,8 +486,8 @@ def _probable(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tup
 def _unseen(model: Any, path: Path, top: int) -> tuple[list[str], list[tuple[Any, ...]]]:
     from polyadic.text.relations.schema import read_schema
 
-    if _is_tensor(model):
-        raise InputError("--unseen is for a universal schema; a tensor knows nothing of new entities")
+    if _of_triples(model):
+        raise InputError("--unseen is for a universal schema; this model knows nothing of new entities")
     new = read_schema(path)
     rows: list[tuple[Any, ...]] = []
     for pair, likely in zip(new.pairs, model.predict_unseen(new), strict=True):
@@ -487,11 +517,19 @@ def _explain(
     model: Any, lines: list[dict[str, Any]], given: dict[str, str | None], why: int, rules: Path | None
 ) -> list[str]:
     """Say of each line why it is so, and which headings that has."""
+    from polyadic.models.relations.horn_rules import HornRules
     from polyadic.models.relations.rule_mining import derivations
     from polyadic.text.relations.rules import read_rules
     from polyadic.text.relations.schema import schema_of
 
-    if _is_tensor(model):
+    if isinstance(model, HornRules):
+        if rules is not None:
+            raise InputError(f"this model has rules of its own; leave {rules} out")
+        for line in lines:
+            asked = [str({**given, **line}[name]) for name in ("subject", "relation", "object")]
+            line["rules"] = [_reason(*part) for part in model.explain(*asked, k=why).parts[:why]]
+        return ["rules"]
+    if _of_triples(model):
         names, order = ["subject", "relation", "object"], ["subject", "object", "relation"]
         entities, relations = model.entities_, model.relations_
         known = ((entities[s], entities[o_], relations[r]) for s, r, o_ in model.facts_.tolist())
@@ -501,12 +539,12 @@ def _explain(
 
     def told(fact: tuple[str, str, str]) -> dict[str, str]:
         named = dict(zip(order, fact, strict=True))
-        return {name: named[name] for name in (names if _is_tensor(model) else order)}
+        return {name: named[name] for name in (names if _of_triples(model) else order)}
 
     concluding = [] if rules is None else read_rules(rules, predicates=schema.predicates)
     for line in lines:
         s, o_, r = ({**given, **line}[name] for name in order)
-        reason = model.explain(s, r, o_, k=why) if _is_tensor(model) else model.explain((s, o_), r)
+        reason = model.explain(s, r, o_, k=why) if _of_triples(model) else model.explain((s, o_), r)
         if concluding:
             found = derivations(schema, concluding, (s, o_, r))[:why]
             line["rules"] = [
@@ -517,15 +555,25 @@ def _explain(
                 }
                 for one in found
             ]
-        line.update(show.reasons(reason, why, names if _is_tensor(model) else names[0]))
-    return [*(["rules"] if concluding else []), *([] if _is_tensor(model) else ["value", "base"]), "why"]
+        line.update(show.reasons(reason, why, names if _of_triples(model) else names[0]))
+    return [*(["rules"] if concluding else []), *([] if _of_triples(model) else ["value", "base"]), "why"]
+
+
+def _reason(reason: Any, part: float) -> dict[str, Any]:
+    """Tell of a mined rule that concludes a fact, in the words of :func:`derivations`."""
+    names = "subject", "relation", "object"
+    groundings = [[dict(zip(names, fact, strict=True)) for fact in facts] for facts in reason.groundings]
+    counts = {"premises": reason.rule.tried, "right": reason.rule.right}
+    return {"rule": str(reason.rule), **counts, "part": round(part, 6), "groundings": groundings}
 
 
 def _derivation(found: dict[str, Any], most: int) -> str:
     """Write a rule that concludes a fact, how often it is right, and what it concludes it from."""
     groundings = [" & ".join(" ".join(fact.values()) for fact in facts) for facts in found["groundings"]]
     more = [f"{len(groundings) - most:,} more"] if len(groundings) > most else []
-    return f"{found['rule']} ({found['right']:,} of {found['premises']:,}): {', '.join([*groundings[:most], *more])}"
+    return f"{found['rule']} ({found['right']:,} of {found['premises']:,}){': ' * bool(groundings)}" + ", ".join(
+        [*groundings[:most], *more]
+    )
 
 
 def _ranked(model: Any, test: Path, known: list[Path], unknown: Any, *, relations: bool) -> dict[str, Any]:
@@ -563,20 +611,21 @@ def _listed(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
 def _opened(folder: Path) -> Any:
     """Read a model of either kind."""
     from polyadic.models.folder import load
+    from polyadic.models.relations.horn_rules import HornRules
     from polyadic.models.relations.knowledge import KnowledgeTensor
     from polyadic.models.relations.universal import UniversalSchema
 
-    model = load(folder, (KnowledgeTensor, UniversalSchema))
-    if _is_tensor(model) and (model.entities_ is None or model.relations_ is None):
+    model = load(folder, (KnowledgeTensor, HornRules, UniversalSchema))
+    if _of_triples(model) and (model.entities_ is None or model.relations_ is None):
         raise InputError(f"{folder} knows entities by number, not by name; ask it from Python")
     return model
 
 
-def _is_tensor(model: Any) -> bool:
+def _of_triples(model: Any) -> bool:
     """Say whether a model scores triples; otherwise it is a universal schema."""
-    from polyadic.models.relations.knowledge import KnowledgeTensor
+    from polyadic.models.relations.link_prediction import LinkPredictor
 
-    return isinstance(model, KnowledgeTensor)
+    return isinstance(model, LinkPredictor)
 
 
 show.add_verbs(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from polyadic.errors import InputError, check_choice
 from polyadic.models.chosen import BUDGET, chosen
+from polyadic.models.relations.horn_rules import HornRules
 from polyadic.models.relations.knowledge import Form, KnowledgeTensor
 from polyadic.models.relations.logic import InjectedLogic
 from polyadic.models.relations.universal import UniversalSchema
@@ -30,6 +31,8 @@ FORMS: dict[str, Form] = {
     "tucker3": "Tucker3",
 }
 """The form of each method for triples."""
+OTHERS: dict[str, type[HornRules | UniversalSchema]] = {"rules": HornRules, "universal": UniversalSchema}
+"""What no tensor is."""
 FEWEST = 100
 """Facts of which a tenth can choose."""
 
@@ -46,8 +49,8 @@ def train_facts(
     choose: bool = True,
     budget: float | None = BUDGET,
     **options: Any,
-) -> KnowledgeTensor | UniversalSchema:
-    """Learn from facts: triples by the questions that they answer, or pairs of entities and what is said of them.
+) -> KnowledgeTensor | HornRules | UniversalSchema:
+    """Learn from facts: triples by the questions that they answer or the rules that they follow, or pairs of entities.
 
     Parameters
     ----------
@@ -55,7 +58,7 @@ def train_facts(
         What :func:`~polyadic.text.relations.facts.read_facts` reads, or, for "universal",
         :func:`~polyadic.text.relations.schema.read_schema`.
     method : str
-        A form of triples, of :data:`FORMS`, or "universal".
+        A form of triples, of :data:`FORMS`, "rules", or "universal".
     validation, known : path or Facts, optional
         Of triples: facts to predict while learning, and what else is true (:meth:`KnowledgeTensor.fit`). Those of
         entities and relations that are not in ``source`` are left out.
@@ -71,7 +74,8 @@ def train_facts(
     budget : float, optional
         Seconds after which nothing more is tried.
     **options
-        Settings of the model, which has the defaults: :class:`~polyadic.models.relations.knowledge.KnowledgeTensor` or
+        Settings of the model, which has the defaults: :class:`~polyadic.models.relations.knowledge.KnowledgeTensor`,
+        :class:`~polyadic.models.relations.horn_rules.HornRules` or
         :class:`~polyadic.models.relations.universal.UniversalSchema`; with rules, ``features`` is "F".
 
     Raises
@@ -87,8 +91,8 @@ def train_facts(
     >>> model.objects(["Oslo"], ["lies_in"]).shape
     (1, 5)
     """
-    check_choice("method", method, (*FORMS, "universal"))
-    cls: Any = UniversalSchema if method == "universal" else KnowledgeTensor
+    check_choice("method", method, (*FORMS, *OTHERS))
+    cls: Any = OTHERS.get(method, KnowledgeTensor)
     settings = {field.name for field in dataclasses.fields(cls) if field.init} - {"form"}
     if unknown := sorted({*options} - settings):
         raise InputError(f"{unknown[0]} is no setting of {method}; there are {', '.join(sorted(settings))}")
@@ -108,8 +112,20 @@ def train_facts(
     held_out, true = like(validation, facts), like(known, facts)
     if held_out is not None and not len(held_out):
         raise InputError("validation has no fact of entities and relations that are to be learned")
+    return _of_triples(method, facts, (held_out, true), options, budget if choose else False)
+
+
+def _of_triples(
+    method: str, facts: Facts, parts: tuple[Facts | None, Facts | None], options: dict[str, Any], budget: Any
+) -> KnowledgeTensor | HornRules:
+    """Fit a model of triples; nothing is chosen where ``budget`` is False, or facts are few."""
+    held_out, true = parts
+    if method == "rules":
+        if true is not None:
+            raise InputError("known is for tensors, which stop by validation; leave it out for rules")
+        return HornRules(**options).fit(facts, validation=held_out)
     model = KnowledgeTensor(form=FORMS[method], **options)
-    if not choose or len(facts) < FEWEST:
+    if budget is False or len(facts) < FEWEST:
         return model.fit(facts, validation=held_out, known=true)
     return chosen(model, facts, keep=options, budget=budget, seed=model.seed, validation=held_out, known=true)
 

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.datasets.knowledge import Knowledge, knowledge
+from polyadic.metrics.figures import Figure
 from polyadic.metrics.ranking import Ranking, precision_recall, ranking
+from polyadic.models.folder import load
+from polyadic.models.relations.horn_rules import HornRules
 from polyadic.models.relations.knowledge import KnowledgeTensor
 from polyadic.models.relations.rescal import RESCAL
 from polyadic.models.words.tucker import Tucker
@@ -16,6 +19,7 @@ from polyadic.store import whole
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -34,6 +38,15 @@ CHOICES: tuple[dict[str, Any], ...] = (
 )
 """What is tried for each form on the small sets, on the validation part."""
 EPOCHS = 60
+JUDGED = 2000
+"""Facts of the validation part by which rules, and their weight beside a tensor, are judged."""
+CONCLUDED: tuple[dict[str, Any], ...] = (
+    *({"aggregation": "noisy-or", "k": k} for k in (1, 2, 3, 5)),
+    {"aggregation": "maximum", "k": 3},
+)
+"""How the rules that conclude an answer are counted."""
+WEIGHTS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+"""Of the scores of rules beside those of a tensor."""
 
 
 def by_form(name: str, form: str, *, seed: int, root: Root = None) -> Facts:
@@ -134,7 +147,7 @@ def entries(data: Knowledge) -> Entries:
     return Entries(data.train, np.ones(len(data.train)), (n, K, n))
 
 
-def large(name: str, options: Facts, *, epochs: int, seed: int, root: Root = None) -> Facts:
+def large(name: str, options: Facts, *, epochs: int, seed: int, out: Path, root: Root = None) -> Facts:
     """Fit a large set, keeping the epoch that is best on the validation part; with the curve of that part.
 
     Parameters
@@ -145,6 +158,8 @@ def large(name: str, options: Facts, *, epochs: int, seed: int, root: Root = Non
     epochs : int
         At most.
     seed : int
+    out : path
+        The folder of the model.
     root : path, optional
     """
     data = knowledge(name, root=root)
@@ -152,9 +167,90 @@ def large(name: str, options: Facts, *, epochs: int, seed: int, root: Root = Non
         data.train, validation=data.validation, known=data.test
     )
     row: Facts = {"name": options["form"], **measured(whole(model).evaluate(data.test, known=data.validation))}
+    model.save(out, overwrite=True)
     curve = zip(model.result_.seconds, (-score for score in model.result_.measured), strict=True)
     row |= {"chosen": options | {"epochs": model.result_.best}, "seconds": model.result_.seconds[-1]}
     return row | {"curve": [[round(at, 1), round(score, 4)] for at, score in curve]}
+
+
+def mined(name: str, options: Facts, *, seed: int, root: Root = None) -> Facts:
+    """Mine rules of a large set, and count those that conclude an answer as suits the validation part best.
+
+    Parameters
+    ----------
+    name : str
+    options : dict
+        Of :class:`~polyadic.models.relations.horn_rules.HornRules`.
+    seed : int
+    root : path, optional
+
+    Returns
+    -------
+    dict
+        Measures of the test part with an interval of the first, what each way to count has on the validation part, and
+        seconds of mining, and of answering the test part.
+    """
+    data = knowledge(name, root=root)
+    began = time.perf_counter()
+    model = HornRules(**options, seed=seed).fit(data.train)
+    mining, judged = time.perf_counter() - began, _judged(data, seed)
+    true = np.concatenate([data.validation, data.test])
+    tried = [model.set_params(**how).evaluate(judged, known=true).mean_reciprocal_rank for how in CONCLUDED]
+    best = CONCLUDED[int(np.argmax(tried))]
+    began = time.perf_counter()
+    ranks = model.set_params(**best).evaluate(data.test, known=data.validation)
+    row: Facts = {"name": "Horn rules", **measured(ranks), "interval": _interval(ranks)}
+    row |= {"tried": [[f"{how['aggregation']}, {how['k']}", mrr] for how, mrr in zip(CONCLUDED, tried, strict=True)]}
+    row |= {"chosen": options | best, "seconds": mining, "answering": time.perf_counter() - began}
+    return row | {"paths": len(model.paths_), "properties": len(model.properties_)}
+
+
+def together(name: str, options: Facts, *, tensor: Path, seed: int, root: Root = None) -> Facts:
+    """Add the scores of rules to those of a tensor, by the weight that suits the validation part best.
+
+    Parameters
+    ----------
+    name : str
+    options : dict
+        Of rules.
+    tensor : path
+        The folder of a model.
+    seed : int
+    root : path, optional
+    """
+    data = knowledge(name, root=root)
+    models = load(tensor, KnowledgeTensor), HornRules(**options, seed=seed).fit(data.train)
+    known = np.concatenate([data.train, data.validation, data.test])
+
+    def ranks(facts: NDArray[np.int64], weight: float) -> Ranking:
+        one, other = models
+        return ranking(
+            facts,
+            known,
+            entities=len(data.entities),
+            objects=lambda s, r: one.objects(s, r) + weight * other.objects(s, r),
+            subjects=lambda o, r: one.subjects(o, r) + weight * other.subjects(o, r),
+        )
+
+    began, judged = time.perf_counter(), _judged(data, seed)
+    tried = [ranks(judged, weight).mean_reciprocal_rank for weight in WEIGHTS]
+    weight = WEIGHTS[int(np.argmax(tried))]
+    found = ranks(data.test, weight)
+    row: Facts = {"name": "both", **measured(found), "interval": _interval(found), "chosen": {"weight": weight}}
+    row |= {"tried": [[f"{weight:g}", mrr] for weight, mrr in zip(WEIGHTS, tried, strict=True)]}
+    return row | {"seconds": time.perf_counter() - began}
+
+
+def _judged(data: Knowledge, seed: int) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).permutation(data.validation)[:JUDGED]
+
+
+def _interval(ranks: Ranking) -> dict[str, float]:
+    """Give the 95 % interval of the mean reciprocal rank over facts, by resampling."""
+    both = (1 / ranks.objects + 1 / ranks.subjects) / 2
+    rows = np.column_stack([both, np.ones(len(both))])
+    low, high = Figure("MRR", rows, used=len(rows), total=len(rows)).interval()
+    return {"low": low, "high": high}
 
 
 def published_rescal(*, seed: int, root: Root = None) -> Facts:

@@ -28,6 +28,7 @@ LARGE: dict[str, Facts] = {
     "FB15k-237": {"form": "ComplEx", "rank": 300, "strength": 0.05, "candidates": 4000, "batch": 500},
     "WN18RR": {"form": "ComplEx", "rank": 100, "strength": 0.1, "candidates": 1000, "batch": 200},
 }
+RULES: dict[str, Facts] = {"FB15k-237": {"longest": 2}, "WN18RR": {"longest": 3}}
 """Settings of the large sets, chosen on their validation parts."""
 
 
@@ -67,8 +68,16 @@ def _small(run: Run[Settings]) -> Stages:
 def _large(run: Run[Settings], *, name: str) -> Stages:
     options, epochs, seed = LARGE[name], run.settings.epochs, run.settings.seed
     chance = yield Stage("frequencies", {}, partial(knowledge.frequencies, name, root=run.root))
-    make = partial(knowledge.large, name, options, epochs=epochs, seed=seed, root=run.root)
-    return [chance, (yield Stage(options["form"], {"options": options, "epochs": epochs, "seed": seed}, make))]
+    how: dict[str, Any] = {"seed": seed, "root": run.root}
+    mined = {"options": RULES[name], "seed": seed}
+    rules = yield Stage("rules", mined, partial(knowledge.mined, name, RULES[name], **how))
+    folder = run.folder / f"{name}-tensor"
+    made_of = {"options": options, "epochs": epochs, "seed": seed}
+    make = partial(knowledge.large, name, options, epochs=epochs, out=folder, **how)
+    tensor = yield Stage(options["form"], made_of, make, folder)
+    best = {key: rules["chosen"][key] for key in (*RULES[name], "aggregation", "k")}
+    make = partial(knowledge.together, name, best, tensor=folder, **how)
+    return [chance, rules, tensor, (yield Stage("both", {"rules": best, "tensor": made_of}, make))]
 
 
 def _rescal(run: Run[Settings]) -> Stages:

@@ -49,6 +49,15 @@ def _large(rows: list[Facts]) -> list[str]:
     ]
     lines = table(["", "MRR", "hits 1", "3", "10", "chosen", "seconds"], cells)
     for row in rows:
+        if "interval" in row:
+            lines += ["", f"MRR of {row['name']}: {interval(row['interval'])}."]
+        if "answering" in row:
+            lines += [f"Answering the test part took {row['answering']:.0f} s."]
+        if "tried" in row:
+            lines += ["", f"{row['name']}, MRR of (2,000 facts of) the validation part:", ""]
+            lines += table(
+                ["", *(name for name, _ in row["tried"])], [["MRR", *(share(mrr) for _, mrr in row["tried"])]]
+            )
         if "curve" in row:
             points = [[f"{at:.0f}", share(score)] for at, score in row["curve"][::5]]
             lines += ["", "MRR of (2,000 facts of) the validation part after so many seconds:", ""]
