@@ -38,7 +38,7 @@ def small(monkeypatch):
 
 
 @pytest.mark.slow
-def test_tensors_tell_circles_apart(small):
+def test_tensors_tell_circles_apart(small, tmp_path):
     """What frequencies cannot, forms can; the choice and its seconds are told."""
     chance = knowledge.frequencies("circles")["mrr"]
     told = knowledge.by_form("circles", "ComplEx", seed=0)
@@ -46,7 +46,8 @@ def test_tensors_tell_circles_apart(small):
     assert {"loss", "strength", "epochs", "reciprocal"} <= set(told["chosen"])
     squares = knowledge.squares("circles", 2, seed=0)
     assert squares["mrr"] > 2 * chance
-    curve = knowledge.large("circles", {"form": "CP", "rank": 8, "candidates": 5}, epochs=8, seed=0)["curve"]
+    how = {"form": "CP", "rank": 8, "candidates": 5}
+    curve = knowledge.large("circles", how, epochs=8, seed=0, out=tmp_path / "model")["curve"]
     assert len(curve) <= 9
     assert max(score for _, score in curve) > curve[0][1]
 
