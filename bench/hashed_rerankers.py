@@ -43,7 +43,8 @@ def hashed(ranked: Ranked, bits: int) -> Ranked:
     """Add up features whose numbers have the same hash."""
     X = ranked.groups.features
     place = places("hashed", X.shape[1], (1 << bits,))
-    made = csr_array((X.data, place[X.indices].astype(np.int32), X.indptr), shape=(X.shape[0], 1 << bits))
+    parts = X.data.copy(), place[X.indices].astype(np.int32), X.indptr.copy()  # they are changed in place
+    made = csr_array(parts, shape=(X.shape[0], 1 << bits))
     made.sum_duplicates()
     return Ranked(Groups(made, ranked.groups.costs, ranked.groups.starts), ranked.counts)
 
