@@ -106,8 +106,8 @@ class PCFG(Model):
     def k_best(self, words: Sequence[str], *, k: int = 50, tags: Sequence[str] | None = None) -> list[Parse]:
         """Give the ``k`` likeliest trees, best first, all different; fewer if the grammar knows no more.
 
-        Where the grammar has no tree for the words, those of the coarse grammar are given, and where that has none,
-        one flat tree.
+        Where the grammar has no tree for the words among what is probable enough, those of the coarse grammar are
+        given, and where that has none, one flat tree.
 
         Parameters
         ----------
@@ -125,9 +125,7 @@ class PCFG(Model):
         check_int("k", k, low=1)
         scores = self.word_scores(words, tags)
         plain = plain_scores(scores)
-        allowed = self.allowed(plain)
-        tries = [(self._fine, scores, allowed), (self._fine, scores, None), (self._plain, plain, None)]
-        for ready, word_tags, cells in tries[allowed is None :]:
+        for ready, word_tags, cells in ((self._fine, scores, self.allowed(plain)), (self._plain, plain, None)):
             filled = inside(ready.rules, *word_rows(word_tags, ready.number), summed=False, allowed=cells)
             root = ready.number[ROOT]
             if value_of(ready.rules, filled, root) > -np.inf:
@@ -186,7 +184,7 @@ class PCFG(Model):
         places, symbols, values = word_rows(plain, self._plain.number)
         best = np.array([max(word_tags.values()) for word_tags in plain])
         weights = SCALE * np.exp(np.array(values) - best[places])
-        shares = span_shares(self._sums, places, symbols, weights, self._plain.number[ROOT])
+        shares = span_shares(self._sums, places, symbols, weights, self._plain.number[ROOT], least=self.threshold)
         return None if shares is None else shares >= self.threshold
 
     def _make_ready(self) -> None:
