@@ -116,7 +116,7 @@ def test_pruning_keeps_the_tree(model):
         every, kept = (parser.marginals(words) for parser in parsers)
         assert kept.keys() <= every.keys()
         assert all(abs(every[key] - share) < 0.01 for key, share in kept.items())
-    words = "the man saw a dog".split() + 60 * "with the hat with care".split()
+    words = ["the", "man", "saw", "a", "dog", *60 * ["with", "the", "hat", "with", "care"]]
     assert parsers[1].parse(words).words() == words
 
 

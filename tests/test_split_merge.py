@@ -25,9 +25,7 @@ def beside(inside, outside):
     return parse_phrase(f"(S (A ({inside.upper()} {inside})) ({outside.upper()} {outside}))")
 
 
-PLANTED = [
-    beside(*pair) for pair, n in zip(PAIRS, (40 * TRUE).round().astype(int).flat, strict=True) for _ in range(n)
-]
+PLANTED = [beside(*pair) for pair, n in zip(PAIRS, (40 * TRUE).round().astype(int).flat, strict=True) for _ in range(n)]
 
 
 def drawn(trees, *, seed):

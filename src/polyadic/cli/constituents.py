@@ -24,9 +24,7 @@ Method = Annotated[
     Literal["split-merge", "spectral", "annotated"],
     typer.Option(help="Hidden states by splitting and merging, or by singular vectors; or labels divided by hand."),
 ]
-States = Annotated[
-    int | None, typer.Option(min=1, help="Hidden states of a label, for spectral.", show_default="8")
-]
+States = Annotated[int | None, typer.Option(min=1, help="Hidden states of a label, for spectral.", show_default="8")]
 Cycles = Annotated[
     int | None, typer.Option(min=0, help="How often states are split in two, for split-merge.", show_default="4")
 ]

@@ -11,7 +11,9 @@ from polyadic.cli import show
 from polyadic.cli.constituents import app as constituents
 from polyadic.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="Parse sentences, or plain text, into dependency trees; or into trees of phrases.")
+app = typer.Typer(
+    no_args_is_help=True, help="Parse sentences, or plain text, into dependency trees; or into trees of phrases."
+)
 
 Trees = Annotated[Path, typer.Argument(metavar="TREES", help="Sentences in CoNLL-U or -X, `-` for standard input.")]
 Gold = Annotated[Path, typer.Argument(metavar="GOLD", help="Sentences of a treebank.")]

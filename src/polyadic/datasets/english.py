@@ -31,8 +31,8 @@ def tree(rng: np.random.Generator) -> Phrase:
     Examples
     --------
     >>> import numpy as np
-    >>> print(tree(np.random.default_rng(7)))
-    (S (NP (DT A) (JJ small) (NN doctor)) (VP (VBZ thinks) (SBAR (IN that) (S (NP (DT the) (NN dog)) (VP (VBZ sings))))) (. .))
+    >>> print(*tree(np.random.default_rng(7)).words())
+    A small doctor thinks that the dog sings .
     """
     clause = _clause(rng, 0)
     first = next(phrase for phrase in clause.walk() if phrase.word is not None)
@@ -62,7 +62,7 @@ def _noun_phrase(rng: np.random.Generator, plural: bool, nouns: tuple[str, ...],
     tag = "CD" if article == "two" else "DT"
     words = [Phrase(tag, (article,)), Phrase("NNS" if plural else "NN", (f"{rng.choice(nouns)}{'s' * plural}",))]
     if rng.random() < 0.3:
-        words.insert(1, Phrase("JJ", (str(rng.choice(ADJECTIVES[article == "a":])),)))
+        words.insert(1, Phrase("JJ", (str(rng.choice(ADJECTIVES[article == "a" :])),)))
     whole = Phrase("NP", tuple(words))
     if depth < DEEPEST and rng.random() < 0.2:
         return Phrase("NP", (whole, _preposition(rng, BESIDE, NOUNS, depth)))

@@ -222,9 +222,7 @@ def span_shares(
     if not 0 < total < np.inf:
         return None
     around, of_left, of_right = np.zeros_like(low), np.zeros_like(left), np.zeros_like(right)
-    spans.span_outside(
-        n, root, *how, low, left, right, left_ends, right_ends, least * total, around, of_left, of_right
-    )
+    spans.span_outside(n, root, *how, low, left, right, left_ends, right_ends, least * total, around, of_left, of_right)
     j = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
     i = np.arange(len(j)) - j * (j - 1) // 2
     shares = np.stack([low * around, left[i, :, j] * (of_left[i, :, j] + of_right[j, :, i])])

@@ -137,18 +137,10 @@ class MarginalParser(Model):
         """Parse with a grammar that is fitted already."""
         self.check()
         self.grammar_ = grammar
+        if hasattr(grammar, "n_iter_"):
+            self.n_iter_, self.interrupted_ = grammar.n_iter_, grammar.interrupted_
         self._make_ready()
         return self
-
-    @property
-    def interrupted_(self) -> bool:
-        """Whether Ctrl-C stopped the learning of the grammar."""
-        return bool(getattr(self.grammar_, "interrupted_", False))
-
-    @property
-    def n_iter_(self) -> int:
-        """Sweeps of the grammar; 1 of one learned without."""
-        return int(getattr(self.grammar_, "n_iter_", 1))
 
     def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
         """Give the tree whose phrases are worth most; where there is none, what the grammar parses.

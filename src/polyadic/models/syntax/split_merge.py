@@ -55,9 +55,9 @@ class SplitMergePCFG(LatentGrammar):
 
     cycles: Natural = 4
     _: KW_ONLY
-    sweeps: Count = 20
+    sweeps: Count = 10
     merged: Share = 0.5
-    smoothing: Amount = 1.0
+    smoothing: Amount = 10.0
     seed: Seed = 0
     watch: Watch = None
 
@@ -68,8 +68,14 @@ class SplitMergePCFG(LatentGrammar):
 
     def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
         rules, trees = in_arrays(forest)
-        how = {"sweeps": self.sweeps, "merged": self.merged, "smoothing": self.smoothing, "seed": self.seed}
-        solver = split_merge(trees, cycles=self.cycles, **how)
+        solver = split_merge(
+            trees,
+            cycles=self.cycles,
+            sweeps=self.sweeps,
+            merged=self.merged,
+            smoothing=self.smoothing,
+            seed=self.seed,
+        )
         numbers, states = self._keep(run(solver, max_iter=self.max_iter + 1, watch=self.watch))
         ends = np.cumsum([states[symbols[symbols >= 0]].prod() for symbols in trees.rules]).tolist()
         tensors = {

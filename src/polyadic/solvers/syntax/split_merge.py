@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from polyadic.kernels.syntax.latent_chart import Tensors, tree_sums
+from polyadic.resources import check_memory
 from polyadic.solvers.run import Sweep
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 
 NOISE = 0.01
 """Parts of a state differ by as much at most, as published: enough to tell them apart, too little to matter."""
+
+
+ROOM = 88.0
+"""Bytes that a number takes while it is improved, as measured: its place, its count, and what they are added up in."""
 
 
 class Trees(NamedTuple):
@@ -65,7 +70,7 @@ class Shape(NamedTuple):
     parents, children : ndarray of int of shape (numbers,)
         Which state of which symbol each number is a probability of, counted over all; and which numbers differ in that
         state alone.
-    totals : ndarray of int
+    symbols : ndarray of int of shape (states,)
         The symbol of each state.
     """
 
@@ -109,6 +114,11 @@ def split_merge(
         s.
     seed : int, optional
         Of the noise.
+
+    Raises
+    ------
+    InputError
+        If tensors would not fit in memory.
     """
     rng = np.random.default_rng(seed)
     states = np.ones(trees.rules[:, 0].max() + 1, np.int64)
@@ -150,6 +160,8 @@ def divided(
 ) -> tuple[Array, Whole]:
     """Split the states of some symbols in two that differ by a little noise."""
     after = np.where(split, 2 * states, states)
+    size = int(np.where(rules < 0, 1, after[rules]).prod(axis=1).sum())
+    check_memory(ROOM * size, f"tensors of {size:,} numbers", "split states less often")
     row = []
     for tensor, rule in zip(_tensors(numbers, rules, states), rules, strict=True):
         for axis, symbol in enumerate(rule[rule >= 0].tolist()):
@@ -181,7 +193,7 @@ def _tensors(numbers: Array, rules: Whole, states: Whole) -> Iterator[Array]:
 
 def _groups(trees: Trees, inner: Array, outer: Array, states: Whole, merged: float) -> list[Whole]:
     """Merge the pairs of states that the trees would miss least."""
-    losses = {}
+    losses: dict[tuple[int, int], float] = {}
     order = np.argsort(trees.symbols, kind="stable")
     ends = np.searchsorted(trees.symbols[order], np.arange(len(states) + 1))
     for symbol in np.flatnonzero(states % 2 == 0).tolist():

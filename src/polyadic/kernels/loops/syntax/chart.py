@@ -165,7 +165,7 @@ def chart_inside(n, word_starts, word_symbols, word_values, groups, unary, block
 
 
 @njit(cache=True, nogil=True)
-def _ends(n, block, first, base, values, left, right):
+def _ends(n, first, base, values, left, right):
     """Note between which ends the phrases of each symbol that begin at a word lie, and those that end at one.
 
     ``left[i, s]`` and ``right[j, s]`` are the first place and that behind the last, at first n + 1 and 0.
@@ -192,7 +192,7 @@ def chart_outside(n, root, binary, unary, block, first, base, values, least, lef
     """
     b_start, b_rule, b_left, b_right, b_weight = binary
     u_start, u_parent, u_weight = unary
-    _ends(n, block, first, base, values, left_ends, right_ends)
+    _ends(n, first, base, values, left_ends, right_ends)
     whole = n * (n - 1) // 2
     outside[base[1, whole, block[root]] + root - first[block[root]]] = 1.0
     for j in range(n, 0, -1):

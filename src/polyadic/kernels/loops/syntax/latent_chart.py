@@ -3,8 +3,8 @@
 An edge (rule, parent, left, right) is a binary rule, a unary one (numbered after the binary ones, right -1), or none at
 all (rule -1) that takes a symbol of the lower layer of a cell to the upper one: see
 :mod:`polyadic.kernels.loops.syntax.chart` for cells, layers and slots. Each node has a number of states, and the tensor
-of a rule, whose first axis is that of the parent, stands from ``starts[rule]`` on in one row of numbers. In trees, which
-have one edge for each node, that of a tag has no children at all (-1 both), and its tensor is a vector.
+of a rule, whose first axis is that of the parent, stands from ``starts[rule]`` on in one row of numbers. In trees,
+which have one edge for each node, that of a tag has no children at all (-1 both), and its tensor is a vector.
 """
 
 import numpy as np
@@ -142,7 +142,7 @@ def tree_inside(edges, tensors, starts, sizes, values):
     """
     log = 0.0
     for e in range(len(edges)):
-        r, p, x, y = edges[e]
+        r, p, x, _ = edges[e]
         if x < 0:
             for a in range(sizes[p]):
                 values[p, a] = tensors[starts[r] + a]
