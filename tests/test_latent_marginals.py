@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyadic.kernels.syntax.latent_chart import best_edges, forest_edges, latent_sums
+from polyadic.kernels.syntax.chart import inside
+from polyadic.kernels.syntax.latent_chart import best_edges, forest_of, in_a_row, latent_sums, tree_sums
+from polyadic.models.syntax.latent_grammar import nodes_of
 from polyadic.models.syntax.latent_marginals import MarginalParser
-from polyadic.models.syntax.latent_pcfg import LatentPCFG, nodes_of
+from polyadic.models.syntax.latent_pcfg import LatentPCFG
+from polyadic.models.syntax.split_merge import SplitMergePCFG
 from polyadic.text.syntax.brackets import parse_phrase
 
-# Loops behind the doors: forest_edges, latent_inside, latent_outside, best_edges.
+# Loops behind the doors: forest_edges, latent_inside, latent_outside, best_edges, tree_inside, tree_counts.
 
 BANK = [
     "(S (NP (D the) (N man)) (VP (V saw) (NP (NP (D a) (N dog)) (PP (P with) (NP (D a) (N hat))))))",
@@ -22,10 +25,17 @@ BANK = [
 SENTENCES = ["men slept", "a dog saw men with a hat", "the man saw a dog with the hat with care", "look with men"]
 
 
-@pytest.fixture(scope="module", params=[1, 3])
+MODELS = {
+    "one state": LatentPCFG(1, rare=0, smoothing=1.0),
+    "three states": LatentPCFG(3, rare=0, smoothing=1.0),
+    "split": SplitMergePCFG(2, rare=0, sweeps=3, smoothing=0.1),
+}
+
+
+@pytest.fixture(scope="module", params=MODELS)
 def model(request):
-    """Give a grammar with so many hidden states at most."""
-    return LatentPCFG(request.param, rare=0, smoothing=1.0).fit(map(parse_phrase, BANK))
+    """Give a grammar with hidden states."""
+    return MODELS[request.param].fit(map(parse_phrase, BANK))
 
 
 def weights(model, words):
@@ -56,7 +66,7 @@ def test_marginals_are_those_of_all_trees(model, sentence):
     for _, weight, nodes in trees:
         for key in {(node.label, *node.span) for node in nodes}:
             expected[key] = expected.get(key, 0) + weight / total
-    found = MarginalParser(model, threshold=0).marginals(words)
+    found = MarginalParser(model, threshold=0).use(model).marginals(words)
     assert {key: found.get(key, 0) for key in expected} == pytest.approx(expected, abs=1e-9)
     assert found["()", 0, len(words)] == pytest.approx(1)
     assert found.keys() <= expected.keys()
@@ -65,14 +75,14 @@ def test_marginals_are_those_of_all_trees(model, sentence):
 @pytest.mark.parametrize("sentence", SENTENCES)
 @pytest.mark.parametrize("cost", [0.0, 0.4])
 def test_the_tree_has_the_likeliest_phrases(model, sentence, cost):
-    """Of all trees it has the largest sum of marginals of phrases, less the cost of each."""
+    """Of all trees it has the largest sum of marginals of phrases, less the cost of each, and of tags."""
     words = sentence.split()
     model.plain_.threshold = 0
     trees = weights(model, words)
     total = sum(weight for _, weight, _ in trees)
 
     def phrases(nodes):
-        return [n for n in nodes if n.below and not n.label.startswith("@") and n.label != "()"]
+        return [n for n in nodes if not n.label.startswith("@") and n.label != "()"]
 
     shares = {}
     for _, weight, nodes in trees:
@@ -80,30 +90,56 @@ def test_the_tree_has_the_likeliest_phrases(model, sentence, cost):
             shares[key] = shares.get(key, 0) + weight / total
 
     def worth(nodes):
-        return sum(np.clip(shares[n.label, n.span], 0, 1) - cost for n in phrases(nodes))
+        return sum(np.clip(shares[n.label, n.span], 0, 1) - cost * bool(n.below) for n in phrases(nodes))
 
-    found = MarginalParser(model, threshold=0, cost=cost).parse(words)
+    found = MarginalParser(model, threshold=0, cost=cost).use(model).parse(words)
     [nodes] = [nodes for tree, _, nodes in trees if tree == found]
     assert worth(nodes) == pytest.approx(max(worth(nodes) for _, _, nodes in trees))
 
 
 def test_a_sentence_without_a_tree(model):
     """It gets the tree that the model has for it; unknown words are words too."""
-    parser = MarginalParser(model)
+    parser = MarginalParser(model).use(model)
     for words in (["with"], ["a", "unicorn", "slept"], ["the", "the", "the"]):
         tree = parser.parse(words)
         assert tree.words() == words
 
 
+def test_pruning_keeps_the_tree(model):
+    """What is left out has small marginals only, and the best tree none of it; of hundreds of words in a row too."""
+    parsers = [MarginalParser(model, threshold=threshold).use(model) for threshold in (0, 1e-3)]
+    model.plain_.threshold = 1e-6
+    for sentence in SENTENCES:
+        words = sentence.split()
+        one, other = (parser.parse(words) for parser in parsers)
+        assert one == other
+        every, kept = (parser.marginals(words) for parser in parsers)
+        assert kept.keys() <= every.keys()
+        assert all(abs(every[key] - share) < 0.01 for key, share in kept.items())
+    words = ["the", "man", "saw", "a", "dog", *60 * ["with", "the", "hat", "with", "care"]]
+    assert parsers[1].parse(words).words() == words
+
+
 def test_doors_refuse_what_does_not_fit(model):
     """Shapes are named."""
-    parser = MarginalParser(model)
-    with pytest.raises(ValueError, match="two layers"):
-        forest_edges(parser.rules, np.zeros((2, 2, 3), np.int32))
+    rules = MarginalParser(model).use(model)._rules
+    chart = inside(rules, [0], [0], [1.0], summed=True)
+    with pytest.raises(ValueError, match="a chart of these rules"):
+        forest_of(rules, chart, np.ones(2, bool))
     edges = np.array([[0, 2, 0, 1]], np.int32)
     with pytest.raises(ValueError, match="between 2 nodes"):
-        best_edges(edges, np.zeros(1), np.ones(2, bool))
+        best_edges(edges, np.zeros(1), np.zeros(2))
     with pytest.raises(ValueError, match="needs a gain"):
-        best_edges(edges, np.zeros(2), np.ones(3, bool))
+        best_edges(edges, np.zeros(2), np.zeros(3))
+    tensors, states = in_a_row([np.zeros((2, 2, 2))]), np.full(3, 2)
     with pytest.raises(ValueError, match="must have 2 states"):
-        latent_sums(edges, np.zeros((1, 3, 3, 3)), np.zeros((0, 2, 2)), np.zeros((3, 2)), root=2, first=np.ones(2))
+        latent_sums(edges, tensors, states, np.zeros((3, 3)), root=2, first=np.ones(2))
+    with pytest.raises(ValueError, match="as many numbers"):
+        latent_sums(edges, tensors, np.array([2, 3, 2]), np.zeros((3, 3)), root=2, first=np.ones(2))
+    with pytest.raises(ValueError, match="by 1 rules"):
+        latent_sums(edges + 1, tensors, np.full(4, 2), np.zeros((4, 2)), root=2, first=np.ones(2))
+    with pytest.raises(ValueError, match="roots of one state"):
+        tree_sums(edges, tensors, states, np.array([2]))
+    same = np.array([[-1, 1, 0, -1]], np.int32)
+    with pytest.raises(ValueError, match="same states"):
+        latent_sums(same, tensors, np.array([1, 2]), np.zeros((2, 2)), root=1, first=np.ones(2))

@@ -9,7 +9,8 @@ from polyadic import InputError
 from polyadic.models.syntax import latent_pcfg
 from polyadic.models.syntax.derivations import Parse
 from polyadic.models.syntax.grammar import count_rules, relative_frequencies
-from polyadic.models.syntax.latent_pcfg import LatentPCFG, PlainPCFG, inside_features, nodes_of, outside_features
+from polyadic.models.syntax.latent_grammar import PlainPCFG, nodes_of
+from polyadic.models.syntax.latent_pcfg import LatentPCFG, inside_features, outside_features
 from polyadic.text.syntax.brackets import parse_phrase
 
 TREES = [

@@ -67,8 +67,11 @@ def test_lists_are_judged(monkeypatch):
     monkeypatch.setattr(
         grammars, "listed", lambda _, some, __: [(tree, [Parse(mixed, 0.0), Parse(tree, -1.0)]) for tree in some]
     )
-    found = grammars.grammars((2,), smoothing=(1.0,))["parts"]
-    for part in found.values():
+    whole = grammars.grammars((2,), smoothing=(1.0,), marginal_states=(2,), cycles=(0, 1), uses=(0.1,))
+    for part in whole["parts"].values():
         assert part["first"] < part["latent"] == part["best"] == 1
         assert part["gain"]["low"] > 0
         assert part["sentences"] == 6
+    assert whole["marginals"]["singular vectors"]["f1"] == 1
+    assert whole["marginals"]["split and merged"]["f1"] == 1
+    assert whole["marginals"]["split and merged"]["over_other"]["value"] == 0

@@ -43,6 +43,8 @@ FILES = {
     "lists.jsonl": NBEST * 3,
     "trees.conllu": TREES,
     "roles.conllu": PROPOSITIONS * 4,
+    "phrases.mrg": "(S (NP (DT the) (NN cat)) (VP (VBZ sits)))\n"
+    "( (S (NP-SBJ (NN man)) (VP (VBZ sees) (NP (DT a) (NN dog)))))\n",
     "columns.txt": "He PRP B-NP\nsees VBZ B-VP\n\nShe PRP B-NP\nruns VBZ B-VP\n",
     "strings.txt": "a b a\nb\na a b\n\nb a\n" * 4,
     "pairs.txt": "cat dog 3.5\nthe sat 1\ncat mat1 2\ndog1 ran 1\n",
@@ -70,6 +72,7 @@ TRAINED = {
     "machine train": "machine train lines.svm --out m-machine --rank 1 --draws 3 --threads 1",
     "rerank train": "rerank train lists.jsonl --out m-rerank --epochs 1 --model mira --min-count 1",
     "parse train": "parse train trees.conllu --out m-parse --rank 2 --epochs 1",
+    "parse constituents train": "parse constituents train phrases.mrg --out m-phrases --cycles 1",
     "tag train": "tag train trees.conllu --out m-tag --epochs 1 --least 1",
     "roles train": "roles train roles.conllu --out m-roles --rank 2 --epochs 1 --bits 8",
     "automaton train": "automaton train strings.txt --out m-automaton --rank 1",
@@ -123,6 +126,8 @@ CALLED = {
     "parse apply": "parse apply m-parse trees.conllu",
     "parse evaluate": "parse evaluate m-parse trees.conllu",
     "parse compare": "parse compare trees.conllu trees.conllu trees.conllu",
+    "parse constituents apply": "parse constituents apply m-phrases questions.txt",
+    "parse constituents evaluate": "parse constituents evaluate m-phrases phrases.mrg",
     "tag apply": "tag apply m-tag trees.conllu",
     "tag evaluate": "tag evaluate m-tag trees.conllu",
     "roles apply": "roles apply m-roles roles.conllu",
@@ -179,7 +184,20 @@ TEXTS = [
     ),
 ]
 WORK = {"epochs", "max_iter", "draws", "passes", "starts", "steps", "number", "longest", "jobs", "threads", "updates"}
-WORK |= {"burn_in", "kept", "negative", "candidates", "batch", "rank", "themes", "order", "states", "bits", "filters"}
+WORK |= {
+    "burn_in",
+    "cycles",
+    "kept",
+    "negative",
+    "candidates",
+    "batch",
+    "rank",
+    "themes",
+    "order",
+    "states",
+    "bits",
+    "filters",
+}
 """Options whose value is how much work is wanted."""
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 WRITING = dict.fromkeys(("os.remove", "os.mkdir", "os.rmdir", "os.truncate"), 1)

@@ -4,9 +4,12 @@ import numpy as np
 
 from examples import Example
 from polyadic import PCFG, ArcFactored, Embedding, HigherOrderParser, LowRankParser, SemanticRoles
-from polyadic.models.syntax.latent_pcfg import LatentPCFG, PlainPCFG
+from polyadic.models.syntax.latent_grammar import PlainPCFG
+from polyadic.models.syntax.latent_marginals import MarginalParser
+from polyadic.models.syntax.latent_pcfg import LatentPCFG
 from polyadic.models.syntax.predicates import PredicateFinder
 from polyadic.models.syntax.role_regression import RoleRegression
+from polyadic.models.syntax.split_merge import SplitMergePCFG
 from polyadic.text.syntax.brackets import parse_phrase
 from polyadic.text.syntax.propositions import Argument, Proposition, Sentence
 from polyadic.text.syntax.trees import Tree
@@ -105,5 +108,15 @@ EXAMPLES = [
         make=lambda: LatentPCFG(2, rare=1),
         fit=lambda model: model.fit(PHRASES),
         ask=lambda model: [str(model.parse(WORDS)), [model.log_probability(tree) for tree in PHRASES]],
+    ),
+    Example(
+        make=lambda: SplitMergePCFG(1, rare=1, sweeps=2),
+        fit=lambda model: model.fit(PHRASES),
+        ask=lambda model: [str(model.parse(WORDS)), [model.log_probability(tree) for tree in PHRASES]],
+    ),
+    Example(
+        make=lambda: MarginalParser(LatentPCFG(2, rare=1), cost=0.3),
+        fit=lambda model: model.fit(PHRASES),
+        ask=lambda model: [str(model.parse(WORDS)), model.marginals(WORDS)],
     ),
 ]

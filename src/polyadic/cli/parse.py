@@ -8,9 +8,12 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
+from polyadic.cli.constituents import app as constituents
 from polyadic.errors import InputError
 
-app = typer.Typer(no_args_is_help=True, help="Parse sentences, or plain text, into dependency trees.")
+app = typer.Typer(
+    no_args_is_help=True, help="Parse sentences, or plain text, into dependency trees; or into trees of phrases."
+)
 
 Trees = Annotated[Path, typer.Argument(metavar="TREES", help="Sentences in CoNLL-U or -X, `-` for standard input.")]
 Gold = Annotated[Path, typer.Argument(metavar="GOLD", help="Sentences of a treebank.")]
@@ -230,3 +233,4 @@ show.add_verbs(
         compare: "polyadic parse compare latin-test.conllu parsed.conllu latin-test.conllu",
     },
 )
+app.add_typer(constituents, name="constituents")

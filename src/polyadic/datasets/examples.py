@@ -1,7 +1,7 @@
 """Small files on which every verb can be tried, written by ``polyadic example``.
 
 What the package carries is a book and facts of European countries; tables, strings and lists are made of them, ratings
-and Latin sentences are drawn. Those are made up, which their names and this page say; the rest is real.
+and sentences, Latin and English, are drawn. Those are made up, which their names and this page say; the rest is real.
 
 References
 ----------
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.datasets import latin
+from polyadic.datasets import english, latin
 from polyadic.files import whole_folder, write_meta
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ capital(x, y) => lies_in(y, x)
 """
 SENTENCES, TESTED = 400, 80
 """Latin sentences to learn from, and others."""
+PHRASED, PHRASED_MORE = 150, 50
+"""English ones."""
 SPELLED, LISTED = 3_000, 500
 """Words of the book in ``letters.txt``, and lists of spellings."""
 FILES = {
@@ -109,6 +111,7 @@ FILES = {
     "pairs.tsv": "all of them as subject, object and predicate, for rules (rules.txt)",
     "latin.conllu": "Latin sentences, made up, with trees; latin-test.conllu and latin.txt have others",
     "roles.conllu": "the same with who does what to whom; roles-test.conllu has others",
+    "phrases.mrg": "English sentences, made up, with their phrases; phrases-test.mrg and phrases.txt have others",
     "spellings.jsonl": "words of the book among misspelt ones; test.jsonl has others",
 }
 """What is written, by name."""
@@ -140,6 +143,7 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
         learned, held = _held_out(facts)
         sentences = [latin.sentence(rng) for _ in range(SENTENCES + TESTED)]
         lists = [_spellings(word, rng) for word in _some(words, 2 * LISTED, rng, least=6)]
+        phrases = [english.tree(np.random.default_rng(at)) for at in range(PHRASED + PHRASED_MORE)]
         texts |= {
             "stories.csv": _table("story", "text", rows=_paragraphs(stories)),
             "paragraphs.txt": "".join(f"{text}\n" for _, text in _paragraphs(stories)),
@@ -162,6 +166,9 @@ def write_examples(folder: str | os.PathLike[str], *, overwrite: bool = False) -
             "roles.conllu": _trees(sentences[:SENTENCES], roles=True),
             "roles-test.conllu": _trees(sentences[SENTENCES:], roles=True),
             "latin.txt": "".join(latin.plain(sentence) + "\n" for sentence in sentences[SENTENCES:]),
+            "phrases.mrg": "".join(f"{phrase}\n" for phrase in phrases[:PHRASED]),
+            "phrases-test.mrg": "".join(f"{phrase}\n" for phrase in phrases[PHRASED:]),
+            "phrases.txt": "".join(" ".join(phrase.words()) + "\n" for phrase in phrases[PHRASED:]),
             "spellings.jsonl": "".join(lists[:LISTED]),
             "test.jsonl": "".join(lists[LISTED:]),
         }

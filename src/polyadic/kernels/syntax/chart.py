@@ -184,7 +184,7 @@ def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: Arra
 
 
 def span_shares(
-    rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike, root: int
+    rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike, root: int, *, least: float = 0.0
 ) -> NDArray[np.float64] | None:
     """Give which share of the sum over all derivations goes through each symbol of each cell.
 
@@ -196,6 +196,8 @@ def span_shares(
     rules, words, symbols, values
         As for :func:`inside`, with probabilities.
     root : int
+    least : float
+        As for :func:`outside`.
 
     Returns
     -------
@@ -220,7 +222,7 @@ def span_shares(
     if not 0 < total < np.inf:
         return None
     around, of_left, of_right = np.zeros_like(low), np.zeros_like(left), np.zeros_like(right)
-    spans.span_outside(n, root, *how, left, right, left_ends, right_ends, around, of_left, of_right)
+    spans.span_outside(n, root, *how, low, left, right, left_ends, right_ends, least * total, around, of_left, of_right)
     j = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
     i = np.arange(len(j)) - j * (j - 1) // 2
     shares = np.stack([low * around, left[i, :, j] * (of_left[i, :, j] + of_right[j, :, i])])
@@ -228,15 +230,19 @@ def span_shares(
     return shares
 
 
-def outside(rules: ChartRules, filled: Chart, root: int) -> NDArray[np.float64]:
+def outside(rules: ChartRules, filled: Chart, root: int, *, least: float = 0.0) -> NDArray[np.float64]:
     """Give for each slot the sum of products of what surrounds it in derivations of all words from ``root``.
 
-    Times the inside value it is the sum of all derivations that go through the slot.
+    Times the inside value it is the sum of all derivations that go through the slot. Slots of the lower layer through
+    which a smaller share than ``least`` goes are not gone below: what is in them lacks these derivations.
     """
     n, base, values = filled
     result = np.zeros_like(values)
     if base[1, n * (n - 1) // 2, rules.block[root]] >= 0:
-        chart.chart_outside(n, root, *rules.by_child, rules.block, rules.first, base, values, result)
+        rows, size = rules.by_parent[0], len(rules.block)
+        ends = np.tile(np.array([n + 1, 0], np.int32), (2, n + 1, size, 1))
+        how = rows, rules.by_child[1], rules.block, rules.first, base, values
+        chart.chart_outside(n, root, *how, least * value_of(rules, filled, root), *ends, result)
     return result
 
 

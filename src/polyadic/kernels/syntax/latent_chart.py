@@ -1,4 +1,4 @@
-"""Door to the loops that sum products of tensors over the derivations of a sentence."""
+"""Door to the loops that sum products of tensors over the derivations of a sentence, or over those of given trees."""
 
 from __future__ import annotations
 
@@ -10,9 +10,48 @@ from polyadic.kernels.doors import frozen
 from polyadic.kernels.loops.syntax import latent_chart
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from polyadic.kernels.syntax.chart import ChartRules
+    from polyadic.kernels.syntax.chart import Chart, ChartRules
+
+
+class Forest(NamedTuple):
+    """Derivations of a sentence that share their parts; made by :func:`forest_of`.
+
+    Attributes
+    ----------
+    edges : ndarray of int32 of shape (edges, 4)
+        Rule, parent, and children, parts before wholes: a binary rule, or after those a unary one (last column -1); -1
+        for the step from the lower layer of a cell to the upper one.
+    layers, cells, symbols : ndarray of int of shape (nodes,)
+        Of each node, sorted.
+    """
+
+    edges: NDArray[np.int32]
+    layers: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    symbols: NDArray[np.int32]
+
+    def node(self, layer: int, cell: int, symbol: int) -> int:
+        """Give the number of a node, or -1."""
+        found = np.flatnonzero((self.layers == layer) & (self.cells == cell) & (self.symbols == symbol))
+        return int(found[0]) if len(found) else -1
+
+
+class Tensors(NamedTuple):
+    """Tensors of rules in one row of numbers; made by :func:`in_a_row`.
+
+    Attributes
+    ----------
+    numbers : ndarray of float64
+    starts : ndarray of int64 of shape (rules,)
+        Where the tensor of each rule begins.
+    """
+
+    numbers: NDArray[np.float64]
+    starts: NDArray[np.int64]
 
 
 class Sums(NamedTuple):
@@ -24,119 +63,187 @@ class Sums(NamedTuple):
         Of all derivations.
     nodes : ndarray of shape (nodes,)
         Of the derivations that go through each node.
+    through : ndarray of shape (edges,)
+        Of the derivations that go through each edge of one child; 0 for others.
     """
 
     total: float
     nodes: NDArray[np.float64]
+    through: NDArray[np.float64]
 
 
-def forest_edges(rules: ChartRules, slots: NDArray[np.int32]) -> NDArray[np.int32]:
-    """List the edges between nodes of a chart, parts before wholes.
+def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Forest:
+    """Gather the derivations of a chart that use some of its slots alone.
 
     Parameters
     ----------
     rules : ChartRules
-        Each symbol a block of its own.
-    slots : ndarray of int32 of shape (2, cells, symbols)
-        Number of the node of each symbol in the lower and the upper layer of each cell, or -1.
-
-    Returns
-    -------
-    ndarray of int32 of shape (edges, 4)
-        Rule, parent, and children: a binary rule, or after those a unary one (last column -1); -1 for the step from
-        the lower layer to the upper one.
+    filled : Chart
+        Of these rules.
+    kept : ndarray of bool of shape (slots,)
+        Which may be used.
 
     Raises
     ------
     ValueError
         If shapes do not fit.
     """
-    n = round((2 * slots.shape[1] + 0.25) ** 0.5 - 0.5)
-    if slots.shape != (2, n * (n + 1) // 2, len(rules.block)) or not n:
-        raise ValueError(f"slots must be of two layers, the cells of a sentence and {len(rules.block)} symbols")
-    numbers = frozen(slots, np.int32)
+    n, base, values = filled
+    if kept.shape != values.shape or base.shape[2] != len(rules.first) - 1:
+        raise ValueError(f"a chart of these rules is needed, and a truth value for each of its {len(values)} slots")
+    slots = np.flatnonzero(kept)
+    entries = np.flatnonzero(base >= 0)
+    starts = base.ravel()[entries]
+    entry = np.searchsorted(starts, slots, side="right") - 1
+    layers, cells, blocks = np.unravel_index(entries[entry], base.shape)
+    symbols = (rules.first[blocks] + slots - starts[entry]).astype(np.int32)
+    numbers = np.full(len(values), -1, np.int32)
+    numbers[slots] = np.arange(len(slots))
+    of_cells = np.searchsorted(layers * base.shape[1] + cells, np.arange(2 * base.shape[1] + 1))
+    # each layer with the end of its last cell
+    ends = np.stack([of_cells[: base.shape[1] + 1], of_cells[base.shape[1] :]])
     (b_start, b_right, b_parent, _), (u_start, u_parent, _) = rules.by_child
     binary, unary = (b_start, b_right, b_parent), (u_start, u_parent)
-    count = latent_chart.forest_edges(n, numbers, binary, unary, np.zeros((0, 4), np.int32))
-    edges = np.zeros((count, 4), np.int32)
-    if count:
-        latent_chart.forest_edges(n, numbers, binary, unary, edges)
-    return edges
+    how = base, rules.block, rules.first, numbers, symbols, ends, binary, unary
+    edges = np.zeros((16 * len(slots), 4), np.int32)
+    if (count := latent_chart.forest_edges(n, *how, edges)) > len(edges):
+        edges = np.zeros((count, 4), np.int32)
+        latent_chart.forest_edges(n, *how, edges)
+    return Forest(edges[:count], layers, cells, symbols)
+
+
+def in_a_row(tensors: Sequence[NDArray[np.float64]]) -> Tensors:
+    """Put the tensors of rules, in the order of the rules, into one row of numbers."""
+    sizes = [tensor.size for tensor in tensors]
+    numbers = np.concatenate([np.zeros(0), *(np.ravel(tensor) for tensor in tensors)])
+    return Tensors(numbers, np.cumsum([0, *sizes])[:-1])
 
 
 def latent_sums(
     edges: NDArray[np.int32],
-    binary: NDArray[np.float64],
-    unary: NDArray[np.float64],
+    tensors: Tensors,
+    sizes: NDArray[np.integer],
     words: NDArray[np.float64],
     *,
     root: int,
     first: NDArray[np.float64],
-) -> tuple[Sums, NDArray[np.float64]]:
+) -> Sums:
     """Sum products of tensors over all derivations, and over those through each node and each edge of one child.
 
     Parameters
     ----------
     edges : ndarray of int32 of shape (edges, 4)
-        See :func:`forest_edges`.
-    binary, unary : ndarray of shape (rules, m, m, m) and (rules, m, m)
-        A tensor for each rule: parent first.
+        See :class:`Forest`.
+    tensors : Tensors
+        One for each rule: parent first.
+    sizes : ndarray of int of shape (nodes,)
+        States of each node.
     words : ndarray of shape (nodes, m)
         Vectors of the words' tags, zero elsewhere.
     root : int
         Node of the whole.
-    first : ndarray of shape (m,)
+    first : ndarray
         What the vector of the root is multiplied with.
-
-    Returns
-    -------
-    Sums
-    ndarray of shape (edges,)
-        Sums of the derivations that go through each edge of one child; 0 for others.
 
     Raises
     ------
     ValueError
         If shapes do not fit.
     """
-    m = words.shape[1]
-    _check(edges, len(words), rules=len(binary) + len(unary))
-    if binary.shape[1:] != (m, m, m) or unary.shape[1:] != (m, m) or first.shape != (m,):
-        raise ValueError(f"tensors must have {m} states; got shapes {binary.shape}, {unary.shape}, {first.shape}")
-    values, around = np.array(words, np.float64), np.zeros(words.shape)
-    tensors = frozen(binary, np.float64), frozen(unary, np.float64)
-    latent_chart.latent_inside(edges, *tensors, values)
-    around[root] = first
-    latent_chart.latent_outside(edges, *tensors, values, around)
-    total = float(values[root] @ first)
-    through = np.zeros(len(edges))
-    at = np.flatnonzero(edges[:, 0] >= len(binary))
-    _, parents, children, _ = edges[at].T
-    matrices = tensors[1][edges[at, 0] - len(binary)]
-    through[at] = np.einsum("ea,eab,eb->e", around[parents], matrices, values[children])
-    return Sums(total, (values * around).sum(axis=1)), through
+    states = _checked(edges, tensors, sizes)
+    if words.shape != (len(sizes), states.max(initial=0)) or first.shape != (states[root],):
+        raise ValueError(f"vectors must have {states.max(initial=0)} states; got {words.shape} and {first.shape}")
+    values, around, through = np.array(words, np.float64), np.zeros(words.shape), np.zeros(len(edges))
+    latent_chart.latent_inside(edges, *tensors, states, values)
+    around[root, : len(first)] = first
+    latent_chart.latent_outside(edges, *tensors, states, values, around, through)
+    return Sums(float(values[root, : len(first)] @ first), (values * around).sum(axis=1), through)
 
 
-def best_edges(edges: NDArray[np.int32], gains: NDArray[np.float64], leaves: NDArray[np.bool_]) -> NDArray[np.int64]:
+def tree_sums(
+    edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer], roots: NDArray[np.integer]
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Sum products of tensors over the states of given trees: the steps of EM.
+
+    Parameters
+    ----------
+    edges : ndarray of int32 of shape (nodes, 4)
+        One for each node: rule, node, children; -1 in the place of those that there are not.
+    tensors : Tensors
+        Probabilities, parent first; of words vectors.
+    sizes : ndarray of int of shape (nodes,)
+        States of each node; of roots 1.
+    roots : ndarray of int
+        The nodes that are no children.
+
+    Returns
+    -------
+    float
+        Logarithm of the probability of all trees.
+    counts : ndarray of float64
+        How often each number of the tensors is expected to be used.
+    inner, outer : ndarray of shape (nodes, m)
+        Inside and outside values of the states of each node, each row with the sum 1.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a root has several states.
+    """
+    states = _checked(edges, tensors, sizes)
+    if len(edges) != len(sizes) or (states[roots] != 1).any():
+        raise ValueError(f"trees have an edge for each node, and roots of one state; got {len(edges)}, {len(sizes)}")
+    inner, outer = np.zeros((2, len(sizes), states.max(initial=0)))
+    outer[roots, 0] = 1
+    counts = np.zeros(len(tensors.numbers))
+    log = latent_chart.tree_inside(edges, *tensors, states, inner)
+    latent_chart.tree_counts(edges, *tensors, states, inner, outer, counts)
+    return float(log), counts, inner, outer
+
+
+def best_edges(edges: NDArray[np.int32], gains: NDArray[np.float64], words: NDArray[np.float64]) -> NDArray[np.int64]:
     """Give for each node the edge below it on the way to the largest sum of gains; -1 for words, or if there is none.
 
     Parameters
     ----------
     edges : ndarray of int32 of shape (edges, 4)
     gains : ndarray of shape (edges,)
-    leaves : ndarray of bool of shape (nodes,)
-        The nodes of words.
+    words : ndarray of shape (nodes,)
+        Gains of the tags of words, minus infinity for other nodes.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit.
     """
-    _check(edges, len(leaves), rules=np.iinfo(np.int32).max)
+    _check(edges, len(words))
     if gains.shape != (len(edges),):
         raise ValueError(f"each edge needs a gain; got {len(edges)} edges and gains of shape {gains.shape}")
-    values, best = np.where(leaves, 0.0, -np.inf), np.full(len(leaves), -1, np.int64)
+    values, best = np.array(words, np.float64), np.full(len(words), -1, np.int64)
     latent_chart.best_edges(edges, frozen(gains, np.float64), values, best)
     return best
 
 
-def _check(edges: NDArray[np.int32], nodes: int, *, rules: int) -> None:
+def _check(edges: NDArray[np.int32], nodes: int) -> None:
     if edges.ndim != 2 or edges.shape[1] != 4 or edges.dtype != np.int32:
         raise ValueError(f"edges must be int32 of shape (edges, 4); got {edges.dtype} of shape {edges.shape}")
-    if len(edges) and (edges[:, 0].max() >= rules or edges[:, 1:].max() >= nodes or edges[:, 1:3].min() < 0):
-        raise ValueError(f"edges must be between {nodes} nodes, by {rules} rules")
+    if len(edges) and (edges[:, 1:].max() >= nodes or edges[:, 1].min() < 0):
+        raise ValueError(f"edges must be between {nodes} nodes")
+
+
+def _checked(edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Give the states of nodes as loops want them; refuse tensors that are read beyond their end."""
+    _check(edges, len(sizes))
+    states = frozen(sizes, np.int64)
+    rules = edges[edges[:, 0] >= 0]
+    if len(rules):
+        if rules[:, 0].max() >= len(tensors.starts):
+            raise ValueError(f"edges must be by {len(tensors.starts)} rules")
+        children = np.where(rules[:, 2:] < 0, 1, states[rules[:, 2:]]).prod(axis=1)
+        room = np.diff(tensors.starts, append=len(tensors.numbers))
+        if (states[rules[:, 1]] * children != room[rules[:, 0]]).any():
+            raise ValueError("a tensor must have as many numbers as its parent and its children have states")
+    same = edges[edges[:, 0] < 0]
+    if (states[same[:, 1]] != states[same[:, 2]]).any():
+        raise ValueError("the two layers of a symbol must have the same states")
+    return states

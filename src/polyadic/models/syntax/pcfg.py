@@ -11,6 +11,7 @@ and the second looks for the best derivations among the rest.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
@@ -53,6 +54,8 @@ class PCFG(Model):
     grammar_, coarse_ : Grammar
         Of the second and the first pass.
     lexicon_ : Lexicon
+    longest_ : int
+        Words of the longest sentence.
 
     References
     ----------
@@ -95,6 +98,7 @@ class PCFG(Model):
         self.grammar_ = Grammar.of(relative_frequencies(counts))
         self.coarse_ = Grammar.of(relative_frequencies(projected(counts)))
         self.lexicon_ = Lexicon([(tag.word or "", tag.label) for tag in tree.tags()] for tree in prepared)
+        self.longest_ = max(len(tree.words()) for tree in prepared)
         self._make_ready()
         return self
 
@@ -106,8 +110,9 @@ class PCFG(Model):
     def k_best(self, words: Sequence[str], *, k: int = 50, tags: Sequence[str] | None = None) -> list[Parse]:
         """Give the ``k`` likeliest trees, best first, all different; fewer if the grammar knows no more.
 
-        Where the grammar has no tree for the words, those of the coarse grammar are given, and where that has none,
-        one flat tree.
+        Where the grammar has no tree for the words among what is probable enough, all is looked at, unless there are
+        more words than in any sentence learned from; where there still is none, trees of the coarse grammar are given,
+        and where that has none, one flat tree.
 
         Parameters
         ----------
@@ -125,9 +130,10 @@ class PCFG(Model):
         check_int("k", k, low=1)
         scores = self.word_scores(words, tags)
         plain = plain_scores(scores)
-        allowed = self.allowed(plain)
-        tries = [(self._fine, scores, allowed), (self._fine, scores, None), (self._plain, plain, None)]
-        for ready, word_tags, cells in tries[allowed is None :]:
+        tries = [(self._fine, scores, self.allowed(plain)), (self._fine, scores, None), (self._plain, plain, None)]
+        if tries[0][2] is None or len(words) > self.longest_:
+            del tries[1]
+        for ready, word_tags, cells in tries:
             filled = inside(ready.rules, *word_rows(word_tags, ready.number), summed=False, allowed=cells)
             root = ready.number[ROOT]
             if value_of(ready.rules, filled, root) > -np.inf:
@@ -186,7 +192,7 @@ class PCFG(Model):
         places, symbols, values = word_rows(plain, self._plain.number)
         best = np.array([max(word_tags.values()) for word_tags in plain])
         weights = SCALE * np.exp(np.array(values) - best[places])
-        shares = span_shares(self._sums, places, symbols, weights, self._plain.number[ROOT])
+        shares = span_shares(self._sums, places, symbols, weights, self._plain.number[ROOT], least=self.threshold)
         return None if shares is None else shares >= self.threshold
 
     def _make_ready(self) -> None:
@@ -195,5 +201,5 @@ class PCFG(Model):
         self._fine, self._plain = Ready.of(self.grammar_), Ready.of(self.coarse_)
 
     def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore(state)
+        super()._restore({"longest_": sys.maxsize, **state})  # which older folders do not tell
         self._make_ready()

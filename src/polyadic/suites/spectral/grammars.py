@@ -1,26 +1,31 @@
-"""Hidden states of grammars by singular vectors: what they are worth beside the plain grammar of the same rules."""
+"""Hidden states of grammars by singular vectors and by EM: what they are worth beside grammars without."""
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyadic.errors import InputError
 from polyadic.metrics.brackets import bracket_figure, bracket_score, match_brackets
 from polyadic.metrics.figures import difference
 from polyadic.models.syntax.candidates import bracketing
+from polyadic.models.syntax.latent_grammar import PlainPCFG
 from polyadic.models.syntax.latent_marginals import MarginalParser
-from polyadic.models.syntax.latent_pcfg import LatentPCFG, PlainPCFG
+from polyadic.models.syntax.latent_pcfg import LatentPCFG
 from polyadic.models.syntax.pcfg import PCFG
+from polyadic.models.syntax.split_merge import SplitMergePCFG
 from polyadic.progress import tracked
 from polyadic.suites.cao2014.lists import penn_parts
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from polyadic.metrics.brackets import Matched
     from polyadic.models.syntax.derivations import Parse
+    from polyadic.models.syntax.latent_grammar import LatentGrammar
     from polyadic.store import Facts
     from polyadic.text.syntax.brackets import Phrase
 
@@ -36,6 +41,8 @@ def grammars(
     *,
     marginal_states: Sequence[int] = (8, 16),
     smoothing: Sequence[float] = (20.0, 50.0),
+    cycles: Sequence[int] = (2, 3, 4),
+    uses: Sequence[float] = (10.0, 30.0),
     sentences: int | None = None,
     candidates: int = 50,
     root: Root = None,
@@ -50,6 +57,10 @@ def grammars(
         The same, for parsing by marginals.
     smoothing : sequence of float
         The same.
+    cycles : sequence of int
+        How often states are split in two, to choose from.
+    uses : sequence of float
+        Their smoothing, to choose from.
     sentences : int, optional
         Of the development and the test part each, the first; all by default.
     candidates : int
@@ -62,7 +73,7 @@ def grammars(
     dict
         For lists of the plain grammar and of the annotated one: F of the first tree, of the tree that is likeliest with
         hidden states, and of the best; their difference with its interval; what was chosen. And F of trees by the
-        marginals of phrases, which need no lists.
+        marginals of phrases, which need no lists, with states by singular vectors and by splitting and merging.
     """
     train, dev, test = penn_parts(root=root)
     kinds = {"plain": PlainPCFG, "annotated": PCFG}
@@ -72,10 +83,14 @@ def grammars(
         for part, trees in {"dev": dev, "test": test}.items()
     }
     models = [LatentPCFG(m, smoothing=s).fit(train) for m in tracked(states, "hidden states") for s in smoothing]
-    few = [LatentPCFG(m, smoothing=s).fit(train) for m in marginal_states for s in smoothing]
+    few = (LatentPCFG(m, smoothing=s).fit(train) for m in marginal_states for s in smoothing)
+    split = (SplitMergePCFG(n, smoothing=s).fit(train) for n in cycles for s in uses)
+    parts = lists["annotated", "dev"], lists["annotated", "test"]
+    spectral, matches = by_marginals(few, *parts)
+    merged, _ = by_marginals(split, *parts, beside=matches)
     return {
         "parts": {name: judged(models, lists[name, "dev"], lists[name, "test"]) for name in kinds},
-        "marginals": by_marginals(few, lists["annotated", "dev"], lists["annotated", "test"]),
+        "marginals": {"singular vectors": spectral, "split and merged": merged},
     }
 
 
@@ -84,7 +99,7 @@ def listed(parser: PCFG, trees: Sequence[Phrase], k: int) -> Lists:
     return [(tree, parser.k_best(tree.words(), k=k)) for tree in tracked(trees, "parsing")]
 
 
-def judged(models: Sequence[LatentPCFG], dev: Lists, test: Lists) -> Facts:
+def judged(models: Sequence[LatentGrammar], dev: Lists, test: Lists) -> Facts:
     """Choose a model and the weight of the parser's own score on one part, and judge it on the other."""
     trials = [
         (bracket_score(matched(dev, chosen)).f1, weight, model)
@@ -95,22 +110,49 @@ def judged(models: Sequence[LatentPCFG], dev: Lists, test: Lists) -> Facts:
     first = matched(test, [0] * len(test))
     best = [max((_match(tree, parse) for parse in parses), key=lambda match: match.f1) for tree, parses in test]
     chosen = matched(test, reranked(model, test, (weight,))[weight])
-    facts: Facts = {"states": model.states, "smoothing": model.smoothing, "weight": weight, "dev_f1": f}
+    facts: Facts = {**_settings(model), "weight": weight, "dev_f1": f}
     facts |= {"first": bracket_score(first).f1, "latent": bracket_score(chosen).f1, "best": bracket_score(best).f1}
     gain = difference(bracket_figure("latent", chosen), bracket_figure("first", first))
     return facts | {"gain": gain._asdict(), "sentences": len(test)}
 
 
-def by_marginals(models: Sequence[LatentPCFG], dev: Lists, test: Lists) -> Facts:
-    """Choose a model and a cost of phrases on one part; judge them on the other, beside the first trees of lists."""
-    parsers = [MarginalParser(model, cost=cost) for model in models for cost in COSTS]
-    scores = [bracket_score(parsed(parser, dev)).f1 for parser in tracked(parsers, "parsing by marginals")]
-    best = parsers[int(np.argmax(scores))]
+def by_marginals(
+    models: Iterable[LatentGrammar], dev: Lists, test: Lists, *, beside: list[Matched] | None = None
+) -> tuple[Facts, list[Matched]]:
+    """Choose a model and a cost of phrases on one part; judge them on the other, beside the first trees of lists.
+
+    Parameters
+    ----------
+    models : iterable of LatentGrammar
+        Fitted; those that are not chosen are let go.
+    dev, test : list of (Phrase, list of Parse)
+    beside : list of Matched, optional
+        Of another parser on the test part, to be compared with too.
+    """
+    best, highest = None, -1.0
+    for model in tracked(models, "parsing by marginals"):
+        for cost in COSTS:
+            parser = MarginalParser(model, cost=cost).use(model)
+            if (f := bracket_score(parsed(parser, dev)).f1) > highest:
+                best, highest = parser, f
+    if best is None:
+        raise InputError("there are no grammars to choose from")
+    began = time.process_time()
     matches, first = parsed(best, test), matched(test, [0] * len(test))
-    gain = difference(bracket_figure("marginals", matches), bracket_figure("first", first))
-    facts: Facts = {"states": best.model.states, "smoothing": best.model.smoothing, "cost": best.cost}
-    facts |= {"dev_f1": max(scores), "f1": bracket_score(matches).f1, "gain": gain._asdict(), "sentences": len(test)}
-    return facts | {"first": bracket_score(first).f1}
+    seconds = (time.process_time() - began) / len(test)
+    figure = bracket_figure("marginals", matches)
+    facts: Facts = {**_settings(best.grammar_), "cost": best.cost, "dev_f1": highest, "f1": figure.value}
+    facts |= {"first": bracket_score(first).f1, "gain": difference(figure, bracket_figure("first", first))._asdict()}
+    facts |= {"tagging": bracket_score(matches).tagging, "sentences": len(test), "seconds": seconds}
+    if beside is not None:
+        facts["over_other"] = difference(figure, bracket_figure("other", beside))._asdict()
+    return facts, matches
+
+
+def _settings(model: LatentGrammar) -> Facts:
+    """Give what was chosen of a model."""
+    names = ("states", "cycles", "smoothing")
+    return {name: value for name, value in model.get_params(deep=False).items() if name in names}
 
 
 def parsed(parser: MarginalParser, lists: Lists) -> list[Matched]:
@@ -118,7 +160,7 @@ def parsed(parser: MarginalParser, lists: Lists) -> list[Matched]:
     return [match_brackets(bracketing(tree), bracketing(parser.parse(tree.words()))) for tree, _ in lists]
 
 
-def reranked(model: LatentPCFG, lists: Lists, weights: Sequence[float]) -> dict[float, list[int]]:
+def reranked(model: LatentGrammar, lists: Lists, weights: Sequence[float]) -> dict[float, list[int]]:
     """Give the places of the trees of highest sum of both logarithms, that of the parser times a weight."""
     chosen: dict[float, list[int]] = {weight: [] for weight in weights}
     for _, parses in lists:

@@ -107,25 +107,19 @@ def _grammars(facts: Facts) -> list[str]:
         ]
         for name, row in facts["penn"]["parts"].items()
     ]
-    whole = facts["penn"]["marginals"]
-    how = f"{whole['states']} states, smoothing {whole['smoothing']:g}, cost {whole['cost']:g}"
-    cells.append(
-        [
-            "no lists: marginals",
-            whole["sentences"],
-            share(whole["first"]),
-            share(whole["f1"]),
-            certain(whole["gain"]),
-            "",
-            how,
-        ]
-    )
+    for name, row in facts["penn"]["marginals"].items():
+        figures = [row["sentences"], share(row["first"]), share(row["f1"]), certain(row["gain"]), ""]
+        cells.append([f"no lists: marginals, {name}", *figures, _how(row)])
     headings = ["lists of", "sentences", "F of the first", "with hidden states", "gain", "best of the list", "chosen"]
-    return table(headings, cells)
+    lines = table(headings, cells)
+    if "over_other" in (row := facts["penn"]["marginals"]["split and merged"]):
+        lines += ["", f"Split and merged less singular vectors, by marginals: {certain(row['over_other'])}."]
+    return lines
 
 
 def _how(facts: Facts) -> str:
-    return f"{facts['states']} states, smoothing {facts['smoothing']:g}, weight {facts['weight']:g}"
+    names = ("states", "cycles", "smoothing", "weight", "cost")
+    return ", ".join(f"{name} {facts[name]:g}" for name in names if name in facts)
 
 
 SECTIONS: dict[str, Section] = {

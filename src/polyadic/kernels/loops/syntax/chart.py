@@ -27,22 +27,6 @@ TOGETHER = 8
 """Columns of a chart that are filled at a time."""
 
 
-@njit(cache=True, nogil=True)
-def _alive(values, base, block_first, cell, symbols, slots):
-    """Write the symbols of the upper layer of a cell whose value is more than 0, and their slots."""
-    count = 0
-    for c in range(base.shape[2]):
-        start = base[1, cell, c]
-        if start >= 0:
-            for s in range(block_first[c], block_first[c + 1]):
-                slot = start + s - block_first[c]
-                if values[slot] > 0.0:
-                    symbols[count] = s
-                    slots[count] = slot
-                    count += 1
-    return count
-
-
 @njit(cache=True, nogil=True, forceinline=True, fastmath={"reassoc", "contract", "nsz"})
 def _sum_of_products(x, p, y, q, length):
     """Add up ``x[p + k] y[q + k]``."""
@@ -181,14 +165,34 @@ def chart_inside(n, word_starts, word_symbols, word_values, groups, unary, block
 
 
 @njit(cache=True, nogil=True)
-def chart_outside(n, root, binary, unary, block, first, base, values, outside):
+def _ends(n, first, base, values, left, right):
+    """Note between which ends the phrases of each symbol that begin at a word lie, and those that end at one.
+
+    ``left[i, s]`` and ``right[j, s]`` are the first place and that behind the last, at first n + 1 and 0.
+    """
+    for j in range(1, n + 1):
+        for i in range(j):
+            cell = j * (j - 1) // 2 + i
+            for c in range(base.shape[2]):
+                start = base[1, cell, c]
+                for s in range(first[c], first[c + 1] if start >= 0 else first[c]):
+                    if values[start + s - first[c]] > 0.0:
+                        left[i, s, 0], left[i, s, 1] = min(left[i, s, 0], j), max(left[i, s, 1], j + 1)
+                        right[j, s, 0], right[j, s, 1] = min(right[j, s, 0], i), max(right[j, s, 1], i + 1)
+
+
+@njit(cache=True, nogil=True)
+def chart_outside(n, root, binary, unary, block, first, base, values, least, left_ends, right_ends, outside):
     """Fill ``outside``, all zero, with the sum of products of what surrounds each slot in derivations from ``root``.
 
-    ``values`` are the sums of :func:`chart_inside`.
+    ``values`` are the sums of :func:`chart_inside`; ``binary`` is (starts by parent, rules by parent, left, right,
+    weight), ``unary`` (starts by child, parent, weight). The ends are those of :func:`_ends`, filled here. A rule is
+    looked at where its parent is reached, by derivations whose sum is at least ``least`` and more than 0, and words are
+    cut where both children may have an end.
     """
-    b_start, b_right, b_parent, b_weight = binary
+    b_start, b_rule, b_left, b_right, b_weight = binary
     u_start, u_parent, u_weight = unary
-    symbols, slots = np.empty(len(block), np.int32), np.empty(len(block), np.int64)
+    _ends(n, first, base, values, left_ends, right_ends)
     whole = n * (n - 1) // 2
     outside[base[1, whole, block[root]] + root - first[block[root]]] = 1.0
     for j in range(n, 0, -1):
@@ -196,34 +200,30 @@ def chart_outside(n, root, binary, unary, block, first, base, values, outside):
             cell = j * (j - 1) // 2 + i
             for c in range(base.shape[2]):
                 start = base[0, cell, c]
-                if start < 0:
-                    continue
-                for b in range(first[c], first[c + 1]):
-                    if not values[start + b - first[c]] > 0.0:
+                for a in range(first[c], first[c + 1] if start >= 0 else first[c]):
+                    if not values[start + a - first[c]] > 0.0:
                         continue
                     total = 0.0
                     if base[1, cell, c] >= 0:
-                        total = outside[base[1, cell, c] + b - first[c]]
-                    for r in range(u_start[b], u_start[b + 1]):
+                        total = outside[base[1, cell, c] + a - first[c]]
+                    for r in range(u_start[a], u_start[a + 1]):
                         slot = base[1, cell, block[u_parent[r]]]
                         if slot >= 0:
                             total += outside[slot + u_parent[r] - first[block[u_parent[r]]]] * u_weight[r]
-                    outside[start + b - first[c]] = total
-            for k in range(i + 1, j):
-                right = j * (j - 1) // 2 + k
-                alive = _alive(values, base, first, k * (k - 1) // 2 + i, symbols, slots)
-                for x in range(alive):
-                    left_value, total = values[slots[x]], 0.0
-                    for r in range(b_start[symbols[x]], b_start[symbols[x] + 1]):
-                        c, a = b_right[r], b_parent[r]
-                        slot, above = base[1, right, block[c]], base[0, cell, block[a]]
-                        if slot < 0 or above < 0:
-                            continue
-                        slot += c - first[block[c]]
-                        weighted = outside[above + a - first[block[a]]] * b_weight[r]
-                        outside[slot] += weighted * left_value
-                        total += weighted * values[slot]
-                    outside[slots[x]] += total
+                    outside[start + a - first[c]] = total
+                    if total == 0.0 or total * values[start + a - first[c]] < least:
+                        continue
+                    for at in range(b_start[a], b_start[a + 1]):
+                        r = b_rule[at]
+                        x, y, weighted = b_left[r], b_right[r], total * b_weight[r]
+                        begin = max(left_ends[i, x, 0], right_ends[j, y, 0])
+                        for k in range(begin, min(left_ends[i, x, 1], right_ends[j, y, 1])):
+                            one = base[1, k * (k - 1) // 2 + i, block[x]]
+                            other = base[1, j * (j - 1) // 2 + k, block[y]]
+                            if one >= 0 and other >= 0:
+                                one, other = one + x - first[block[x]], other + y - first[block[y]]
+                                outside[one] += weighted * values[other]
+                                outside[other] += weighted * values[one]
 
 
 @njit(cache=True, nogil=True)

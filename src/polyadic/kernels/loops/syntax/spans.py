@@ -64,11 +64,13 @@ def span_inside(n, words, kinds, weights, pairs, parent, weight, unary, low, lef
 
 
 @njit(cache=True, nogil=True)
-def span_outside(n, root, pairs, parent, weight, unary, left, right, left_ends, right_ends, low, of_left, of_right):
+def span_outside(
+    n, root, pairs, parent, weight, unary, inner, left, right, left_ends, right_ends, least, low, of_left, of_right
+):
     """Fill ``low``, ``of_left`` and ``of_right``, all zero, with the sums of products of what surrounds each symbol.
 
     That of the upper layer is ``of_left[i, s, j] + of_right[j, s, i]``; the rest is what :func:`span_inside` took and
-    filled.
+    filled, ``inner`` its lower layer. What would go with derivations whose sum is less than ``least`` is left at zero.
     """
     children, starts = pairs
     of_left[0, root, n] = 1.0
@@ -80,6 +82,13 @@ def span_outside(n, root, pairs, parent, weight, unary, left, right, left_ends, 
             for u in range(unary[0].shape[0]):
                 above = unary[1][u]
                 lower[unary[0][u]] += (of_left[i, above, j] + of_right[j, above, i]) * unary[2][u]
+            reached = False
+            for s in range(lower.shape[0]):
+                if lower[s] * inner[j * (j - 1) // 2 + i, s] < least:
+                    lower[s] = 0.0
+                reached |= lower[s] > 0.0
+            if not reached:
+                continue
             for p in range(children.shape[0]):
                 b, c = children[p, 0], children[p, 1]
                 first, last = _cuts(i, j, left_ends[i, b], right_ends[j, c])
