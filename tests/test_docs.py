@@ -65,6 +65,7 @@ def test_all_claims_are_gathered():
     ]
     rows = [table.splitlines()[4:] for table in tables]
     assert all(lines[0].startswith("| claim") and all(line.startswith("|") for line in lines) for lines in rows)
+    assert not any("](#" in line for lines in rows for line in lines)  # it would lead nowhere from the other page
     marked = {
         page.name for page in results.glob("*.md") if "<!-- end of the claims -->" in page.read_text(encoding="utf-8")
     }
