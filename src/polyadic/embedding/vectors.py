@@ -64,7 +64,7 @@ class Embedding:
     >>> embedding.neighbours("star", top=1)
     [('film', 0.707...)]
     >>> embedding.neighbours("star", "sun", top=1)  # the sense of "star" that "sun" selects, queries left out
-    [('film', 0.0)]
+    [('film', 0.077...)]
     """
 
     def __init__(

@@ -11,7 +11,6 @@ and the second looks for the best derivations among the rest.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Self
 
@@ -201,5 +200,5 @@ class PCFG(Model):
         self._fine, self._plain = Ready.of(self.grammar_), Ready.of(self.coarse_)
 
     def _restore(self, state: dict[str, Any]) -> None:
-        super()._restore({"longest_": sys.maxsize, **state})  # which older folders do not tell
+        super()._restore(state)
         self._make_ready()

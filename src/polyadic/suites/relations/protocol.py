@@ -75,9 +75,12 @@ def _large(run: Run[Settings], *, name: str) -> Stages:
     made_of = {"options": options, "epochs": epochs, "seed": seed}
     make = partial(knowledge.large, name, options, epochs=epochs, out=folder, **how)
     tensor = yield Stage(options["form"], made_of, make, folder)
-    best = {key: rules["chosen"][key] for key in (*RULES[name], "aggregation", "k")}
-    make = partial(knowledge.together, name, best, tensor=folder, **how)
-    return [chance, rules, tensor, (yield Stage("both", {"rules": best, "tensor": made_of}, make))]
+
+    def both() -> Facts:
+        best = {key: rules["chosen"][key] for key in (*RULES[name], "aggregation", "k")}
+        return knowledge.together(name, best, tensor=folder, **how)
+
+    return [chance, rules, tensor, (yield Stage("both", {"rules": mined, "tensor": made_of}, both))]
 
 
 def _rescal(run: Run[Settings]) -> Stages:
