@@ -1,11 +1,11 @@
 """
-Senses: the product of two words
-================================
+Senses: two words together
+==========================
 
 In the 106 articles of Wikipedia that gensim's package carries, Apollo is a god of the Greeks and a
 spacecraft. Vectors of third order know which words stand together in threes, and none of their
-elements is negative: the product of two words keeps the themes that both have. Times *god*, Apollo
-is near Delphi and Zeus; times *moon*, near the Eagle, its crew and its module.
+elements is negative: what two words share are the themes that both have. With *god*, Apollo
+is near Delphi and Zeus; with *moon*, near the Eagle, its crew and its module.
 """
 
 from gensim.test.utils import datapath
