@@ -51,12 +51,8 @@ class PipelineComponent:
 
     @property
     def model(self) -> Any:
-        """The model; one that was just fitted may be put here."""
-        if self._model is None:
-            if self.path is None:
-                raise InputError('there is no model: name its folder, add_pipe(..., config={"model": "folder"})')
-            self.from_disk(self.path)
-        return self._model
+        """The model, None until it is needed; one that was just fitted may be put here."""
+        return self._model  # spaCy looks at it when the component is made
 
     @model.setter
     def model(self, model: Any) -> None:
@@ -65,10 +61,18 @@ class PipelineComponent:
             raise InputError(f"a {type(self).__name__} takes no {type(model).__name__}")
         self._model = model
 
+    def _read(self) -> Any:
+        """Give the model, read from its folder if it was not yet."""
+        if self._model is None:
+            if self.path is None:
+                raise InputError('there is no model: name its folder, add_pipe(..., config={"model": "folder"})')
+            self.from_disk(self.path)
+        return self._model
+
     def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
         """Write the model into a folder of the pipeline; ``exclude`` is for spaCy alone."""
         del exclude
-        self.model.save(path, overwrite=True)
+        self._read().save(path, overwrite=True)
 
     def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> Self:
         """Read the model from a folder."""
@@ -128,13 +132,13 @@ class TaggerComponent(PipelineComponent):
     def _told(self, trees: Iterator[Tree]) -> Iterator[Tree]:
         from polyadic.text.syntax.tag_features import need_tags, tag_features
 
-        if hasattr(self.model, "annotate"):
-            yield from self.model.annotate(trees)
+        if hasattr(model := self._read(), "annotate"):
+            yield from model.annotate(trees)
             return
-        if need_tags(self.model.features_):
+        if need_tags(model.features_):
             raise InputError("the tagger needs parts of speech; take one that was learned from words alone")
         for tree in trees:
-            [tags] = self.model.predict([tag_features(tree.forms)])
+            [tags] = model.predict([tag_features(tree.forms)])
             yield replace(tree, xpos=tuple(tags))
 
     def _write(self, doc: Any, sentences: list[list[Any]], told: Iterator[Tree]) -> None:
@@ -164,7 +168,7 @@ class ParserComponent(PipelineComponent):
         return (LowRankParser,)
 
     def _told(self, trees: Iterator[Tree]) -> Iterator[Tree]:
-        told: Iterator[Tree] = self.model.annotate(trees)
+        told: Iterator[Tree] = self._read().annotate(trees)
         return told
 
     def _write(self, doc: Any, sentences: list[list[Any]], told: Iterator[Tree]) -> None:
