@@ -292,6 +292,26 @@ def test_find_is_a_dictionary(order, size, kind, asked_kind, data):
     assert found.tolist() == [place.get(tuple(sorted(words, reverse=True)), -1) for words in asked]
 
 
+@given(entries=symmetric_entries(orders=(1, 2, 3, 4)), length=st.integers(1, 3), data=st.data())
+def test_entries_that_hold_pairs(entries, length, data):
+    """They are those of whose words two are the pair, in the order that they had, with values and weights."""
+    word = st.integers(0, entries.shape[0] - 1)
+    pairs = data.draw(st.lists(st.tuples(word, word), max_size=4))
+    wanted = [
+        row
+        for row, words in enumerate(entries.indices.tolist())
+        if {tuple(sorted(pair)) for pair in pairs} & {tuple(sorted(two)) for two in itertools.combinations(words, 2)}
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("polyadic.data.BLOCK", length)
+        held = entries.holding(pairs)
+    assert held.indices.tolist() == entries.indices[wanted].tolist()
+    assert held.values.tolist() == entries.values[wanted].tolist()
+    assert (held.weights is None) == (entries.weights is None)
+    with pytest.raises(InputError, match="holding needs symmetric entries"):
+        replace(entries, symmetric=False).holding(pairs)
+
+
 @given(entries=symmetric_entries(orders=(1, 2, 3, 4, 5)), data=st.data())
 def test_entries_find_themselves(entries, data):
     """The places of all tuples are their numbers, whatever the order of their words and however they are stored."""

@@ -281,3 +281,18 @@ def test_lower_counts_must_fit(change, message):
     lower = count(how.pop("text"), **how)
     with pytest.raises(InputError, match=message):
         ppmi(count(some_text(), order=3, width=3), form="specific", lower=[lower])
+
+
+def test_of_some_pairs():
+    """Tuples that hold a pair have the association that they have among all; there may be none."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcdefg"), 6)) for _ in range(40)]
+    counts = count(Corpus.build(texts, min_count=1), order=3, width=3)
+    index = counts.vocabulary.index
+    pairs = [[index["a"], index["b"]], [index["g"], index["c"]]]
+    whole, some = ppmi(counts), ppmi(counts, holding=pairs)
+    held = whole.holding(pairs)
+    assert 0 < len(some) < len(whole)
+    for one, other in ((some.indices, held.indices), (some.values, held.values), (some.weights, held.weights)):
+        np.testing.assert_array_equal(one, other)
+    assert len(ppmi(counts, holding=[])) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import combinations
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -26,15 +27,16 @@ BLOCK = 1 << 20
 """Entries looked at in one go where a temporary per entry is needed."""
 
 
-def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
-    """Give slices that cover ``n`` entries, ``size`` at a time.
+def blocks(n: int, size: int | None = None) -> Iterator[slice]:
+    """Give slices that cover ``n`` entries, ``size`` at a time, or ``BLOCK``.
 
     Examples
     --------
     >>> list(blocks(5, 3))
     [slice(0, 3, None), slice(3, 5, None)]
     """
-    return (slice(start, min(start + size, n)) for start in range(0, n, size))
+    step = BLOCK if size is None else size
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +207,40 @@ class Entries:
             smaller |= equal & (index < rows[:, d])
             equal &= index == rows[:, d]
         return smaller, equal
+
+    def holding(self, pairs: ArrayLike) -> Entries:
+        """Give the entries among whose indices both of a pair are.
+
+        Parameters
+        ----------
+        pairs : array of int of shape (m, 2)
+            In any order.
+
+        Raises
+        ------
+        InputError
+            If the entries are not symmetric.
+
+        Examples
+        --------
+        >>> x = Entries.collect([[0, 1, 2], [1, 2, 3], [0, 2, 3]], [5.0, 7.0, 9.0], 4)
+        >>> x.holding([[2, 1], [0, 1]]).indices.tolist()
+        [[2, 1, 0], [3, 2, 1]]
+        """
+        if not self.symmetric:
+            raise InputError("holding needs symmetric entries; Entries.collect makes them")
+        rows, size = np.asarray(pairs, np.int64).reshape(-1, 2), self.shape[0]
+        keys = rows.max(axis=1, initial=0) * size + rows.min(axis=1, initial=size)
+        found = [np.empty(0, np.int64)]
+        for block in self.blocks():
+            columns = self.indices[block].T.astype(np.int64)
+            held = np.zeros(columns.shape[1], bool)
+            for a, b in combinations(range(self.order), 2):  # indices fall along a row
+                held |= np.isin(columns[a] * size + columns[b], keys)
+            found.append(block.start + np.flatnonzero(held))
+        at = np.concatenate(found)
+        weights = None if self.weights is None else self.weights[at]
+        return replace(self, indices=np.asfortranarray(self.indices[at]), values=self.values[at], weights=weights)
 
     def squares(self) -> float:
         """Sum the weighted squares of the values, each entry once.

@@ -15,6 +15,7 @@ from polyadic.resources import MOST_THREADS
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
     from polyadic.text.corpus import Corpus
+    from polyadic.text.counts import Counts
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 CORPUS, COUNTS, WEIGHTS, MODEL, TESTS = "Corpus", "Counts", "Weights", "Model", "Tests"
@@ -136,15 +137,15 @@ def text_of(embedding: "Embedding", named: Path | None) -> "Corpus":
     return Corpus.open(named or known[0])
 
 
-def triples_of(embedding: "Embedding") -> Path | None:
-    """Find the triples that vectors were made of, or that were counted and kept with them."""
+def triples_of(embedding: "Embedding") -> "tuple[Path, Counts] | None":
+    """Open the triples that vectors were made of, or that were counted and kept with them, if they are there."""
     from polyadic.text.counts import Counts
 
     for place in _made_of(embedding, "counts-3"):
         if (place / "marginals.npy").is_file():
             counts = Counts.open(place)
             if counts.entries.order == 3 and counts.settings.get("corpus") == embedding.meta["trained"].get("corpus"):
-                return place
+                return place, counts
     return None
 
 

@@ -13,6 +13,7 @@ from polyadic.errors import InputError
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
+    from polyadic.text.counts import Counts
 
 Phrase = Annotated[
     list[str],
@@ -51,13 +52,13 @@ def phrase(
     embedding = read_vectors(vectors)
     asked = {" ".join(each): each for each in phrases(words)}
     by_vectors = _by_vectors(embedding, asked, top)
-    place = o.triples_of(embedding) if counts == "auto" else None
+    kept = o.triples_of(embedding) if counts == "auto" else None
     if counts not in {"auto", "none"}:
-        nearest = show.Answers(asked, _by_triples(embedding, asked, Path(counts), top))
-    elif place is not None:
-        said = f"phrases of two words are made from the triples in {place}; --counts none: from the vectors alone"
+        nearest = show.Answers(asked, _by_triples(embedding, asked, _opened(Path(counts)), top))
+    elif kept is not None:
+        said = f"phrases of two words are made from the triples in {kept[0]}; --counts none: from the vectors alone"
         faults.say(said, "note")
-        nearest = show.Answers(asked, _by_triples(embedding, asked, place, top, otherwise=by_vectors))
+        nearest = show.Answers(asked, _by_triples(embedding, asked, kept[1], top, otherwise=by_vectors))
     else:
         if not embedding.has_themes:
             faults.say(
@@ -90,19 +91,21 @@ def _by_vectors(embedding: "Embedding", asked: dict[str, list[str]], top: int) -
 
 
 def _by_triples(
-    embedding: "Embedding", asked: dict[str, list[str]], counts: Path, top: int, *, otherwise: Nearest | None = None
+    embedding: "Embedding",
+    asked: dict[str, list[str]],
+    counted: "Counts",
+    top: int,
+    *,
+    otherwise: Nearest | None = None,
 ) -> Nearest:
     """Make what gives the neighbours of phrases of two words, whose vectors come from the triples they occur in."""
     from polyadic.models.words.phrases import phrase_vectors
-    from polyadic.text.counts import Counts
     from polyadic.text.weighting import ppmi
 
-    counted = Counts.open(counts)
-    if counted.entries.order != 3:
-        raise InputError(f"--counts must be of order 3; {counts} holds tuples of {counted.entries.order}")
-    triples, words = ppmi(counted), counted.vocabulary.words
+    words, index = counted.vocabulary.words, counted.vocabulary.index
     sound = [each for each in asked if len({*asked[each]}) == len(asked[each]) == 2]
-    sound = [each for each in sound if all(w in counted.vocabulary and w in embedding for w in asked[each])]
+    sound = [each for each in sound if all(w in index and w in embedding for w in asked[each])]
+    triples = ppmi(counted, holding=[[index[word] for word in asked[each]] for each in sound])
     made = phrase_vectors(embedding, triples, [asked[each] for each in sound], words=words)  # in one pass
     vectors = dict(zip(sound, made, strict=True))
 
@@ -114,6 +117,15 @@ def _by_triples(
         return embedding.neighbours(vectors[phrase], top=top, exclude=asked[phrase])
 
     return nearest
+
+
+def _opened(counts: Path) -> "Counts":
+    from polyadic.text.counts import Counts
+
+    counted = Counts.open(counts)
+    if counted.entries.order != 3:
+        raise InputError(f"--counts must be of order 3; {counts} holds tuples of {counted.entries.order}")
+    return counted
 
 
 def phrases(words: list[str]) -> list[list[str]]:

@@ -10,6 +10,7 @@ so both sum to one and independent words have an expected PMI near zero. Logarit
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -22,7 +23,7 @@ from polyadic.progress import tracked
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from polyadic.text.counts import Counts
 
@@ -40,6 +41,7 @@ def ppmi(
     lower: Sequence[Counts] = (),
     normaliser: Normaliser = "tuples",
     weights: Weights | tuple[float, float] = "log",
+    holding: ArrayLike | None = None,
 ) -> Entries:
     r"""Positive shifted PMI of each counted tuple, :math:`\max(\mathrm{PMI} - \log k, 0)`; zeros are not listed.
 
@@ -66,6 +68,8 @@ def ppmi(
     weights : {"uniform", "count", "log"} or (x_max, a)
         Weight of an entry seen :math:`c` times: :math:`1`, :math:`c`, :math:`\log(1 + c)`, or
         :math:`\min(1, (c / x_{max})^a)`.
+    holding : array of int of shape (m, 2), optional
+        Pairs of words: only tuples that hold both of one are weighed, of which there may be none.
 
     Returns
     -------
@@ -97,10 +101,12 @@ def ppmi(
     if form == "specific" and (smoothing != 1 or normaliser != "tuples"):
         raise InputError("form 'specific' is defined for smoothing 1 and normaliser 'tuples' only")
     _weigh(np.empty(0), weights)  # refuse wrong ones before the work, not after
+    if holding is not None:
+        counts = replace(counts, entries=counts.entries.holding(holding))
     entries = counts.entries
     log_word = _log_word(counts, smoothing, normaliser)
     parts = _specific(counts, lower, log_word) if form == "specific" else _total(counts, log_word)
-    kept, values, seen = [], [], []
+    kept, values, seen = [entries.indices.T[:, :0]], [np.empty(0, np.float32)], [entries.values[:0]]
     for block in tracked(entries.blocks(), "weighing", total=-(-len(entries) // BLOCK)):
         pmi = _log_tuple(counts, block, normaliser) - np.log(shift)
         for sign, places, part in parts:
@@ -109,7 +115,7 @@ def ppmi(
         kept.append(entries.indices.T[:, block].take(positive, axis=1))
         values.append(pmi[positive].astype(np.float32))
         seen.append(entries.values[block][positive])
-    if not any(map(len, values)):
+    if holding is None and not any(map(len, values)):
         raise InputError(f"no tuple has a PMI above log {shift:g}; lower the shift")
     weight = _weigh(np.concatenate(seen), weights)
     return Entries(np.concatenate(kept, axis=1).T, np.concatenate(values), entries.shape, weight, symmetric=True)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.data import blocks
 from polyadic.embedding import unit_rows
 from polyadic.errors import InputError, check_number
 
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
 
 BLEND = 0.5
 """Weight of the sum of both words; measured: docs/results/third-order.md."""
-BLOCK = 1 << 22
-"""Entries looked at in one go."""
 
 
 def phrase_vectors(
@@ -129,15 +126,12 @@ def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:
     """
     from scipy.sparse import csr_array
 
-    size = triples.shape[0]
+    size, held = triples.shape[0], triples.holding(pairs)
     keys, place = np.unique(pairs.max(axis=1) * size + pairs.min(axis=1), return_inverse=True)
-    chunks: list[tuple[NDArray[Any], ...]] = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))]
-    for block in blocks(len(triples), BLOCK):
-        columns = [column.astype(np.int64) for column in triples.indices[block].T]
-        for a, b, third in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):  # indices fall along a row
-            key = columns[a] * size + columns[b]
-            at = np.minimum(np.searchsorted(keys, key), len(keys) - 1) if len(keys) else np.zeros(len(key), np.int64)
-            here = np.flatnonzero(keys[at] == key) if len(keys) else at[:0]
-            chunks.append((at[here], columns[third][here], triples.values[block][here]))
-    rows, words, values = (np.concatenate(parts) for parts in zip(*chunks, strict=True))
+    columns, parts = held.indices.T.astype(np.int64), []
+    for a, b, third in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):  # indices fall along a row
+        key = columns[a] * size + columns[b]
+        here = np.flatnonzero(np.isin(key, keys))
+        parts.append((np.searchsorted(keys, key[here]), columns[third][here], held.values[here]))
+    rows, words, values = (np.concatenate(part) for part in zip(*parts, strict=True))
     return csr_array((values.astype(float), (rows, words)), shape=(len(keys), size))[place]

@@ -113,7 +113,7 @@ def triples_stage(run: Run[Settings], train: Corpus) -> Stages:
         index = train.vocabulary.index
         pairs = np.array([[index[word] for word in case.words] for case in cases])
         with whole_file(target) as draft, draft.open("wb") as file:
-            save_npz(file, rows_of_pairs(ppmi(Counts.open(counts)), pairs))
+            save_npz(file, rows_of_pairs(ppmi(Counts.open(counts), holding=pairs), pairs))
         return {"titles": len(cases)}
 
     made_of = {"corpus": train.digest, "counts": COUNTS["triples"], "titles": digest(repr([c.words for c in cases]))}
