@@ -15,6 +15,7 @@ pipeline, in their own folders; ``nlp.to_bytes`` writes where they lie. They are
 from __future__ import annotations
 
 import contextlib
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from polyadic.text.syntax.trees import Tree
 
 
-class PipelineComponent:
+class PipelineComponent(ABC):
     """What a pipeline calls for each text: a subclass says what its model tells, and which models it takes.
 
     Parameters
@@ -104,16 +105,17 @@ class PipelineComponent:
         for token in doc:
             token.is_sent_start = token.i in first
 
+    @abstractmethod
     def _kinds(self) -> tuple[type[Any], ...]:
-        raise NotImplementedError
+        """Give the kinds of models that are taken."""
 
+    @abstractmethod
     def _told(self, trees: Iterator[Tree]) -> Iterator[Tree]:
         """Give the sentences with what the model says of them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _write(self, doc: Any, sentences: list[list[Any]], told: Iterator[Tree]) -> None:
         """Write it to the tokens."""
-        raise NotImplementedError
 
 
 class TaggerComponent(PipelineComponent):

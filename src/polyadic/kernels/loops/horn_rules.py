@@ -245,6 +245,14 @@ def _conclude(y, kind, weight, rule, best, by, found):
 
 
 @njit(cache=True, nogil=True)
+def _follow(graph, rules, i, start, end, kind, best, by, found):
+    """Conclude what rules by property ``i`` do, of properties from ``start`` on and below ``end``."""
+    low = _find(rules.head, rules.rows[i], rules.rows[i + 1], start)
+    for p in range(low, _find(rules.head, low, rules.rows[i + 1], end)):
+        _conclude(graph.entity[graph.listed[rules.head[p]]], kind, rules.weight[p], p, best, by, found)
+
+
+@njit(cache=True, nogil=True)
 def conclusions(graph, rules, x, r, best, by, found):
     """Find the rules that say where edges of x by relation r go: the best of each kind, of each candidate.
 
@@ -317,16 +325,11 @@ def conclusions(graph, rules, x, r, best, by, found):
         prior = g == graph.groups[x + 1]  # whether x has this relation or not, it is asked for
         if not prior:
             for e in range(bounds[g], bounds[g + 1]):
-                i = graph.property[e]
-                low = _find(rules.head, rules.rows[i], rules.rows[i + 1], start)
-                for p in range(low, _find(rules.head, low, rules.rows[i + 1], end)):
-                    _conclude(graph.entity[graph.listed[rules.head[p]]], KNOWN, rules.weight[p], p, best, by, found)
-        i = G + (r if prior else relation[g])
-        if prior or relation[g] != r:
-            low = _find(rules.head, rules.rows[i], rules.rows[i + 1], start)
-            for p in range(low, _find(rules.head, low, rules.rows[i + 1], end)):
-                kind = PRIOR if prior else KNOWN
-                _conclude(graph.entity[graph.listed[rules.head[p]]], kind, rules.weight[p], p, best, by, found)
+                _follow(graph, rules, graph.property[e], start, end, KNOWN, best, by, found)
+        if prior:
+            _follow(graph, rules, G + r, start, end, PRIOR, best, by, found)
+        elif relation[g] != r:
+            _follow(graph, rules, G + relation[g], start, end, KNOWN, best, by, found)
     g = _find(relation, graph.groups[x], graph.groups[x + 1], r)
     if g < graph.groups[x + 1] and relation[g] == r:
         for at in range(rules.columns[graph.place[g]], rules.columns[graph.place[g] + 1]):
