@@ -395,3 +395,11 @@ def test_what_is_not_cut(tmp_path, monkeypatch):
         [*last.pieces(Account())]
     monkeypatch.setattr(readers, "READ", 300)
     assert not cut("long.txt", b"It was. " * 200)
+
+
+def test_files_need_no_standard_input(tmp_path, monkeypatch):
+    """Processes without one, as workers and windows are, read files."""
+    monkeypatch.setattr("sys.stdin", None)
+    (tmp_path / "a.txt").write_bytes(b"words")
+    with streams.open_bytes(str(tmp_path / "a.txt")) as stream:
+        assert stream.read() == b"words"

@@ -12,7 +12,7 @@ from scipy.special import psi
 from sklearn import decomposition
 from sklearn.base import clone
 
-from polyadic import InputError, plots
+from polyadic import InputError, load, plots
 from polyadic.kernels import (
     RowEntries,
     divergence_rows,
@@ -598,6 +598,18 @@ def test_text_has_its_topics(method):
     assert sorted(len(group) for group in groups.values()) == [1, 1, 1]
     index = {word: k for k, word in enumerate(model.words_)}
     assert held_out_perplexity(model, table_of_texts(texts(1)[0], index, Tokenizer())) < 7
+
+
+def test_options_are_those_of_the_method(tmp_path):
+    """A penalty reaches the model of the method, is kept with it, and no name is taken that means nothing there."""
+    documents, _ = texts()
+    how = {"rank": 3, "min_count": 1, "seed": 0, "threads": 1}
+    assert TextTopics("rlsi", options={"l1": 0.5}, **how).fit(documents).model_.l1 == 0.5
+    model = TextTopics("anchors", options={"min_documents": 5}, **how).fit(documents)
+    model.save(tmp_path / "m")
+    assert load(tmp_path / "m").model_.min_documents == 5
+    with pytest.raises(InputError, match=r"options of rlsi are inner, l1, l2, max_iter, tol; got loss, rank"):
+        TextTopics("rlsi", options={"rank": 2, "loss": "kl"}, **how).fit(documents)
 
 
 @pytest.mark.parametrize("kind", [csr_matrix, csc_array, coo_array, csr_array.toarray])

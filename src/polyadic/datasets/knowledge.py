@@ -120,7 +120,7 @@ def _cells(path: Path) -> list[Triple]:
 
     try:
         array = loadmat(path, variable_names=["Rs"])["Rs"]
-    except (OSError, ValueError, KeyError, MatReadError) as error:
+    except (OSError, ValueError, KeyError, IndexError, MatReadError) as error:
         raise InputError(f"{path} cannot be read as a MATLAB file with an array Rs: {error}") from None
     if array.ndim != 3 or array.shape[0] != array.shape[1]:
         raise InputError(f"{path}: expected persons x persons x terms; got an array of shape {array.shape}")

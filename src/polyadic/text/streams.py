@@ -54,10 +54,12 @@ def open_bytes(
     suffix = suffix_of(path)
     try:
         with contextlib.ExitStack() as stack:
-            file: Any = sys.stdin.buffer
-            if is_url(path):
+            file: Any
+            if path == "-":
+                file = sys.stdin.buffer
+            elif is_url(path):
                 file = stack.enter_context(open_url(path, span))
-            elif path != "-":
+            else:
                 file = stack.enter_context(open(path, "rb", buffering=0))  # noqa: PTH123
                 if span is not None:
                     file.seek(span[0])

@@ -563,7 +563,8 @@ def _judged(recommended: NDArray[np.int64], train: Cells, test: Cells, way: str 
 
 
 def _covariance(F: NDArray[Any]) -> NDArray[np.float64]:
-    return np.atleast_2d(np.cov(F.astype(float), rowvar=False, bias=True))
+    apart = F - F.mean(axis=0, dtype=float)
+    return np.asarray(apart.T @ apart / len(F))
 
 
 def _distance(one: Any, other: Any, cells: Cells) -> float:

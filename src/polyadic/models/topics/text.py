@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
-from dataclasses import KW_ONLY, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import KW_ONLY, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -38,6 +38,16 @@ if TYPE_CHECKING:
 OF_TFIDF = ("nmf", "rlsi")
 """Methods of squares: counts of frequent words would be all that they explain."""
 TOKENIZER = Tokenizer(digits="drop")
+KINDS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "nmf": (NMF, {"loss": "squared"}),
+    "kl": (NMF, {"loss": "kl"}),
+    "plsa": (PLSA, {}),
+    "lda": (LDA, {}),
+    "anchors": (AnchorTopics, {}),
+    "spectral": (SpectralLDA, {}),
+    "rlsi": (RLSI, {}),
+}
+"""The model of each method, and what of it is settled."""
 RANKS = 5, 10, 20, 40, 80, 160
 """Numbers of topics from which documents held out choose."""
 
@@ -59,6 +69,8 @@ class TextTopics(Transformer):
         Topics.
     min_count, max_size, language, stop_words
         Which words count: see :meth:`~polyadic.text.corpus.Corpus.build`. Words in lower case, without numbers.
+    options : mapping, optional
+        More settings of the method's model, by name: ``{"l1": 0.03}`` for ``"rlsi"``.
     seed, threads : int, optional
         Of the random start; all cores by default.
 
@@ -92,6 +104,7 @@ class TextTopics(Transformer):
     max_size: Count | None = None
     language: str = "auto"
     stop_words: str | os.PathLike[str] | Collection[str] | None = "language"
+    options: Mapping[str, float | str | None] | None = None
     seed: Seed = None
     threads: Threads = None
 
@@ -207,9 +220,11 @@ class TextTopics(Transformer):
         return counts if self.method not in OF_TFIDF else normalize(counts * idf[None, :].astype(np.float32))
 
     def _new(self) -> Topics:
-        if self.method == "anchors":
-            return AnchorTopics(self.rank, threads=self.threads)
-        if self.method == "kl":
-            return NMF(self.rank, loss="kl", seed=self.seed, threads=self.threads)
-        kinds: dict[str, Any] = {"nmf": NMF, "plsa": PLSA, "lda": LDA, "spectral": SpectralLDA, "rlsi": RLSI}
-        return kinds[self.method](self.rank, seed=self.seed, threads=self.threads)
+        kind, fixed = KINDS[self.method]
+        names, options = {each.name for each in fields(kind) if each.init}, self.options or {}
+        settled = {name: getattr(self, name) for name in ("rank", "seed", "threads") if name in names} | fixed
+        free = names - {*settled, "watch"}
+        if not {*options} <= free:
+            unknown = ", ".join(sorted({*options} - free))
+            raise InputError(f"options of {self.method} are {', '.join(sorted(free))}; got {unknown}")
+        return kind(**settled, **options)

@@ -252,11 +252,20 @@ def _weighed(C: Batch, f: Batch, support: int) -> tuple[Batch, Batch]:
     """Give the best weights of filters that serve in all three modes, and filters whose weights sum to more than 0."""
     K, L, n = f.shape
     moved = shifts(f).reshape(K, L * n, n)
-    partial = (C.reshape(K, n * n, n) @ np.swapaxes(moved, 1, 2)).reshape(K, n, n, L * n)
+    partial = _in_last_mode(C, moved)
     b = np.einsum("kabp,kpa,kpb->kp", partial, moved, moved).reshape(K, 1, L, n)
     weights = np.where(np.arange(n) < support, solve(khatri_rao_gram(f, f, f), b)[:, 0], 0)
     turned = np.where(weights.sum(axis=-1, keepdims=True) < 0, -1, 1)
     return f * turned, weights * turned
+
+
+def _in_last_mode(C: Batch, moved: Batch) -> Batch:
+    """Multiply tensors by shifted filters in their last mode, shape (K, n, n, L n).
+
+    Strides of a batch of one can be read in two ways, and BLAS rounds by them: filters are copied into order.
+    """
+    K, n = C.shape[:2]
+    return (C.reshape(K, n * n, n) @ np.ascontiguousarray(np.swapaxes(moved, 1, 2))).reshape(K, n, n, -1)
 
 
 def _size(C: Batch) -> Batch:
@@ -276,7 +285,7 @@ def _update(C: Batch, G: Batch, H: Batch, support: int, projection: Projection) 
     """Solve for the filters of the first mode, and the weights."""
     K, L, n = G.shape
     g, h = (shifts(f).reshape(K, L * n, n) for f in (G, H))
-    partial = (C.reshape(K, n * n, n) @ np.swapaxes(h, 1, 2)).reshape(K, n, n, L * n)
+    partial = _in_last_mode(C, h)
     M = np.einsum("kabp,kpb->kap", partial, g).reshape(K, n, L, n)
     estimates = np.moveaxis(solve(khatri_rao_gram(G, H), M), 1, -1)  # (K, L, shifts, n)
     columns = np.where(np.arange(n)[:, None] < support, unshifted(estimates), 0)

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 METHODS = ("nmf", "kl", "plsa", "lda", "anchors", "rlsi")
 LEAST, TOP, HELD = 5, 10, 0.2
 """Documents that a word must be in; words of a topic that are judged; documents that are held out."""
+TRIED = {"rlsi": (0.001, 0.003, 0.01, 0.03, 0.1, 0.3), "anchors": (0.01, 0.02, 0.05, 0.1)}
+"""Penalties of words in topics (that of documents only changes the scale), and shares of the documents that a word must
+be in to be an anchor. What tells the words of documents best that the fit does not see, of those to learn from, is
+chosen."""
 WINDOWS = {"npmi": 10, "c_v": 110}
 
 
@@ -70,15 +74,27 @@ def evaluate(collection: Collection, method: Any, *, rank: int, seed: int) -> Fa
     dict
         Coherence (``npmi``, ``c_v``), ``diversity``, ``perplexity`` of the other half of held-out documents, seconds,
         shares of zeros in both factors, the first words of each topic; with groups, how well the heaviest topic of each
-        document tells them (``nmi``).
+        document tells them (``nmi``); ``chosen``, of :data:`TRIED`.
     """
+
+    def fitted(table: csr_array, setting: float | None) -> TextTopics:
+        options = _options(method, setting, table.shape[0])
+        return TextTopics(method, rank=rank, seed=seed, options=options).fit_table(table, collection.words)
+
+    rng = np.random.default_rng(seed)
+    out = rng.random(collection.table.shape[0]) < HELD
+    rest = collection.table[~out]
+    chosen = None
+    if method in TRIED:
+        judges = rng.random(rest.shape[0]) < HELD
+        tried = {setting: fitted(rest[~judges], setting) for setting in TRIED[method]}
+        chosen = min(tried, key=lambda setting: held_out_perplexity(tried[setting], rest[judges], seed=seed))
     start = time.perf_counter()
-    model = TextTopics(method, rank=rank, seed=seed).fit_table(collection.table, collection.words)
+    model = fitted(collection.table, chosen)
     seconds = time.perf_counter() - start
     first = model.top_words(TOP)
     topics = [topic for topic in first if len(topic) > 1]
-    out = np.random.default_rng(seed).random(collection.table.shape[0]) < HELD
-    other = TextTopics(method, rank=rank, seed=seed).fit_table(collection.table[~out], collection.words)
+    other = fitted(rest, chosen)
     W, H = model.model_.row_factors_, model.model_.components_
     return {
         "name": method,
@@ -90,7 +106,15 @@ def evaluate(collection: Collection, method: Any, *, rank: int, seed: int) -> Fa
         "seconds": seconds,
         "nmi": _agreement(W, collection.groups),
         "topics": [" ".join(topic[:6]) for topic in first],
+        "chosen": chosen,
     }
+
+
+def _options(method: str, setting: float | None, documents: int) -> dict[str, float] | None:
+    """Give the options of a method, of what was chosen."""
+    if setting is None:
+        return None
+    return {"l1": setting} if method == "rlsi" else {"min_documents": max(3, int(setting * documents))}
 
 
 def _coherence(collection: Collection, topics: list[list[str]]) -> dict[str, float]:
