@@ -45,7 +45,7 @@ CONCLUDED: tuple[dict[str, Any], ...] = (
     {"aggregation": "maximum", "k": 3},
 )
 """How the rules that conclude an answer are counted."""
-WEIGHTS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 """Of the scores of rules beside those of a tensor."""
 
 
