@@ -22,15 +22,17 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-PENALTIES, WEIGHTS, SWEEPS = (20.0, 10.0), (16.0, 64.0), 150
-"""Of the trace norm, and how much a label counts beside a feature; both are chosen."""
+WEIGHTS, SWEEPS = (16.0, 64.0), 300
+"""How much a label counts beside a feature, which is chosen; and sweeps at most."""
 STRENGTHS = (0.1, 0.3, 1.0, 3.0, 10.0)
 """C of logistic regression."""
 NEVER = 20.0
 """Log-odds of a label that no training document has, or (with the other sign) that all have."""
 
 
-def evaluate(train: Labelling, test: Labelling, *, hidden: float, seed: int) -> list[Facts]:
+def evaluate(
+    train: Labelling, test: Labelling, *, hidden: float, penalties: Sequence[float], seed: int
+) -> list[Facts]:
     """Tell the labels of the test part, features being hidden at random, settings chosen within the training part.
 
     Parameters
@@ -39,6 +41,8 @@ def evaluate(train: Labelling, test: Labelling, *, hidden: float, seed: int) -> 
     hidden : float
         Share of the features, of both parts, that are not known: missing for completion, the mean of the others of
         their column for logistic regression.
+    penalties : sequence of float
+        Of the trace norm, to choose from: noise grows with the root of the number of items.
     seed : int
 
     Returns
@@ -64,7 +68,7 @@ def evaluate(train: Labelling, test: Labelling, *, hidden: float, seed: int) -> 
 
     methods: list[tuple[str, Callable[[Array, Any], Array], Sequence[Any]]] = [
         ("logistic regression", regression, STRENGTHS),
-        ("completion", completion, [(penalty, weight) for weight in WEIGHTS for penalty in PENALTIES]),
+        ("completion", completion, [(penalty, weight) for weight in WEIGHTS for penalty in penalties]),
     ]
     made = []
     for name, odds, settings in methods:

@@ -94,10 +94,10 @@ def _topics(run: Run[Settings], *, collection: str) -> Stages:
     return rows
 
 
-def _labels(run: Run[Settings], *, collection: str) -> Stages:
+def _labels(run: Run[Settings], *, collection: str, penalties: tuple[float, ...] = (20.0, 10.0)) -> Stages:
     parts, shares = datasets.multilabel(collection, root=run.root), {}
     for hidden in run.settings.hidden:
-        how: Facts = {"hidden": hidden, "seed": run.settings.seed}
+        how: Facts = {"hidden": hidden, "penalties": penalties, "seed": run.settings.seed}
         stage = yield methods_stage(f"{hidden:g} hidden", how, partial(labels.evaluate, *parts, **how))
         shares[f"{hidden:g}"] = stage["methods"]
     return shares
@@ -117,5 +117,6 @@ STAGES: Parts[Settings] = {
     "kos": partial(_topics, collection="kos"),
     "enron": partial(_labels, collection="enron"),
     "medical": partial(_labels, collection="medical"),
+    "bibtex": partial(_labels, collection="bibtex", penalties=(40.0, 20.0)),
 }
 SUITE = Suite(Settings, STAGES, report, draw)

@@ -105,6 +105,7 @@ SECTIONS: dict[str, Section] = {
     "kos": ("KOS blog", _topics),
     "enron": ("Enron: labels of messages", _labels),
     "medical": ("Medical: labels of reports", _labels),
+    "bibtex": ("Bibtex: tags of bookmarks", _labels),
 }
 ABOUT = "Settings are chosen within training parts; intervals are 95 %. Seconds hold the choice of settings."
 report = partial(sections, "Matrix methods (Bouchard and others, 2015)", ABOUT, SECTIONS)
