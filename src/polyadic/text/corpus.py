@@ -439,7 +439,7 @@ def _fill(
     if not draft.documents:
         raise InputError("the corpus is empty: the source holds no documents")
     if not draft.tokens:
-        raise InputError(f"the corpus is empty: its {draft.documents:,} documents hold no words")
+        raise InputError("the corpus is empty: its documents hold no words")
     return language, tokenizer
 
 
