@@ -797,3 +797,11 @@ def test_tags_of_sentences_are_predicted(realdata):
     figures = next_tag_figures(tags[:700], tags[1500:], rank=(8,))
     assert figures["automaton"]["perplexity"] < 8
     assert figures["automaton"]["accuracy"] > 0.33
+
+
+def test_ranks_without_a_share_do_not_end_the_search():
+    """Of the letter seven at a time, ranks 1 and 2 say nothing that trigrams do not; rank 7 says all."""
+    strings = ["a" * (7 * int(times)) for times in np.random.default_rng(0).geometric(0.4, 400)]
+    model = SpectralAutomaton((1, 2, 3, 7), method="svd", order=3, longest=14, seed=0).fit(strings)
+    assert model.tried_[2] == pytest.approx(model.tried_[1])
+    assert model.rank_ == 7

@@ -64,8 +64,8 @@ class SpectralAutomaton(Model):
     Parameters
     ----------
     rank : int or sequence of int
-        States; of several, tried from the fewest on until strings held out get no likelier, the number for which they
-        are likeliest.
+        States; of several, tried from the fewest on until strings held out get no likelier (of the method "svd" all),
+        the number for which they are likeliest.
     method : {"hull", "svd"}
         States that are extreme prefixes, with no negative weight; or the singular vectors themselves.
     statistic : {"factor", "prefix", "string"}
@@ -280,7 +280,10 @@ class Learner:
     settings: SpectralAutomaton
 
     def tried(self, ranks: Sequence[int], held_out: Coded | None) -> tuple[list[Tried], bool]:
-        """Learn automata of rising rank until strings held out get no likelier; and tell whether Ctrl-C came."""
+        """Learn automata of rising rank until passes make strings held out no likelier; and tell whether Ctrl-C came.
+
+        Without passes a rank costs little, and the first ones may have no share in the mixture: all are tried.
+        """
         s, tried = self.settings, list[Tried]()
         if held_out is None:
             ngrams = NGrams(s.order).fit(self.data, self.size)
@@ -293,7 +296,7 @@ class Learner:
                     tried.append(self._mixed(automaton, start, held_out, ngrams))
                     if (result := tried[-1].result) is not None and result.interrupted:
                         return tried, True
-                if max(t.held_out for t in tried) <= before:
+                if self.passes and max(t.held_out for t in tried) <= before:
                     break
         except KeyboardInterrupt:
             if not tried:

@@ -30,9 +30,7 @@ NEVER = 20.0
 """Log-odds of a label that no training document has, or (with the other sign) that all have."""
 
 
-def evaluate(
-    train: Labelling, test: Labelling, *, hidden: float, penalties: Sequence[float], seed: int
-) -> list[Facts]:
+def evaluate(train: Labelling, test: Labelling, *, hidden: float, penalties: Sequence[float], seed: int) -> list[Facts]:
     """Tell the labels of the test part, features being hidden at random, settings chosen within the training part.
 
     Parameters
