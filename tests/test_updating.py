@@ -402,7 +402,7 @@ def test_the_latest_are_held_out(tmp_path):
     lines = lines_of(planted())
     days = rng.permutation(len(lines))
     texts = [
-        f"{row},{column},{value!r},{np.datetime64('2020-01-01') + int(day)}"
+        f"{row},{column},{value!r},{np.datetime64('2020-01-01') + np.timedelta64(int(day), 'D')}"
         for (row, column, value), day in zip(lines, days, strict=True)
     ]
     (tmp_path / "t.csv").write_text("r,c,v,day\n" + "\n".join(texts))

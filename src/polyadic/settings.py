@@ -94,6 +94,7 @@ def resolved(cls: type) -> dict[str, Any]:
 
 def admits(hint: Any, value: Any) -> bool:  # noqa: C901, PLR0911 # one line for each kind of annotation
     """Tell whether a value is what an annotation says; of a protocol, whether it has the names."""
+    hint = _meant(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         bounds = [bound for bound in arguments[1:] if isinstance(bound, Within)]
@@ -119,6 +120,11 @@ def admits(hint: Any, value: Any) -> bool:  # noqa: C901, PLR0911 # one line for
     if getattr(kind, "_is_protocol", False):
         return all(hasattr(value, name) for name in vars(kind) if not name.startswith("_"))
     return not isinstance(kind, type) or isinstance(value, kind)
+
+
+def _meant(hint: Any) -> Any:
+    """Give what an alias stands for; ``NDArray`` is one from numpy 2.5 and Python 3.12 on."""
+    return getattr(get_origin(hint) or hint, "__value__", hint)
 
 
 def _held(origin: Any, arguments: tuple[Any, ...], value: Any) -> bool:
@@ -166,6 +172,7 @@ _NAMES: dict[Any, str] = {
 
 def spelled(hint: Any) -> str:  # noqa: PLR0911 # as above
     """Say in words what an annotation allows."""
+    hint = _meant(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
         bounds = [str(bound) for bound in arguments[1:] if isinstance(bound, Within)]

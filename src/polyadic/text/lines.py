@@ -70,11 +70,18 @@ class Line(NamedTuple):
         return self.text[self.places[0][1] :] if self.places else ""
 
 
+class _Connection(sqlite3.Connection):
+    """Closed when nobody holds it any more: each thread has its own, and Python 3.13 warns of one that stays open."""
+
+    def __del__(self) -> None:
+        self.close()
+
+
 class LineWriter:
     """Writes the text of a corpus while it is read."""
 
     def __init__(self, folder: Path) -> None:
-        self._base = sqlite3.connect(folder / FILE, isolation_level=None)
+        self._base = sqlite3.connect(folder / FILE, isolation_level=None, factory=_Connection)
         # the folder is whole or absent, so a journal would guard nothing
         self._base.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + _SCHEMA.format(_CATEGORIES))
         self._documents = self._sentences = 0
@@ -152,7 +159,9 @@ class Lines:
     def _base(self) -> sqlite3.Connection:
         """The connection of this thread."""
         if not hasattr(self._bases, "base"):
-            self._bases.base = sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+            uri = f"{self.path.resolve().as_uri()}?mode=ro&immutable=1"
+            # whoever collects it, maybe another thread, closes it
+            self._bases.base = sqlite3.connect(uri, uri=True, factory=_Connection, check_same_thread=False)
         base: sqlite3.Connection = self._bases.base
         return base
 
