@@ -72,9 +72,12 @@ def test_array_without_split(tmp_path, monkeypatch):
     savemat(path, {"other": array})
     with pytest.raises(InputError, match="cannot be read as a MATLAB file with an array Rs"):
         knowledge("alyawarra", root=tmp_path)
-    path.write_bytes(path.read_bytes()[:9])
-    with pytest.raises(InputError, match="cannot be read as a MATLAB file with an array Rs"):
-        knowledge("alyawarra", root=tmp_path)
+    savemat(path, {"Rs": array}, do_compression=True)
+    whole, newer = path.read_bytes(), b"MATLAB 7.3".ljust(124) + b"\x00\x02IM" + bytes(100)
+    for content in (whole[:9], whole[:150], whole[:140] + bytes(8) + whole[148:], newer):
+        path.write_bytes(content)
+        with pytest.raises(InputError, match="cannot be read as a MATLAB file with an array Rs"):
+            knowledge("alyawarra", root=tmp_path)
 
 
 def test_sets_have_names():

@@ -12,7 +12,15 @@ from polyadic import InputError
 from polyadic.losses import Huber, Loss
 from polyadic.settings import Amount, Count, Natural, Positive, Seed, Share, Within, admits, check_settings, spelled
 
+
+class Alias:
+    """Stands for something, as ``NDArray`` does from numpy 2.5 and Python 3.12 on."""
+
+    __value__ = NDArray[Any] | Literal["none"]
+
+
 CASES = [
+    (Alias, [np.zeros(2), "none"], [[0.0], None], "an array or one of 'none'"),
     (Count, [1, 7, np.int64(3)], [0, -1, 1.0, True, "1", None, np.bool_(True)], "a whole number of at least 1"),
     (Natural, [0, np.uint8(2)], [-1, 0.5], "a whole number of at least 0"),
     (Amount, [0, 0.5, np.float32(2)], [-0.1, float("nan"), float("inf"), "x"], "a finite number of at least 0"),

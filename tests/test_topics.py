@@ -608,8 +608,13 @@ def test_options_are_those_of_the_method(tmp_path):
     model = TextTopics("anchors", options={"min_documents": 5}, **how).fit(documents)
     model.save(tmp_path / "m")
     assert load(tmp_path / "m").model_.min_documents == 5
-    with pytest.raises(InputError, match=r"options of rlsi are inner, l1, l2, max_iter, tol; got loss, rank"):
-        TextTopics("rlsi", options={"rank": 2, "loss": "kl"}, **how).fit(documents)
+    unread = (pytest.fail("read before settings were looked at") for _ in range(1))
+    for options, fault in (
+        ({"rank": 2, "loss": "kl"}, r"options of rlsi are inner, l1, l2, max_iter, tol; got loss, rank"),
+        ({"l1": -1.0}, "l1 must be a finite number greater than 0"),
+    ):
+        with pytest.raises(InputError, match=fault):
+            TextTopics("rlsi", options=options, **how).fit(unread)
 
 
 @pytest.mark.parametrize("kind", [csr_matrix, csc_array, coo_array, csr_array.toarray])

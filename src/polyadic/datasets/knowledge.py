@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.datasets.place import check_count, folder
+from polyadic.datasets.place import check_count, folder, matlab
 from polyadic.errors import InputError, check_choice
 from polyadic.text.relations.facts import named_facts
 
@@ -115,13 +115,8 @@ def knowledge(name: str, *, root: Root = None) -> Knowledge:
 
 def _cells(path: Path) -> list[Triple]:
     """Read the ones of a MATLAB array ``Rs`` of persons, persons and terms."""
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
-    try:
-        array = loadmat(path, variable_names=["Rs"])["Rs"]
-    except (OSError, ValueError, KeyError, IndexError, MatReadError) as error:
-        raise InputError(f"{path} cannot be read as a MATLAB file with an array Rs: {error}") from None
+    with matlab(path, "an array Rs") as arrays:
+        array = arrays["Rs"]
     if array.ndim != 3 or array.shape[0] != array.shape[1]:
         raise InputError(f"{path}: expected persons x persons x terms; got an array of shape {array.shape}")
     return [(f"person{i}", f"term{k}", f"person{j}") for i, j, k in np.argwhere(array).tolist()]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polyadic.errors import InputError
 
@@ -48,3 +50,28 @@ def check_count(where: Path, count: int, published: int, what: str) -> None:
     """Refuse a set that does not have its published size."""
     if count != published:
         raise InputError(f"{where} holds {count:,} {what}; the published set has {published:,}")
+
+
+@contextlib.contextmanager
+def matlab(path: Path, what: str) -> Iterator[dict[str, Any]]:
+    """Read the arrays of a MATLAB file, and refuse it if what is done with them shows that it holds others.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        What it ought to hold.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, is damaged, or does not hold that.
+    """
+    from scipy.io import loadmat
+    from scipy.io.matlab import MatReadError
+
+    try:
+        yield loadmat(path)
+    # scipy does not check what it reads, so that damage ends in any of these
+    except (OSError, ValueError, LookupError, TypeError, NotImplementedError, MatReadError, zlib.error) as error:
+        raise InputError(f"{path} cannot be read as a MATLAB file with {what}: {error}") from None

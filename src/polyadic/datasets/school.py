@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.datasets.place import check_count, folder
+from polyadic.datasets.place import check_count, folder, matlab
 from polyadic.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,19 +51,11 @@ def school(*, root: str | os.PathLike[str] | None = None) -> School:
     ----------
     Argyriou, Evgeniou, Pontil (2008), Convex multi-task feature learning, section 6.2.
     """
-    import zlib
-
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
-
     path = folder(root) / "multilabel" / "school.mat"
-    try:
-        arrays = loadmat(path)
+    with matlab(path, "lists X and Y") as arrays:
         X, Y = ([np.asarray(part, float) for part in arrays[name].ravel()] for name in ("X", "Y"))
         sizes = [len(part) for part in X]
         features, scores = np.vstack(X), np.concatenate([part.ravel() for part in Y])
-    except (OSError, ValueError, LookupError, TypeError, NotImplementedError, MatReadError, zlib.error) as error:
-        raise InputError(f"{path} cannot be read as a MATLAB file with lists X and Y: {error}") from None
     check_count(path, len(sizes), SCHOOLS, "schools")
     check_count(path, len(scores), PUPILS, "pupils")
     if features.shape != (PUPILS, FEATURES + 1) or not (features[:, -1] == 1).all():

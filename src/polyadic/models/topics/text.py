@@ -128,6 +128,16 @@ class TextTopics(Transformer):
             self.language_ = str(corpus.settings["language"])
             return self._fitted(document_table(corpus), corpus.vocabulary.words, advance)
 
+    def check(self) -> None:
+        """Refuse settings out of range, and options that the method's model has not or does not take.
+
+        Raises
+        ------
+        InputError
+        """
+        super().check()
+        self._new().check()
+
     def search(self, documents: Corpus | Iterable[str], *, seed: int | None = 0) -> Search:
         """Judge the number of topics by a tenth of the documents: by half of their words, given the other half."""
         corpus = documents if isinstance(documents, Corpus) else self.corpus(documents)
@@ -220,6 +230,7 @@ class TextTopics(Transformer):
         return counts if self.method not in OF_TFIDF else normalize(counts * idf[None, :].astype(np.float32))
 
     def _new(self) -> Topics:
+        """Make the model of the method, of its settings and those of :attr:`options`."""
         kind, fixed = KINDS[self.method]
         names, options = {each.name for each in fields(kind) if each.init}, self.options or {}
         settled = {name: getattr(self, name) for name in ("rank", "seed", "threads") if name in names} | fixed

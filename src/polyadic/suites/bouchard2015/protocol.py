@@ -90,7 +90,10 @@ def _topics(run: Run[Settings], *, collection: str) -> Stages:
     number, seed, rows = run.settings.topics, run.settings.seed, []
     for method in topics.METHODS:
         make = partial(topics.evaluate, documents, method, rank=number, seed=seed)
-        rows.append((yield Stage(method, {"topics": number, "seed": seed}, make)))
+        made_of: Facts = {"topics": number, "seed": seed}
+        if method in topics.TRIED:
+            made_of["tried"] = topics.TRIED[method]
+        rows.append((yield Stage(method, made_of, make)))
     return rows
 
 

@@ -65,7 +65,7 @@ def _topics(methods: list[Facts]) -> list[str]:
     for row in methods:
         shares = [share(row[key]) for key in ("npmi", "c_v", "diversity")]
         zeros = [share(row[key]) for key in ("zeros_of_words", "zeros_of_documents", "nmi")]
-        rest = [f"{row['perplexity']:.0f}", *zeros, row["chosen"] or "", f"{row['seconds']:.1f}"]
+        rest = [f"{row['perplexity']:.0f}", *zeros, row.get("chosen", ""), f"{row['seconds']:.1f}"]
         rows.append([row["name"], *shares, *rest])
     heads = [
         "",

@@ -74,7 +74,7 @@ def evaluate(collection: Collection, method: Any, *, rank: int, seed: int) -> Fa
     dict
         Coherence (``npmi``, ``c_v``), ``diversity``, ``perplexity`` of the other half of held-out documents, seconds,
         shares of zeros in both factors, the first words of each topic; with groups, how well the heaviest topic of each
-        document tells them (``nmi``); ``chosen``, of :data:`TRIED`.
+        document tells them (``nmi``); ``chosen``, of :data:`TRIED`, if anything is.
     """
 
     def fitted(table: csr_array, setting: float | None) -> TextTopics:
@@ -106,7 +106,7 @@ def evaluate(collection: Collection, method: Any, *, rank: int, seed: int) -> Fa
         "seconds": seconds,
         "nmi": _agreement(W, collection.groups),
         "topics": [" ".join(topic[:6]) for topic in first],
-        "chosen": chosen,
+        **({} if chosen is None else {"chosen": chosen}),
     }
 
 

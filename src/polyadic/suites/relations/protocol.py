@@ -80,7 +80,8 @@ def _large(run: Run[Settings], *, name: str) -> Stages:
         best = {key: rules["chosen"][key] for key in (*RULES[name], "aggregation", "k")}
         return knowledge.together(name, best, tensor=folder, **how)
 
-    return [chance, rules, tensor, (yield Stage("both", {"rules": mined, "tensor": made_of}, both))]
+    of_both = {"rules": mined, "tensor": made_of, "weights": knowledge.WEIGHTS}
+    return [chance, rules, tensor, (yield Stage("both", of_both, both))]
 
 
 def _rescal(run: Run[Settings]) -> Stages:
