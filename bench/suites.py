@@ -4,7 +4,7 @@
 
 The suites are run in turn, each by one command and whole; those that read a text read the two parts of Wikipedia in
 `corpora` of the data. A run that was stopped goes on: what ended is left alone, what had begun goes on from its stages,
-and the table adds up what all goes took.
+and the table adds up what all goes took, but for what was killed together with this script.
 """
 
 import argparse
@@ -95,7 +95,10 @@ def main():
                 break
         if go["code"] in (130, -signal.SIGINT):
             break
-    print(*table([json.loads(line) for line in costs.read_text().splitlines()]), sep="\n")
+    goes = [json.loads(line) for line in costs.read_text().splitlines()]
+    print(*table(goes), sep="\n")
+    ended = {go["suite"] for go in goes if go["code"] == 0}
+    sys.exit(0 if ended >= {*(given.names or SUITES)} else 1)
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ class TextTopics(Transformer):
     max_size: Count | None = None
     language: str = "auto"
     stop_words: str | os.PathLike[str] | Collection[str] | None = "language"
-    options: Mapping[str, float | str | None] | None = None
+    options: Mapping[str, float | str] | None = None
     seed: Seed = None
     threads: Threads = None
 
