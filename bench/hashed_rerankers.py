@@ -63,9 +63,10 @@ def main() -> None:
         (ranked,), names = feature_groups(parsed, least=1)
         save_ranked(options.lists, ranked, names)
     ranked, _ = load_ranked(options.lists)
-    heads = ["bits", "model", "F", "less MIRA of most bits", "numbers", "KB", "seconds to learn", "to score"]
+    heads = ["bits", "model", "F", "less MIRA of most bits", "of as many bits", "numbers", "KB", "seconds to learn"]
+    heads.append("to score")
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
-    reference = None
+    reference = linear = None
     for bits in sorted(options.bits, reverse=True):
         whole = hashed(ranked, bits)
         folds = [divided(whole, fold) for fold in range(0, FOLDS, FOLDS // options.folds)][: options.folds]
@@ -81,10 +82,11 @@ def main() -> None:
                 choices.append([(choice - fold.test.groups.starts[:-1]).tolist()])
             made = figure(name, [fold.test for fold in folds], choices)
             reference = reference or made
-            gap = difference(made, reference)
+            linear = made if name == "MIRA" else linear
+            gaps = [difference(made, other) for other in (reference, linear)]
             numbers = sum(w.size for w in getattr(best, "factors_", [best.weights_]))
-            cells = [f"{made.value:.4f}", f"{gap.value:.4f} ({gap.low:.4f} to {gap.high:.4f})", f"{numbers:,}"]
-            cells += [f"{numbers * 8 / 1024:,.1f}", f"{learned:.0f}", f"{scored:.2f}"]
+            cells = [f"{made.value:.4f}", *(f"{gap.value:.4f} ({gap.low:.4f} to {gap.high:.4f})" for gap in gaps)]
+            cells += [f"{numbers:,}", f"{numbers * 8 / 1024:,.1f}", f"{learned:.0f}", f"{scored:.2f}"]
             print(f"| {bits} | {name} | {' | '.join(cells)} |", flush=True)
 
 
