@@ -277,6 +277,7 @@ def test_reasons_of_a_universal_schema(schema):
     pair = ["--subject", "town29", "--object", "land29", "-n", 1, "--why", 1, "--json"]
     assert json.loads(run("predict", out, *pair))["predictions"][0]["why"][0]["predicate"] == ", a town in"
     assert "--why is for what was learned" in refused("predict", out, "--unseen", told, "--why", 1)
+    assert "only tensors learn new entities" in refused("add", out, told, "--out", schema / "more")
 
 
 PARSED = """\

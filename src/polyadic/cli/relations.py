@@ -242,12 +242,14 @@ def add(
     New facts between known entities are known from now on, and change nothing else: train anew to learn from them.
     """
     from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND, load
+    from polyadic.models.folder import KIND
     from polyadic.models.relations.knowledge import KnowledgeTensor
     from polyadic.text.relations.facts import read_facts
 
     check_replaceable(out, KIND, overwrite=force)
-    learned = load(model, KnowledgeTensor)
+    learned = _opened(model)
+    if not isinstance(learned, KnowledgeTensor):
+        raise InputError("only tensors learn new entities; add these facts to the others, and train anew")
     learned.update(read_facts(facts), **({} if epochs is None else {"max_iter": epochs}))
     hint = ("relations", "predict", out, "--subject", "NAME", "--relation", learned.relations_[0])
     show.saved(learned, out, learned.updated_, force=force, as_json=as_json, hint=hint)
