@@ -250,8 +250,9 @@ def add(
     learned = _opened(model)
     if not isinstance(learned, KnowledgeTensor):
         raise InputError("only tensors learn new entities; add these facts to the others, and train anew")
-    learned.update(read_facts(facts), **({} if epochs is None else {"max_iter": epochs}))
-    hint = ("relations", "predict", out, "--subject", "NAME", "--relation", learned.relations_[0])
+    new = read_facts(facts)
+    learned.update(new, **({} if epochs is None else {"max_iter": epochs}))
+    hint = ("relations", "predict", out, "--subject", "NAME", "--relation", new.relations[0])
     show.saved(learned, out, learned.updated_, force=force, as_json=as_json, hint=hint)
 
 
