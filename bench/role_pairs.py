@@ -1,7 +1,7 @@
 r"""Semantic roles of higher order: what neighbouring arguments of a predicate say of one another.
 
     POLYADIC_DATA=... python bench/role_pairs.py              # five folds of the development part, all ways
-    POLYADIC_DATA=... python bench/role_pairs.py --test any-rank5 --seeds 5 --share 1
+    POLYADIC_DATA=... python bench/role_pairs.py --test any-1-rank5 --seeds 5 --share 1
 
 Beside the score of each argument, each two neighbours a, b (and the ends of the row) have one:
 
@@ -39,8 +39,9 @@ COLUMNS = {
     "frame": (f.LEMMA_VOICE, f.FRAME),
     "all": (t.LEMMA, f.VOICE, f.LEMMA_VOICE, f.FRAME, t.POS, t.TAG),
 }
-WAYS = {f"{name}-{c:g}": (columns, 0, c) for name, columns in COLUMNS.items() for c in (1.0, 0.3)}
-WAYS |= {f"{name}-rank{K}": (COLUMNS[name], K, 1.0) for name in ("any", "frame") for K in (5, 20)}
+SCALES = 1.0, 0.3
+WAYS = {f"{name}-{c:g}": (columns, 0, c) for name, columns in COLUMNS.items() for c in SCALES}
+WAYS |= {f"{name}-{c:g}-rank{K}": (COLUMNS[name], K, c) for name in ("any", "frame") for c in SCALES for K in (5, 20)}
 """Features of the predicate, rank of the tensor of pairs, and c."""
 
 
@@ -251,7 +252,7 @@ def main():
         folds = [(train, [sentence for sentence in held if sentence.told]) for train, held in folds]
         for gamma in (0.9, 1.0):
             alone = None
-            for way in (None, *(way for way in WAYS if gamma < 1 or "rank" not in way)):
+            for way in (None, *(way for way, (_, K, _) in WAYS.items() if gamma < 1 or not K)):
                 counts = [row for fold in folds for row in judged(way, *fold, gamma=gamma, seed=0)]
                 figures = {figure.name: figure for figure in role_figures(counts)}
                 alone = alone or figures["F1"]

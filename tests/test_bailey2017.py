@@ -536,6 +536,18 @@ def test_drawings_show_their_numbers():
         plots.bars({"a": series["a"]}, ["x", "y", "z"])
 
 
+def test_equal_ratios_are_equally_far_apart():
+    """And each place is named by its number, whole."""
+    x = [0.0625, 0.25, 1, 1_000_000]
+    ax = plots.curves({"a": np.ones((4, 3))}, x, log=True)
+    at = ax.transData.transform([(each, 1) for each in x])[:, 0]
+    assert at[1] - at[0] == pytest.approx(at[2] - at[1])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0.0625", "0.25", "1", "1,000,000"]
+    assert not ax.xaxis.get_minorticklocs().size
+    with pytest.raises(InputError, match="x must be above 0"):
+        plots.curves({"a": np.ones((2, 3))}, [0, 1], log=True)
+
+
 def test_every_statistic_of_a_figure_can_be_read_again():
     """What the measures compute figures by is known by name where figures are kept."""
     measures = [import_module(f"polyadic.metrics.{name}") for name in metrics.__all__]

@@ -80,7 +80,7 @@ def descent(histories: Mapping[str, Sequence[float]], optimum: float, *, ax: Any
     return ax
 
 
-def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, ax: Any = None) -> Any:
+def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, log: bool = False, ax: Any = None) -> Any:
     """Show values that change with ``x``, each with its interval.
 
     Parameters
@@ -89,6 +89,8 @@ def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, ax: Any = Non
         Value, low and high at each ``x``, by the name in the legend; NaN where there is none.
     x : sequence of float
         Such as ranks, or shares of a training part.
+    log : bool
+        Whether equal ratios of ``x`` are equally far apart; it must be above 0 then.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default on a new figure.
 
@@ -99,15 +101,20 @@ def curves(series: Mapping[str, ArrayLike], x: Sequence[float], *, ax: Any = Non
     Raises
     ------
     InputError
-        If a series does not have value, low and high at each ``x``.
+        If a series does not have value, low and high at each ``x``, or ratios of ``x`` are asked for where it has none.
     """
     points = _points(series, len(x))
+    if log and not (np.asarray(x) > 0).all():
+        raise InputError("x must be above 0 where its ratios are shown")
     ax = new_axes() if ax is None else ax
     for k, (name, (value, low, high)) in enumerate(points.items()):
         style = {"marker": "osv^D<>"[k % 7], "markersize": 4, "linestyle": "-" if k < 10 else "--"}
         ax.plot(x, value, color=f"C{k % 10}", label=name, **style)
         ax.vlines(x, low, high, color=f"C{k % 10}", alpha=0.3, linewidth=1)
-    ax.set_xticks(x)
+    if log:
+        ax.set_xscale("log")
+        ax.minorticks_off()
+    ax.set_xticks(x, [f"{at:,.12g}" for at in x])
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     return ax
 

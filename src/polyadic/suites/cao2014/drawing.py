@@ -26,11 +26,7 @@ def draw(facts: Facts, out: Path) -> None:
         ax.set_ylabel("share of the root of the energy")
         ax.legend(frameon=False)
         ax.figure.savefig(out / f"{task}-spectra.png", dpi=150, bbox_inches="tight")
-        shares = facts["settings"]["shares"]
-        ax = curves(_by_share(part["rows"], facts["settings"]), shares)
-        ax.set_xscale("log")
-        ax.set_xticks(shares, [f"{share:g}" for share in shares])
-        ax.minorticks_off()
+        ax = curves(_by_share(part["rows"], facts["settings"]), facts["settings"]["shares"], log=True)
         ax.set_xlabel("share of the training lists")
         ax.set_ylabel("F" if task == "penn" else "UAS")
         ax.figure.savefig(out / f"{task}-shares.png", dpi=150, bbox_inches="tight")

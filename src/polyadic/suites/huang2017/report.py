@@ -41,8 +41,8 @@ def draw(facts: Facts, out: Path) -> None:
         for method, column in columns.items():
             values = [(line[method] or {}).get(column, float("nan")) for line in rows]
             series[method] = [[value, value, value] for value in values]
-        ax = plots.curves(series, samples)
-        ax.set(xscale="log", yscale="log", xlabel="samples", ylabel=label)
+        ax = plots.curves(series, samples, log=True)
+        ax.set(yscale="log", xlabel="samples", ylabel=label)
         ax.figure.savefig(out / f"{name}.png", dpi=150)
 
 

@@ -23,10 +23,8 @@ def draw(facts: Facts, out: Path) -> None:
     if "parsing" in facts:
         rows = _rows(facts["parsing"])
         sizes = sorted({row["sentences"] for row in rows})
-        ax = curves({name: [_reached(rows, side, size) for size in sizes] for side, name in SIDES.items()}, sizes)
-        ax.set_xscale("log")
-        ax.set_xticks(sizes, [f"{size:,}" for size in sizes])
-        ax.minorticks_off()
+        series = {name: [_reached(rows, side, size) for size in sizes] for side, name in SIDES.items()}
+        ax = curves(series, sizes, log=True)
         ax.set_xlabel("sentences to learn from")
         ax.set_ylabel("UAS")
         ax.figure.savefig(out / "parsing.png", dpi=150, bbox_inches="tight")
