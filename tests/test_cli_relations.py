@@ -259,6 +259,21 @@ def test_reasons_of_triples(triples):
     assert "did you mean 'lies_in'" in refused(*asked, "--rules", rules)
 
 
+def test_mined_rules(triples):
+    """Answers that a rule concludes, with it and its facts; nothing where none does."""
+    out = triples / "model"
+    (town, _, tongue), *_ = [line.split("\t") for line in (triples / "test.tsv").read_text().splitlines()]
+    run("train", triples / "train.tsv", "--out", out, "--method", "rules")
+    asked = ["predict", out, "--subject", town, "--relation", "speaks", "-n", 48]
+    found = json.loads(run(*asked, "--why", 3, "--json"))["predictions"]
+    assert found[0]["object"] == tongue
+    assert all(line["score"] > 0 and line["rules"] for line in found)
+    assert f"{town} lies_in land{tongue[-1]}" in run(*asked, "--why", 1)
+    nothing = run("predict", out, "--subject", town, "--relation", "official")
+    assert nothing == "object\tscore\nnothing completes this that was not learned; --known shows what was\n"
+    assert run("predict", out, "--subject", town, "--relation", "official", "--known").endswith("completes this\n")
+
+
 def test_reasons_of_a_universal_schema(schema):
     """What else is known of a pair, what it adds, and the rest."""
     out, told, rules = schema / "model", schema / "all.tsv", schema / "rules.txt"

@@ -151,6 +151,15 @@ def test_answers_probabilities_and_folder(tmp_path):
         assert model.evaluate(fresh).mean_reciprocal_rank > 0
 
 
+def test_answers_are_those_that_a_rule_concludes():
+    told = planted()
+    model = HornRules(seed=0).fit(told)
+    scores = model.objects(["person 32"], ["citizen of"])[0]
+    every = complete(model, subject="person 32", relation="citizen of", k=len(told.entities), known=True)
+    assert {answer.name for answer in every} == {told.entities[at] for at in np.flatnonzero(scores > 0)}
+    assert 0 < len(every) < len(told.entities)
+
+
 def test_doors():
     """What the kernels say of a base whose answer is seen at a glance: 0 -a-> 1 -b-> 2, 0 -c-> 2."""
     graph = graph_of(np.array([[0, 0, 1], [1, 1, 2], [0, 2, 2]]), 3, 3)

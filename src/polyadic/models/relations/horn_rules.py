@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -155,6 +155,8 @@ class HornRules(LinkPredictor):
     k: Count = 3
     steps: Count = 100_000
     seed: Seed = None
+
+    unsaid: ClassVar[float] = 0.0
 
     def fit(self, X: Facts | ArrayLike, y: object = None, *, validation: Facts | ArrayLike | None = None) -> Self:
         """Mine rules from facts.

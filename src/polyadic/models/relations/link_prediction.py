@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,8 @@ class LinkPredictor(Model):
     entities_: list[str] | None = learned()
     relations_: list[str] | None = learned()
     temperature_: float = learned()
+    unsaid: ClassVar[float] = -math.inf
+    """The score of what nothing speaks for, which completes no fact."""
 
     @abstractmethod
     def _entities_count(self) -> int: ...
@@ -328,7 +330,7 @@ def complete(
     k: int = 10,
     known: bool = False,
 ) -> list[Completed]:
-    """Give the k best of what is left out of a triple, best first.
+    """Give the k best of what is left out of a triple, best first; of mined rules, those that a rule concludes.
 
     Parameters
     ----------
@@ -371,7 +373,7 @@ def complete(
         chances = softmax(others / model.temperature_).tolist()
     scores = scores if known else others
     names = model.relations_ if hidden == 1 else model.entities_
-    order = [at for at in np.argsort(-scores, kind="stable")[:k].tolist() if scores[at] > -np.inf]
+    order = [at for at in np.argsort(-scores, kind="stable")[:k].tolist() if scores[at] > model.unsaid]
     return [Completed(names[at] if names else at, float(scores[at]), chances[at]) for at in order]
 
 
