@@ -302,7 +302,8 @@ def train(
         vectors = words.train(o.source(sources), keep=keep, overwrite=force, steps=steps, **settings)
         vectors.save(out, overwrite=force)
     interrupted = vectors.meta["trained"]["interrupted"]
-    looks = _looks(vectors, out, sources[0] if (Path(sources[0]) / "ids.npy").is_file() else keep and keep / "corpus")
+    places = [Path(sources[0]), *([] if keep is None else [keep / "corpus"])]  # of counts, none is kept
+    looks = _looks(vectors, out, next((place for place in places if (place / "ids.npy").is_file()), None))
     sizes = {"words": len(vectors), "rank": vectors.rank, "interrupted": interrupted}
     show.wrote(out, {**sizes, "steps": steps.done, "look_at": [command for command, _ in looks]}, as_json=as_json)
     if not as_json and looks:
@@ -316,7 +317,7 @@ FREQUENT = 200
 """Words among which those to look at are chosen."""
 
 
-def _looks(vectors: "Embedding", out: Path, corpus: Any) -> list[tuple[str, str]]:
+def _looks(vectors: "Embedding", out: Path, corpus: Path | None) -> list[tuple[str, str]]:
     """Give commands to look at the vectors with, by words whose neighbours are near but unlike one another."""
     import numpy as np
 
@@ -350,7 +351,7 @@ def _looks(vectors: "Embedding", out: Path, corpus: Any) -> list[tuple[str, str]
         missing = "" if corpus else "; keep the corpus for it: --keep DIR"
         looks.append((("senses", out, several, "--corpus", known), f"how often it is meant in which sense{missing}"))
     missing = "" if corpus else "; keep the corpus for it: --keep DIR --keep-text"
-    if corpus and not (Path(corpus) / FILE).is_file():
+    if corpus and not (corpus / FILE).is_file():
         missing = "; keep the text for it: --keep-text"
     looks.append((("lines", known, word, others[0]), f"where the two stand together{missing}"))
     return [(show.command(command), shown) for command, shown in looks]

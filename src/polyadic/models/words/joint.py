@@ -136,12 +136,15 @@ class JointCP(Model):
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
             raise InputError(f"joint factorization needs pairs and then larger tuples; got entries of orders {orders}")
+        size = lists[0].shape[0]
+        if self.start is None and self.rank - self._themes >= size:  # before an evaluation, which takes minutes here
+            raise InputError(f"rank, less {self._themes:,} themes, must be below {size:,} words; got {self.rank:,}")
         scaled = [replace(x, values=x.values * np.float32(self.coupling**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
         terms = [_explained_by(ALL, pairs), *(_explained_by(1, term) for term in larger)]
         objective = Objective(terms, [L2(), NonNegative(self.l1)], threads=self.threads, within=self._within)
-        return lists[0].shape[0], larger, objective
+        return size, larger, objective
 
     def _start(self, lists: Sequence[Entries], larger: list[Term]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Take eigenvectors for the free columns, random numbers of the best scale for the themes."""
