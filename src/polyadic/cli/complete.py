@@ -160,7 +160,7 @@ def train(
         raise interrupted(kept=[f"the best matrix so far in {out}"])
     facts = model.facts()
     if not as_json:
-        show.table(["", "value"], [(key.replace("_", " "), value) for key, value in facts.items()])
+        show.table(["what", "value"], [(key.replace("_", " "), value) for key, value in facts.items()])
     facts |= show.chosen(model, as_json=as_json)
     show.wrote(out, facts, as_json=as_json, hint=("complete", "recommend", out, model.rows_[0]))
 
