@@ -303,8 +303,8 @@ def predict(
                 line["rules"] = "; ".join(_derivation(found, why) for found in line["rules"])
         show.reasoned(headings, lines)
         if not lines and facts is None and unseen is None:
-            more = "" if known else " that was not learned; --known shows what was"
-            typer.echo(f"nothing completes this{more}", err=True)
+            new = "" if known else " that was not learned; --known shows what was"
+            typer.echo(f"nothing completes this{new}", err=True)
         if skipped:
             typer.echo(f"skipped {skipped:,} facts of what was not learned", err=True)
 
