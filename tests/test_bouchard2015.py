@@ -103,6 +103,10 @@ def test_labels():
     regression, completion = labels.evaluate(*parts, hidden=0.3, penalties=(20.0, 10.0), seed=0)
     assert regression["ap"] > 0.75
     assert completion["ap"] > 0.75
+    gain = completion["gain"]
+    assert gain.value == pytest.approx(completion["ap"] - regression["ap"])
+    assert gain.low < gain.value < gain.high
+    assert "gain" not in regression
     assert completion["chosen"][0] in (20.0, 10.0)
 
 

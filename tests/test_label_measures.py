@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.metrics import f1_score
+from sklearn.metrics import average_precision_score, f1_score
 
 from polyadic.errors import InputError
-from polyadic.metrics.labels import best_threshold, label_measures
+from polyadic.metrics.labels import best_threshold, label_measures, micro_precision
 
 TRUTHS = arrays(bool, (4, 3)).map(lambda truth: truth if truth.any() else ~truth)
 SCORES = arrays(float, (4, 3), elements=st.sampled_from([-1.0, 0.0, 0.5, 1.0, 2.0, 3.5]))
@@ -21,6 +21,19 @@ def test_best_threshold(truth, scores):
     assert f1_score(truth, scores > threshold, average="micro", zero_division=0) == pytest.approx(f1)
     for other in np.unique(scores) - 1e-6:
         assert f1_score(truth, scores > other, average="micro", zero_division=0) <= f1 + 1e-12
+
+
+@given(TRUTHS, SCORES, arrays(int, (2, 4), elements=st.integers(0, 3)))
+def test_precision_of_texts_that_are_taken_more_than_once(truth, scores, times):
+    """It is scikit-learn's, of a table that has them as often."""
+    found = micro_precision(np.hstack([scores, truth]), times)
+    for value, taken in zip(found, times, strict=True):
+        more = np.repeat(truth, taken, axis=0)
+        if more.any():
+            again = average_precision_score(more, np.repeat(scores, taken, axis=0), average="micro")
+            assert value == pytest.approx(again)
+        else:
+            assert np.isnan(value)
 
 
 def test_a_threshold_of_single_precision_lets_its_score_pass():

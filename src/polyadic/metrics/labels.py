@@ -66,6 +66,39 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
     return measures
 
 
+def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Average precision over all cells, each text taken so many times: a statistic of a figure.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (texts, 2 * labels)
+        The scores of a text, then what is true of it, zeros and ones.
+    times : ndarray of shape (B, texts)
+
+    Returns
+    -------
+    ndarray of shape (B,)
+        NaN where no text that is taken has a label.
+
+    Examples
+    --------
+    >>> rows = np.array([[0.9, 0.2, 1, 0], [0.8, 0.7, 0, 1]])
+    >>> micro_precision(rows, np.array([[1, 1], [0, 2]])).round(3).tolist()
+    [0.833, 0.5]
+    """
+    scores, truth = np.split(rows, 2, axis=1)
+    order = np.argsort(-scores, axis=None, kind="stable")
+    text, right, scores = order // scores.shape[1], truth.ravel()[order], scores.ravel()[order]
+    last = np.flatnonzero(np.diff(scores, append=-np.inf))  # of equal scores all are told or none
+    found = np.full(len(times), np.nan)
+    for sample, taken in enumerate(times):
+        cells = taken[text]
+        told, hits = np.cumsum(cells)[last], np.cumsum(cells * right)[last]
+        if len(hits) and hits[-1]:
+            found[sample] = np.diff(hits, prepend=0) @ (hits / np.maximum(told, 1)) / hits[-1]
+    return found
+
+
 def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:
     """Give the threshold of the largest micro-F1, of scores above it, and that F1; arrays of one shape.
 

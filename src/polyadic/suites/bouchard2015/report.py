@@ -90,8 +90,9 @@ def _labels(shares: Facts) -> list[str]:
     for hidden, methods in shares.items():
         for row in methods:
             figures = [share(row[key]) for key in ("f1", "ap", "macro_ap")]
-            rows.append([hidden, row["name"], *figures, row["chosen"], f"{row['seconds']:.0f}"])
-    heads = ["features hidden", "", "micro-F1", "micro-AP", "macro-AP", "chosen", "seconds"]
+            gain = "{} ({} to {})".format(*map(share, row["gain"])) if "gain" in row else ""
+            rows.append([hidden, row["name"], *figures, gain, row["chosen"], f"{row['seconds']:.0f}"])
+    heads = ["features hidden", "", "micro-F1", "micro-AP", "macro-AP", "gain in micro-AP", "chosen", "seconds"]
     return table(heads, rows)
 
 
