@@ -104,8 +104,8 @@ def test_labels():
     assert regression["ap"] > 0.75
     assert completion["ap"] > 0.75
     gain = completion["gain"]
-    assert gain.value == pytest.approx(completion["ap"] - regression["ap"])
-    assert gain.low < gain.value < gain.high
+    assert gain["value"] == pytest.approx(completion["ap"] - regression["ap"])
+    assert gain["low"] < gain["value"] < gain["high"]
     assert "gain" not in regression
     assert completion["chosen"][0] in (20.0, 10.0)
 

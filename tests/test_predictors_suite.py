@@ -42,6 +42,9 @@ def test_labels(monkeypatch):
     rows = labels.compared("any", seed=0)
     grids = {method.name: method.settings for method in labels.methods(12)}
     assert [row["name"] for row in rows] == list(grids)
+    precisions = {row["name"]: row["micro_ap"] for row in rows}
+    for method, row in zip(labels.methods(12)[1:], rows[1:], strict=True):
+        assert row["gain"]["value"] == pytest.approx(precisions[method.name] - precisions[method.beside])
     for row in rows:
         assert row["micro_ap"] > 0.7
         assert row["chosen"] in grids[row["name"]]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polyadic.errors import InputError
+from polyadic.metrics.figures import Figure
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,7 +68,7 @@ def label_measures(truth: Array, scores: Array, threshold: float | None = None) 
 
 
 def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Average precision over all cells, each text taken so many times: a statistic of a figure.
+    """Average precision over all cells, each text taken so many times: the statistic of :func:`micro_figure`.
 
     Parameters
     ----------
@@ -97,6 +98,19 @@ def micro_precision(rows: NDArray[np.float64], times: NDArray[np.int64]) -> NDAr
         if len(hits) and hits[-1]:
             found[sample] = np.diff(hits, prepend=0) @ (hits / np.maximum(told, 1)) / hits[-1]
     return found
+
+
+def micro_figure(truth: Array, scores: Array) -> Figure:
+    """Give the average precision over all cells as a figure whose units are texts; arrays of shape (texts, labels).
+
+    Examples
+    --------
+    >>> truth, scores = np.array([[1, 0, 0], [0, 1, 0]]), np.array([[0.9, 0.2, 0.1], [0.8, 0.7, 0.3]])
+    >>> round(micro_figure(truth, scores).value, 3)
+    0.833
+    """
+    rows = np.hstack([scores, truth]).astype(float)
+    return Figure("micro-AP", rows, used=len(rows), total=len(rows), statistic=micro_precision)
 
 
 def best_threshold(truth: Array, scores: Array) -> tuple[float, float]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.metrics.figures import Figure, difference
-from polyadic.metrics.labels import best_threshold, label_measures, micro_precision
+from polyadic.metrics.figures import difference
+from polyadic.metrics.labels import best_threshold, label_measures, micro_figure
 from polyadic.models.completion.transductive import TransductiveCompletion
 from polyadic.solvers.run import NotConvergedWarning
 
@@ -70,7 +70,7 @@ def evaluate(train: Labelling, test: Labelling, *, hidden: float, penalties: Seq
         ("completion", completion, [(penalty, weight) for weight in WEIGHTS for penalty in penalties]),
     ]
     made: list[Facts] = []
-    figures: list[Figure] = []
+    figures = []
     for name, odds, settings in methods:
         start = time.perf_counter()
         fewer = np.flatnonzero(~held)
@@ -81,9 +81,8 @@ def evaluate(train: Labelling, test: Labelling, *, hidden: float, penalties: Seq
         seconds = time.perf_counter() - start
         measures = label_measures(Y[n:], predicted, threshold)
         kept = {"f1": measures["micro_f1"], "ap": measures["micro_ap"], "macro_ap": measures["macro_ap"]}
-        rows = np.hstack([predicted, Y[n:]])
-        figures.append(Figure("micro-AP", rows, used=len(rows), total=len(rows), statistic=micro_precision))
-        gain = {"gain": difference(figures[-1], figures[0])} if made else {}
+        figures.append(micro_figure(Y[n:], predicted))
+        gain = {"gain": difference(figures[-1], figures[0])._asdict()} if made else {}
         made.append({"name": name, **kept, **gain, "seconds": seconds, "chosen": settings[number]})
     return made
 

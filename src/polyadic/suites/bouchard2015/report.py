@@ -9,7 +9,7 @@ import numpy as np
 
 from polyadic.metrics.figures import Figure, difference
 from polyadic.plots import descent
-from polyadic.suites.markdown import Section, rmses, sections, share, table
+from polyadic.suites.markdown import Section, certain, rmses, sections, share, table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +90,7 @@ def _labels(shares: Facts) -> list[str]:
     for hidden, methods in shares.items():
         for row in methods:
             figures = [share(row[key]) for key in ("f1", "ap", "macro_ap")]
-            gain = "{} ({} to {})".format(*map(share, row["gain"])) if "gain" in row else ""
+            gain = certain(row["gain"]) if "gain" in row else ""
             rows.append([hidden, row["name"], *figures, gain, row["chosen"], f"{row['seconds']:.0f}"])
     heads = ["features hidden", "", "micro-F1", "micro-AP", "macro-AP", "gain in micro-AP", "chosen", "seconds"]
     return table(heads, rows)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.suites.markdown import Section, chosen, rmses, sections, share, table
+from polyadic.suites.markdown import Section, certain, chosen, rmses, sections, share, table
 
 if TYPE_CHECKING:
     from polyadic.store import Facts
@@ -49,13 +49,23 @@ def _labels(facts: Facts) -> list[str]:
             [
                 row["name"],
                 *(share(row[key]) for key in LABELS),
+                certain(row["gain"]) if "gain" in row else "",
                 chosen(row["chosen"]),
                 *(f"{row[key]:.1f}" for key in ("fit_seconds", "seconds")),
             ]
             for row in rows
         ]
-        lines += [f"### {name}", "", *table(["", *LABELS.values(), "chosen", "seconds of a fit", "of all"], cells), ""]
-    return lines
+        lines += [
+            f"### {name}",
+            "",
+            *table(["", *LABELS.values(), "gain in micro-AP", "chosen", "seconds of a fit", "of all"], cells),
+            "",
+        ]
+    return [
+        *lines,
+        "Gains are above logistic regressions; those of reduced rank above ridge regression of full rank.",
+        "",
+    ]
 
 
 def _schools(rows: list[Facts]) -> list[str]:
