@@ -285,7 +285,7 @@ def test_joint_goes_on_where_it_stopped():
         ({"start": -np.ones((30, 6))}, slice(None), "the last 3 not negative"),
         ({"start": np.ones((29, 6))}, slice(None), "start must have a row for each of 30 words"),
         ({"themes": 6}, slice(None), "themes"),
-        ({"rank": 60}, slice(None), "rank, less 30 themes, must be below 30 words; got 60"),
+        ({"rank": 60}, slice(None), "rank must be below 60, the 30 words and the 30 themes; got 60"),
         ({}, slice(1), r"needs pairs and then larger tuples; got entries of orders \[2\]"),
         ({}, slice(None, None, -1), r"got entries of orders \[3, 2\]"),
         ({"order_weights": [1.0]}, slice(None), "order_weights must be one per list"),

@@ -136,9 +136,10 @@ class JointCP(Model):
         orders = [entries.order for entries in lists]
         if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
             raise InputError(f"joint factorization needs pairs and then larger tuples; got entries of orders {orders}")
-        size = lists[0].shape[0]
-        if self.start is None and self.rank - self._themes >= size:  # before an evaluation, which takes minutes here
-            raise InputError(f"rank, less {self._themes:,} themes, must be below {size:,} words; got {self.rank:,}")
+        size, themes = lists[0].shape[0], self._themes
+        if self.start is None and self.rank >= size + themes:  # before an evaluation, which takes minutes here
+            what = f"the {size:,} words and the {themes:,} themes"
+            raise InputError(f"rank must be below {size + themes:,}, {what}; got {self.rank:,}")
         scaled = [replace(x, values=x.values * np.float32(self.coupling**x.order)) for x in lists[1:]]
         weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
         pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)

@@ -15,6 +15,7 @@ from polyadic.errors import InputError, check_choice
 from polyadic.files import whole_file
 from polyadic.metrics.analogies import pair_ratio
 from polyadic.metrics.figures import Figure, correlation, rank_correlation, ratio
+from polyadic.metrics.labels import micro_precision
 from polyadic.metrics.phrases import phrases
 from polyadic.metrics.senses import harmonic_mean
 from polyadic.models.words.phrases import blended, rows_of_pairs
@@ -54,7 +55,7 @@ HALF = "wikisem500 (test half)"
 SPLITS = ("pairs", "questions")
 STUDIED = ("outliers", "own outliers", "outliers, test half")
 """The tests of the models that belong to a study."""
-KNOWN = (ratio, correlation, rank_correlation, pair_ratio, harmonic_mean)
+KNOWN = (ratio, correlation, rank_correlation, pair_ratio, harmonic_mean, micro_precision)
 STATISTICS = {statistic.__name__: statistic for statistic in KNOWN}
 
 
