@@ -63,11 +63,11 @@ lint: $(VENV)/.installed-lint
 # make bench TEXT=wiki.txt.xz to time another text than the demonstration's
 bench: $(VENV)/.installed-test
 	set -e; text="$(TEXT)"; \
-	  test -n "$$text" || text=$$($(BIN)/python -c 'from polyadic.suites import demo; print(demo.text())'); \
-	  $(BIN)/python bench/corpus.py "$$text"; \
-	  $(BIN)/python bench/path.py "$$text" --out build/bench --min-count 10; \
-	  $(BIN)/python bench/counting.py build/bench/corpus; \
-	  $(BIN)/python bench/gradient.py build/bench/counts
+	  test -n "$$text" || text=$$($(BIN)/python -c 'from experiments import demo; print(demo.text())'); \
+	  $(BIN)/python -m experiments.bench.corpus "$$text"; \
+	  $(BIN)/python -m experiments.bench.path "$$text" --out build/bench --min-count 10; \
+	  $(BIN)/python -m experiments.bench.counting build/bench/corpus; \
+	  $(BIN)/python -m experiments.bench.gradient build/bench/counts
 
 # make changelog VERSION=0.2.0 gathers the fragments of changelog.d into CHANGELOG.md
 changelog: $(VENV)/pyvenv.cfg
@@ -132,4 +132,4 @@ $(VENV)/pyvenv.cfg:
 
 clean:
 	rm -rf $(VENV) demo build dist docs/api docs/examples docs/gallery/example docs/sg_execution_times.rst .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis
-	find src tests bench -name __pycache__ -prune -exec rm -rf {} +
+	find src tests experiments -name __pycache__ -prune -exec rm -rf {} +

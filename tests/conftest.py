@@ -8,7 +8,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from polyadic import resources
+from polyadic.core import resources
 
 # Where a test does not say how many threads work, one does, on any machine: they cost more than they save at the size
 # of tests, and how many there are decides the last digits.

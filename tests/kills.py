@@ -22,7 +22,8 @@ from pathlib import Path
 
 import typer
 
-from polyadic import cli, files
+from polyadic import cli
+from polyadic.core import files
 
 SIGNALS = {"kill": signal.SIGKILL, "term": signal.SIGTERM}
 WRONG = 70

@@ -1,7 +1,7 @@
 """Valid input for every reader, and what damage makes of it.
 
 A reader is given by a function of a path that reads all there is, a name for the file, its content, and what lies
-beside it. ``bench/fuzz.py`` starts from the same content.
+beside it. ``experiments/bench/fuzz.py`` starts from the same content.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.data.multilabel import read_label_names, read_labelling
+from experiments.data.pautomac import pautomac_model
+from polyadic.completion.coupled.database_file import read_database
+from polyadic.completion.named_cells import read_cells
+from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.core.tns import read_tns
 from polyadic.datasets.made import GAPS, NAMES, PHRASES, read_candidates, read_gaps
 from polyadic.datasets.made import read_phrases as read_made_phrases
-from polyadic.datasets.multilabel import read_label_names, read_labelling
-from polyadic.datasets.pautomac import pautomac_model
 from polyadic.datasets.senses import read_instances, read_sense_key, read_senseval
 from polyadic.datasets.words import read_outlier_group, read_pairs, read_questions
 from polyadic.embedding.formats import read_vectors
-from polyadic.errors import InputError, MissingExtraError
-from polyadic.models.completion.named_cells import read_cells
-from polyadic.models.relations.database_file import read_database
-from polyadic.models.sequences.automata import from_text
-from polyadic.models.syntax.candidates import read_lists
+from polyadic.ranking.nbest import NBestLists
+from polyadic.relations.facts import read_facts
+from polyadic.relations.patterns import patterns
+from polyadic.relations.rules import read_published_rules, read_rules
+from polyadic.relations.schema import read_schema
+from polyadic.sequences.automata import from_text
+from polyadic.sequences.strings import read_pautomac, read_probabilities, read_strings
+from polyadic.syntax.brackets import clean, read_phrases
+from polyadic.syntax.candidates import read_lists
+from polyadic.syntax.columns import read_columns
+from polyadic.syntax.plain_text import plain_trees, read_paragraphs
+from polyadic.syntax.propositions import read_propositions
+from polyadic.syntax.trees import read_tagged_trees, read_trees
 from polyadic.text import readers, stopwords
+from polyadic.text.feature_lines import RankLines, read_feature_lines
 from polyadic.text.languages import guess
-from polyadic.text.predictors.feature_lines import RankLines, read_feature_lines
-from polyadic.text.predictors.nbest import NBestLists
-from polyadic.text.relations.facts import read_facts
-from polyadic.text.relations.patterns import patterns
-from polyadic.text.relations.rules import read_published_rules, read_rules
-from polyadic.text.relations.schema import read_schema
-from polyadic.text.sequences.strings import read_pautomac, read_probabilities, read_strings
-from polyadic.text.syntax.brackets import clean, read_phrases
-from polyadic.text.syntax.columns import read_columns
-from polyadic.text.syntax.plain import plain_trees, read_paragraphs
-from polyadic.text.syntax.propositions import read_propositions
-from polyadic.text.syntax.trees import read_tagged_trees, read_trees
 from polyadic.text.tokens import Tokenizer
 from polyadic.text.vocabulary import Vocabulary
-from polyadic.tns import read_tns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic.models.sequences.hankel import Hankel
+from polyadic.sequences.hankel import Hankel
 
 
 def outlier_positions(vectors, cluster, outliers, *, order, unit):

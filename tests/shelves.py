@@ -3,7 +3,7 @@
 import csv
 import random
 
-from polyadic.recipes.shelf import Shelf
+from polyadic.explore.workspace import Shelf
 
 KINDS = {
     "river": (["water boat fish reed", "mud sand stone wave", "deep wide cold green"], "shore"),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polyadic.text.syntax.trees import Tree
+from polyadic.syntax.trees import Tree
 
 
 def sentence(words, tags, heads, relations):

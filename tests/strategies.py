@@ -8,9 +8,9 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from polyadic.data import Entries
+from polyadic.core.entries import Entries
 from polyadic.embedding import Embedding
-from polyadic.text.relations.formulas import And, Atom, Implies, Not, Or
+from polyadic.relations.formulas import And, Atom, Implies, Not, Or
 from polyadic.text.vocabulary import Vocabulary
 
 # Letters, marks, numbers and signs of any script, but no blanks or controls: what every vector format can hold.

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from polyadic import kernels
-from polyadic.data import Entries
-from polyadic.errors import InputError
-from polyadic.forms import CP
-from polyadic.losses import Logistic, Squared
-from polyadic.models.words.asymmetric import AsymmetricCP
-from polyadic.objective import Objective, Term
-from polyadic.penalties import L1, L2
-from polyadic.solvers import NotConvergedWarning, als, run
+from polyadic.core import kernels
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
+from polyadic.core.forms import CP
+from polyadic.core.losses import Logistic, Squared
+from polyadic.core.objective import Objective, Term
+from polyadic.core.penalties import L1, L2
+from polyadic.core.solvers.run import NotConvergedWarning, run
+from polyadic.words.asymmetric import AsymmetricCP, als
 from strategies import plain_entries, symmetric_entries, tries
 
 

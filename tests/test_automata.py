@@ -10,30 +10,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from experiments.data.annotated import web_treebank
+from experiments.data.pautomac import pautomac_model, pautomac_problem
+from experiments.spectral.automata import SLIDE, completion_figures, next_tag_figures, pautomac_figures
 from polyadic import load
 from polyadic.cli import app
-from polyadic.datasets.annotated import web_treebank
-from polyadic.datasets.pautomac import pautomac_model, pautomac_problem
-from polyadic.errors import InputError
-from polyadic.kernels.sequences.automata import (
+from polyadic.core.errors import InputError
+from polyadic.metrics.strings import string_perplexity
+from polyadic.sequences.automata import WeightedAutomaton, from_text, to_dot, to_text
+from polyadic.sequences.automaton_algebra import converted, difference, equivalent, minimised
+from polyadic.sequences.automaton_learning import RankWarning, hull_automaton, svd_automaton
+from polyadic.sequences.automaton_likelihood import blurred, likelier
+from polyadic.sequences.automaton_smoothing import SmoothedAutomaton, best_share
+from polyadic.sequences.hankel import hankel
+from polyadic.sequences.kernels.automata import (
     automaton_values,
     follow_automaton,
     listed_transitions,
     transition_counts,
 )
-from polyadic.metrics.strings import string_perplexity
-from polyadic.models.sequences.automata import WeightedAutomaton, from_text, to_dot, to_text
-from polyadic.models.sequences.automaton_algebra import converted, difference, equivalent, minimised
-from polyadic.models.sequences.automaton_learning import RankWarning, hull_automaton, svd_automaton
-from polyadic.models.sequences.automaton_likelihood import blurred, likelier
-from polyadic.models.sequences.automaton_smoothing import SmoothedAutomaton, best_share
-from polyadic.models.sequences.hankel import hankel
-from polyadic.models.sequences.ngrams import NGrams, blocks, contexts, tuned_ngrams
-from polyadic.models.sequences.spectral_automaton import SpectralAutomaton
-from polyadic.models.sequences.substrings import count_substrings
-from polyadic.models.sequences.symbols import coded, split
-from polyadic.suites.spectral.automata import SLIDE, completion_figures, next_tag_figures, pautomac_figures
-from polyadic.text.sequences.strings import read_pautomac, read_probabilities, read_strings
+from polyadic.sequences.ngrams import NGrams, blocks, contexts, tuned_ngrams
+from polyadic.sequences.spectral_automaton import SpectralAutomaton
+from polyadic.sequences.strings import read_pautomac, read_probabilities, read_strings
+from polyadic.sequences.substrings import count_substrings
+from polyadic.sequences.symbols import coded, split
 from reference import exact_hankel
 from strategies import tries
 
@@ -429,7 +429,7 @@ def test_the_best_share_is_at_an_end_where_one_is_better_throughout():
 
 def test_strings_are_cut_into_blocks_without_loss(monkeypatch):
     """Likelihoods do not depend on the size of blocks; one long string is a block."""
-    monkeypatch.setattr("polyadic.models.sequences.ngrams.CELLS", 12)
+    monkeypatch.setattr("polyadic.sequences.ngrams.CELLS", 12)
     data = of([[0] * 9, [], [1], [0, 1]])
     cut = list(blocks(data, 2))
     assert [first for first, _ in cut] == [0, 1, 3]
@@ -634,7 +634,7 @@ def test_ctrl_c_between_passes_keeps_what_is_done(monkeypatch, done):
         began.append(arguments)
         return likelier(*arguments)
 
-    monkeypatch.setattr("polyadic.models.sequences.spectral_automaton.likelier", stopped)
+    monkeypatch.setattr("polyadic.sequences.spectral_automaton.likelier", stopped)
     model = SpectralAutomaton((2, 3), passes=5).fit(ab_strings(200))
     assert model.interrupted_
     assert len(model.tried_) == done

@@ -17,20 +17,21 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from experiments.__main__ import app
+from experiments.bailey2017 import drawing, scoring, training
+from experiments.bailey2017.models import MODELS, Model, Settings, ranks_of, shifts_of, variants
+from experiments.bailey2017.protocol import SUITE
+from experiments.bailey2017.tables import MEASURES
+from experiments.experiment import run_suite
 from polyadic import Embedding, InputError, MissingExtraError, RandomVectors, datasets, metrics, plots
-from polyadic.cli import app, faults
+from polyadic.cli import faults
+from polyadic.core.files import plain
+from polyadic.core.stage_cache import RefusedError, Store
 from polyadic.datasets import Review
-from polyadic.files import plain
-from polyadic.models.words.phrases import phrase_vectors
-from polyadic.store import RefusedError, Store
-from polyadic.suites import words
-from polyadic.suites.bailey2017 import drawing, scoring, training
-from polyadic.suites.bailey2017.models import MODELS, Model, Settings, ranks_of, shifts_of, variants
-from polyadic.suites.bailey2017.protocol import SUITE
-from polyadic.suites.bailey2017.tables import MEASURES
-from polyadic.suites.suite import run_suite
 from polyadic.text.counts import Counts
 from polyadic.text.weighting import ppmi
+from polyadic.words import evaluation as words
+from polyadic.words.phrases import phrase_vectors
 
 TOPICS = [
     "moon rocket orbit lunar crew module launch saturn gemini capsule flight pilot",
@@ -92,7 +93,7 @@ def own(place):
 
 
 def reproduce(place, out, *options):
-    return CliRunner().invoke(app, ["reproduce", "bailey2017", *map(str, (place / "text.txt", "--out", out, *options))])
+    return CliRunner().invoke(app, ["bailey2017", *map(str, (place / "text.txt", "--out", out, *options))])
 
 
 @contextlib.contextmanager
@@ -312,13 +313,13 @@ def test_models_that_do_not_exist_are_refused(place, tmp_path):
 
 def test_sources_that_cannot_be_used_are_refused(place, tmp_path):
     """Standard input, a missing file, and options that come too late are answered in a sentence."""
-    dash = CliRunner().invoke(app, ["reproduce", "bailey2017", "-", "--out", str(tmp_path / "out")])
+    dash = CliRunner().invoke(app, ["bailey2017", "-", "--out", str(tmp_path / "out")])
     assert "cannot be read again" in sentence(dash)
-    missing = CliRunner().invoke(app, ["reproduce", "bailey2017", "nowhere.txt", "--out", str(tmp_path / "out")])
+    missing = CliRunner().invoke(app, ["bailey2017", "nowhere.txt", "--out", str(tmp_path / "out")])
     assert "nowhere.txt" in sentence(missing)
     assert not (tmp_path / "out").exists()
     (tmp_path / "meta.json").write_text("{}")
-    late = ["reproduce", "bailey2017", str(tmp_path), "--out", str(tmp_path / "out"), "--max-size", "9"]
+    late = ["bailey2017", str(tmp_path), "--out", str(tmp_path / "out"), "--max-size", "9"]
     assert "too late" in sentence(CliRunner().invoke(app, late))
 
 

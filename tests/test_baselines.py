@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from polyadic import kernels
-from polyadic.data import Entries
-from polyadic.errors import InputError
-from polyadic.models.words.chance import RandomVectors
-from polyadic.models.words.glove import GloVe
-from polyadic.models.words.neural import Word2Vec
-from polyadic.models.words.sparse_coding import NNSE
+from polyadic.core import kernels
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
 from polyadic.text.corpus import Corpus
+from polyadic.words.glove import GloVe
+from polyadic.words.kernels.glove import glove_arrange, glove_epoch
+from polyadic.words.neural import Word2Vec
+from polyadic.words.random_baseline import RandomVectors
+from polyadic.words.sparse_coding import NNSE
 
 TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
 
@@ -47,10 +48,10 @@ def test_glove_steps_follow_the_gradient():
     """One epoch of ``glove_epoch`` (loop ``glove_cells``) over one cell moves each parameter against its derivative."""
     rng = np.random.default_rng(0)
     logs, weights = np.array([1.5]), np.array([0.7])
-    cells = kernels.glove_arrange(np.array([[1, 0]]), logs, weights, size=2, rng=rng)
+    cells = glove_arrange(np.array([[1, 0]]), logs, weights, size=2, rng=rng)
     U, b = rng.standard_normal((2, 2, 3)).astype(np.float32), rng.standard_normal((2, 2)).astype(np.float32)
     before = U.copy(), b.copy()
-    kernels.glove_epoch(cells, (U, b, np.ones_like(U), np.ones_like(b)), step=1e-3, threads=1)
+    glove_epoch(cells, (U, b, np.ones_like(U), np.ones_like(b)), step=1e-3, threads=1)
 
     def loss(u, c):
         return sum(0.35 * (u[0, i] @ u[1, j] + c[0, i] + c[1, j] - 1.5) ** 2 for i, j in ((0, 1), (1, 0)))
@@ -69,7 +70,7 @@ def test_glove_visits_every_cell_once():
     """All cells are there after shuffling, and no round gives two threads the same word."""
     x = pairs(counts=True)
     rng = np.random.default_rng(0)
-    cells = kernels.glove_arrange(x.indices, np.log(x.values), np.ones(len(x)), size=15, rng=rng)
+    cells = glove_arrange(x.indices, np.log(x.values), np.ones(len(x)), size=15, rng=rng)
     assert sorted(zip(cells.rows.tolist(), cells.columns.tolist(), strict=True)) == sorted(
         map(tuple, x.indices.tolist())
     )

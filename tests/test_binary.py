@@ -10,12 +10,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from polyadic import InputError
-from polyadic.losses import LogPoisson
-from polyadic.models.completion.cells import positive_cells
-from polyadic.models.completion.generalized_pca import GeneralizedPCA
-from polyadic.models.completion.logistic import LogisticFactorization, wrong_signs
-from polyadic.models.completion.pairwise_ranking import PairwiseRanking
-from polyadic.models.completion.recommending import best_columns
+from polyadic.completion.cells import positive_cells
+from polyadic.completion.generalized_pca import GeneralizedPCA
+from polyadic.completion.logistic import LogisticFactorization, wrong_signs
+from polyadic.completion.pairwise_ranking import PairwiseRanking
+from polyadic.completion.recommending import best_columns
+from polyadic.core.losses import LogPoisson
 
 
 def blocks(n=40, m=30, share=0.3, seed=0):

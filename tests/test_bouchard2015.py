@@ -7,12 +7,12 @@ import pytest
 from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
+from experiments.__main__ import app
+from experiments.bouchard2015 import databases, demonstrations, labels, protocol, ratings, topics
+from experiments.bouchard2015.report import report
+from experiments.data.multilabel import Labelling
+from experiments.data.ratings import Film, Fold, MovieLens, Viewer
 from polyadic import Entries, InputError
-from polyadic.cli import app
-from polyadic.datasets.multilabel import Labelling
-from polyadic.datasets.ratings import Film, Fold, MovieLens, Viewer
-from polyadic.suites.bouchard2015 import databases, demonstrations, labels, protocol, ratings, topics
-from polyadic.suites.bouchard2015.report import report
 
 
 def films(seed=0, n=60, m=40):
@@ -152,7 +152,7 @@ def test_command(shown, tmp_path, monkeypatch):
     monkeypatch.setattr(demonstrations, "descent", lambda *, seed: parts if seed == 0 else None)
     monkeypatch.setattr(demonstrations, "signs", lambda *, seed: signs if seed == 0 else None)
     out = tmp_path / "results"
-    arguments = ["reproduce", "bouchard2015", "--out", str(out), "--parts", "demonstrations"]
+    arguments = ["bouchard2015", "--out", str(out), "--parts", "demonstrations"]
     first = CliRunner().invoke(app, [*arguments, "--json"])
     assert first.exit_code == 0, first.output
     assert json.loads(first.stdout)["demonstrations"]["optimum"] > 0

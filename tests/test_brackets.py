@@ -7,20 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.data.annotated import penn_sample
 from polyadic import InputError
-from polyadic.datasets.annotated import penn_sample
-from polyadic.metrics.brackets import (
-    Bracketing,
-    Matched,
-    bracket_figure,
-    bracket_score,
-    counted,
-    match_brackets,
-)
-from polyadic.models.syntax.candidates import bracketing
-from polyadic.text.syntax.binarising import annotate, bare, binarise, unbinarise, without_loops
-from polyadic.text.syntax.brackets import Phrase, category, clean, parse_phrase, read_phrases, shared
-from polyadic.text.syntax.heads import head_child
+from polyadic.metrics.brackets import Bracketing, Matched, bracket_figure, bracket_score, counted, match_brackets
+from polyadic.syntax.binarising import annotate, bare, binarise, unbinarise, without_loops
+from polyadic.syntax.brackets import Phrase, category, clean, parse_phrase, read_phrases, shared
+from polyadic.syntax.candidates import bracketing
+from polyadic.syntax.heads import head_child
 
 labels = st.sampled_from(["S", "NP", "VP", "PP", "PRT", "ADVP", "X"])
 tags = st.sampled_from(["NN", "VBZ", "DT", ",", ".", "CC", "POS", "IN"])

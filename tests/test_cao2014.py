@@ -7,13 +7,13 @@ import pytest
 from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
+from experiments.__main__ import app
+from experiments.cao2014 import compared, protocol
+from experiments.cao2014.lists import Lists, crossed
+from experiments.cao2014.tasks import TASKS
 from polyadic import InputError
-from polyadic.cli import app
-from polyadic.groups import Groups
-from polyadic.models.syntax.reranking import Ranked
-from polyadic.suites.cao2014 import compared, protocol
-from polyadic.suites.cao2014.lists import Lists, crossed
-from polyadic.suites.cao2014.tasks import TASKS
+from polyadic.core.query_groups import Groups
+from polyadic.syntax.reranking import Ranked
 
 K = 6
 
@@ -100,7 +100,7 @@ def test_the_command(tmp_path, monkeypatch):
     monkeypatch.setitem(TASKS, "penn", lambda **_: (lists(sentences=(30, 12, 12)), {"features": 64}))
     out = tmp_path / "out"
     options = ["--shares", "0.5,1", "--orders", "2", "--ranks", "1", "--epochs", "2", "--seeds", "2"]
-    arguments = ["reproduce", "cao2014", "--out", str(out), "--tasks", "penn", *options]
+    arguments = ["cao2014", "--out", str(out), "--tasks", "penn", *options]
     first = CliRunner().invoke(app, arguments)
     assert first.exit_code == 0, first.output
     text = (out / "report.md").read_text()
@@ -136,7 +136,7 @@ def test_folds_of_all_lists(tmp_path, monkeypatch):
     """Every method is judged with all sentences, and tables are of what all folds add up to."""
     monkeypatch.setitem(TASKS, "penn", lambda **_: (lists(sentences=(30, 12, 12)), {"features": 64}))
     options = ["--shares", "0.5,1", "--orders", "2", "--ranks", "1", "--mappings", "guided", "--epochs", "2"]
-    arguments = ["reproduce", "cao2014", "--out", str(tmp_path / "out"), "--tasks", "penn", *options]
+    arguments = ["cao2014", "--out", str(tmp_path / "out"), "--tasks", "penn", *options]
     told = CliRunner().invoke(app, [*arguments, "--folds", "3", "--seeds", "1", "--json"])
     assert told.exit_code == 0, told.output
     facts = json.loads(told.stdout)["penn"]
@@ -159,7 +159,7 @@ def test_other_lists_are_learned_from_anew(tmp_path, monkeypatch):
 
     def figures(out, *options):
         small = ["--tasks", "penn", "--shares", "1", "--orders", "2", "--ranks", "1", "--epochs", "2", "--json"]
-        told = CliRunner().invoke(app, ["reproduce", "cao2014", "--out", str(out), *small, *options])
+        told = CliRunner().invoke(app, ["cao2014", "--out", str(out), *small, *options])
         assert told.exit_code == 0, told.output
         return {(row["name"], row["seed"]): row["figure"] for row in json.loads(told.stdout)["penn"]["rows"]}
 

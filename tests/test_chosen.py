@@ -21,10 +21,10 @@ from polyadic import (
     TextTopics,
     load,
 )
-from polyadic.errors import InputError
-from polyadic.models.base import Amount, Model, Natural
-from polyadic.models.chosen import Search, chosen
-from polyadic.text.relations.facts import facts_of, held_out_facts
+from polyadic.core.errors import InputError
+from polyadic.core.model import Amount, Model, Natural
+from polyadic.core.selection import Search, chosen
+from polyadic.relations.facts import facts_of, held_out_facts
 
 
 class Bowl(Model):

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 from polyadic import InputError, TextClassifier, chosen, load
 from polyadic.cli import app
-from polyadic.models.sentences import classifier
-from polyadic.models.sentences.classifier import TOKENIZER, folds, held_out
+from polyadic.sentences import classifier
+from polyadic.sentences.classifier import TOKENIZER, folds, held_out
 from strategies import tries
 
 KINDS = {"+": ["good", "fine", "a joy"], "-": ["bad", "poor", "a bore"], "?": ["late", "lost", "on hold"]}

@@ -22,11 +22,12 @@ from polyadic import Corpus, Embedding, SymmetricCP
 from polyadic.cli import VERBS, app, faults, show, train
 from polyadic.cli.options import in_bytes
 from polyadic.cli.train import entry_weights, per_order
+from polyadic.core.progress import sweeps
+from polyadic.core.solvers.adaptive import Adam
+from polyadic.core.solvers.run import Result
 from polyadic.datasets import similarity_sets
-from polyadic.progress import sweeps
-from polyadic.recipes.methods import METHODS
-from polyadic.solvers import Adam, Checkpoint
-from polyadic.solvers.run import Result
+from polyadic.words.checkpoint import Checkpoint
+from polyadic.words.methods import METHODS
 
 TOPICS = ["moon rocket orbit lunar crew", "god temple oracle myth altar", "film actor award scene oscar"]
 SMALL = ["--min-count", "1", "--width", "4", "--rank", "4", "--max-iter", "5", "--tol", "0", "--tuple-min-count", "1"]
@@ -348,7 +349,7 @@ def test_demo_reports_and_returns(tmp_path, monkeypatch):
         report("a story")
         return {"out": out, "rank": rank, "seed": seed}
 
-    monkeypatch.setattr("polyadic.suites.demo.run", run)
+    monkeypatch.setattr("polyadic.cli.demonstration.run", run)
     assert succeed("demo", "--out", tmp_path / "demo") == "a story\n"
     assert in_json("demo", "--out", tmp_path / "demo", "--rank", "7") == {
         "out": str(tmp_path / "demo"),
@@ -611,7 +612,7 @@ def test_bars_move_within_sweeps(monkeypatch):
     def bar(*_, **__):
         yield lambda amount=1, **_: moved.append(amount)
 
-    monkeypatch.setattr("polyadic.progress.bar", bar)
+    monkeypatch.setattr("polyadic.core.progress.bar", bar)
     model = SymmetricCP(2)
     with sweeps(model, "factorizing"):
         for shares in ((0.5, 1.0), (0.5, 1.0, 0.5, 1.0), ()):
@@ -700,7 +701,7 @@ def test_interrupted_training_keeps_the_last_sweep(text, tmp_path, monkeypatch):
 
         yield advance
 
-    monkeypatch.setattr("polyadic.progress.bar", bar)
+    monkeypatch.setattr("polyadic.core.progress.bar", bar)
     done = polyadic("train", text, "--out", tmp_path / "out", *SMALL, "--json")
     assert done.exit_code == faults.INTERRUPTED, done.output
     assert json.loads(done.stderr) == {
@@ -1003,7 +1004,7 @@ def test_interrupt_names_what_was_kept(text, tmp_path, monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("polyadic.recipes.words.sweeps", stop)
+    monkeypatch.setattr("polyadic.words.training.sweeps", stop)
     done = polyadic("train", text, "--out", tmp_path / "out", "--keep", tmp_path / "kept", *CP_SN)
     assert done.exit_code == faults.INTERRUPTED
     kept = f"{tmp_path / 'kept' / 'corpus'} and {tmp_path / 'kept' / 'counts-3'}"

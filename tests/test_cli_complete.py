@@ -11,14 +11,14 @@ from typer.testing import CliRunner
 
 from polyadic import InputError, TableCompletion, load
 from polyadic.cli import app
-from polyadic.models.chosen import chosen
-from polyadic.models.completion.bayesian import BayesianMatrixFactorization
-from polyadic.models.completion.cells import cells_of, split_cells
-from polyadic.models.completion.choosing import rmse
-from polyadic.models.completion.factorization import MatrixFactorization
-from polyadic.models.completion.implicit import ImplicitFactorization
-from polyadic.models.completion.named_cells import named_cells, read_cells
-from polyadic.models.completion.table_completion import connected_parts
+from polyadic.completion.bayesian import BayesianMatrixFactorization
+from polyadic.completion.cells import cells_of, split_cells
+from polyadic.completion.factorization import MatrixFactorization
+from polyadic.completion.implicit import ImplicitFactorization
+from polyadic.completion.named_cells import named_cells, read_cells
+from polyadic.completion.penalty_path import rmse
+from polyadic.completion.table_completion import connected_parts
+from polyadic.core.selection import chosen
 
 
 def run(*arguments):

@@ -11,8 +11,8 @@ from polyadic import load
 from polyadic.cli import app
 from polyadic.datasets import english
 from polyadic.metrics.brackets import bracket_score, match_brackets
-from polyadic.models.syntax.candidates import bracketing
-from polyadic.text.syntax.brackets import read_phrases
+from polyadic.syntax.brackets import read_phrases
+from polyadic.syntax.candidates import bracketing
 
 METHODS = {"split-merge": ["--cycles", "1"], "spectral": ["--states", "2", "--smoothing", "5"], "annotated": []}
 
@@ -86,7 +86,7 @@ def test_what_does_not_fit_is_said(folder):
 
 def test_ctrl_c_keeps_what_was_reached(folder, monkeypatch):
     """The sweeps that were whole are a grammar."""
-    run = importlib.import_module("polyadic.solvers.run")
+    run = importlib.import_module("polyadic.core.solvers.run")
     record, seen = run._record, []
 
     def stopping(*arguments):

@@ -8,12 +8,12 @@ from typer.testing import CliRunner
 
 from polyadic import Entries, InputError, load
 from polyadic.cli import app
-from polyadic.models.relations.bayesian import BayesianFactorization
-from polyadic.models.relations.collective import CollectiveFactorization
-from polyadic.models.relations.database import Relation
-from polyadic.models.relations.database_file import read_database
-from polyadic.models.relations.database_model import hold_out, score
-from polyadic.models.relations.variational import VariationalFactorization
+from polyadic.completion.coupled.bayesian import BayesianFactorization
+from polyadic.completion.coupled.collective import CollectiveFactorization
+from polyadic.completion.coupled.database import Relation
+from polyadic.completion.coupled.database_file import read_database
+from polyadic.completion.coupled.database_model import hold_out, score
+from polyadic.completion.coupled.variational import VariationalFactorization
 
 DECLARED = """
 [relations.stars]

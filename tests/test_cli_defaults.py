@@ -9,9 +9,9 @@ from typing import NamedTuple
 import pytest
 
 import polyadic
-from polyadic.models.completion.table_completion import TableCompletion
-from polyadic.models.sequences.text_tagger import TextTagger
-from polyadic.models.topics.text import TextTopics
+from polyadic.completion.table_completion import TableCompletion
+from polyadic.syntax.text_tagger import TextTagger
+from polyadic.topics.text_topics import TextTopics
 
 MODELS = {
     "automaton train": [polyadic.SpectralAutomaton],

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 from polyadic import FactorizationMachineClassifier, load
 from polyadic.cli import app
 from polyadic.cli.machine import _in_order
-from polyadic.text.predictors.feature_lines import read_feature_lines
+from polyadic.text.feature_lines import read_feature_lines
 
-pytestmark = pytest.mark.filterwarnings("ignore::polyadic.solvers.run.NotConvergedWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::polyadic.core.solvers.run.NotConvergedWarning")
 
 
 def run(*arguments):
@@ -240,7 +240,8 @@ def test_a_folder_of_another_kind_is_refused(files, tmp_path):
 
 def test_ctrl_c_keeps_whole_sweeps_or_nothing(files, tmp_path, monkeypatch):
     """Exit 130: after the first draw the folder is there and predicts, before it there is none."""
-    from polyadic.solvers.predictors import machine_draws, machines
+    from polyadic.supervised import gibbs_machines as machine_draws
+    from polyadic.supervised import machine_descent as machines
 
     original = machine_draws.anova_sweep
     for module, options, enough in ((machine_draws, [], 25), (machines, ["--solver", "als"], 5)):

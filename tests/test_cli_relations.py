@@ -9,8 +9,7 @@ from typer.testing import CliRunner
 
 from polyadic import load
 from polyadic.cli import app
-from polyadic.models.relations.knowledge import KnowledgeTensor
-from polyadic.solvers.relations.triples import descend_triples
+from polyadic.relations.knowledge import KnowledgeTensor, descend_triples
 
 
 def run(*arguments, code=0):
@@ -86,7 +85,7 @@ def test_strength_and_rank_are_chosen(tmp_path):
     assert "next: polyadic relations predict" in told
 
 
-@pytest.mark.filterwarnings("default::polyadic.errors.SeenFactsWarning")
+@pytest.mark.filterwarnings("default::polyadic.core.errors.SeenFactsWarning")
 def test_bad_triples(triples):
     """One sentence for each: lines, names, options, models of another kind; facts that were learned are counted."""
     out, train = triples / "model", triples / "train.tsv"
@@ -144,7 +143,7 @@ def test_interrupted(triples, monkeypatch, epochs):
         yield from itertools.islice(sweeps(*arguments, **options), epochs + 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("polyadic.models.relations.knowledge.descend_triples", interrupted)
+    monkeypatch.setattr("polyadic.relations.knowledge.descend_triples", interrupted)
     told = run("train", train, "--out", out, "--rank", 2, "--force", "--json", code=130)
     if epochs:
         assert "kept what was reached" in told

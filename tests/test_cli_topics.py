@@ -138,7 +138,7 @@ def test_each_file_of_a_glob_is_a_document(docs, tmp_path):
 
 def test_an_interrupted_fit_is_kept_and_named(docs, tmp_path, monkeypatch):
     """Ctrl-C ends the fit; what was found is saved, and the exit code says so."""
-    from polyadic.models.topics.nmf import NMF
+    from polyadic.topics.nmf import NMF
 
     fit = NMF.fit
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyadic.core.errors import InputError
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError
 from polyadic.metrics import completion as completion_module
 from polyadic.metrics import multiwords as multiwords_module
 from polyadic.metrics import phrases as phrases_module

@@ -8,11 +8,11 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 
 from polyadic import Entries, InputError, load
-from polyadic.kernels import RowEntries, posterior_rows
-from polyadic.models.completion.bayesian import BayesianMatrixFactorization
-from polyadic.models.completion.cells import cells_of
-from polyadic.models.completion.factorization import MatrixFactorization
-from polyadic.solvers.databases.gibbs import Priors, draw_prior, wishart
+from polyadic.completion.bayesian import BayesianMatrixFactorization
+from polyadic.completion.cells import cells_of
+from polyadic.completion.coupled.gibbs import Priors, draw_prior, wishart
+from polyadic.completion.factorization import MatrixFactorization
+from polyadic.core.kernels import RowEntries, posterior_rows
 
 
 def equations(n, m, R, seed):

@@ -8,11 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic import Corpus, Entries, InputError
-from polyadic.datasets.clauses import Elliptical, ellipses, plausible_events
-from polyadic.kernels.sequences.hidden import viterbi_states
-from polyadic.models.relations.composition import TransitiveVerbs, associations
-from polyadic.suites.relations.composition import (
+from experiments.data.clauses import Elliptical, ellipses, plausible_events
+from experiments.data.verb_clauses import Clause, clauses_of_tags, clauses_of_tree, sentences_as_tagged
+from experiments.relations.composition import (
     Meanings,
     Scores,
     alike,
@@ -21,9 +19,11 @@ from polyadic.suites.relations.composition import (
     plausibility,
     treebank_tagger,
 )
-from polyadic.text.syntax.clauses import Clause, clauses_of_tags, clauses_of_tree, sentences_as_tagged
-from polyadic.text.syntax.tagging import Tagger
-from polyadic.text.syntax.trees import Tree, read_trees
+from polyadic import Corpus, Entries, InputError
+from polyadic.relations.composition import TransitiveVerbs, associations
+from polyadic.sequences.kernels.hidden import viterbi_states
+from polyadic.syntax.tagging import Tagger
+from polyadic.syntax.trees import Tree, read_trees
 
 
 def tree(*rows):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import Corpus, InputError, count
-from polyadic.linalg import symmetric_matrix
+from polyadic.core.linalg import symmetric_matrix
 from polyadic.text import contexts as module
 from polyadic.text.contexts import contexts
 

@@ -17,18 +17,19 @@ from typing import Annotated, Literal, Union, get_args, get_origin
 
 import joblib
 import numpy as np
+import polyadic.models
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 import examples
-import polyadic.models
-from polyadic import InputError, files, load
-from polyadic.models.base import Model
-from polyadic.models.folder import STATE, Reader, _text
-from polyadic.settings import Within, admits, resolved, spelled
-from polyadic.solvers import NotConvergedWarning
+from polyadic import InputError, load
+from polyadic.core import files
+from polyadic.core.model import Model
+from polyadic.core.serialization import STATE, Reader, _text
+from polyadic.core.settings import Within, admits, resolved, spelled
+from polyadic.core.solvers.run import NotConvergedWarning
 
 TABLE = {
     example.name: example
@@ -365,7 +366,7 @@ def test_forged_folder_is_a_model_or_refused(name, known, tmp_path):
     state = json.loads((tmp_path / "model" / STATE).read_text())
     forgeries = [{"state": {key: state[key] for key in state if key != gone}} for gone in state]
     forgeries += [{"state": state | {key: what}} for key in state for what in ({"array": "x"}, {"map": 3}, [[]])]
-    forgeries += [{"settings": {"misspelt": 1}}, {"model": "polyadic.settings:Within"}, {"model": "os:system"}]
+    forgeries += [{"settings": {"misspelt": 1}}, {"model": "polyadic.core.settings:Within"}, {"model": "os:system"}]
     for number, forged in enumerate(forgeries):
         folder = shutil.copytree(tmp_path / "model", tmp_path / str(number))
         meta = json.loads((folder / "meta.json").read_text())
@@ -443,9 +444,9 @@ def test_scikit_learn_has_nothing_to_object(name):
     ("name", "message"),
     [
         ("os:system", "is nothing of this library"),
-        ("polyadic.models.folder:importlib", "is nothing of this library"),
+        ("polyadic.core.serialization:importlib", "is nothing of this library"),
         ("polyadic.__main__:main", "is nothing of this library"),
-        ("polyadic.models.words.symmetric:Gone", "is not in this polyadic"),
+        ("polyadic.words.symmetric:Gone", "is not in this polyadic"),
         ("polyadic.nowhere:Gone", "is not in this polyadic"),
     ],
 )

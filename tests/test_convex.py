@@ -6,22 +6,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 
+from experiments.data.multilabel import multilabel, read_label_names, read_labelling
 from polyadic import Entries, InputError
-from polyadic.datasets.multilabel import multilabel, read_label_names, read_labelling
-from polyadic.linalg import SparsePlusLowRank, shrunk, shrunk_symmetric, spectral, top_pair
-from polyadic.losses import Huber, Logistic, Poisson, Squared
-from polyadic.models.completion.cells import cells_of
-from polyadic.models.completion.choosing import choose_penalty, penalty_path
-from polyadic.models.completion.convex_collective import ConvexCollective, Relation
-from polyadic.models.completion.robust_pca import RobustPCA
-from polyadic.models.completion.trace_norm import TraceNormCompletion, fit_offsets
-from polyadic.models.completion.transductive import TransductiveCompletion
-from polyadic.solvers.admm import Block, block_trace_norms
-from polyadic.solvers.conditional_gradient import Ball, conditional_gradient
-from polyadic.solvers.proximal import proximal_gradient
-from polyadic.solvers.run import NotConvergedWarning, run
-from polyadic.solvers.smooth import CellLosses, Parts, WithOffsets
-from polyadic.solvers.trace_norm import Certified, Pattern, Problem
+from polyadic.completion.admm import Block, block_trace_norms
+from polyadic.completion.cells import cells_of
+from polyadic.completion.convex_collective import ConvexCollective, Relation
+from polyadic.completion.penalty_path import choose_penalty, penalty_path
+from polyadic.completion.robust_pca import RobustPCA
+from polyadic.completion.trace_norm import TraceNormCompletion, fit_offsets
+from polyadic.completion.transductive import TransductiveCompletion
+from polyadic.core.linalg import SparsePlusLowRank, shrunk, shrunk_symmetric, spectral, top_pair
+from polyadic.core.losses import Huber, Logistic, Poisson, Squared
+from polyadic.core.solvers.conditional_gradient import Ball, conditional_gradient
+from polyadic.core.solvers.proximal import proximal_gradient
+from polyadic.core.solvers.run import NotConvergedWarning, run
+from polyadic.core.solvers.smooth import CellLosses, Parts, WithOffsets
+from polyadic.core.solvers.trace_norm import Certified, Pattern, Problem
 from strategies import tries
 
 LOSSES = [Squared(), Logistic(), Huber(0.5)]
@@ -244,7 +244,7 @@ def test_sparse_and_dense_cells_are_one(monkeypatch):
     at = np.sort(rng.choice(144, 70, replace=False))
     found = []
     for crowded in (0.0, 2.0):
-        monkeypatch.setattr("polyadic.solvers.trace_norm.CROWDED", crowded)
+        monkeypatch.setattr("polyadic.core.solvers.trace_norm.CROWDED", crowded)
         pattern = Pattern(at // 12, at % 12, (12, 12))
         y = rng.standard_normal(70) if not found else found[0][1]
         spread = pattern.spread(y)

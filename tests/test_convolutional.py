@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from polyadic import InputError
-from polyadic.linalg.circulant import convolve, deconvolve, gram, khatri_rao_gram, shifts, solve, unshifted
-from polyadic.solvers.run import run
-from polyadic.solvers.sentences.convolutional import aligned, compose, convolutional_als, find_filters, most_filters
-from polyadic.text.moments import Moments, patches
+from polyadic.core.solvers.run import run
+from polyadic.sentences.circulant import convolve, deconvolve, gram, khatri_rao_gram, shifts, solve, unshifted
+from polyadic.sentences.filter_als import aligned, compose, convolutional_als, find_filters, most_filters
+from polyadic.sentences.moments import Moments, patches
 
 sizes = st.tuples(st.integers(1, 4), st.integers(2, 9), st.integers(0, 999))
 
@@ -261,7 +261,7 @@ def test_the_fit_is_told_and_the_same_again():
 
 def test_threads_change_nothing(monkeypatch):
     """As many threads as there are cores, or tensors, or more: the same bits."""
-    monkeypatch.setattr("polyadic.solvers.sentences.convolutional.WORTH", 1)
+    monkeypatch.setattr("polyadic.sentences.filter_als.WORTH", 1)
     C = np.random.default_rng(0).standard_normal((3, 6, 6, 6))
     one, *others = (find_filters(C, 1, starts=2, sweeps=5, seed=0, threads=threads) for threads in (1, 2, 9))
     for other in others:

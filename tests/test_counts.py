@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from polyadic import Corpus, kernels
-from polyadic.arrays import ArrayWriter
-from polyadic.errors import InputError
+from polyadic import Corpus
+from polyadic.core.arrays import ArrayWriter
+from polyadic.core.errors import InputError
 from polyadic.text import counts as module
+from polyadic.text import kernels
 from polyadic.text.counts import Counts, count, plan
 from strategies import Text, sentences, tries
 

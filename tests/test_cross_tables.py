@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 
 from polyadic import Corpus, CorrespondenceAnalysis, InputError, cross_table, frame, load
 from polyadic.cli import app, faults
-from polyadic.frames import records
-from polyadic.recipes.tables import CrossTable
+from polyadic.core.frames import records
+from polyadic.tables.cross_table import CrossTable
 
 FISHER = [[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]]
 EYES, HAIR = ("blue", "light", "medium", "dark"), ("fair", "red", "medium", "dark", "black")
@@ -103,7 +103,7 @@ def test_blocks_of_a_corpus_do_not_matter(tmp_path, monkeypatch):
     path = write(tmp_path / "t.csv", [("text", "part"), *((text, k % 4) for k, text in enumerate(texts))])
     corpus = Corpus.build(path, min_count=1, field="text")
     whole = cross_table(corpus, rows="part")
-    monkeypatch.setattr("polyadic.recipes.tables.BLOCK", 13)
+    monkeypatch.setattr("polyadic.tables.cross_table.BLOCK", 13)
     parts = cross_table(corpus, rows="part")
     assert (whole.counts != parts.counts).nnz == 0
     assert whole.counts.sum() == 150

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from polyadic import data
-from polyadic.data import Entries
-from polyadic.errors import InputError
+from polyadic.core import entries as data
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
 from strategies import plain_entries, symmetric_entries, tries
 
 any_entries = symmetric_entries(orders=(1, 2, 3, 4)) | plain_entries()
@@ -303,7 +303,7 @@ def test_entries_that_hold_pairs(entries, length, data):
         if {tuple(sorted(pair)) for pair in pairs} & {tuple(sorted(two)) for two in itertools.combinations(words, 2)}
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("polyadic.data.BLOCK", length)
+        patch.setattr("polyadic.core.entries.BLOCK", length)
         held = entries.holding(pairs)
     assert held.indices.tolist() == entries.indices[wanted].tolist()
     assert held.values.tolist() == entries.values[wanted].tolist()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.data.annotated import web_treebank
 from polyadic import InputError
-from polyadic.datasets.annotated import web_treebank
 from polyadic.metrics.dependencies import (
     Attached,
     by_distance,
@@ -18,7 +18,7 @@ from polyadic.metrics.dependencies import (
     dependency_score,
     match_trees,
 )
-from polyadic.text.syntax.trees import Tree
+from polyadic.syntax.trees import Tree
 
 
 def sentence(heads, relations, upos=None):

@@ -8,29 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.data.annotated import web_treebank
 from polyadic import InputError
-from polyadic.datasets.annotated import web_treebank
-from polyadic.kernels.syntax.arcs import score_arcs, step_arcs
-from polyadic.kernels.syntax.best_trees import best_arcs
-from polyadic.models.syntax import dependency
-from polyadic.models.syntax.candidates import (
-    DependencyCandidates,
-    jackknife_dependencies,
-    propose_dependencies,
-)
-from polyadic.models.syntax.dependency import ArcFactored, _coded
-from polyadic.models.syntax.reranking import feature_groups
-from polyadic.text.syntax.dependency_features import (
-    ROOT,
-    Head,
-    arcs,
-    frames,
-    grandparents,
-    numbers,
-    siblings,
-    tree_heads,
-)
-from polyadic.text.syntax.trees import Tree
+from polyadic.syntax import dependency
+from polyadic.syntax.candidates import DependencyCandidates, jackknife_dependencies, propose_dependencies
+from polyadic.syntax.dependency import ArcFactored, _coded
+from polyadic.syntax.dependency_features import ROOT, Head, arcs, frames, grandparents, numbers, siblings, tree_heads
+from polyadic.syntax.kernels.arcs import score_arcs, step_arcs
+from polyadic.syntax.kernels.best_trees import best_arcs
+from polyadic.syntax.reranking import feature_groups
+from polyadic.syntax.trees import Tree
 
 # The loops behind these doors: eisner_kbest, arc_scores, arc_step.
 

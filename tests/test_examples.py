@@ -19,11 +19,11 @@ from typer.testing import CliRunner
 
 from polyadic.cli import GROUPS, VERBS, app
 from polyadic.datasets.examples import FILES, write_examples
-from polyadic.text.syntax.propositions import read_propositions
-from polyadic.text.syntax.trees import read_trees
+from polyadic.syntax.propositions import read_propositions
+from polyadic.syntax.trees import read_trees
 
-NOT_HERE = ("polyadic explore ", "polyadic demo ", "polyadic reproduce ")
-"""What serves until Ctrl-C, what needs the text of another package, and what takes hours on published sets."""
+NOT_HERE = ("polyadic explore ", "polyadic demo ")
+"""What serves until Ctrl-C, what needs the text of another package."""
 MAKE = (" train ", " corpus ", " count ", " convert ", " parse apply ")
 """What others begin with, in that order."""
 

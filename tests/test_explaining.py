@@ -19,21 +19,20 @@ from polyadic import (
     FieldEncoder,
 )
 from polyadic.cli import app
-from polyadic.errors import InputError
-from polyadic.frames import frame
-from polyadic.linalg.varimax import varimax
-from polyadic.models.completion.factorization import MatrixFactorization
-from polyadic.models.completion.implicit import ImplicitFactorization
-from polyadic.models.completion.table_completion import TableCompletion
-from polyadic.models.completion.themes import themes_of
-from polyadic.models.relations.knowledge import FORMS, KnowledgeTensor
-from polyadic.models.relations.rule_mining import derivations, tried
-from polyadic.models.relations.universal import UniversalSchema
-from polyadic.models.tables.correspondence import CorrespondenceAnalysis
-from polyadic.text.relations.facts import facts_of
-from polyadic.text.relations.formulas import And, Not, Or
-from polyadic.text.relations.rules import parse_rule
-from polyadic.text.relations.schema import schema_of
+from polyadic.completion.components import themes_of, varimax
+from polyadic.completion.factorization import MatrixFactorization
+from polyadic.completion.implicit import ImplicitFactorization
+from polyadic.completion.table_completion import TableCompletion
+from polyadic.core.errors import InputError
+from polyadic.core.frames import frame
+from polyadic.relations.facts import facts_of
+from polyadic.relations.formulas import And, Not, Or
+from polyadic.relations.knowledge import FORMS, KnowledgeTensor
+from polyadic.relations.rule_mining import derivations, tried
+from polyadic.relations.rules import parse_rule
+from polyadic.relations.schema import schema_of
+from polyadic.relations.universal import UniversalSchema
+from polyadic.tables.correspondence import CorrespondenceAnalysis
 
 
 def some_table(seed=0, *, rows=30, columns=20, share=0.4):
@@ -242,7 +241,7 @@ def score(model, X):
     return np.log(model.predict(X)) if getattr(model, "loss", "") == "poisson" else model.predict(X)
 
 
-@pytest.mark.filterwarnings("ignore::polyadic.solvers.run.NotConvergedWarning")
+@pytest.mark.filterwarnings("ignore::polyadic.core.solvers.run.NotConvergedWarning")
 @pytest.mark.parametrize("model", MACHINES, ids=repr)
 def test_parts_of_a_machine_are_its_score(model):
     """Each is the score of its features without all that fewer of them say; with the base they add up."""
@@ -296,7 +295,7 @@ def test_names_of_a_data_frame():
     assert model.explain(X[:1], "apy").parts[0][0] == ("a", "y")
 
 
-@pytest.mark.filterwarnings("ignore::polyadic.solvers.run.NotConvergedWarning")
+@pytest.mark.filterwarnings("ignore::polyadic.core.solvers.run.NotConvergedWarning")
 def test_machines_that_cannot_be_taken_apart(monkeypatch):
     """And rows that cannot: each in a sentence."""
     X, y = some_rows(), np.arange(40) % 2
@@ -311,7 +310,7 @@ def test_machines_that_cannot_be_taken_apart(monkeypatch):
     with pytest.raises(InputError, match="set clip=False"):
         clipped.explain(X[:1])
     assert clipped.set_params(clip=False).explain(X[:1]).value == clipped.predict(X[:1])[0]
-    monkeypatch.setattr("polyadic.resources.free_memory", lambda: 1)
+    monkeypatch.setattr("polyadic.core.resources.free_memory", lambda: 1)
     with pytest.raises(InputError, match=r"for each of 56 sets of features .* leave features out, or lower the order"):
         model.explain(np.ones((1, 6)))
 

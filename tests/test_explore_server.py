@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 import shelves
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.explore import server
 from polyadic.explore.answers import ANSWERS
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.errors import InputError
-from polyadic.text.predictors.feature_lines import feature_blocks, read_feature_lines
+from polyadic.core.errors import InputError
+from polyadic.text.feature_lines import feature_blocks, read_feature_lines
 
 NUMBERS = st.floats(-1e6, 1e6, allow_nan=False)
 LINES = st.lists(

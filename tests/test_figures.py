@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import bootstrap, spearmanr
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.metrics import figures
 from polyadic.metrics.figures import Figure, difference, rank_correlation, ratio
 

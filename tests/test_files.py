@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic import files, resources
-from polyadic.arrays import ArrayWriter, open_array
-from polyadic.errors import InputError, MissingExtraError, check_choice, check_int, check_number
-from polyadic.files import plain, read_meta, whole_file, whole_folder, write_meta
-from polyadic.progress import bar
+from polyadic.core import files, resources
+from polyadic.core.arrays import ArrayWriter, open_array
+from polyadic.core.errors import InputError, MissingExtraError, check_choice, check_int, check_number
+from polyadic.core.files import plain, read_meta, whole_file, whole_folder, write_meta
+from polyadic.core.progress import bar
 from strategies import tries
 
 FAILURES = [KeyboardInterrupt(), OSError(errno.ENOSPC, "No space left on device"), InputError("no"), SystemExit()]
@@ -507,7 +507,8 @@ def take(size):
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux holds it")
 def test_products_need_no_memory_of_their_own():
     """BLAS, which ends the process where it finds no room to work in, has taken it before the bound is there."""
-    code = "import numpy as np\nfrom polyadic.resources import memory_below\na, b, held = *np.ones((2, 512, 512)), []\n"
+    code = "import numpy as np\nfrom polyadic.core.resources import memory_below\n"
+    code += "a, b, held = *np.ones((2, 512, 512)), []\n"
     code += "with memory_below(900 << 20):\n try:\n  while True: held.append(np.ones(1 << 20))\n"
     code += " except MemoryError: np.matmul(a, a, out=b)\nprint(b[0, 0])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -14,11 +14,11 @@ from safetensors.numpy import save as packed
 from scipy import sparse
 
 from polyadic import InputError, load
-from polyadic.kernels.sequences.hidden import Chain
-from polyadic.losses import Huber
-from polyadic.models.base import Model
-from polyadic.models.folder import LARGE, Reader, Writer, _text
-from polyadic.solvers import quasi_newton
+from polyadic.core.losses import Huber
+from polyadic.core.model import Model
+from polyadic.core.serialization import LARGE, Reader, Writer, _text
+from polyadic.core.solvers.quasi_newton import quasi_newton
+from polyadic.sequences.kernels.hidden import Chain
 
 NUMBERS = ["?", "i1", "u2", "i4", "i8", "f2", "f4", "f8", "c8", "c16"]
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from polyadic import Corpus, Embedding, InputError, WordSenses, count, frame, train
+from polyadic.core.frames import records
 from polyadic.embedding import components
-from polyadic.frames import records
-from polyadic.models.topics.text import TextTopics
+from polyadic.topics.text_topics import TextTopics
 
 VECTORS = Embedding(["bank", "money", "river"], [[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]])
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.errors import InputError
-from polyadic.groups import Groups
+from polyadic.core.errors import InputError
+from polyadic.core.query_groups import Groups
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=6), st.randoms(use_true_random=False))

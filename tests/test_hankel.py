@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.errors import InputError
-from polyadic.models.sequences.automata import WeightedAutomaton
-from polyadic.models.sequences.automaton_algebra import converted
-from polyadic.models.sequences.hankel import hankel
-from polyadic.models.sequences.hankel_completion import completed_hankel, shared_cells
-from polyadic.models.sequences.substrings import count_substrings
-from polyadic.models.sequences.symbols import Coded, coded
-from polyadic.suites.spectral.automata import SLIDE, slide_table
+from experiments.spectral.automata import SLIDE, slide_table
+from polyadic.core.errors import InputError
+from polyadic.sequences.automata import WeightedAutomaton
+from polyadic.sequences.automaton_algebra import converted
+from polyadic.sequences.hankel import hankel
+from polyadic.sequences.hankel_completion import completed_hankel, shared_cells
+from polyadic.sequences.substrings import count_substrings
+from polyadic.sequences.symbols import Coded, coded
 from reference import exact_hankel
 from strategies import tries
 

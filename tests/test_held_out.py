@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polyadic.core.errors import InputError
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError
 from polyadic.metrics.completion import completion
 from polyadic.metrics.multiwords import multiwords
 from polyadic.metrics.phrases import phrases as measure_phrases
-from polyadic.suites import held_out
-from polyadic.suites.held_out import gaps, names, phrases, split
 from polyadic.text.corpus import Corpus
+from polyadic.words import held_out
+from polyadic.words.held_out import gaps, names, phrases, split
 from strategies import tries
 
 

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.spectral.hidden import chain_errors, drawn, planted_chain, recovery, starts, true_log_probability
 from polyadic import InputError
-from polyadic.kernels.sequences.hidden import Chain, expected_counts, hidden_states
-from polyadic.models.sequences.hidden_markov import ESTIMATED, HiddenMarkov, draw_symbols
-from polyadic.models.sequences.hidden_spectral import FewMomentsWarning, spectral_chain, triples
-from polyadic.models.sequences.hidden_starts import anchor_chain, cluster_chain
-from polyadic.models.sequences.observable_operators import ObservableOperators
-from polyadic.models.sequences.symbols import Coded, coded, known_symbols
-from polyadic.solvers.run import NotConvergedWarning
-from polyadic.suites.spectral.hidden import chain_errors, drawn, planted_chain, recovery, starts, true_log_probability
+from polyadic.core.solvers.run import NotConvergedWarning
+from polyadic.sequences.hidden_markov import ESTIMATED, HiddenMarkov, draw_symbols
+from polyadic.sequences.hidden_spectral import FewMomentsWarning, spectral_chain, triples
+from polyadic.sequences.hidden_starts import anchor_chain, cluster_chain
+from polyadic.sequences.kernels.hidden import Chain, expected_counts, hidden_states
+from polyadic.sequences.observable_operators import ObservableOperators
+from polyadic.sequences.symbols import Coded, coded, known_symbols
 from strategies import tries
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter")
@@ -462,7 +462,7 @@ def test_symbols_have_their_order():
 @pytest.mark.realdata
 def test_tags_are_foretold():
     """On real tags a hidden Markov model from a spectral start beats the share of tags by far."""
-    from polyadic.datasets.annotated import web_treebank
+    from experiments.data.annotated import web_treebank
 
     tags = [(*tree.upos, "</s>") for tree in web_treebank("dev")]
     model = HiddenMarkov(6, max_iter=30).fit(tags[:1500])

@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.kernels.syntax.arc_tensor import DISTANCES, ArcParts, Pairs, score_tensor_arcs
-from polyadic.kernels.syntax.best_trees import (
+from polyadic.syntax import higher_order as tree_parts
+from polyadic.syntax.higher_order import HEADS, TEMPLATES, Search, TreeLearner
+from polyadic.syntax.kernels.arc_tensor import DISTANCES, ArcParts, Pairs, score_tensor_arcs
+from polyadic.syntax.kernels.best_trees import (
     best_projective_tree,
     best_projective_trees,
     best_spanning_tree,
     best_spanning_trees,
 )
-from polyadic.kernels.syntax.climbing import (
+from polyadic.syntax.kernels.climbing import (
     GRAND,
     GRAND_SIBLING,
     MOST_WORDS,
@@ -27,9 +29,6 @@ from polyadic.kernels.syntax.climbing import (
     move_weights,
     score_trees,
 )
-from polyadic.models.syntax.higher_order import TEMPLATES
-from polyadic.solvers.syntax import tree_parts
-from polyadic.solvers.syntax.tree_parts import HEADS, Search, TreeLearner
 
 # The loops behind the doors: are_trees, tree_score, climb, tree_difference, move_cells.
 

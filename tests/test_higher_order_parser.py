@@ -6,13 +6,13 @@ import json
 import numpy as np
 import pytest
 
+from experiments.data.annotated import web_treebank
+from experiments.syntax.higher_order import higher_orders, parses, restart_curve
 from polyadic import ArcFactored, Embedding, HigherOrderParser, InputError, LowRankParser, load
-from polyadic.datasets.annotated import web_treebank
-from polyadic.kernels.syntax.climbing import MOST_WORDS
 from polyadic.metrics.dependencies import dependency_score, match_trees
-from polyadic.models.syntax.candidates import jackknife_dependencies, propose_dependencies
-from polyadic.models.syntax.reranking import feature_groups
-from polyadic.suites.syntax.higher_order import higher_orders, parses, restart_curve
+from polyadic.syntax.candidates import jackknife_dependencies, propose_dependencies
+from polyadic.syntax.kernels.climbing import MOST_WORDS
+from polyadic.syntax.reranking import feature_groups
 from small_language import made, sentence
 
 
@@ -152,7 +152,7 @@ def test_lists_use_whole_sentences():
 def test_the_suite_tells_what_was_asked_for(monkeypatch):
     """A row for each order, gains over the first, and a curve of restarts that leaves the parser as it was."""
     parts = {"train": made(10, 0), "dev": made(8, 1)}
-    monkeypatch.setattr("polyadic.suites.syntax.higher_order.web_treebank", lambda part, **_: parts[part])
+    monkeypatch.setattr("experiments.syntax.higher_order.web_treebank", lambda part, **_: parts[part])
     told = higher_orders(12, gammas=(1.0,), orders=(1, 2), restarts=(0, 3))
     assert [row["order"] for row in told["rows"]] == [1, 2]
     assert told["rows"][0]["gain"]["UAS"]["value"] == 0

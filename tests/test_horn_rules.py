@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import HornRules, InputError, complete, facts_of, load
-from polyadic.kernels import horn_rules
-from polyadic.kernels.horn_rules import Answers, graph_of, joining_paths, path_counts, property_counts
+from polyadic.relations import kernels as horn_rules
+from polyadic.relations.kernels import Answers, graph_of, joining_paths, path_counts, property_counts
 from reference import horn_rules as twin
 from strategies import tries
 

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from experiments import data
+from experiments.__main__ import app
+from experiments.data.sentences import Compared, Labelled
+from experiments.experiment import run_suite
+from experiments.huang2017 import labelled, paired, protocol, synthetic
+from experiments.huang2017.choosing import CLASSES, SCORES, Rule, choose
+from experiments.huang2017.encoders import Grid, encoders
+from experiments.huang2017.tables import figures
 from polyadic import InputError, datasets
-from polyadic.cli import app
-from polyadic.datasets import Compared, Labelled
 from polyadic.metrics.figures import correlation
-from polyadic.suites.huang2017 import labelled, paired, protocol, synthetic
-from polyadic.suites.huang2017.choosing import CLASSES, SCORES, Rule, choose
-from polyadic.suites.huang2017.encoders import Grid, encoders
-from polyadic.suites.huang2017.tables import figures
-from polyadic.suites.suite import run_suite
 
 GOOD, BAD = ["good", "fine", "great", "lovely"], ["bad", "poor", "awful", "dull"]
 FRAME = ["the", "film", "is", "a", "very", "story", "with", "actors", "and", "music"]
@@ -273,7 +274,7 @@ def test_a_run_goes_on_where_it_stopped(small, tmp_path):
 
 def test_a_run_is_asked_for_right(tmp_path):
     """Unknown parts and numbers out of range are refused in a sentence, before anything is done."""
-    done = CliRunner().invoke(app, ["reproduce", "huang2017", "--out", str(tmp_path / "x"), "--parts", "mr,sst"])
+    done = CliRunner().invoke(app, ["huang2017", "--out", str(tmp_path / "x"), "--parts", "mr,sst"])
     assert done.exit_code == 1
     assert "parts are synthetic, mr, subj, msrp, sts2012; got mr, sst" in done.output
     assert not (tmp_path / "x").exists()
@@ -287,15 +288,15 @@ def test_a_run_is_asked_for_right(tmp_path):
 @pytest.mark.realdata
 def test_sets_have_their_published_sizes(realdata):
     """Sentences, labels and scores are as published."""
-    mr = datasets.labelled_sentences("mr", root=realdata)
+    mr = data.labelled_sentences("mr", root=realdata)
     assert len(mr) == 10_662
     assert sum(case.label for case in mr) == 5_331
     assert any("direção" in case.words for case in mr)
-    train = datasets.paraphrases("train", root=realdata)
+    train = data.paraphrases("train", root=realdata)
     assert sum(pair.score for pair in train) == 2_753
     assert train[0].left.startswith("Amrozi accused his brother")
-    sets = datasets.sts2012("test", root=realdata)
-    assert {name: len(part) for name, part in sets.items()} == datasets.STS2012["test"]
+    sets = data.sts2012("test", root=realdata)
+    assert {name: len(part) for name, part in sets.items()} == data.STS2012["test"]
     assert min(pair.score for part in sets.values() for pair in part) == 0
 
 
@@ -305,20 +306,20 @@ def test_readers_refuse(tmp_path, monkeypatch):
     (folder / "mr").mkdir(parents=True)
     (folder / "mr" / "rt-polarity.neg").write_text("one line\n", encoding="utf-8")
     with pytest.raises(InputError, match="holds 1 sentences; the published set has 5,331"):
-        datasets.labelled_sentences("mr", root=tmp_path)
+        data.labelled_sentences("mr", root=tmp_path)
     with pytest.raises(InputError, match="name must be"):
-        datasets.labelled_sentences("sst", root=tmp_path)
+        data.labelled_sentences("sst", root=tmp_path)
     (folder / "msrp").mkdir()
     (folder / "msrp" / "msr_paraphrase_test.txt").write_text("heading\n2\t1\t2\ta\tb\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 2: expected 0 or 1"):
-        datasets.paraphrases("test", root=tmp_path)
+        data.paraphrases("test", root=tmp_path)
     sts = folder / "sts2012" / "STS2012-train"
     sts.mkdir(parents=True)
     (sts / "STS.input.MSRpar.txt").write_text("a\tb\n", encoding="utf-8")
     for mark in ("5.5", "nan", "high"):
         (sts / "STS.gs.MSRpar.txt").write_text(f"{mark}\n", encoding="utf-8")
         with pytest.raises(InputError, match="expected a score from 0 to 5"):
-            datasets.sts2012("train", root=tmp_path)
+            data.sts2012("train", root=tmp_path)
     (sts / "STS.input.MSRpar.txt").write_text("a b\n", encoding="utf-8")
     with pytest.raises(InputError, match="two sentences with a tab"):
-        datasets.sts2012("train", root=tmp_path)
+        data.sts2012("train", root=tmp_path)

@@ -8,11 +8,11 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from polyadic import Entries, InputError
-from polyadic.kernels import RowEntries, conjugate_rows, posterior_rows
+from polyadic.completion.cells import cells_of
+from polyadic.completion.implicit import ImplicitFactorization
+from polyadic.completion.recommending import best_columns
+from polyadic.core.kernels import RowEntries, conjugate_rows, posterior_rows
 from polyadic.metrics.recommendation import recommendation
-from polyadic.models.completion.cells import cells_of
-from polyadic.models.completion.implicit import ImplicitFactorization
-from polyadic.models.completion.recommending import best_columns
 
 
 def equations(n, m, R, seed, kind):
@@ -223,7 +223,7 @@ def test_judged_by_hand():
 @pytest.mark.realdata
 def test_listeners(realdata):
     """Last.fm: what was held out is found far better than by how often artists are heard."""
-    from polyadic.datasets import lastfm
+    from experiments.data.ratings import lastfm
 
     x = lastfm(root=realdata).listens
     held = np.random.default_rng(0).random(len(x)) < 0.2

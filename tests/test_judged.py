@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.metrics import average_precision_score
 
-from polyadic.datasets.universal_schema import SYSTEMS, TARGETS, freebase_pairs, judgements, nyt_pairs, rankings
-from polyadic.errors import InputError
+from experiments.data.universal_schema import SYSTEMS, TARGETS, freebase_pairs, judgements, nyt_pairs, rankings
+from polyadic.core.errors import InputError
 from polyadic.metrics.judged import average_precision, judged, ranked_cells
 
 PAIRS = [(f"s{i}", f"o{i}") for i in range(12)]

@@ -12,8 +12,17 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import reference
-from polyadic import kernels
-from polyadic.data import Entries
+from polyadic.core import kernels
+from polyadic.core.entries import Entries
+from polyadic.text.kernels import (
+    chunk_sets,
+    count_tuples,
+    index_words,
+    indexed_length,
+    tuple_marginals,
+    tuple_work,
+    word_positions,
+)
 from strategies import Text, sentences
 
 WORDS = 6
@@ -21,7 +30,7 @@ WORDS = 6
 
 def index_of(lists, reach):
     text = Text.of(lists, WORDS)
-    return kernels.index_words(text.ids, text.sentences, WORDS, reach)
+    return index_words(text.ids, text.sentences, WORDS, reach)
 
 
 @given(lists=sentences(), reach=st.integers(1, 12))
@@ -31,7 +40,7 @@ def test_index_words(lists, reach):
     none = [index.end]
     apart = none * reach + [word for sentence in lists for word in [*sentence, *none]] + none * reach
     assert index.ids.tolist() == apart
-    assert len(apart) == kernels.indexed_length(sum(map(len, lists)), len(lists) + 1, reach)
+    assert len(apart) == indexed_length(sum(map(len, lists)), len(lists) + 1, reach)
     places = [index.positions[a:b].tolist() for a, b in itertools.pairwise(index.starts)]
     assert places == [[p for p, other in enumerate(apart) if other == word] for word in range(WORDS)]
 
@@ -40,7 +49,7 @@ def test_index_words(lists, reach):
 def test_chunk_sets(lists, length, order):
     """``chunk_sets`` gives the distinct words of each chunk that has enough of them."""
     text = Text.of(lists, WORDS)
-    sets, bounds = kernels.chunk_sets(text.ids, text.sentences, length, order)
+    sets, bounds = chunk_sets(text.ids, text.sentences, length, order)
     chunks = [sets[a:b].tolist() for a, b in itertools.pairwise(bounds)]
     assert chunks == reference.chunk_sets(lists, length, order)
     assert bounds[0] == 0
@@ -52,12 +61,12 @@ def test_work_bounds_the_tuples(lists, order, near, far, repeats):
     """``tuple_work`` (kernel ``count_work``) is at least what ``count_tuples`` finds, word by word."""
     reach = near * (1 + far)
     index = index_of(lists, reach)
-    work = kernels.tuple_work(index, order, repeats=repeats)
-    halves = [kernels.tuple_work(index, order, where, repeats=repeats) for where in (slice(0, 7), slice(7, None))]
+    work = tuple_work(index, order, repeats=repeats)
+    halves = [tuple_work(index, order, where, repeats=repeats) for where in (slice(0, 7), slice(7, None))]
     assert (sum(halves) == work).all()
     how = {"order": order, "near": near, "repeats": repeats, "min_count": 1}
     for word in range(WORDS):
-        words, counts, _ = kernels.count_tuples(index, word, word + 1, **how)
+        words, counts, _ = count_tuples(index, word, word + 1, **how)
         assert counts.sum() <= work[word]
         assert (words[0] == word).all()
 
@@ -67,12 +76,12 @@ def test_ranges_of_words_add_up(lists, order, cut):
     """``count_tuples`` of two ranges is that of their union: tuples one after the other, marginals summed."""
     index = index_of(lists, 4)
     how = {"order": order, "near": 4, "repeats": True, "min_count": 1}
-    ranges = [kernels.count_tuples(index, a, b, **how) for a, b in ((0, cut), (cut, WORDS))]
-    words, counts, marginals = kernels.count_tuples(index, 0, WORDS, **how)
+    ranges = [count_tuples(index, a, b, **how) for a, b in ((0, cut), (cut, WORDS))]
+    words, counts, marginals = count_tuples(index, 0, WORDS, **how)
     assert words.tolist() == np.hstack([part[0] for part in ranges]).tolist()
     assert counts.tolist() == np.hstack([part[1] for part in ranges]).tolist()
     assert marginals.tolist() == sum(part[2] for part in ranges).tolist()
-    assert kernels.tuple_marginals(words.T, counts, WORDS).tolist() == marginals.tolist()
+    assert tuple_marginals(words.T, counts, WORDS).tolist() == marginals.tolist()
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 5])
@@ -157,15 +166,15 @@ SQUARED = {"zero_weight": 1.0, "scale": 1.0, "threads": 1}
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: kernels.index_words(IDS, SENTENCES, 2, 5), "ids must be below 2"),
-        (lambda: kernels.index_words(IDS, SENTENCES, 3, 0), "reach below 32,768"),
-        (lambda: kernels.index_words(IDS, SENTENCES, 3, 1 << 15), "reach below 32,768"),
-        (lambda: kernels.word_positions(IDS, 2), "ids must be below 2"),
-        (lambda: kernels.index_words(IDS, SENTENCES[:2], 3, 5), "sentences must rise from 0 to the number of ids, 4"),
-        (lambda: kernels.index_words(IDS, np.array([0, 5, 4]), 3, 5), "sentences must rise"),
-        (lambda: kernels.chunk_sets(IDS, SENTENCES + 1, 5, 2), "sentences must rise"),
-        (lambda: kernels.chunk_sets(IDS, np.empty(0, int), 5, 2), "sentences must rise"),
-        (lambda: kernels.chunk_sets(IDS, SENTENCES, 0, 2), "length and order must be positive; got 0 and 2"),
+        (lambda: index_words(IDS, SENTENCES, 2, 5), "ids must be below 2"),
+        (lambda: index_words(IDS, SENTENCES, 3, 0), "reach below 32,768"),
+        (lambda: index_words(IDS, SENTENCES, 3, 1 << 15), "reach below 32,768"),
+        (lambda: word_positions(IDS, 2), "ids must be below 2"),
+        (lambda: index_words(IDS, SENTENCES[:2], 3, 5), "sentences must rise from 0 to the number of ids, 4"),
+        (lambda: index_words(IDS, np.array([0, 5, 4]), 3, 5), "sentences must rise"),
+        (lambda: chunk_sets(IDS, SENTENCES + 1, 5, 2), "sentences must rise"),
+        (lambda: chunk_sets(IDS, np.empty(0, int), 5, 2), "sentences must rise"),
+        (lambda: chunk_sets(IDS, SENTENCES, 0, 2), "length and order must be positive; got 0 and 2"),
         (lambda: kernels.cp_squared(ROWS, ONES[:1], ONES, U, **SQUARED), "2 entries need as many values"),
         (lambda: kernels.cp_squared(ROWS, ONES, ONES[:1], U, **SQUARED), "2 entries need as many values"),
         (lambda: kernels.cp_squared(ROWS, ONES, None, U[:3], **SQUARED), "indices must be rows of U, from 0"),

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import verbs
-from polyadic.errors import InputError
-from polyadic.files import made_folder, write_meta
+from polyadic.core.errors import InputError
+from polyadic.core.files import made_folder, write_meta
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork") or sys.platform != "linux", reason="of Linux")
 SCRIPT = Path(__file__).parent / "kills.py"
@@ -53,7 +53,7 @@ def test_a_folder_is_replaced_at_once(way, tmp_path):
 
 def test_two_processes_and_one_name(tmp_path):
     """Of two that write a name one goes on and the other is refused, until the first has ended, however it has."""
-    wait = "import sys; from pathlib import Path; from polyadic.files import claimed\n"
+    wait = "import sys; from pathlib import Path; from polyadic.core.files import claimed\n"
     wait += "with claimed(Path(sys.argv[1])): print(flush=True); sys.stdin.read()"
     for end in (subprocess.Popen.communicate, subprocess.Popen.kill):
         with subprocess.Popen(
@@ -75,7 +75,7 @@ def fill(folder):
 
 def test_one_of_many_gets_a_name(tmp_path):
     """Processes that begin at the same moment: never two of them at once."""
-    code = "import sys, time; from pathlib import Path; from polyadic.files import claimed, InputError\n"
+    code = "import sys, time; from pathlib import Path; from polyadic.core.files import claimed, InputError\n"
     code += "sys.stdin.read(1)\ntry:\n with claimed(Path(sys.argv[1])): print('mine', flush=True); sys.stdin.read()\n"
     code += "except InputError: print('refused', flush=True)"
     pipe = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

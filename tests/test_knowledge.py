@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
+from experiments.data.knowledge import KNOWLEDGE, Size, knowledge
 from polyadic import InputError
-from polyadic.datasets import KNOWLEDGE, knowledge
-from polyadic.datasets.knowledge import Size
 
 FILES = {
     "train.txt": "usa\tallies\tuk\r\negypt\tvisits\tusa\r\n",

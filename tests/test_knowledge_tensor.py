@@ -8,14 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic import InputError, kernels
-from polyadic.bilinear import Complex, Core, Diagonal, Slices
-from polyadic.errors import SeenFactsWarning
-from polyadic.kernels.loops.triples import exponential, largest, logarithm_1p
-from polyadic.models.relations.knowledge import FORMS, KnowledgeTensor, questions, start_of
-from polyadic.models.relations.link_prediction import EmptyRelationWarning, complete, learned_facts
-from polyadic.solvers.relations.triples import Plan, descend_triples, questions_of
-from polyadic.text.relations.facts import Facts, facts_of, read_facts, shared
+from polyadic import InputError
+from polyadic.core import kernels
+from polyadic.core.errors import SeenFactsWarning
+from polyadic.core.kernels.triples import _exponential as exponential
+from polyadic.core.kernels.triples import _largest as largest
+from polyadic.core.kernels.triples import _logarithm_1p as logarithm_1p
+from polyadic.relations.bilinear import Complex, Core, Diagonal, Slices
+from polyadic.relations.facts import Facts, facts_of, read_facts, shared
+from polyadic.relations.knowledge import (
+    FORMS,
+    KnowledgeTensor,
+    Plan,
+    descend_triples,
+    questions,
+    questions_of,
+    start_of,
+)
+from polyadic.relations.link_prediction import EmptyRelationWarning, complete, learned_facts
 from strategies import tries
 
 
@@ -503,7 +513,7 @@ def test_read_facts(tmp_path):
         Facts(np.zeros((0, 3), int), ["a", "a"], [])
 
 
-@pytest.mark.filterwarnings("ignore::polyadic.models.relations.link_prediction.EmptyRelationWarning")
+@pytest.mark.filterwarnings("ignore::polyadic.relations.link_prediction.EmptyRelationWarning")
 @pytest.mark.parametrize(
     ("facts", "message"),
     [

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.metrics import average_precision_score, f1_score
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.metrics.labels import best_threshold, label_measures, micro_precision
 
 TRUTHS = arrays(bool, (4, 3)).map(lambda truth: truth if truth.any() else ~truth)

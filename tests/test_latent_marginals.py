@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polyadic.kernels.syntax.chart import inside
-from polyadic.kernels.syntax.latent_chart import best_edges, forest_of, in_a_row, latent_sums, tree_sums
-from polyadic.models.syntax.latent_grammar import nodes_of
-from polyadic.models.syntax.latent_marginals import MarginalParser
-from polyadic.models.syntax.latent_pcfg import LatentPCFG
-from polyadic.models.syntax.split_merge import SplitMergePCFG
-from polyadic.text.syntax.brackets import parse_phrase
+from polyadic.syntax.brackets import parse_phrase
+from polyadic.syntax.kernels.chart import inside
+from polyadic.syntax.kernels.latent_chart import best_edges, forest_of, in_a_row, latent_sums, tree_sums
+from polyadic.syntax.latent_grammar import nodes_of
+from polyadic.syntax.latent_marginals import MarginalParser
+from polyadic.syntax.latent_pcfg import LatentPCFG
+from polyadic.syntax.split_merge import SplitMergePCFG
 
 # Loops behind the doors: forest_edges, latent_inside, latent_outside, best_edges, tree_inside, tree_counts.
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from polyadic import InputError
-from polyadic.models.syntax import latent_pcfg
-from polyadic.models.syntax.derivations import Parse
-from polyadic.models.syntax.grammar import count_rules, relative_frequencies
-from polyadic.models.syntax.latent_grammar import PlainPCFG, nodes_of
-from polyadic.models.syntax.latent_pcfg import LatentPCFG, inside_features, outside_features
-from polyadic.text.syntax.brackets import parse_phrase
+from polyadic.syntax import latent_pcfg
+from polyadic.syntax.brackets import parse_phrase
+from polyadic.syntax.derivations import Parse
+from polyadic.syntax.grammar import count_rules, relative_frequencies
+from polyadic.syntax.latent_grammar import PlainPCFG, nodes_of
+from polyadic.syntax.latent_pcfg import LatentPCFG, inside_features, outside_features
 
 TREES = [
     parse_phrase(text)

@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import aslinearoperator
 
-from polyadic.errors import InputError
-from polyadic.linalg import truncated, truncated_eigh, truncated_svd
+from polyadic.core.errors import InputError
+from polyadic.core.linalg import truncated, truncated_eigh, truncated_svd
 
 
 def some_matrix(shape, seed=0):

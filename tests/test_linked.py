@@ -10,15 +10,16 @@ from scipy import stats
 from scipy.special import expit
 
 from polyadic import CP, Entries, InputError, Objective, Squared, Term
-from polyadic.kernels import RandomRows, RowEntries, polya_gamma, posterior_rows, row_moments, variational_rows
-from polyadic.losses import Huber, Logistic, Poisson, SoftplusPoisson
-from polyadic.penalties import L2
-from polyadic.solvers import quasi_newton, run
-from polyadic.solvers.databases.collective import collective, parabola
-from polyadic.solvers.databases.draws import Average, Chain
-from polyadic.solvers.databases.gibbs import Draw, Priors, gibbs
-from polyadic.solvers.databases.linked import Linked
-from polyadic.solvers.databases.variational import Beliefs, GammaPrior, beliefs, variational
+from polyadic.completion.coupled.coordinate_descent import collective, parabola
+from polyadic.completion.coupled.coupled_tables import Linked
+from polyadic.completion.coupled.draws import Average, Chain
+from polyadic.completion.coupled.gibbs import Draw, Priors, gibbs
+from polyadic.completion.coupled.variational import Beliefs, GammaPrior, beliefs, variational
+from polyadic.core.kernels import RandomRows, RowEntries, polya_gamma, posterior_rows, row_moments, variational_rows
+from polyadic.core.losses import Huber, Logistic, Poisson, SoftplusPoisson
+from polyadic.core.penalties import L2
+from polyadic.core.solvers.quasi_newton import quasi_newton
+from polyadic.core.solvers.run import run
 
 SIZES = (12, 9, 7)
 

@@ -12,19 +12,19 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.metrics import average_precision_score
 
+from experiments.data.universal_schema import judgements, planted_schema
+from experiments.relations.logic import AsPublished, Problem, freebase, newswire, regimes
 from polyadic import InputError
-from polyadic.datasets.universal_schema import judgements, planted_schema
-from polyadic.models.relations.forward_chaining import chain
-from polyadic.models.relations.grounding import Groundings, Unlisted, probability, truth
-from polyadic.models.relations.log_odds import PairForm
-from polyadic.models.relations.logic import InjectedLogic
-from polyadic.models.relations.rule_mining import mine_rules, tried
-from polyadic.models.relations.universal import UniversalSchema
-from polyadic.solvers.relations.questions import Ridges, descend_questions
-from polyadic.suites.relations.logic import AsPublished, Problem, freebase, newswire, regimes
-from polyadic.text.relations.formulas import And, Atom, Implies, Not, Or, Rule, atoms_of, worlds
-from polyadic.text.relations.rules import parse_rule
-from polyadic.text.relations.schema import schema_of
+from polyadic.relations.formulas import And, Atom, Implies, Not, Or, Rule, atoms_of, worlds
+from polyadic.relations.forward_chaining import chain
+from polyadic.relations.grounding import Groundings, Unlisted, probability, truth
+from polyadic.relations.log_odds import PairForm
+from polyadic.relations.logic import InjectedLogic
+from polyadic.relations.questions import Ridges, descend_questions
+from polyadic.relations.rule_mining import mine_rules, tried
+from polyadic.relations.rules import parse_rule
+from polyadic.relations.schema import schema_of
+from polyadic.relations.universal import UniversalSchema
 from strategies import formulas
 
 A, B, C = (Atom(name, ("x", "y")) for name in "abc")

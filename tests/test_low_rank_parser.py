@@ -9,10 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.data.annotated import web_treebank
 from polyadic import InputError, load
-from polyadic.datasets.annotated import web_treebank
-from polyadic.kernels.averaging import ROWS, mean_weights
-from polyadic.kernels.syntax.arc_tensor import (
+from polyadic.core.kernels.averaging import ROWS, mean_weights
+from polyadic.metrics.dependencies import dependency_score, match_trees
+from polyadic.syntax.arc_features import PAIRS, coded, known_features, rows_of
+from polyadic.syntax.arc_tensor import ArcLearner
+from polyadic.syntax.higher_order import HigherOrderParser
+from polyadic.syntax.kernels.arc_tensor import (
     DISTANCES,
     ArcParts,
     Moves,
@@ -22,15 +26,11 @@ from polyadic.kernels.syntax.arc_tensor import (
     step_tensor_arcs,
     tensor_cells,
 )
-from polyadic.kernels.syntax.arcs import score_arc_labels, step_arc_labels
-from polyadic.linalg.low_rank_tensors import unfolded_start
-from polyadic.metrics.dependencies import dependency_score, match_trees
-from polyadic.models.syntax.arc_features import PAIRS, coded, known_features, rows_of
-from polyadic.models.syntax.higher_order import HigherOrderParser
-from polyadic.models.syntax.low_rank_parser import LowRankParser
-from polyadic.solvers.syntax.arc_tensor import ArcLearner
-from polyadic.text.syntax.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
-from polyadic.text.syntax.trees import read_trees
+from polyadic.syntax.kernels.arcs import score_arc_labels, step_arc_labels
+from polyadic.syntax.low_rank_parser import LowRankParser
+from polyadic.syntax.low_rank_tensors import unfolded_start
+from polyadic.syntax.token_features import EDGE, FIXED, ROOT, TAG, WORD, token_features
+from polyadic.syntax.trees import read_trees
 from small_language import made
 
 # The loops behind the doors: feature_sums, tensor_arc_scores, tensor_arc_step, arc_pairs, arc_label_scores,

@@ -23,16 +23,16 @@ from polyadic import (
     InputError,
     load,
 )
-from polyadic.kernels.predictors.machines import FeatureTable, Moves, anova_scores, anova_sweep
-from polyadic.losses import Huber, Logistic, Squared
-from polyadic.solvers.databases.gibbs import Priors
-from polyadic.solvers.predictors.machine_draws import draw_machines, first_draw, latent
-from polyadic.solvers.predictors.machine_steps import Stepper
-from polyadic.solvers.predictors.machines import Machine, Observed, Ridge, descend_features, orders_of, started
-from polyadic.solvers.run import NotConvergedWarning
-from polyadic.solvers.sgd import Steps
+from polyadic.completion.coupled.gibbs import Priors
+from polyadic.core.losses import Huber, Logistic, Squared
+from polyadic.core.solvers.run import NotConvergedWarning
+from polyadic.core.solvers.sgd import Steps
+from polyadic.supervised.gibbs_machines import draw_machines, first_draw, latent
+from polyadic.supervised.kernels import FeatureTable, Moves, anova_scores, anova_sweep
+from polyadic.supervised.machine_descent import Machine, Observed, Ridge, descend_features, orders_of, started
+from polyadic.supervised.machine_steps import Stepper
 
-pytestmark = pytest.mark.filterwarnings("ignore::polyadic.solvers.run.NotConvergedWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::polyadic.core.solvers.run.NotConvergedWarning")
 
 
 def features(rng, rows=12, size=7, density=0.5):
@@ -130,7 +130,7 @@ def test_what_is_kept_up_need_not_be_made_anew(order, kind):
 
 def test_threads_do_not_change_a_sweep(monkeypatch):
     """Features of one field meet in no row, so that they may be solved for side by side: the same bits."""
-    monkeypatch.setattr("polyadic.kernels.predictors.machines.WORTH_A_THREAD", 1)
+    monkeypatch.setattr("polyadic.supervised.kernels.WORTH_A_THREAD", 1)
     rng = np.random.default_rng(0)
     X = FieldEncoder().fit_transform({name: rng.integers(0, 20, 300).tolist() for name in "abc"})
     y, found = rng.standard_normal(300), []
@@ -620,7 +620,7 @@ def test_ctrl_c_keeps_what_was_reached():
 @pytest.mark.realdata
 def test_ratings_of_films_are_predicted_from_what_is_known_of_people(realdata):
     """MovieLens 100K, fold u1: a short chain is well below biases (.962), and its average below its last draw."""
-    from polyadic.suites.predictors.machines import drawn
+    from experiments.predictors.machines import drawn
 
     told = drawn("u1", attributes=True, rank=4, draws=20, root=realdata)
     assert told["rmse"] < min(0.92, told["last_draw"] - 0.02)

@@ -6,19 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from polyadic.data import Entries
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
+from polyadic.core.forms import CP
+from polyadic.core.losses import Squared
+from polyadic.core.objective import Objective, Term
+from polyadic.core.penalties import L1, L2, NonNegative
+from polyadic.core.solvers.run import NotConvergedWarning
 from polyadic.embedding import Embedding
-from polyadic.errors import InputError
-from polyadic.forms import CP
-from polyadic.losses import Squared
-from polyadic.models.words.joint import JointCP
-from polyadic.models.words.pairwise import PPMISVD
-from polyadic.models.words.phrases import phrase_vectors
-from polyadic.models.words.symmetric import SymmetricCP
-from polyadic.objective import Objective, Term
-from polyadic.penalties import L1, L2, NonNegative
-from polyadic.solvers import NotConvergedWarning
-from polyadic.solvers.start import best_scale
+from polyadic.words.joint import JointCP
+from polyadic.words.pairwise import PPMISVD
+from polyadic.words.phrases import phrase_vectors
+from polyadic.words.start import best_scale
+from polyadic.words.symmetric import SymmetricCP
 
 
 def full(values):

@@ -19,11 +19,12 @@ import examples
 import verbs
 from mutants import READERS, mutants
 from polyadic import Corpus, Embedding, InputError, load
-from polyadic.files import check_whole
-from polyadic.groups import Groups
-from polyadic.models.syntax.reranking import Ranked, load_ranked, save_ranked
-from polyadic.solvers import Sweep, load_checkpoint, run, save_checkpoint
+from polyadic.core.files import check_whole
+from polyadic.core.query_groups import Groups
+from polyadic.core.solvers.run import Sweep, run
+from polyadic.syntax.reranking import Ranked, load_ranked, save_ranked
 from polyadic.text.counts import Counts, count
+from polyadic.words.checkpoint import load_checkpoint, save_checkpoint
 
 every_reader = pytest.mark.parametrize("name", sorted(READERS))
 MODELS = {

@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from polyadic import InputError, NBestLists, load
 from polyadic.cli import app
-from polyadic.solvers.predictors.passive_aggressive import passive_aggressive
-from polyadic.text.predictors.feature_lines import RankLines
-from polyadic.text.predictors.nbest import SCORE, read_nbest, write_nbest
+from polyadic.ranking.nbest import SCORE, read_nbest, write_nbest
+from polyadic.ranking.passive_aggressive import passive_aggressive
+from polyadic.text.feature_lines import RankLines
 
 
 def candidate(cost, features, **more):
@@ -282,7 +282,7 @@ def test_interrupted(files, monkeypatch, epochs):
         yield from itertools.islice(sweeps(*arguments, **options), epochs + 1)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("polyadic.models.predictors.reranking.passive_aggressive", interrupted)
+    monkeypatch.setattr("polyadic.ranking.reranking.passive_aggressive", interrupted)
     told = rerank("train", train, "--out", out, "--force", "--json", code=130)
     if epochs:
         assert "kept what was reached" in told

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from polyadic import kernels, objective
-from polyadic.data import Entries
-from polyadic.errors import InputError
-from polyadic.forms import CP
-from polyadic.losses import Huber, Logistic, Poisson, Squared
-from polyadic.models.words.orders import symmetric_terms
-from polyadic.objective import Objective, Term, fit
-from polyadic.penalties import L1, L2, NonNegative
+from polyadic.core import kernels, objective
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
+from polyadic.core.forms import CP
+from polyadic.core.losses import Huber, Logistic, Poisson, Squared
+from polyadic.core.objective import Objective, Term, fit
+from polyadic.core.penalties import L1, L2, NonNegative
+from polyadic.words.orders import symmetric_terms
 from strategies import plain_entries, symmetric_entries, tries
 
 EXACT = 1e-6

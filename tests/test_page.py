@@ -25,8 +25,8 @@ from polyadic.cli import app
 from polyadic.embedding import Embedding
 from polyadic.explore import server
 from polyadic.explore.export import Chosen, page
-from polyadic.recipes.shelf import Shelf
-from polyadic.recipes.tables import cross_table
+from polyadic.explore.workspace import Shelf
+from polyadic.tables.cross_table import cross_table
 
 BROWSER = os.environ.get("POLYADIC_BROWSER") or shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = [
@@ -427,7 +427,7 @@ def test_built_of_these_sources():
 @pytest.mark.slow
 def test_a_real_text(chromium, tmp_path):
     """A real text is made into a shelf, and every view of it is walked."""
-    from polyadic.suites import demo
+    from polyadic.words import demo
 
     shelf = Shelf.build(demo.text(), tmp_path / "shelf")
     assert len(shelf.places) == len(shelf.vectors) > 5_000

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import NotFittedError
 
 from polyadic import InputError, ScoreRegression
-from polyadic.models.sentences.pairs import pair_features
+from polyadic.sentences.pairs import pair_features
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((80, 3))

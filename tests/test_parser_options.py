@@ -13,8 +13,7 @@ from typer.testing import CliRunner
 
 from polyadic import ArcFactored, Embedding, InputError, LowRankParser, load
 from polyadic.cli import app
-from polyadic.kernels.syntax.arc_tensor import hashed_cells, tensor_cells
-from polyadic.models.syntax.arc_features import (
+from polyadic.syntax.arc_features import (
     PAIRS,
     SeveralRootsWarning,
     coded,
@@ -23,9 +22,10 @@ from polyadic.models.syntax.arc_features import (
     rows_of,
     vector_rows,
 )
-from polyadic.models.syntax.low_rank_parser import UnknownTagsWarning
-from polyadic.text.syntax.token_features import POS, TAG, WORD_TAG, TokenCoder, token_features
-from polyadic.text.syntax.trees import read_trees
+from polyadic.syntax.kernels.arc_tensor import hashed_cells, tensor_cells
+from polyadic.syntax.low_rank_parser import UnknownTagsWarning
+from polyadic.syntax.token_features import POS, TAG, WORD_TAG, TokenCoder, token_features
+from polyadic.syntax.trees import read_trees
 from small_language import made, sentence
 
 # A loop behind a door: hashed_cells.

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy.special import expit
 
 import reference
-from polyadic.errors import InputError
-from polyadic.forms import CP
-from polyadic.losses import Huber, Logistic, Poisson, Squared
-from polyadic.penalties import L1, L2, NonNegative, PositiveL1
+from polyadic.core.errors import InputError
+from polyadic.core.forms import CP
+from polyadic.core.losses import Huber, Logistic, Poisson, Squared
+from polyadic.core.penalties import L1, L2, NonNegative, PositiveL1
 
 LOSSES = [Squared(), Poisson(), Logistic(), Huber(), Huber(0.3)]
 PENALTIES = [L2(), L2(0.7), L1(), L1(0.7), NonNegative(), NonNegative(0.7)]

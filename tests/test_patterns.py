@@ -7,9 +7,9 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from polyadic.text.relations.patterns import mentions, pattern_triples, patterns
-from polyadic.text.relations.schema import schema_of
-from polyadic.text.syntax.trees import read_trees
+from polyadic.relations.patterns import mentions, pattern_triples, patterns
+from polyadic.relations.schema import schema_of
+from polyadic.syntax.trees import read_trees
 
 GOLDMAN = """
 1 Marc Marc PROPN _ _ 8 nsubj _ Entity=Q1

@@ -9,23 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.data.annotated import penn_sample
 from polyadic import InputError
-from polyadic.datasets.annotated import penn_sample
 from polyadic.metrics.brackets import bracket_score
-from polyadic.models.syntax.candidates import (
-    chosen,
-    folded,
-    jackknife,
-    oracle,
-    propose,
-    read_lists,
-    write_lists,
-)
-from polyadic.models.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
-from polyadic.models.syntax.lexicon import Lexicon
-from polyadic.models.syntax.pcfg import PCFG
-from polyadic.text.syntax.binarising import annotate, binarise, without_loops
-from polyadic.text.syntax.brackets import TOP, Phrase, parse_phrase
+from polyadic.syntax.binarising import annotate, binarise, without_loops
+from polyadic.syntax.brackets import TOP, Phrase, parse_phrase
+from polyadic.syntax.candidates import chosen, folded, jackknife, oracle, propose, read_lists, write_lists
+from polyadic.syntax.grammar import Grammar, count_rules, projected, relative_frequencies
+from polyadic.syntax.lexicon import Lexicon
+from polyadic.syntax.pcfg import PCFG
 
 TREES = [
     parse_phrase(text)
@@ -157,7 +149,7 @@ def test_every_sentence_has_a_tree(words):
 def test_charts_that_do_not_fit(threshold, monkeypatch):
     """A sentence whose chart would fill the memory is refused."""
     parser = PCFG(threshold=threshold).fit(TREES)
-    monkeypatch.setattr("polyadic.resources.free_memory", lambda: 1 << 18)
+    monkeypatch.setattr("polyadic.core.resources.free_memory", lambda: 1 << 18)
     with pytest.raises(InputError, match=r"a chart of 100 words needs .* MiB of memory .*; split the sentence"):
         parser.parse(["dog"] * 100)
 

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from polyadic import kernels
-from polyadic.data import Entries
-from polyadic.errors import InputError
-from polyadic.forms import CP
-from polyadic.losses import Poisson, Squared
-from polyadic.models.words.poisson import PoissonCP
-from polyadic.objective import Objective, Term
-from polyadic.penalties import L2, NonNegative
-from polyadic.solvers import apr, run
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
+from polyadic.core.forms import CP
+from polyadic.core.losses import Poisson, Squared
+from polyadic.core.objective import Objective, Term
+from polyadic.core.penalties import L2, NonNegative
+from polyadic.core.solvers.run import run
+from polyadic.words.kernels.poisson import cp_poisson
+from polyadic.words.poisson import PoissonCP, apr
 from strategies import plain_entries, symmetric_entries, tries
 
 FLOOR = Poisson().floor
@@ -65,7 +65,7 @@ def congruence(u, v):
 
 def explained(entries, factors, mode, *, threads=1, measured=True):
     values = entries.values * entries.multiplicity()
-    return kernels.cp_poisson(
+    return cp_poisson(
         entries.indices,
         values / math.factorial(entries.order) if entries.symmetric else values,
         np.concatenate(factors),
@@ -125,7 +125,7 @@ def test_door_refuses(change, message):
     x, _ = some_counts()
     fits = {"indices": x.indices, "values": x.values, "U": np.ones((18, 2)), "offsets": [0, 7, 13], "mode": 0}
     with pytest.raises(ValueError, match=message):
-        kernels.cp_poisson(**{**fits, "floor": FLOOR, "threads": 1, **change})
+        cp_poisson(**{**fits, "floor": FLOOR, "threads": 1, **change})
 
 
 @tries(30)

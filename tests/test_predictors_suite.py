@@ -9,11 +9,11 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import Ridge
 from typer.testing import CliRunner
 
+from experiments.__main__ import app
+from experiments.data.multilabel import Labelling
+from experiments.data.school import FEATURES, PUPILS, SCHOOLS, School, school
+from experiments.predictors import labels, schools
 from polyadic import InputError
-from polyadic.cli import app
-from polyadic.datasets.multilabel import Labelling
-from polyadic.datasets.school import FEATURES, PUPILS, SCHOOLS, School, school
-from polyadic.suites.predictors import labels, schools
 
 
 def texts(seed=0):
@@ -114,7 +114,7 @@ def test_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(labels, "multilabel", lambda *_: texts())
     monkeypatch.setattr(schools, "school", lambda **_: pupils())
     out = tmp_path / "out"
-    arguments = ["reproduce", "predictors", "--out", str(out), "--parts", "labels,schools", "--splits", "2"]
+    arguments = ["predictors", "--out", str(out), "--parts", "labels,schools", "--splits", "2"]
     first = CliRunner().invoke(app, arguments)
     assert first.exit_code == 0, first.output
     text = (out / "report.md").read_text()
@@ -124,6 +124,6 @@ def test_the_command(tmp_path, monkeypatch):
         monkeypatch.setattr(module, "compared", lambda *_, **__: pytest.fail("fitted again"))
     again = CliRunner().invoke(app, [*arguments, "--json"])
     assert json.loads(again.stdout)["schools"] == json.loads((out / "report.json").read_text())["schools"]
-    wrong = CliRunner().invoke(app, [*arguments[:4], "--parts", "label"])
+    wrong = CliRunner().invoke(app, [*arguments[:3], "--parts", "label"])
     assert wrong.exit_code == 1
     assert "parts are machines, labels, schools; got label" in " ".join(wrong.stderr.split())

@@ -5,8 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from experiments.data import ratings
+from experiments.data.ratings import citeulike, lastfm, movielens, movielens_fold
 from polyadic import InputError
-from polyadic.datasets import citeulike, lastfm, movielens, movielens_fold, ratings
 
 FILES = {
     "user_artists.dat": "userID\tartistID\tweight\r\n7\t30\t5\r\n2\t30\t4\r\n2\t9\t3\r\n",

@@ -7,10 +7,10 @@ from typer.testing import CliRunner
 import polyadic
 from polyadic import Corpus, Embedding, InputError
 from polyadic.cli import app
-from polyadic.recipes import words
-from polyadic.recipes.methods import METHODS
-from polyadic.recipes.relations import FORMS, train_facts
-from polyadic.recipes.words import counted, train
+from polyadic.relations.training import FORMS, train_facts
+from polyadic.words import training as words
+from polyadic.words.methods import METHODS
+from polyadic.words.training import counted, train
 
 TEXTS = ["the red rose is in the garden", "a red tulip grows in the garden", "fast cars take the road", "fast road"] * 5
 SETTINGS = {"min_count": 1, "rank": 2, "max_iter": 3, "tol": 0.0, "threads": 1, "stop_words": "none"}

@@ -10,9 +10,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 
 from polyadic import InputError, LowRankTasks, ReducedRankRegression, ReducedRankRegressionCV
-from polyadic.losses import Huber, Logistic, Squared
-from polyadic.models.predictors.reduced_rank import spectrum_of
-from polyadic.solvers.predictors.tasks import RIDGE, Tasks
+from polyadic.core.losses import Huber, Logistic, Squared
+from polyadic.supervised.multitask import RIDGE, Tasks
+from polyadic.supervised.reduced_rank import spectrum_of
 
 RNG = np.random.default_rng(0)
 

@@ -7,11 +7,11 @@ from scipy.sparse import coo_array, csr_array
 from sklearn.base import clone
 
 from polyadic import Entries, InputError, load
-from polyadic.models.relations.bayesian import BayesianFactorization
-from polyadic.models.relations.collective import CollectiveFactorization
-from polyadic.models.relations.database import Database, Relation, with_negatives
-from polyadic.models.relations.variational import VariationalFactorization
-from polyadic.solvers.databases.draws import Average
+from polyadic.completion.coupled.bayesian import BayesianFactorization
+from polyadic.completion.coupled.collective import CollectiveFactorization
+from polyadic.completion.coupled.database import Database, Relation, with_negatives
+from polyadic.completion.coupled.draws import Average
+from polyadic.completion.coupled.variational import VariationalFactorization
 
 LIKES = {"user": ["ann", "ann", "bob", "cid"], "film": ["Jaws", "Up", "Jaws", "M"], "stars": [5.0, 1, 4, 2]}
 MODELS = [

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from experiments.__main__ import app
+from experiments.data.knowledge import Knowledge
+from experiments.markdown import table
+from experiments.relations import knowledge, logic, protocol, typed
+from experiments.relations.report import report
 from polyadic import InputError
-from polyadic.cli import app
-from polyadic.datasets.knowledge import Knowledge
-from polyadic.models.relations.universal import UniversalSchema
-from polyadic.store import whole
-from polyadic.suites.markdown import table
-from polyadic.suites.relations import knowledge, logic, protocol, typed
-from polyadic.suites.relations.report import report
+from polyadic.core.stage_cache import whole
+from polyadic.relations.universal import UniversalSchema
 
 
 def circles(seed=0, n=24):
@@ -76,7 +76,6 @@ def test_report_of_finished_stages(small, tmp_path):
     """A part of the protocol runs, is kept, and is written as tables."""
     runner = CliRunner()
     command = [
-        "reproduce",
         "relations",
         "--out",
         str(tmp_path / "out"),

@@ -5,12 +5,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_array
 
-from polyadic import InputError
-from polyadic.groups import Groups
-from polyadic.models.syntax.candidates import judged
-from polyadic.models.syntax.derivations import Parse
-from polyadic.models.syntax.reranking import Ranked, feature_groups, load_ranked, narrowed, save_ranked
-from polyadic.suites.cao2014.lists import (
+from experiments.cao2014.lists import (
     Lists,
     describe,
     featured,
@@ -22,9 +17,14 @@ from polyadic.suites.cao2014.lists import (
     save_lists,
     save_parsed,
 )
-from polyadic.text.syntax import rerank_features
-from polyadic.text.syntax.brackets import parse_phrase
-from polyadic.text.syntax.rerank_features import KINDS, Featuriser, bucket, of_tag, of_tree
+from polyadic import InputError
+from polyadic.core.query_groups import Groups
+from polyadic.syntax import rerank_features
+from polyadic.syntax.brackets import parse_phrase
+from polyadic.syntax.candidates import judged
+from polyadic.syntax.derivations import Parse
+from polyadic.syntax.rerank_features import KINDS, Featuriser, bucket, of_tag, of_tree
+from polyadic.syntax.reranking import Ranked, feature_groups, load_ranked, narrowed, save_ranked
 
 TREE = parse_phrase(
     "(S (NP (NNS Cats) (CC and) (NNS dogs)) (VP (VBD saw) (NP (NP (DT a) (NN man)) (PP (IN in) (NP (NN town))))) (. .))"

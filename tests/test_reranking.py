@@ -11,9 +11,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 from polyadic import MIRA, Groups, InputError, RankingPerceptron, TensorMIRA
+from polyadic.core.solvers.run import Sweep
 from polyadic.metrics.reranking import reranking
-from polyadic.models.predictors.reranking import ClassGroups, as_rows, choose
-from polyadic.solvers.run import Sweep
+from polyadic.ranking.reranking import ClassGroups, as_rows, choose
 
 MODELS = [RankingPerceptron(), MIRA(), MIRA(best=5, augmented=True), TensorMIRA(2), TensorMIRA(1, order=3)]
 

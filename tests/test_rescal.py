@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from polyadic import Entries, InputError
-from polyadic.models.relations.rescal import RESCAL
-from polyadic.solvers.relations.rescal import relation_factors, rescal, rescal_start
-from polyadic.solvers.run import run
+from polyadic.core.solvers.run import run
+from polyadic.relations.rescal import RESCAL
+from polyadic.relations.rescal_als import relation_factors, rescal, rescal_start
 
 
 def relations(n=15, K=4, *, share=0.2, seed=0):

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from experiments.data.annotated import split_documents, web_propositions
 from polyadic import InputError
-from polyadic.datasets.annotated import split_documents, web_propositions
 from polyadic.metrics.figures import difference
 from polyadic.metrics.roles import by_role, match_roles, role_figures, role_score
-from polyadic.models.syntax.role_labels import best_roles, played_once
-from polyadic.text.syntax import role_features as f
-from polyadic.text.syntax.propositions import Argument, Proposition, Sentence, read_propositions
-from polyadic.text.syntax.trees import Tree
+from polyadic.syntax import role_features as f
+from polyadic.syntax.propositions import Argument, Proposition, Sentence, read_propositions
+from polyadic.syntax.role_labels import best_roles, played_once
+from polyadic.syntax.trees import Tree
 
 SEEDS = st.integers(0, 2**32 - 1)
 

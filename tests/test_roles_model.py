@@ -10,30 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from experiments.data.annotated import split_documents, web_propositions
+from experiments.syntax.roles import compared
 from polyadic import InputError, LowRankParser, load
 from polyadic.cli import app
 from polyadic.datasets import latin
-from polyadic.datasets.annotated import split_documents, web_propositions
-from polyadic.kernels.syntax.role_cells import hashed_cells, score_cells
 from polyadic.metrics.roles import match_roles, role_score
-from polyadic.models.syntax.predicates import PredicateFinder
-from polyadic.models.syntax.role_frames import TRIPLES, framed, frames_of, known_features, role_names
-from polyadic.models.syntax.role_labels import best_roles, played_once
-from polyadic.models.syntax.role_regression import RoleRegression
-from polyadic.models.syntax.semantic_roles import SemanticRoles, power_parts, random_parts, tensor_cells
-from polyadic.solvers.syntax.role_tensor import (
-    Costs,
-    Frame,
-    RoleLearner,
-    RoleParts,
-    role_gradient,
-    score_roles,
-    total_score,
-)
-from polyadic.suites.syntax.roles import compared
-from polyadic.text.syntax.propositions import Argument, Proposition, Sentence, read_propositions
-from polyadic.text.syntax.role_features import near_words
-from polyadic.text.syntax.trees import Tree
+from polyadic.syntax.kernels.role_cells import hashed_cells, score_cells
+from polyadic.syntax.predicates import PredicateFinder
+from polyadic.syntax.propositions import Argument, Proposition, Sentence, read_propositions
+from polyadic.syntax.role_features import near_words
+from polyadic.syntax.role_frames import TRIPLES, framed, frames_of, known_features, role_names
+from polyadic.syntax.role_labels import best_roles, played_once
+from polyadic.syntax.role_regression import RoleRegression
+from polyadic.syntax.role_tensor import Costs, Frame, RoleLearner, RoleParts, role_gradient, score_roles, total_score
+from polyadic.syntax.semantic_roles import SemanticRoles, power_parts, random_parts, tensor_cells
+from polyadic.syntax.trees import Tree
 
 # The loop behind score_cells is cell_scores.
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError
-from polyadic.linalg.low_rank_tensors import greedy_power, rank_one_power
+from polyadic.syntax.low_rank_tensors import greedy_power, rank_one_power
 from strategies import tries
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -16,15 +16,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import polyadic
-import polyadic.kernels
+import polyadic.core.kernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 TESTS = Path(__file__).resolve().parent
 PACKAGE = TESTS.parent / "src" / "polyadic"
-DOORS = PACKAGE / "kernels"
-KERNELS = DOORS / "loops"
 
 # From four parameters on, a reader of a call can no longer tell which value is which option.
 PARAMETERS_BEFORE_KEYWORDS = 3
@@ -33,18 +31,18 @@ COMPILERS = {"njit", "jit", "vectorize", "guvectorize", "stencil", "cfunc", "jit
 KERNELS_MAY_IMPORT = {"numba", "numpy", "math", "__future__"}
 MODERN_RANDOM = {"default_rng", "Generator", "SeedSequence", "BitGenerator", "PCG64", "PCG64DXSM", "Philox"}
 SLOW_TO_IMPORT = ("numba", "scipy", "sklearn", "rich", "typer", "joblib", "loky")
-KEYWORDS_ARE_CONTENT = {"files.py: write_meta"}  # its keywords are what it writes, none can be misspelt
+KEYWORDS_ARE_CONTENT = {"core/files.py: write_meta"}  # its keywords are what it writes, none can be misspelt
 # Those that nothing knows are, which tests/test_recipes.py says.
 KEYWORDS_ARE_REFUSED = {
-    "recipes/words.py: train",
-    "recipes/words.py: counted",
-    "recipes/shelf.py: build",
-    "recipes/relations.py: train_facts",
-    "models/chosen.py: chosen",
+    "words/training.py: train",
+    "words/training.py: counted",
+    "explore/workspace.py: build",
+    "relations/training.py: train_facts",
+    "core/selection.py: chosen",
 }
 # Those of reading are fields of a dataclass, which takes no others: tests/test_text_readers.py.
 KEYWORDS_ARE_REFUSED |= {"text/readers.py: read", "text/readers.py: documents", "text/corpus.py: build"}
-KEYWORDS_ARE_REFUSED |= {"models/topics/text.py: corpus"}
+KEYWORDS_ARE_REFUSED |= {"topics/text_topics.py: corpus"}
 KEYWORDS_ARE_REFUSED |= {"cli/faults.py: main"}  # typer's context takes no others
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -55,7 +53,8 @@ def paths() -> list[Path]:
 
 
 def kernel_paths() -> list[Path]:
-    return [path for path in sorted(KERNELS.rglob("*.py")) if path.name != "__init__.py"]
+    """Give the modules of kernels: ``kernels.py`` of a family, or the modules in its folder ``kernels``."""
+    return [path for path in paths() if path.stem == "kernels" or path.parent.name == "kernels"]
 
 
 @functools.cache
@@ -173,9 +172,9 @@ def defined(node: ast.stmt) -> list[str]:
 
 
 def kernel_uses() -> dict[tuple[str, str], set[tuple[str, str]]]:
-    """Tell which other names of the kernels each name of the kernels uses, doors as well as loops."""
+    """Tell which other names of the kernels each name of the kernels uses."""
     uses: dict[tuple[str, str], set[tuple[str, str]]] = {}
-    for path in sorted(DOORS.rglob("*.py")):
+    for path in kernel_paths():
         module = module_of(path)
         own = {name: node for node in tree(path).body for name in defined(node)}
         known = known_names(path) | {name: f"{module}.{name}" for name in own}
@@ -208,17 +207,6 @@ def test_public_names_have_docstrings():
     assert bare == []
 
 
-def test_only_doors_lead_to_kernels():
-    """A module of loops is imported by its doors in ``polyadic.kernels`` and by nobody else."""
-    assert [
-        f"{where(path, node)}: {name}"
-        for path in paths()
-        if DOORS not in path.parents
-        for node, name in imports(path)
-        if name.startswith("polyadic.kernels.loops.")
-    ] == []
-
-
 def test_imports_make_no_circle():
     """A module can be read after those it imports: they lead back to it nowhere, not for types either."""
     modules = {module_of(path) for path in paths()}
@@ -234,7 +222,7 @@ def test_imports_make_no_circle():
 
 
 def test_compiled_functions_are_kernels():
-    """Functions are compiled in ``kernels/loops/`` only, and not in their doors."""
+    """Functions are compiled in ``kernels.py`` and ``kernels/`` only."""
     assert [
         f"{where(path, function)}: {function.name}"
         for path in paths()
@@ -324,19 +312,20 @@ def test_sums_that_may_be_reordered_store_nothing_on_the_way():
 
 
 def test_kernels_call_kernels_of_their_own_file():
-    """A kernel module imports numba, numpy and math only: the cache does not notice changes of other files."""
+    """A compiled function uses nothing of another module of ours: numba's cache notices changes of one file only."""
     assert [
-        f"{where(path, node)}: {name}"
+        f"{where(path, function)}: {function.name} uses {module}.{name}"
         for path in kernel_paths()
-        for node, name in imports(path)
-        if name.split(".")[0] not in KERNELS_MAY_IMPORT
+        for function, _ in compiled(path)
+        for module, name in names_used(ast.walk(function), known_names(path))
+        if module.split(".")[0] == "polyadic"
     ] == []
 
 
 def test_kernels_are_called_by_tests():
-    """Each compiled loop, and each door, is used by a test of a kernel: beside its slow twin or in a law it obeys.
+    """A test uses each compiled function, and each public function of a module of kernels, directly or through another.
 
-    A name in a comment is no test. A door that a test uses counts for the loops it calls.
+    A name in a comment is no test.
     """
     uses = kernel_uses()
     todo = [name for path in TESTS.rglob("*.py") for name in kernels_used(path) if name in uses]
@@ -344,9 +333,8 @@ def test_kernels_are_called_by_tests():
     while todo:
         todo.extend(uses[todo.pop()] - seen)
         seen.update(todo)
-    doors = {(module_of(DOORS / "__init__.py"), name) for name in filter(str.islower, polyadic.kernels.__all__)}
     loops = {(module_of(path), function.name) for path in kernel_paths() for function, _ in compiled(path)}
-    assert sorted(".".join(name) for name in (doors | loops) - seen) == []
+    assert sorted(".".join(name) for name in loops - seen) == []
 
 
 def test_library_does_not_print():
@@ -434,7 +422,7 @@ def parameters(node: Function) -> int:
     return len(node.args.posonlyargs) + len(node.args.args) + len(node.args.kwonlyargs)
 
 
-@pytest.mark.parametrize("folder", ["src", "tests", "bench"])
+@pytest.mark.parametrize("folder", ["src", "tests", "experiments"])
 def test_no_work_is_left_in_comments(folder):
     """What remains to be done is written in an issue, not in the source."""
     marks = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b")  # the line of this file that names them is left out below

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError
-from polyadic.text.relations.formulas import And, Atom, Implies, Not, Or, Rule, check_predicates
-from polyadic.text.relations.rules import parse_rule, read_published_rules, read_rules
+from polyadic.relations.formulas import And, Atom, Implies, Not, Or, Rule, check_predicates
+from polyadic.relations.rules import parse_rule, read_published_rules, read_rules
 from strategies import formulas
 
 XY, YX = ("x", "y"), ("y", "x")

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 import reference
-from polyadic.data import Entries
-from polyadic.errors import InputError
-from polyadic.losses import Poisson, Squared
-from polyadic.models.words.orders import symmetric_terms
-from polyadic.models.words.symmetric import SymmetricCP
-from polyadic.objective import Objective
-from polyadic.penalties import L2, NonNegative, PositiveL1
-from polyadic.solvers import Checkpoint, DivergedWarning, Sweep, load_checkpoint, run, save_checkpoint
-from polyadic.solvers.start import best_scale, given_start, positive_start, zero_unlisted
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
+from polyadic.core.losses import Poisson, Squared
+from polyadic.core.objective import Objective
+from polyadic.core.penalties import L2, NonNegative, PositiveL1
+from polyadic.core.solvers.run import DivergedWarning, Sweep, run
+from polyadic.words.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from polyadic.words.orders import symmetric_terms
+from polyadic.words.start import best_scale, given_start, positive_start, zero_unlisted
+from polyadic.words.symmetric import SymmetricCP
 
 
 def sweeps(values):

@@ -15,11 +15,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from polyadic import ConvolutionalSentences, Corpus, Embedding, InputError, MeanSentences, load
-from polyadic.linalg.circulant import convolve
-from polyadic.models.sentences import base
-from polyadic.models.sentences.base import EmptySentencesWarning, pooled, width
-from polyadic.models.sentences.words import blocks, vectors_of, words_of
-from polyadic.solvers.sentences.sparse_codes import sparse_codes
+from polyadic.sentences import base
+from polyadic.sentences.base import EmptySentencesWarning, pooled, width
+from polyadic.sentences.circulant import convolve
+from polyadic.sentences.convolutional import sparse_codes
+from polyadic.sentences.words import blocks, vectors_of, words_of
 from strategies import tries
 
 POOLINGS = ("mean", "moments", "largest", "extremes", "all")

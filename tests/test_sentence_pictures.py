@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from polyadic import ConvolutionalSentences, Embedding, InputError, MeanSentences, plots
-from polyadic.models.sentences.convolutional import describe, strongest
+from polyadic.sentences.convolutional import describe, strongest
 
 RUN = {"one": 2.0, "two": 1.0, "three": -1.5}
 LOUD = {"ONE": 4.0, "TWO": 2.0, "THREE": -3.0}

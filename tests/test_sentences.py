@@ -10,11 +10,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from polyadic import Embedding, InputError
-from polyadic.linalg.circulant import deconvolve
-from polyadic.models.sentences.base import EmptySentencesWarning
-from polyadic.models.sentences.bayes import LogCountRatio
-from polyadic.models.sentences.convolutional import ConvolutionalSentences
-from polyadic.models.sentences.words import words_of
+from polyadic.sentences.base import EmptySentencesWarning
+from polyadic.sentences.bayes import LogCountRatio
+from polyadic.sentences.circulant import deconvolve
+from polyadic.sentences.convolutional import ConvolutionalSentences
+from polyadic.sentences.words import words_of
 
 GOOD, BAD = ["good", "fine", "great", "lovely"], ["bad", "poor", "awful", "dull"]
 

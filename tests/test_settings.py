@@ -9,8 +9,19 @@ import pytest
 from numpy.typing import NDArray
 
 from polyadic import InputError
-from polyadic.losses import Huber, Loss
-from polyadic.settings import Amount, Count, Natural, Positive, Seed, Share, Within, admits, check_settings, spelled
+from polyadic.core.losses import Huber, Loss
+from polyadic.core.settings import (
+    Amount,
+    Count,
+    Natural,
+    Positive,
+    Seed,
+    Share,
+    Within,
+    admits,
+    check_settings,
+    spelled,
+)
 
 
 class Alias:

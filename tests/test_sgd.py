@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from polyadic import InputError
-from polyadic.kernels import absent_columns, sgd_cells, sgd_labels, sgd_pairs
-from polyadic.kernels import sgd as sgd_doors
-from polyadic.kernels.loops import sgd as sgd_loops
-from polyadic.models.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
+from polyadic.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
+from polyadic.core.kernels import absent_columns, sgd_cells, sgd_labels, sgd_pairs
+from polyadic.core.kernels import sgd as sgd_doors
+from polyadic.core.kernels import sgd as sgd_loops
+from polyadic.core.solvers import sgd as sgd_solver
 from polyadic.plots import descent
-from polyadic.solvers import sgd as sgd_solver
 
 
 def centred(n=40, m=30, seed=0):

@@ -8,10 +8,10 @@ import pytest
 from scipy.stats import chi2_contingency
 
 import shelves
-from polyadic.errors import InputError, MissingExtraError
+from polyadic.core.errors import InputError, MissingExtraError
 from polyadic.explore import answers
 from polyadic.explore.export import Chosen, key, page
-from polyadic.recipes.shelf import Shelf
+from polyadic.explore.workspace import Shelf
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_what_was_cut_short_goes_on(tmp_path, monkeypatch):
 
     source = shelves.write(tmp_path / "texts.csv", shelves.documents())
     with monkeypatch.context() as patch:
-        patch.setattr("polyadic.recipes.shelf.placed", interrupted)
+        patch.setattr("polyadic.explore.workspace.placed", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Shelf.build(source, tmp_path / "shelf", **shelves.SETTINGS)
     with pytest.raises(InputError, match=r"has no meta\.json"):

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from polyadic.data import Entries
-from polyadic.errors import InputError
-from polyadic.forms import CP
-from polyadic.losses import Squared
-from polyadic.objective import Objective, Term
-from polyadic.penalties import L1, L2, NonNegative
-from polyadic.solvers import NotConvergedWarning, Sweep, quasi_newton, run
-from polyadic.solvers.quasi_newton import _direction
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
+from polyadic.core.forms import CP
+from polyadic.core.losses import Squared
+from polyadic.core.objective import Objective, Term
+from polyadic.core.penalties import L1, L2, NonNegative
+from polyadic.core.solvers.quasi_newton import _direction, quasi_newton
+from polyadic.core.solvers.run import NotConvergedWarning, Sweep, run
 from strategies import tries
 
 

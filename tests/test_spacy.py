@@ -20,7 +20,7 @@ from polyadic import (
     tag_features,
 )
 from polyadic.datasets import latin
-from polyadic.text.syntax.trees import Tree
+from polyadic.syntax.trees import Tree
 
 ROOT = Path(__file__).resolve().parent.parent
 WORDS = Embedding(["star", "film", "1984"], np.arange(6.0).reshape(3, 2) + 1)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.kernels.syntax.best_trees import (
+from polyadic.syntax.kernels.best_trees import (
     best_arcs,
     best_projective_tree,
     best_projective_trees,

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from polyadic.models.syntax.derivations import Parse
-from polyadic.models.syntax.latent_pcfg import LatentPCFG
-from polyadic.suites.bouchard2015.topics import Collection
-from polyadic.suites.spectral import grammars, hidden, topics
-from polyadic.text.syntax.brackets import parse_phrase
+from experiments.bouchard2015.topics import Collection
+from experiments.spectral import grammars, hidden, topics
+from polyadic.syntax.brackets import parse_phrase
+from polyadic.syntax.derivations import Parse
+from polyadic.syntax.latent_pcfg import LatentPCFG
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*made of noise")
 

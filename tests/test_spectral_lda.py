@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from experiments.spectral.topics import planted_documents, recovery, topic_error
 from polyadic import InputError
-from polyadic.models.topics.anchors import AnchorTopics
-from polyadic.models.topics.spectral import SpectralLDA, WordMoments
-from polyadic.suites.spectral.topics import planted_documents, recovery, topic_error
+from polyadic.topics.anchors import AnchorTopics
+from polyadic.topics.spectral import SpectralLDA, WordMoments
 from strategies import tries
 
 
@@ -142,7 +142,7 @@ def test_an_interrupted_fit_changes_nothing(monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("polyadic.models.topics.spectral.mixtures", stop)
+    monkeypatch.setattr("polyadic.topics.spectral.mixtures", stop)
     with pytest.raises(KeyboardInterrupt):
         model.fit([[4, 2, 1], [2, 4, 1]])
     assert (model.components_ == before).all()
@@ -161,8 +161,8 @@ def test_documents_may_all_have_one_mixture():
 @pytest.mark.realdata
 def test_news_has_coherent_topics():
     """On BBC news words of a topic belong together more than those of topics by anchors."""
+    from experiments.bouchard2015.topics import bbc
     from polyadic.metrics.topics import in_documents, npmi_coherence
-    from polyadic.suites.bouchard2015.topics import bbc
 
     found = bbc()
     table = found.table[::4]

@@ -7,8 +7,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from polyadic.cli import app
-from polyadic.suites.spectral import automata, hidden, protocol
+from experiments.__main__ import app
+from experiments.spectral import automata, hidden, protocol
 from test_syntax_suite import parts
 
 
@@ -21,7 +21,7 @@ def test_the_command(tmp_path, monkeypatch):
     for module in (protocol, hidden):
         monkeypatch.setattr(module, "web_treebank", parts)
     out = tmp_path / "out"
-    arguments = ["reproduce", "spectral", "--out", str(out), "--parts", "completion,tags", "--planted", "2"]
+    arguments = ["spectral", "--out", str(out), "--parts", "completion,tags", "--planted", "2"]
     first = CliRunner().invoke(app, arguments)
     assert first.exit_code == 0, first.output
     text = (out / "report.md").read_text()
@@ -35,6 +35,6 @@ def test_the_command(tmp_path, monkeypatch):
     assert other.exit_code == 1
     assert "was made with planted 2 instead of 3" in " ".join(other.stderr.split())
     for wrong, said in ((["--parts", "hmm"], "got hmm"), (["--problems", "2"], "got 2")):
-        refused = CliRunner().invoke(app, [*arguments[:4], *wrong])
+        refused = CliRunner().invoke(app, [*arguments[:3], *wrong])
         assert refused.exit_code == 1
         assert said in " ".join(refused.stderr.split())

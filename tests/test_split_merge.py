@@ -6,13 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from polyadic.kernels.syntax.latent_chart import Tensors, tree_sums
-from polyadic.models.syntax.grammar import count_rules, relative_frequencies
-from polyadic.models.syntax.latent_grammar import PlainPCFG, nodes_of
-from polyadic.models.syntax.latent_pcfg import LatentPCFG
-from polyadic.models.syntax.split_merge import SplitMergePCFG, in_arrays
-from polyadic.solvers.syntax.split_merge import Shape, divided, gathered, improved, pair_losses
-from polyadic.text.syntax.brackets import parse_phrase
+from polyadic.syntax.brackets import parse_phrase
+from polyadic.syntax.grammar import count_rules, relative_frequencies
+from polyadic.syntax.kernels.latent_chart import Tensors, tree_sums
+from polyadic.syntax.latent_grammar import PlainPCFG, nodes_of
+from polyadic.syntax.latent_pcfg import LatentPCFG
+from polyadic.syntax.split_merge import Shape, SplitMergePCFG, divided, gathered, improved, in_arrays, pair_losses
 from test_latent_pcfg import TREES
 
 PAIRS = [(a, b) for a in "xyz" for b in "pqr"]

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from polyadic.errors import InputError
-from polyadic.workers.spool import Spool
+from polyadic.core.errors import InputError
+from polyadic.core.executor.spill import Spool
 
 ARRAYS = [np.arange(5, dtype=np.uint16), np.zeros(0), np.arange(6.0).reshape(2, 3).T, np.zeros((3, 0), np.uint16)]
 

@@ -15,19 +15,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from polyadic import kernels
-from polyadic.data import Entries
-from polyadic.errors import InputError
-from polyadic.forms import CP
-from polyadic.losses import Logistic, Poisson, Squared
-from polyadic.objective import Objective, Term, parts_of
-from polyadic.penalties import L1, L2, NonNegative
-from polyadic.solvers import Adagrad, Adam, quasi_newton, run, stochastic
-from polyadic.solvers.stochastic import Batches, Zeros, cells_of
-from polyadic.tns import write_tns
+from polyadic.core import kernels
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
+from polyadic.core.forms import CP
+from polyadic.core.losses import Logistic, Poisson, Squared
+from polyadic.core.objective import Objective, Term, parts_of
+from polyadic.core.penalties import L1, L2, NonNegative
+from polyadic.core.solvers.adaptive import Adagrad, Adam
+from polyadic.core.solvers.quasi_newton import quasi_newton
+from polyadic.core.solvers.run import run
+from polyadic.core.solvers.stochastic import Batches, Zeros, cells_of, stochastic
+from polyadic.core.tns import write_tns
 from strategies import tries
 
-module = import_module("polyadic.solvers.stochastic")  # the function of this name hides it
+module = import_module("polyadic.core.solvers.stochastic")  # the function of this name hides it
 
 RULES = [Adam(0.05), Adagrad(0.5), Adagrad(0.5, whole_rows=True)]
 

@@ -10,17 +10,18 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from experiments import SUITES, load_suite
+from experiments.__main__ import app, suite_command
+from experiments.experiment import Run, done, option_of
 from polyadic import Corpus, Embedding, InputError, datasets, read_vectors
-from polyadic.cli import app
-from polyadic.cli.reproduce import suite_command
+from polyadic.core.files import plain
+from polyadic.core.stage_cache import Store
 from polyadic.datasets import Instance, SenseSet
-from polyadic.files import plain
 from polyadic.metrics.completion import Gap
-from polyadic.store import Store
-from polyadic.suites import SUITES, demo, load_suite, words
-from polyadic.suites.induction import induction
-from polyadic.suites.suite import Run, done, option_of
 from polyadic.text.counts import Counts
+from polyadic.words import demo
+from polyadic.words import evaluation as words
+from polyadic.words.induction import induction
 
 
 @pytest.mark.slow
@@ -156,7 +157,7 @@ class Rows(dict):
 def test_every_part_has_stages_of_its_own(name, tmp_path, monkeypatch):
     """Parts can be gone through with nothing made: each has stages, no name stands twice, and labels can be written."""
     (tmp_path / "text.txt").write_text("a b")
-    protocol = import_module(f"polyadic.suites.{name}.protocol")
+    protocol = import_module(f"experiments.{name}.protocol")
     for module in (protocol, *(part for part in vars(protocol).values() if isinstance(part, ModuleType))):
         for reader in {"nyt_split", "freebase_split", "bbc", "kos", "pautomac_problem"} & set(vars(module)):
             monkeypatch.setattr(module, reader, MagicMock())
@@ -185,6 +186,6 @@ def test_every_setting_that_is_an_option_has_one(name):
         assert (setting in options) == (option_of(hint) is not None)
     assert all(option.help for option in options.values())
     assert {"out", "data", "force", "as_json"} < set(options)
-    listed = CliRunner().invoke(app, ["reproduce", "--help"]).output
+    listed = CliRunner().invoke(app, ["--help"]).output
     assert name in listed
     assert command.help.split()[0] in listed

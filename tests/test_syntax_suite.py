@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from polyadic.cli import app
-from polyadic.suites.syntax import parsing
-from polyadic.text.syntax.trees import Tree
+from experiments.__main__ import app
+from experiments.syntax import parsing
+from polyadic.syntax.trees import Tree
 
 
 def treebank(count, seed):
@@ -56,7 +56,7 @@ def test_the_command(tmp_path, monkeypatch):
     """It writes tables and a picture, keeps stages, and refuses parts that there are not."""
     monkeypatch.setattr(parsing, "web_treebank", parts)
     out = tmp_path / "out"
-    arguments = ["reproduce", "syntax", "--out", str(out), "--parts", "parsing", "--sizes", "6,12", "--seeds", "1"]
+    arguments = ["syntax", "--out", str(out), "--parts", "parsing", "--sizes", "6,12", "--seeds", "1"]
     first = CliRunner().invoke(app, arguments)
     assert first.exit_code == 0, first.output
     assert "| 12 | 0 | with the tensor | 5 |" in (out / "report.md").read_text()
@@ -69,6 +69,6 @@ def test_the_command(tmp_path, monkeypatch):
         (["--few", "0"], "few must be a whole number of at least 1; got 0"),
         (["--sizes", "0"], "sizes must be a whole number of at least 1; got 0"),
     ):
-        wrong = CliRunner().invoke(app, [*arguments[:4], *more])
+        wrong = CliRunner().invoke(app, [*arguments[:3], *more])
         assert wrong.exit_code == 1
         assert said in " ".join(wrong.stderr.split())

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from experiments.__main__ import app as experiments_app
+from experiments.niitsuma2018 import protocol as niitsuma2018
 from polyadic import Corpus, CorrespondenceAnalysis, Embedding, InputError, KernelCorrespondenceAnalysis, count, load
 from polyadic import datasets as sets
 from polyadic.cli import app, faults
-from polyadic.models.tables.vectors import CorrespondenceVectors
-from polyadic.suites.niitsuma2018 import protocol as niitsuma2018
+from polyadic.tables.vectors import CorrespondenceVectors
 from polyadic.text.contexts import contexts
 
 TOPICS = [
@@ -112,6 +113,10 @@ def polyadic(*arguments):
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
+def experiments(*arguments):
+    return CliRunner().invoke(experiments_app, [str(argument) for argument in arguments])
+
+
 @pytest.mark.parametrize(
     "options",
     [
@@ -175,7 +180,7 @@ def test_train_from_counts_of_pairs(corpus, tmp_path):
 )
 def test_train_refuses(options, fault, corpus, tmp_path, monkeypatch):
     """Options without an effect, and what cannot be, are answered before any work."""
-    monkeypatch.setattr("polyadic.recipes.words._data", None)  # what does the work
+    monkeypatch.setattr("polyadic.words.training._data", None)  # what does the work
     done = polyadic("train", corpus.path, "--out", tmp_path / "v", *options)
     assert done.exit_code == faults.BAD_INPUT, done.output
     assert fault in done.stderr
@@ -203,7 +208,7 @@ def test_reproduce_niitsuma2018(corpus, scored, tmp_path):
     """One command makes the table, by both policies; a second run does nothing, and says the same."""
     del scored
     how = ("--out", tmp_path / "out", "--rank", "4", "--min-count", "2", "--share", "1", "--json")
-    done = polyadic("reproduce", "niitsuma2018", corpus.path, *how)
+    done = experiments("niitsuma2018", corpus.path, *how)
     assert done.exit_code == 0, done.output + repr(done.exception)
     report = json.loads(done.stdout)
     names = [row["name"] for row in report["rows"]]
@@ -217,14 +222,14 @@ def test_reproduce_niitsuma2018(corpus, scored, tmp_path):
     text = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     assert re.search(r"\| Linear CA F \| \.\d{3} \| .* \| \.189 \|", text)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "models").rglob("*") if path.is_file()}
-    again = json.loads(polyadic("reproduce", "niitsuma2018", corpus.path, *how).stdout)
+    again = json.loads(experiments("niitsuma2018", corpus.path, *how).stdout)
     assert again == report
     assert {path: path.stat().st_mtime_ns for path in before} == before
     for changed in (("--rank", "5"), ("--width", "3"), ("--seed", "1")):
-        other = polyadic("reproduce", "niitsuma2018", corpus.path, *how, *changed)
+        other = experiments("niitsuma2018", corpus.path, *how, *changed)
         assert "was made with" in other.stderr, changed
-    wider = polyadic("reproduce", "niitsuma2018", corpus.path, *how, "--width", "3", "--force")
-    fresh = polyadic("reproduce", "niitsuma2018", corpus.path, "--out", tmp_path / "new", *how[2:], "--width", "3")
+    wider = experiments("niitsuma2018", corpus.path, *how, "--width", "3", "--force")
+    fresh = experiments("niitsuma2018", corpus.path, "--out", tmp_path / "new", *how[2:], "--width", "3")
     values = [[(row["name"], row["men"]) for row in json.loads(run.stdout)["rows"]] for run in (wider, fresh)]
     assert values[0] == values[1]
 
@@ -233,7 +238,7 @@ def test_reproduce_refuses(scored, tmp_path):
     """Standard input, and sources that do not exist, leave nothing behind."""
     del scored
     for source, fault in (("-", "cannot be read again"), ("nowhere.txt", "nowhere.txt")):
-        done = polyadic("reproduce", "niitsuma2018", source, "--out", tmp_path / "out")
+        done = experiments("niitsuma2018", source, "--out", tmp_path / "out")
         assert done.exit_code == faults.BAD_INPUT
         assert fault in done.stderr
         assert not (tmp_path / "out").exists()
@@ -251,9 +256,7 @@ def test_reproduce_says_what_ctrl_c_left(finished, corpus, scored, tmp_path, mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr(niitsuma2018, "_training" if finished else "_corpus", stop)
-    done = polyadic(
-        "reproduce", "niitsuma2018", corpus.path, "--out", tmp_path / "out", "--rank", "4", "--min-count", "2"
-    )
+    done = experiments("niitsuma2018", corpus.path, "--out", tmp_path / "out", "--rank", "4", "--min-count", "2")
     assert done.exit_code == faults.INTERRUPTED
     said = f"kept the finished stages in {tmp_path / 'out'}; the same command goes on from there"
     assert done.stderr.splitlines()[-1] == f"polyadic: interrupted; {said if finished else 'nothing was written'}"

@@ -14,10 +14,10 @@ from polyadic import (
     KernelCorrespondenceAnalysis,
     MultipleCorrespondenceAnalysis,
 )
-from polyadic.models.tables import residuals
-from polyadic.models.tables.gini import categorical_covariance, contingency_table, gini_index
-from polyadic.models.tables.kernel_correspondence import CASES
-from polyadic.models.tables.kernels import categorical_kernel, root, stop_word_kernel
+from polyadic.tables import residuals
+from polyadic.tables.gini import categorical_covariance, contingency_table, gini_index
+from polyadic.tables.kernel_correspondence import CASES
+from polyadic.tables.similarities import categorical_kernel, root, stop_word_kernel
 
 FISHER = np.array([[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]])
 """Eye colours (blue, light, medium, dark) and hair colours (fair, red, medium, dark, black) in Caithness."""

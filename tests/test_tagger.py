@@ -8,10 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError, SequenceTagger
-from polyadic.kernels.loops.sequences.tagging import tag_gradient, tag_sums
-from polyadic.kernels.sequences.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
-from polyadic.models.sequences.sequence_tagger import coded, learned_features, spans_only
-from polyadic.solvers.sequences.tagging import TagLearner, TagSteps, of_rank, tag_sweeps
+from polyadic.sequences.kernels.tagging import CodedSentences, TagParts, TagTables, tag_epoch, tag_marginals, tag_paths
+from polyadic.sequences.kernels.tagging import _tag_gradient as tag_gradient
+from polyadic.sequences.kernels.tagging import _tag_sums as tag_sums
+from polyadic.sequences.sequence_tagger import (
+    TagLearner,
+    TagSteps,
+    coded,
+    learned_features,
+    of_rank,
+    spans_only,
+    tag_sweeps,
+)
 from strategies import tries
 
 SEEDS = st.integers(0, 2**32 - 1)

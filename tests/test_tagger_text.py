@@ -11,17 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from experiments.data.annotated import CONLL2000, chunks, web_treebank
+from experiments.syntax.tagging import chunk_rows, cut_rows
 from polyadic import InputError, TextTagger, load, read_columns, tag_features
 from polyadic.cli import app
-from polyadic.datasets.annotated import CONLL2000, chunks, web_treebank
 from polyadic.metrics.chunks import Span, begun_by_b, by_kind, span_figures, spans, tag_accuracy
-from polyadic.models.sequences.sequence_tagger import spans_only
-from polyadic.solvers.sequences.tagging import TagLearner
-from polyadic.suites.syntax.tagging import chunk_rows, cut_rows
-from polyadic.text.syntax.plain import plain_sentences, plain_trees, read_paragraphs
-from polyadic.text.syntax.tag_features import need_tags, shape
-from polyadic.text.syntax.tagging import Lemmas
-from polyadic.text.syntax.trees import Tree, read_trees
+from polyadic.sequences.sequence_tagger import TagLearner, spans_only
+from polyadic.syntax.plain_text import plain_sentences, plain_trees, read_paragraphs
+from polyadic.syntax.tag_features import need_tags, shape
+from polyadic.syntax.tagging import Lemmas
+from polyadic.syntax.trees import Tree, read_trees
 from strategies import tries
 
 

@@ -11,16 +11,13 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
+from experiments.cao2014.compared import PUBLISHED
 from polyadic import MIRA, Groups, InputError, RankingPerceptron, TensorMIRA
-from polyadic.kernels.loops.predictors import passive_aggressive as loops
-from polyadic.kernels.predictors.passive_aggressive import (
-    candidate_lists,
-    feature_cells,
-    mira_lists,
-    perceptron_lists,
-    tensor_mira_lists,
-)
-from polyadic.models.predictors.tensor_mira import (
+from polyadic.core.solvers.run import run
+from polyadic.ranking import kernels as loops
+from polyadic.ranking.kernels import candidate_lists, feature_cells, mira_lists, perceptron_lists, tensor_mira_lists
+from polyadic.ranking.passive_aggressive import Linear, Multilinear, passive_aggressive, spacing, tensor_cells
+from polyadic.ranking.tensor_mira import (
     by_components,
     by_signs,
     guided_order,
@@ -30,15 +27,6 @@ from polyadic.models.predictors.tensor_mira import (
     places,
     tensor_norm,
 )
-from polyadic.solvers.predictors.passive_aggressive import (
-    Linear,
-    Multilinear,
-    passive_aggressive,
-    spacing,
-    tensor_cells,
-)
-from polyadic.solvers.run import run
-from polyadic.suites.cao2014.compared import PUBLISHED
 from strategies import tries
 
 
@@ -559,29 +547,29 @@ def test_the_loops_inside():
     X = csr_array(np.array([[1.0, 0, 2], [0, 3, 2], [1, 0, 2]]))
     arrays = X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data
     s = np.empty(3)
-    loops.list_scores.py_func(np.array([1.0, 10, 100]), *arrays, 0, 3, s)
+    loops._list_scores.py_func(np.array([1.0, 10, 100]), *arrays, 0, 3, s)
     assert s.tolist() == [201, 230, 201]
     F, cells = np.array([[2.0, 1], [3, 1], [5, 1], [7, 2]]), np.array([[0, 2], [1, 2], [1, 3]], np.int32)
-    loops.multilinear_scores.py_func(F, cells, *arrays, 0, 3, s, np.empty(len(cells)), np.zeros(len(cells), int), 1)
+    loops._multilinear_scores.py_func(F, cells, *arrays, 0, 3, s, np.empty(len(cells)), np.zeros(len(cells), int), 1)
     assert s.tolist() == [11 + 46, 48 + 46, 11 + 46]
     costs = np.array([1.0, 0.5, 0.5])
-    assert loops.contenders.py_func(np.array([3.0, 1, 2]), costs, 0, 3, 0.0) == (0, 0, 2)
-    assert loops.contenders.py_func(np.array([3.0, 3.2, 1]), costs, 0, 3, 1.0) == (1, 0, 1)
+    assert loops._contenders.py_func(np.array([3.0, 1, 2]), costs, 0, 3, 0.0) == (0, 0, 2)
+    assert loops._contenders.py_func(np.array([3.0, 3.2, 1]), costs, 0, 3, 1.0) == (1, 0, 1)
     top = np.empty(2, np.int64)
-    assert loops.highest.py_func(np.array([1.0, 3, 2]), costs, 0, 3, 0.0, top) == 2
+    assert loops._highest.py_func(np.array([1.0, 3, 2]), costs, 0, 3, 0.0, top) == 2
     assert top.tolist() == [1, 2]
     at, x = np.empty(4, np.int64), np.empty(4)
-    assert loops.difference.py_func(*arrays, 0, 1, at, x) == 2
+    assert loops._difference.py_func(*arrays, 0, 1, at, x) == 2
     assert (at[:2].tolist(), x[:2].tolist()) == ([0, 1], [1, -3])
-    assert loops.difference.py_func(*arrays, 0, 2, at, x) == 0
-    loops.difference.py_func(*arrays, 0, 1, at, x)
+    assert loops._difference.py_func(*arrays, 0, 2, at, x) == 0
+    loops._difference.py_func(*arrays, 0, 1, at, x)
     rows, counts, marked = np.empty((2, 4), np.int64), np.zeros(2, np.int64), np.zeros(4, bool)
-    loops.touched.py_func(cells, at, 2, marked, rows, counts)
+    loops._touched.py_func(cells, at, 2, marked, rows, counts)
     assert (counts.tolist(), rows[0, :2].tolist(), rows[1, 0], marked.any()) == ([2, 1], [0, 1], 2, False)
     delta, norms = np.zeros((4, 2)), np.array([[13.0, 74], [2, 5]])
-    square = loops.mode_difference.py_func(F, cells, at, x, 2, 0, 0, rows[0, :2], delta)
+    square = loops._mode_difference.py_func(F, cells, at, x, 2, 0, 0, rows[0, :2], delta)
     assert (square, delta[:2, 0].tolist()) == (25 + 225, [5, -15])
-    loops.move.py_func(F, norms, 0, 0, rows[0, :2], delta, 0.1)
+    loops._move.py_func(F, norms, 0, 0, rows[0, :2], delta, 0.1)
     assert F[:2, 0].tolist() == [2.5, 1.5]
     assert norms[0, 0] == pytest.approx(2.5**2 + 1.5**2)
 
@@ -597,9 +585,9 @@ def test_steps_take_away_a_loss(name):
     before = x @ (F[cells[:, 0], 0] * F[cells[:, 1], 0])
     loss, room = 1e-9, (at, x, 9, rows, counts, np.zeros((6, 1)))
     if name == "step_in_turn":
-        moved = loops.step_in_turn.py_func(np.array([1, 0]), F, cells, norms, loss, np.inf, True, *room)
+        moved = loops._step_in_turn.py_func(np.array([1, 0]), F, cells, norms, loss, np.inf, True, *room)
     else:
-        moved = loops.step_at_once.py_func(F, cells, norms, loss, np.inf, *room)
+        moved = loops._step_at_once.py_func(F, cells, norms, loss, np.inf, *room)
     gained = x @ (F[cells[:, 0], 0] * F[cells[:, 1], 0]) - before
     assert moved
     assert gained == pytest.approx(loss, rel=1e-6 if name == "step_in_turn" else 1e-2)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError
-from polyadic.linalg.whitening import symmetrized, third_moments, whitening
-from polyadic.solvers.tensor_power import Components, tensor_power
+from polyadic.core.linalg.whitening import symmetrized, third_moments, whitening
+from polyadic.core.solvers.tensor_power import Components, tensor_power
 from strategies import tries
 
 SEEDS = st.integers(0, 999)
@@ -117,7 +117,7 @@ def test_moments_are_added_up_in_blocks(monkeypatch):
     a, b, c, w = rng.random((9, 2)), rng.random((9, 3)), rng.random((9, 4)), rng.random(9)
     whole = np.einsum("n,ni,nj,nk->ijk", w, a, b, c)
     np.testing.assert_allclose(third_moments(a, b, c, w), whole)
-    monkeypatch.setattr("polyadic.linalg.whitening.BLOCK", 30)
+    monkeypatch.setattr("polyadic.core.linalg.whitening.BLOCK", 30)
     np.testing.assert_allclose(third_moments(a, b, c, w), whole)
     np.testing.assert_allclose(third_moments(a, b, c), np.einsum("ni,nj,nk->ijk", a, b, c))
 

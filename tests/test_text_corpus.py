@@ -21,8 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polyadic
-from polyadic.arrays import ArrayWriter, open_array
-from polyadic.errors import InputError
+from polyadic.core.arrays import ArrayWriter, open_array
+from polyadic.core.errors import InputError
 from polyadic.text import encoder
 from polyadic.text.corpus import Corpus
 from polyadic.text.readers import read

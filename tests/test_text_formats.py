@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import Corpus
-from polyadic.errors import InputError, SkippedFilesWarning
+from polyadic.core.errors import InputError, SkippedFilesWarning
 from polyadic.text import pieces, readers
 from polyadic.text.formats import treebanks
 from polyadic.text.formats.plain import is_wrapped, unwrapped

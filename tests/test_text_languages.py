@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.text import languages
 from polyadic.text.corpus import Corpus
 from polyadic.text.stopwords import ENGLISH, SPREAD, most_spread, stop_list, stop_words

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from polyadic import Corpus, InputError, frames
+from polyadic import Corpus, InputError
 from polyadic.cli import app
+from polyadic.core import frames
 from polyadic.text import encoder
 from polyadic.text.lines import Lines
 from polyadic.text.tokens import Tokenizer, whitespace

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.text import readers, streams
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.pieces import PIECE, Piece, Reading

@@ -7,7 +7,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.text import tokens
 from polyadic.text.stopwords import ENGLISH, stop_words
 from polyadic.text.tokens import Tokenizer, composed, whitespace

@@ -13,7 +13,7 @@ from sklearn import decomposition
 from sklearn.base import clone
 
 from polyadic import InputError, load, plots
-from polyadic.kernels import (
+from polyadic.core.kernels import (
     RowEntries,
     divergence_rows,
     expected_rows,
@@ -33,19 +33,18 @@ from polyadic.metrics.topics import (
     npmi_coherence,
     stability,
 )
-from polyadic.models.topics.anchors import AnchorTopics, co_occurrence
-from polyadic.models.topics.choose import Choice, best, choose_rank, held_out_perplexity
-from polyadic.models.topics.lda import LDA
-from polyadic.models.topics.nmf import NMF
-from polyadic.models.topics.plsa import PLSA
-from polyadic.models.topics.rlsi import RLSI
-from polyadic.models.topics.text import TextTopics
-from polyadic.solvers.topics import dirichlet
-from polyadic.solvers.topics.mixture import Mixture
-from polyadic.solvers.topics.nonnegative import Divergence, cells_of
 from polyadic.text.corpus import Corpus
 from polyadic.text.documents import document_table, table_of_texts
 from polyadic.text.tokens import Tokenizer
+from polyadic.topics import dirichlet
+from polyadic.topics.anchors import AnchorTopics, co_occurrence
+from polyadic.topics.cross_validation import Choice, best, choose_rank, held_out_perplexity
+from polyadic.topics.lda import LDA
+from polyadic.topics.multiplicative import Divergence, cells_of
+from polyadic.topics.nmf import NMF
+from polyadic.topics.plsa import PLSA, Mixture
+from polyadic.topics.rlsi import RLSI
+from polyadic.topics.text_topics import TextTopics
 from strategies import tries
 
 pytestmark = pytest.mark.filterwarnings("ignore:stopped at max_iter", "ignore:Maximum number of iterations")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import InputError
-from polyadic.text.syntax.trees import InvalidTreesWarning, read_tagged_trees, read_trees
+from polyadic.syntax.trees import InvalidTreesWarning, read_tagged_trees, read_trees
 
 SENTENCE = """\
 # text = Don't go

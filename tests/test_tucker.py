@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 
 import reference
 import strategies
-from polyadic import kernels
-from polyadic.data import Entries
-from polyadic.errors import InputError
-from polyadic.models.words.tucker import Tucker
-from polyadic.resources import free_memory
-from polyadic.solvers import NotConvergedWarning, hooi, hosvd, run
+from polyadic.core import kernels
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
+from polyadic.core.resources import free_memory
+from polyadic.core.solvers.run import NotConvergedWarning, run
+from polyadic.words.kernels.tucker import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
+from polyadic.words.tucker import Tucker, hooi, hosvd
 from strategies import tries
 
 
@@ -80,11 +81,11 @@ def test_kernels_agree_with_dense_arrays(entries, seed, threads):
     factors = [rng.standard_normal((n, r)) for n, r in zip(entries.shape, ranks, strict=True)]
     core = rng.standard_normal(ranks)
     options = {"slots": range(entries.order), "threads": threads}
-    found = kernels.tucker_core(entries.indices, entries.values, factors, **options)
+    found = tucker_core(entries.indices, entries.values, factors, **options)
     assert found == pytest.approx(dense_core(X, factors), abs=1e-9)
-    predictions = kernels.tucker_predict(entries.indices, factors, core, **options)
+    predictions = tucker_predict(entries.indices, factors, core, **options)
     assert predictions == pytest.approx(dense_model(core, factors)[tuple(entries.indices.T)], abs=1e-9)
-    gradients = kernels.tucker_pullback(entries.indices, entries.values, factors, core, **options)
+    gradients = tucker_pullback(entries.indices, entries.values, factors, core, **options)
     for mode, gradient in enumerate(gradients):
         assert gradient == pytest.approx(dense_pullback(X, core, factors, mode), abs=1e-9)
 
@@ -96,12 +97,12 @@ def test_shared_factors_get_the_sum_of_gradients(slots):
     rows, d = rng.integers(0, 4, (9, 3)), rng.standard_normal(9)
     factors = [rng.standard_normal((4, 2)), rng.standard_normal((4, 3))][: max(slots) + 1]
     core = rng.standard_normal([factors[s].shape[1] for s in slots])
-    gradients = kernels.tucker_pullback(rows, d, factors, core, slots=slots, threads=1)
+    gradients = tucker_pullback(rows, d, factors, core, slots=slots, threads=1)
     for s, gradient in enumerate(gradients):
 
         def value(u, s=s):
             moved = [u if k == s else f for k, f in enumerate(factors)]
-            return float(d @ kernels.tucker_predict(rows, moved, core, slots=slots, threads=1))
+            return float(d @ tucker_predict(rows, moved, core, slots=slots, threads=1))
 
         assert gradient == pytest.approx(reference.numerical_gradient(value, factors[s]), abs=1e-6)
 
@@ -113,9 +114,9 @@ def test_loops_work_in_batches():
     x = entries_of(X, symmetric=False)
     factors = [rng.standard_normal((n, 2)) for n in X.shape]
     core = rng.standard_normal((2, 2, 2))
-    G = kernels.tucker_core(x.indices, x.values, factors, slots=(0, 1, 2), threads=1)
+    G = tucker_core(x.indices, x.values, factors, slots=(0, 1, 2), threads=1)
     assert pytest.approx(dense_core(X, factors)) == G
-    gradients = kernels.tucker_pullback(x.indices, x.values, factors, core, slots=(0, 1, 2), threads=2)
+    gradients = tucker_pullback(x.indices, x.values, factors, core, slots=(0, 1, 2), threads=2)
     for mode, gradient in enumerate(gradients):
         assert gradient == pytest.approx(dense_pullback(X, core, factors, mode))
     fibres = {"core_fibres", "gram_fibres", "predict_tucker", "pullback_tucker"}
@@ -129,7 +130,7 @@ def test_gram_of_unfolding(threads):
     X = rng.standard_normal((4, 5, 6)) * (rng.random((4, 5, 6)) < 0.4)
     x, Q = entries_of(X, symmetric=False), rng.standard_normal((6, 2))
     unfolding = X.reshape(-1, 6)
-    found = kernels.unfolding_gram(x.indices, x.values, Q, threads=threads)
+    found = unfolding_gram(x.indices, x.values, Q, threads=threads)
     assert found == pytest.approx(unfolding.T @ unfolding @ Q)
 
 
@@ -147,7 +148,7 @@ def test_core_refusals(change, message):
     """Doors refuse what would make a loop read beyond its arrays."""
     arguments = {"indices": np.array([[0, 1]]), "values": np.ones(1), "factors": [np.ones((3, 2)), np.ones((4, 2))]}
     with pytest.raises(ValueError, match=message):
-        kernels.tucker_core(**{**arguments, "slots": (0, 1), "threads": 1} | change)
+        tucker_core(**{**arguments, "slots": (0, 1), "threads": 1} | change)
 
 
 def test_other_refusals():
@@ -155,13 +156,13 @@ def test_other_refusals():
     rows, factors = np.array([[0, 1]]), [np.ones((3, 2)), np.ones((4, 2))]
     options = {"slots": (0, 1), "threads": 1}
     with pytest.raises(ValueError, match=r"the core must have shape \(2, 2\); got \(2, 3\)"):
-        kernels.tucker_predict(rows, factors, np.ones((2, 3)), **options)
+        tucker_predict(rows, factors, np.ones((2, 3)), **options)
     with pytest.raises(ValueError, match="1 entries need as many derivatives; got 3"):
-        kernels.tucker_pullback(rows, np.ones(3), factors, np.ones((2, 2)), **options)
+        tucker_pullback(rows, np.ones(3), factors, np.ones((2, 2)), **options)
     with pytest.raises(ValueError, match="indices of mode 1 must be rows of its factor, from 0 to 0; got 1 to 1"):
-        kernels.unfolding_gram(rows, np.ones(1), np.ones((1, 2)), threads=1)
+        unfolding_gram(rows, np.ones(1), np.ones((1, 2)), threads=1)
     with pytest.raises(ValueError, match="1 entries need as many values; got 2"):
-        kernels.unfolding_gram(rows, np.ones(2), np.ones((2, 2)), threads=1)
+        unfolding_gram(rows, np.ones(2), np.ones((2, 2)), threads=1)
 
 
 @tries(40)

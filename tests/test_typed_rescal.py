@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
+from experiments.relations.typed import facts, roles
 from polyadic import InputError
-from polyadic.models.relations.rescal import RESCAL
-from polyadic.models.relations.typed_rescal import TypedRESCAL
-from polyadic.solvers.relations.rescal import rescal, rescal_start
-from polyadic.solvers.relations.typed_rescal import Beside, Domain, Ridges, _Problem, typed_rescal
-from polyadic.suites.relations.typed import facts, roles
+from polyadic.relations.rescal import RESCAL
+from polyadic.relations.rescal_als import rescal, rescal_start
+from polyadic.relations.typed_rescal import Beside, Domain, Ridges, TypedRESCAL, _Problem, typed_rescal
 
 
 def typed(n=14, K=3, *, seed=0):

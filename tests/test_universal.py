@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
+from polyadic.core.solvers.run import run
 from polyadic.metrics.judged import average_precision
-from polyadic.models.relations.log_odds import PairForm
-from polyadic.models.relations.universal import Training, UniversalSchema, expected, fold_in
-from polyadic.solvers.relations.questions import Listed, Ridges, _Descent, _pairs, descend_questions
-from polyadic.solvers.run import run
-from polyadic.text.relations.schema import Schema, read_schema, schema_of
+from polyadic.relations.log_odds import PairForm
+from polyadic.relations.questions import Listed, Ridges, _Descent, _pairs, descend_questions
+from polyadic.relations.schema import Schema, read_schema, schema_of
+from polyadic.relations.universal import Training, UniversalSchema, expected, fold_in
 
 NAMES = st.sampled_from(["a", "b", "c", "d"])
 TRIPLES = st.lists(st.tuples(NAMES, NAMES, st.sampled_from(["p", "q", "r"])), min_size=1, max_size=20)
@@ -364,7 +364,7 @@ def test_many_cells_are_told_part_by_part(monkeypatch):
     model = UniversalSchema(3, features="NFE", max_iter=5, seed=0).fit(schema)
     cells = np.argwhere(np.ones(schema.cells.shape))
     whole = model.log_odds(cells)
-    monkeypatch.setattr("polyadic.models.relations.log_odds.CELLS", 7)
+    monkeypatch.setattr("polyadic.relations.log_odds.CELLS", 7)
     np.testing.assert_array_equal(model.log_odds(cells), whole)
 
 
@@ -372,7 +372,7 @@ def test_more_than_fits_is_refused(monkeypatch):
     """Dense answers that the memory would not hold are refused before they are made."""
     schema = random_schema(np.random.default_rng(12))
     model = UniversalSchema(3, max_iter=2, seed=0).fit(schema)
-    monkeypatch.setattr("polyadic.resources.free_memory", lambda: 100.0)
+    monkeypatch.setattr("polyadic.core.resources.free_memory", lambda: 100.0)
     for ask in (lambda: model.column_log_odds([0, 1, 2]), lambda: model.predict_unseen(schema)):
         with pytest.raises(InputError, match="ask about fewer at a time"):
             ask()

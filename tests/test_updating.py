@@ -21,11 +21,11 @@ from polyadic import (
     complete,
     load,
 )
+from polyadic.completion.cells import Cells, cells_of
+from polyadic.completion.named_cells import joined, named_cells, read_cells
 from polyadic.metrics.figures import conformal_radius
 from polyadic.metrics.recommendation import catalogue, recommendation
-from polyadic.models.completion.cells import Cells, cells_of
-from polyadic.models.completion.named_cells import joined, named_cells, read_cells
-from polyadic.text.relations.facts import facts_of
+from polyadic.relations.facts import facts_of
 
 MODELS = {
     "als": MatrixFactorization(3, seed=0),

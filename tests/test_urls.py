@@ -8,13 +8,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from polyadic import urls
-from polyadic.errors import InputError, MissingExtraError
+from polyadic.core import urls
+from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.core.urls import URL, open_url, parts_of, states_of
 from polyadic.text import readers
 from polyadic.text.corpus import Corpus
 from polyadic.text.pieces import Reading
 from polyadic.text.readers import Account, Files, documents, find_files, read, stamp
-from polyadic.urls import URL, open_url, parts_of, states_of
 
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")

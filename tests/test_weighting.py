@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polyadic import Corpus
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.text.counts import count
 from polyadic.text.weighting import ppmi
 from strategies import Text, sentences, tries

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from polyadic import Corpus, Embedding, InputError, WordSenses, train
 from polyadic.cli import app
-from polyadic.models.words import occurrences
+from polyadic.words import occurrences
 
 TOPICS, WORDS, LENGTH = 12, 25, 9
 

@@ -19,7 +19,7 @@ import pytest
 from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
-import polyadic.workers
+import polyadic.core.executor
 from polyadic import (
     NMF,
     Corpus,
@@ -31,21 +31,21 @@ from polyadic import (
     SymmetricCP,
     count,
 )
-from polyadic import objective as objectives
 from polyadic.cli import app
-from polyadic.errors import SkippedFilesWarning
-from polyadic.forms import CP
-from polyadic.linalg import truncated_eigh, truncated_svd
-from polyadic.losses import Squared
-from polyadic.models.tables.correspondence import CorrespondenceAnalysis
-from polyadic.objective import Objective, Term
-from polyadic.penalties import L2
+from polyadic.core import objective as objectives
+from polyadic.core.errors import SkippedFilesWarning
+from polyadic.core.executor import Processes, Shared, Sum, Threads, Tree, added, cluster
+from polyadic.core.executor import dask as dask_workers
+from polyadic.core.executor.dask import half, nodes_within, working_on
+from polyadic.core.executor.rows import Block, RowBlocks
+from polyadic.core.forms import CP
+from polyadic.core.linalg import truncated_eigh, truncated_svd
+from polyadic.core.losses import Squared
+from polyadic.core.objective import Objective, Term
+from polyadic.core.penalties import L2
+from polyadic.tables.correspondence import CorrespondenceAnalysis
 from polyadic.text import corpus as corpora
 from polyadic.text import encoder, readers
-from polyadic.workers import Processes, Shared, Sum, Threads, Tree, added, cluster
-from polyadic.workers import dask as dask_workers
-from polyadic.workers.dask import half, nodes_within, working_on
-from polyadic.workers.rows import Block, RowBlocks
 from working import end, leaves, scaled, slow_first, slow_length, slowly_scaled, sum_of, times
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
@@ -188,9 +188,9 @@ def whole(team):
 @contextlib.contextmanager
 def alone():
     """Without the cluster."""
-    token = polyadic.workers._CLUSTER.set(None)
+    token = polyadic.core.executor._CLUSTER.set(None)
     yield
-    polyadic.workers._CLUSTER.reset(token)
+    polyadic.core.executor._CLUSTER.reset(token)
 
 
 def kill_one(team):

@@ -139,7 +139,7 @@ CALLED = {
     "hmm top": "hmm top m-hmm",
     "hmm sample": "hmm sample m-hmm --number 2 --longest 3",
 }
-NOT_CALLED = {"demo", "reproduce", "neighbors"}
+NOT_CALLED = {"demo", "neighbors"}
 """Verbs that are work of their own, and another name of one."""
 HUGE = ["1" + "0" * 30, "9223372036854775808", "2147483648", "99999999"]
 NUMBERS = ["0", "-1", "1", "2", "3", "nan", "inf", "-inf", "1e999", "-0.0", "1e-320", "0.5", "0x10", "1_0", "٣", "one"]

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from polyadic.workers import Sum
+from polyadic.core.executor import Sum
 
 
 def leaves(n, seed=0):

@@ -1,35 +1,35 @@
 """Matrix and tensor factorization of language.
 
-The names are here, and by family in ``polyadic.words``, ``tables``, ``sentences``, ``topics``, ``completion``,
-``relations``, ``predictors``, ``syntax`` and ``sequences``; figures are in ``polyadic.metrics``. Each is loaded when it
-is first used.
+Public names are available here and in the package of their family: ``polyadic.words``, ``topics``, ``sentences``,
+``tables``, ``completion``, ``relations``, ``supervised``, ``ranking``, ``syntax`` and ``sequences``. Measures are in
+``polyadic.metrics``. Modules are imported when a name is first used.
 """
 
-from polyadic import completion, predictors, relations, sentences, sequences, syntax, tables, topics, words
+from polyadic import completion, ranking, relations, sentences, sequences, supervised, syntax, tables, topics, words
 from polyadic import metrics as metrics
-from polyadic._lazy import attach
+from polyadic.core.lazy import attach
+from polyadic.core.version import __version__ as __version__
 
-_FAMILIES = (completion, predictors, relations, sentences, sequences, syntax, tables, topics, words)
+_FAMILIES = (completion, ranking, relations, sentences, sequences, supervised, syntax, tables, topics, words)
 _HOMES = {
-    "CP": "polyadic.forms",
-    "Entries": "polyadic.data",
-    "InputError": "polyadic.errors",
-    "L1": "polyadic.penalties",
-    "L2": "polyadic.penalties",
-    "MissingExtraError": "polyadic.errors",
-    "NonNegative": "polyadic.penalties",
-    "Objective": "polyadic.objective",
-    "Search": "polyadic.models.chosen",
-    "Squared": "polyadic.losses",
-    "Term": "polyadic.objective",
-    "chosen": "polyadic.models.chosen",
-    "frame": "polyadic.frames",
-    "load": "polyadic.models.folder",
-    "read_tns": "polyadic.tns",
-    "write_tns": "polyadic.tns",
+    "CP": "polyadic.core.forms",
+    "Entries": "polyadic.core.entries",
+    "InputError": "polyadic.core.errors",
+    "L1": "polyadic.core.penalties",
+    "L2": "polyadic.core.penalties",
+    "MissingExtraError": "polyadic.core.errors",
+    "NonNegative": "polyadic.core.penalties",
+    "Objective": "polyadic.core.objective",
+    "Search": "polyadic.core.selection",
+    "Squared": "polyadic.core.losses",
+    "Term": "polyadic.core.objective",
+    "chosen": "polyadic.core.selection",
+    "frame": "polyadic.core.frames",
+    "load": "polyadic.core.serialization",
+    "read_tns": "polyadic.core.tns",
+    "write_tns": "polyadic.core.tns",
 }
 _HOMES |= {name: home for family in _FAMILIES for name, home in family.HOMES.items()}
 
-__version__ = "0.1.0"
 __all__ = sorted([*_HOMES, "__version__"])  # noqa: PLE0605 # the names are strings
 __getattr__, __dir__ = attach(__name__, _HOMES)

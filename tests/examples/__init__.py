@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polyadic.models.base import Model
+    from polyadic.core.model import Model
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,18 @@
 import numpy as np
 
 from examples import Example
-from polyadic.losses import Logistic
-from polyadic.models.completion.bayesian import BayesianMatrixFactorization
-from polyadic.models.completion.convex_collective import ConvexCollective, Relation
-from polyadic.models.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
-from polyadic.models.completion.generalized_pca import GeneralizedPCA
-from polyadic.models.completion.implicit import ImplicitFactorization
-from polyadic.models.completion.logistic import LogisticFactorization
-from polyadic.models.completion.pairwise_ranking import PairwiseRanking
-from polyadic.models.completion.robust_pca import RobustPCA
-from polyadic.models.completion.table_completion import TableCompletion
-from polyadic.models.completion.trace_norm import TraceNormCompletion
-from polyadic.models.completion.transductive import TransductiveCompletion
+from polyadic.completion.bayesian import BayesianMatrixFactorization
+from polyadic.completion.convex_collective import ConvexCollective, Relation
+from polyadic.completion.factorization import MatrixFactorization, StochasticMatrixFactorization
+from polyadic.completion.generalized_pca import GeneralizedPCA
+from polyadic.completion.implicit import ImplicitFactorization
+from polyadic.completion.logistic import LogisticFactorization
+from polyadic.completion.pairwise_ranking import PairwiseRanking
+from polyadic.completion.robust_pca import RobustPCA
+from polyadic.completion.table_completion import TableCompletion
+from polyadic.completion.trace_norm import TraceNormCompletion
+from polyadic.completion.transductive import TransductiveCompletion
+from polyadic.core.losses import Logistic
 
 rng = np.random.default_rng(0)
 X = np.outer(rng.standard_normal(9), rng.standard_normal(7)) + 0.1 * rng.standard_normal((9, 7))

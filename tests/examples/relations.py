@@ -23,7 +23,7 @@ from polyadic import (
     facts_of,
     schema_of,
 )
-from polyadic.text.relations.rules import parse_rule
+from polyadic.relations.rules import parse_rule
 
 TOWNS = {"Oslo": "Norway", "Bergen": "Norway", "Turin": "Italy", "Rome": "Italy"}
 FACTS = facts_of([(town, "in", land) for town, land in TOWNS.items()] + [("Oslo", "near", "Bergen")])

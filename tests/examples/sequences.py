@@ -4,9 +4,9 @@ import numpy as np
 
 from examples import Example
 from polyadic import HiddenMarkov, ObservableOperators, SequenceTagger, SpectralAutomaton, TextTagger
-from polyadic.models.sequences.ngrams import NGrams
-from polyadic.models.sequences.symbols import Coded, coded
-from polyadic.text.syntax.trees import Tree
+from polyadic.sequences.ngrams import NGrams
+from polyadic.sequences.symbols import Coded, coded
+from polyadic.syntax.trees import Tree
 
 STRINGS = ["abab", "bab", "ab", "", "aab", ("b", "a", "b")] * 4
 SHARED = coded(STRINGS, {"a": 0, "b": 1})

@@ -4,15 +4,15 @@ import numpy as np
 
 from examples import Example
 from polyadic import PCFG, ArcFactored, Embedding, HigherOrderParser, LowRankParser, SemanticRoles
-from polyadic.models.syntax.latent_grammar import PlainPCFG
-from polyadic.models.syntax.latent_marginals import MarginalParser
-from polyadic.models.syntax.latent_pcfg import LatentPCFG
-from polyadic.models.syntax.predicates import PredicateFinder
-from polyadic.models.syntax.role_regression import RoleRegression
-from polyadic.models.syntax.split_merge import SplitMergePCFG
-from polyadic.text.syntax.brackets import parse_phrase
-from polyadic.text.syntax.propositions import Argument, Proposition, Sentence
-from polyadic.text.syntax.trees import Tree
+from polyadic.syntax.brackets import parse_phrase
+from polyadic.syntax.latent_grammar import PlainPCFG
+from polyadic.syntax.latent_marginals import MarginalParser
+from polyadic.syntax.latent_pcfg import LatentPCFG
+from polyadic.syntax.predicates import PredicateFinder
+from polyadic.syntax.propositions import Argument, Proposition, Sentence
+from polyadic.syntax.role_regression import RoleRegression
+from polyadic.syntax.split_merge import SplitMergePCFG
+from polyadic.syntax.trees import Tree
 
 NONE = ("_",) * 3
 TREES = [

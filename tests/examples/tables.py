@@ -4,7 +4,7 @@ import numpy as np
 
 from examples import Example
 from polyadic import CorrespondenceAnalysis, KernelCorrespondenceAnalysis, MultipleCorrespondenceAnalysis
-from polyadic.models.tables.vectors import CorrespondenceVectors
+from polyadic.tables.vectors import CorrespondenceVectors
 
 FISHER = np.array([[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]])
 EYES = ["blue", "light", "medium", "dark"]

@@ -17,7 +17,7 @@ from polyadic import (
     Tucker,
     Word2Vec,
 )
-from polyadic.data import Entries
+from polyadic.core.entries import Entries
 
 WORDS = list("abcdef")
 TRIPLES = Entries.collect([[0, 1, 2], [3, 4, 5], [1, 3, 5]], [1.0, 1.0, 0.5], 6)

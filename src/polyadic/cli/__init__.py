@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from polyadic import __version__
 from polyadic.cli.automaton import app as automaton
 from polyadic.cli.check import check
 from polyadic.cli.classify import app as classify
@@ -31,7 +30,6 @@ from polyadic.cli.parse import app as parse
 from polyadic.cli.phrase import phrase
 from polyadic.cli.plan import plan
 from polyadic.cli.relations import app as relations
-from polyadic.cli.reproduce import app as reproduce
 from polyadic.cli.rerank import app as rerank
 from polyadic.cli.roles import app as roles
 from polyadic.cli.senses import senses
@@ -41,6 +39,7 @@ from polyadic.cli.table import table
 from polyadic.cli.tag import app as tag
 from polyadic.cli.topics import app as topics
 from polyadic.cli.train import train
+from polyadic.core.version import __version__
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 TRY = """Three things to try:
@@ -92,7 +91,6 @@ GROUPS = {
         "rerank": rerank,
     },
     "Syntax and sequences": {"tag": tag, "parse": parse, "roles": roles, "automaton": automaton, "hmm": hmm},
-    "Research": {"reproduce": reproduce},
 }
 """Verbs with verbs of their own."""
 

@@ -7,7 +7,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Learn an automaton from strings; score and draw strings.")
 
@@ -71,9 +71,9 @@ def train(
     """Learn an automaton from strings; an empty line is the empty string."""
     import time
 
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.models.sequences.spectral_automaton import SpectralAutomaton
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+    from polyadic.sequences.spectral_automaton import SpectralAutomaton
 
     check_replaceable(out, KIND, overwrite=force)
     ranks = o.numbers("--rank", rank, o.positive)
@@ -109,7 +109,7 @@ def score(
     import math
 
     from polyadic.metrics.strings import string_perplexity
-    from polyadic.text.sequences.strings import read_probabilities
+    from polyadic.sequences.strings import read_probabilities
 
     automaton = _load(model)
     data, _ = _read(strings, form)
@@ -140,15 +140,15 @@ def sample(model: Model, *, number: Many = 10, longest: DrawLongest = 1000, seed
 
 
 def _load(model: Path) -> Any:
-    from polyadic.models.folder import load
-    from polyadic.models.sequences.spectral_automaton import SpectralAutomaton
+    from polyadic.core.serialization import load
+    from polyadic.sequences.spectral_automaton import SpectralAutomaton
 
     return load(model, SpectralAutomaton)
 
 
 def _read(strings: Path, form: str) -> tuple[Any, Any]:
     """Give strings, and their alphabet if the file names it."""
-    from polyadic.text.sequences.strings import read_pautomac, read_strings
+    from polyadic.sequences.strings import read_pautomac, read_strings
 
     if form == "pautomac":
         problem = read_pautomac(strings)

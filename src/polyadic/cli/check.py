@@ -7,7 +7,7 @@ import typer
 
 from polyadic.cli import faults, show
 from polyadic.cli import options as o
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 Folders = Annotated[
     list[Path], typer.Argument(metavar="FOLDER ...", help="Vectors, models, a corpus, counts, or folders of them.")
@@ -16,7 +16,7 @@ Folders = Annotated[
 
 def check(folders: Folders, *, as_json: o.AsJson = False) -> None:
     """Check that every file of folders that polyadic wrote holds what was written, byte for byte."""
-    from polyadic.files import check_whole
+    from polyadic.core.files import check_whole
 
     checked, damaged = {}, []
     for folder in folders:

@@ -8,7 +8,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(
     no_args_is_help=True, help="Which class documents are of, from labelled ones, and which words say so."
@@ -82,10 +82,10 @@ def train(
     """
     import numpy as np
 
-    from polyadic.files import check_replaceable
-    from polyadic.models.chosen import BUDGET, chosen
-    from polyadic.models.folder import KIND
-    from polyadic.models.sentences.classifier import TextClassifier, held_out
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.selection import BUDGET, chosen
+    from polyadic.core.serialization import KIND
+    from polyadic.sentences.classifier import TextClassifier, held_out
 
     check_replaceable(out, KIND, overwrite=force)
     texts, labels, others = _labelled(docs, label, o.reading_documents(docs, ctx))
@@ -240,8 +240,8 @@ def _classes(docs: str, label: str | None, reading: dict[str, Any]) -> Iterator[
 
 
 def _open(path: Path) -> Any:
-    from polyadic.models.folder import load
-    from polyadic.models.sentences.classifier import TextClassifier
+    from polyadic.core.serialization import load
+    from polyadic.sentences.classifier import TextClassifier
 
     return load(path, TextClassifier)
 

@@ -8,7 +8,7 @@ import typer
 from polyadic.cli import options as o
 from polyadic.cli import show
 from polyadic.cli.faults import interrupted, say
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Complete a table of which some cells are known, such as ratings.")
 
@@ -140,10 +140,10 @@ def train(
     cells held out is shown beside that of biases alone (for implicit: how many columns held out are among the first
     20, beside those of the most frequent), then all cells are learnt from.
     """
-    from polyadic.files import check_replaceable
-    from polyadic.models.completion.named_cells import read_cells
-    from polyadic.models.completion.table_completion import TableCompletion
-    from polyadic.models.folder import KIND
+    from polyadic.completion.named_cells import read_cells
+    from polyadic.completion.table_completion import TableCompletion
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
 
     if time is not None and not hold_out:
         raise InputError("--time is for --hold-out; give both, or neither")
@@ -183,10 +183,10 @@ def add(
     What is new is solved for given what is there, which takes no refitting and no choosing. How well the new cells were
     predicted before they were learnt is shown: if much worse than what was held out at first, train anew.
     """
-    from polyadic.files import check_replaceable
-    from polyadic.models.completion.named_cells import read_cells
-    from polyadic.models.completion.table_completion import TableCompletion
-    from polyadic.models.folder import KIND, load
+    from polyadic.completion.named_cells import read_cells
+    from polyadic.completion.table_completion import TableCompletion
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND, load
 
     check_replaceable(out, KIND, overwrite=force)
     completed = load(model, TableCompletion)
@@ -218,9 +218,9 @@ def predict(
     """
     import numpy as np
 
-    from polyadic.models.completion.named_cells import read_lines
-    from polyadic.models.completion.table_completion import TableCompletion
-    from polyadic.models.folder import load
+    from polyadic.completion.named_cells import read_lines
+    from polyadic.completion.table_completion import TableCompletion
+    from polyadic.core.serialization import load
 
     completed = load(model, TableCompletion).set_params(unknown=unknown)
     names = {"row": {*completed.rows_}, "column": {*completed.columns_}}
@@ -276,8 +276,8 @@ def recommend(
     columns of every row go to a file, and how widely they are spread is shown: which share of the columns is
     recommended to anybody, how unequally (Gini), and how surprising they are (bits).
     """
-    from polyadic.models.completion.table_completion import TableCompletion
-    from polyadic.models.folder import load
+    from polyadic.completion.table_completion import TableCompletion
+    from polyadic.core.serialization import load
 
     if (row is None) == (out is None):
         raise InputError("name a ROW, or with --out the file for all rows")
@@ -306,8 +306,8 @@ def _recommend_all(completed: Any, top: int, out: Path, which: dict[str, Any], *
     """Write the best columns of all rows, and show how widely they are spread."""
     import numpy as np
 
+    from polyadic.core.progress import tracked
     from polyadic.metrics.recommendation import catalogue
-    from polyadic.progress import tracked
 
     number = {name: at for at, name in enumerate(completed.columns_)}
     times: list[int] = []
@@ -330,8 +330,8 @@ def themes(model: Model, *, top: Top = 10, number: Number = None, as_json: o.AsJ
 
     Of each, the columns whose predictions rise most with it, and those that fall most.
     """
-    from polyadic.models.completion.table_completion import TableCompletion
-    from polyadic.models.folder import load
+    from polyadic.completion.table_completion import TableCompletion
+    from polyadic.core.serialization import load
 
     found = load(model, TableCompletion).themes(number, top=top)
     if as_json:
@@ -355,8 +355,8 @@ def themes(model: Model, *, top: Top = 10, number: Number = None, as_json: o.AsJ
 
 def similar(model: Model, name: Name, *, top: Top = 10, rows: OfRows = False, as_json: o.AsJson = False) -> None:
     """Show the columns whose predicted values go up and down with those of NAME, by their correlation over all rows."""
-    from polyadic.models.completion.table_completion import TableCompletion
-    from polyadic.models.folder import load
+    from polyadic.completion.table_completion import TableCompletion
+    from polyadic.core.serialization import load
 
     alike = load(model, TableCompletion).similar(name, top, of="row" if rows else "column")
     if as_json:

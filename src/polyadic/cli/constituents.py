@@ -8,7 +8,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Parse sentences into trees of phrases.")
 
@@ -52,13 +52,13 @@ def train(
 
     from sklearn.base import clone
 
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.models.syntax.latent_marginals import MarginalParser
-    from polyadic.models.syntax.latent_pcfg import LatentPCFG
-    from polyadic.models.syntax.pcfg import PCFG
-    from polyadic.models.syntax.split_merge import SplitMergePCFG
-    from polyadic.progress import sweeps
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.progress import sweeps
+    from polyadic.core.serialization import KIND
+    from polyadic.syntax.latent_marginals import MarginalParser
+    from polyadic.syntax.latent_pcfg import LatentPCFG
+    from polyadic.syntax.pcfg import PCFG
+    from polyadic.syntax.split_merge import SplitMergePCFG
 
     taken = {"--states": (states, ("spectral",)), "--cycles": (cycles, ("split-merge",))}
     o.belonging(method, {**taken, "--smoothing": (smoothing, ("spectral", "split-merge"))})
@@ -95,7 +95,7 @@ def apply(model: Model, sentences: Input, *, tagged: Tagged = False, out: o.File
     parser = _load(model)
 
     def lines() -> Iterator[str]:
-        from polyadic.progress import tracked
+        from polyadic.core.progress import tracked
 
         for number, words in enumerate(tracked(_sentences(sentences), "parsing"), 1):
             if not words:
@@ -110,9 +110,9 @@ def apply(model: Model, sentences: Input, *, tagged: Tagged = False, out: o.File
 
 def evaluate(model: Model, trees: Trees, *, tagged: GoldTags = False, as_json: o.AsJson = False) -> None:
     """Tell labelled brackets in common with the trees of a treebank, as evalb counts them, with the interval of F."""
+    from polyadic.core.progress import tracked
     from polyadic.metrics.brackets import bracket_figure, bracket_score, match_brackets
-    from polyadic.models.syntax.candidates import bracketing
-    from polyadic.progress import tracked
+    from polyadic.syntax.candidates import bracketing
 
     parser, gold = _load(model), list(_clean(trees))
     matches = []
@@ -130,17 +130,17 @@ def evaluate(model: Model, trees: Trees, *, tagged: GoldTags = False, as_json: o
 
 
 def _load(path: Path) -> Any:
-    from polyadic.models.folder import load
-    from polyadic.models.syntax.latent_grammar import LatentGrammar
-    from polyadic.models.syntax.latent_marginals import MarginalParser
-    from polyadic.models.syntax.pcfg import PCFG
+    from polyadic.core.serialization import load
+    from polyadic.syntax.latent_grammar import LatentGrammar
+    from polyadic.syntax.latent_marginals import MarginalParser
+    from polyadic.syntax.pcfg import PCFG
 
     return load(path, (MarginalParser, PCFG, LatentGrammar))
 
 
 def _clean(path: Path) -> Iterator[Any]:
     """Read trees without traces; refuse a file that has none."""
-    from polyadic.text.syntax.brackets import clean, read_phrases
+    from polyadic.syntax.brackets import clean, read_phrases
 
     some = False
     for tree in read_phrases(path):

@@ -7,7 +7,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 Target = Annotated[
     Path, typer.Argument(metavar="OUT", help="The file to write, or the folder if native, static or projector.")

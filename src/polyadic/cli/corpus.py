@@ -44,7 +44,7 @@ def corpus(
     as_json: o.AsJson = False,
 ) -> None:
     """Read text once and write it as numbers, with its vocabulary: the folder that the other verbs read fast."""
-    from polyadic.files import check_replaceable
+    from polyadic.core.files import check_replaceable
     from polyadic.text.corpus import KIND, Corpus
     from polyadic.text.pieces import Reading
     from polyadic.text.readers import survey

@@ -7,8 +7,8 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.errors import InputError
-from polyadic.files import check_replaceable
+from polyadic.core.errors import InputError
+from polyadic.core.files import check_replaceable
 
 CorpusFolder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A folder made by `polyadic corpus`.")]
 Order = Annotated[int, typer.Option(min=2, max=5, help=o.ORDER_HELP, rich_help_panel=o.COUNTS)]
@@ -36,9 +36,9 @@ def count(
     as_json: o.AsJson = False,
 ) -> None:
     """Count how often each pair, triple, ... of words occurs together within a window."""
-    from polyadic.recipes.words import counted
+    from polyadic.core.tns import write_tns
     from polyadic.text.corpus import Corpus
-    from polyadic.tns import write_tns
+    from polyadic.words.training import counted
 
     check_replaceable(out, "counts", overwrite=force)
     if tns and not tns.parent.is_dir():

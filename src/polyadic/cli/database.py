@@ -10,7 +10,7 @@ import typer
 from polyadic.cli import options as o
 from polyadic.cli import show
 from polyadic.cli.faults import interrupted
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Explain several tables that share users, items, words, ... together.")
 
@@ -73,12 +73,12 @@ def train(
     With --hold-out ratings=0.1 a tenth of the cells of that relation is told from the others first, by all tables and
     by that relation alone; then all cells are learnt from.
     """
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.models.relations.bayesian import BayesianFactorization
-    from polyadic.models.relations.collective import CollectiveFactorization
-    from polyadic.models.relations.database_file import read_database
-    from polyadic.models.relations.variational import VariationalFactorization
+    from polyadic.completion.coupled.bayesian import BayesianFactorization
+    from polyadic.completion.coupled.collective import CollectiveFactorization
+    from polyadic.completion.coupled.database_file import read_database
+    from polyadic.completion.coupled.variational import VariationalFactorization
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
 
     o.belonging(method, {"--ridge": (ridge, ("als",)), "--draws": (draws, ("gibbs",))})
     check_replaceable(out, KIND, overwrite=force)
@@ -126,8 +126,8 @@ def add(
     A film of which only genres are known can be predicted for every user, and rated ones are as good as after training
     anew. Cells that are known are replaced.
     """
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
 
     check_replaceable(out, KIND, overwrite=force)
     learned, tables = _opened(model), {}
@@ -197,7 +197,7 @@ def similar(model: Model, entity: Entity, name: Name, *, top: o.Top = 10, as_jso
 
 def _compared(tables: Any, asked: str, make: Callable[[], Any], seed: int) -> dict[str, Any]:
     """Fit all tables and one alone, both without some of its cells."""
-    from polyadic.models.relations.database_model import hold_out, score
+    from polyadic.completion.coupled.database_model import hold_out, score
 
     name, _, share = asked.rpartition("=")
     try:
@@ -220,15 +220,15 @@ def _rows(facts: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def _opened(folder: Path) -> Any:
-    from polyadic.models.folder import load
-    from polyadic.models.relations.database_model import DatabaseModel
+    from polyadic.completion.coupled.database_model import DatabaseModel
+    from polyadic.core.serialization import load
 
     return load(folder, DatabaseModel)
 
 
 def _columns(learned: Any, relation: str, path: Path, *, cells: bool = False) -> dict[str, Any]:
     """Read entities of a relation, and with ``cells`` values and weights; numbers where entities are named by them."""
-    from polyadic.models.relations.database_file import read_columns
+    from polyadic.completion.coupled.database_file import read_columns
 
     table = learned.database_.relation(relation)
     columns = [str(column) for column in table.columns or table.entities]

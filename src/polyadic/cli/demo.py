@@ -13,7 +13,7 @@ DemoOut = Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The f
 
 def demo(*, out: DemoOut = Path("demo"), rank: o.Rank = 100, seed: o.Seed = 1, as_json: o.AsJson = False) -> None:
     """Count and factorize the 450,000 words of text that gensim carries, and show neighbours, senses and scores."""
-    from polyadic.suites.demo import run
+    from polyadic.cli.demonstration import run
 
     result = run(out, rank=rank, seed=seed, report=(lambda *_: None) if as_json else typer.echo)
     if as_json:

@@ -7,10 +7,10 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
-    from polyadic.suites.words import Row, Test
+    from polyadic.words.evaluation import Row, Test
 
 Several = Annotated[
     list[Path],
@@ -61,7 +61,7 @@ def evaluate(
 ) -> None:
     """Test word vectors: similarity, outliers, analogies and more, each with its 95 % interval and what it covers."""
     from polyadic.embedding import read_vectors
-    from polyadic.suites import words
+    from polyadic.words import evaluation as words
 
     tests = _tests(data=data, kinds=kinds, made=made, pairs=pairs, groups=groups, questions=questions)
     figures, left_out = words.evaluate(read_vectors(vectors), tests)
@@ -90,7 +90,7 @@ def compare(
 ) -> None:
     """Test several word vectors on the words all of them know, and tell which differ from the first (95 %, paired)."""
     from polyadic.embedding import read_vectors
-    from polyadic.suites import words
+    from polyadic.words import evaluation as words
 
     if len(vectors) < 2:
         raise InputError(f"comparing needs at least two vectors; got {len(vectors)}")
@@ -119,7 +119,7 @@ def _tests(
     questions: list[Path] | None,
 ) -> dict[str, "Test"]:
     """Read the tests asked for; with none named, the quick ones on published sets."""
-    from polyadic.suites import words
+    from polyadic.words import evaluation as words
 
     own = words.own_tests(pairs=pairs or (), groups=groups or (), questions=questions or ())
     tests: dict[str, Test] = {f"own {kind}": test for kind, test in own.items()}

@@ -10,11 +10,11 @@ import typer
 
 from polyadic.cli import faults, show
 from polyadic.cli import options as o
-from polyadic.errors import InputError, MissingExtraError
-from polyadic.recipes.methods import Training
+from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.words.methods import Training
 
 if TYPE_CHECKING:
-    from polyadic.recipes.shelf import Shelf
+    from polyadic.explore.workspace import Shelf
 
 Sources = Annotated[
     list[str], typer.Argument(metavar="SOURCE...", help="Text (files, folders, globs), or a folder that explore made.")
@@ -116,8 +116,8 @@ def explore(
 
 def _shelf(sources: list[str], out: Path | None, settings: dict[str, Any], *, force: bool, silent: bool) -> "Shelf":
     """Open a shelf, or make one."""
-    from polyadic.files import read_meta
-    from polyadic.recipes.shelf import KIND, Shelf
+    from polyadic.core.files import read_meta
+    from polyadic.explore.workspace import KIND, Shelf
 
     first = Path(sources[0])
     if len(sources) == 1 and (first / "meta.json").is_file() and read_meta(first)["kind"] == KIND:

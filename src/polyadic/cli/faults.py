@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from polyadic.errors import InputError, MissingExtraError
-from polyadic.files import claimed
+from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.core.files import claimed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

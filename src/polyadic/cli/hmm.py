@@ -8,7 +8,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Learn a hidden Markov model from sequences; score, draw, tell states.")
 
@@ -63,11 +63,11 @@ def train(
     as_json: o.AsJson = False,
 ) -> None:
     """Learn from sequences; states and smoothing that are not given are chosen by sequences held out."""
-    from polyadic.files import check_replaceable
-    from polyadic.models.chosen import BUDGET, chosen
-    from polyadic.models.folder import KIND
-    from polyadic.models.sequences.hidden_markov import HiddenMarkov
-    from polyadic.text.sequences.strings import read_strings
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.selection import BUDGET, chosen
+    from polyadic.core.serialization import KIND
+    from polyadic.sequences.hidden_markov import HiddenMarkov
+    from polyadic.sequences.strings import read_strings
 
     check_replaceable(out, KIND, overwrite=force)
     data = read_strings(sequences)
@@ -162,8 +162,8 @@ def sample(model: Model, *, number: Many = 10, longest: Longest = 50, seed: Draw
 
 
 def _load(model: Path, *, missing: bool = False) -> Any:
-    from polyadic.models.folder import load
-    from polyadic.models.sequences.hidden_markov import HiddenMarkov
+    from polyadic.core.serialization import load
+    from polyadic.sequences.hidden_markov import HiddenMarkov
 
     chain = load(model, HiddenMarkov)
     chain.unknown = "missing" if missing else chain.unknown
@@ -172,7 +172,7 @@ def _load(model: Path, *, missing: bool = False) -> Any:
 
 def _read(sequences: Path, model: Any) -> list[tuple[tuple[str, ...], int]]:
     """Give sequences and their lengths; where the model knows an end, one that has none gets it, beyond its length."""
-    from polyadic.text.sequences.strings import read_strings
+    from polyadic.sequences.strings import read_strings
 
     ends = END in model.symbols_
     data = read_strings(sequences)

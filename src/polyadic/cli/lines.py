@@ -11,7 +11,7 @@ import typer
 
 from polyadic.cli import faults, show
 from polyadic.cli import options as o
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus made with --keep-text.")]
 Words = Annotated[
@@ -59,7 +59,7 @@ def lines(
     as_json: o.AsJson = False,
 ) -> None:
     """Show the lines in which words stand, each with what stands around the first of them, and its document."""
-    from polyadic.frames import field_name, records
+    from polyadic.core.frames import field_name, records
     from polyadic.text.lines import Lines
     from polyadic.text.readers import name_of_document
 

@@ -9,7 +9,7 @@ import typer
 from polyadic.cli import options as o
 from polyadic.cli import show
 from polyadic.cli.faults import interrupted, say
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Predict from features and their products, by factorization machines.")
 
@@ -202,9 +202,9 @@ def _fitted(
     seed: int,
     force: bool,
 ) -> tuple[Any, dict[str, Any]]:
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.text.predictors.feature_lines import read_feature_lines
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+    from polyadic.text.feature_lines import read_feature_lines
 
     check_replaceable(out, KIND, overwrite=force)
     X, y, qid = read_feature_lines(file)
@@ -233,7 +233,7 @@ def _run(model: Any, X: Any, y: Any, more: dict[str, Any]) -> tuple[Any, dict[st
     """Fit, under a bar; tell how far it came."""
     import time
 
-    from polyadic.progress import sweeps
+    from polyadic.core.progress import sweeps
 
     began = time.perf_counter()
     if hasattr(model, "draws"):  # it has a bar of its own
@@ -259,15 +259,15 @@ def _model(task: str, method: str) -> Callable[..., Any]:
 
 
 def _opened(model: Path) -> Any:
-    from polyadic.models.folder import load
-    from polyadic.models.predictors.machine_base import FactorizationMachineBase
+    from polyadic.core.serialization import load
+    from polyadic.supervised.machine_base import FactorizationMachineBase
 
     return load(model, FactorizationMachineBase)
 
 
 def _read(file: Path, features: int, unknown: str) -> tuple[Any, Any, Any, int]:
     """Read lines of at most so many features; give also how many values stood beyond."""
-    from polyadic.text.predictors.feature_lines import read_feature_lines
+    from polyadic.text.feature_lines import read_feature_lines
 
     X, y, groups = read_feature_lines(file, features=features)
     beyond = int((X.indices >= features).sum())
@@ -333,7 +333,7 @@ def _in_order(scores: Any, grades: Any, groups: Any) -> float:
 
 
 def _write(out: Path, rows: list[tuple[Any, ...]]) -> None:
-    from polyadic.files import whole_file
+    from polyadic.core.files import whole_file
 
     with whole_file(out) as draft:
         draft.write_text("".join("\t".join(map(_cell, row)) + "\n" for row in rows), encoding="utf-8")

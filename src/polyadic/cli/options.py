@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from polyadic.errors import InputError
-from polyadic.resources import MOST_THREADS
+from polyadic.core.errors import InputError
+from polyadic.core.resources import MOST_THREADS
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
@@ -66,7 +66,7 @@ def positive(text: str) -> int:
 
 def belonging(method: str, options: dict[str, tuple[Any, tuple[str, ...]]], *, flag: str = "--method") -> None:
     """Refuse options that are given to a method that does not take them; each with its value and its methods."""
-    from polyadic.errors import InputError
+    from polyadic.core.errors import InputError
 
     for name, (value, methods) in options.items():
         if value is not None and method not in methods:
@@ -106,8 +106,8 @@ def reading(ctx: typer.Context) -> dict[str, Any]:
 
 def reading_documents(docs: str, ctx: typer.Context) -> dict[str, Any]:
     """Say how documents are read: of a file of plain text each line is one, of a folder or a glob each file."""
+    from polyadic.core.urls import without_query
     from polyadic.text.readers import OTHERS, SUFFIXES, find_files
-    from polyadic.urls import without_query
 
     how = reading(ctx)
     suffixes = {suffix.lower() for suffix in Path(without_query(docs)).suffixes}
@@ -119,7 +119,7 @@ def reading_documents(docs: str, ctx: typer.Context) -> dict[str, Any]:
 
 def source(sources: list[str]) -> Any:
     """Give one source as it is, and several as paths."""
-    from polyadic.urls import URL, is_url
+    from polyadic.core.urls import URL, is_url
 
     return sources[0] if len(sources) == 1 else [URL(each) if is_url(each) else Path(each) for each in sources]
 

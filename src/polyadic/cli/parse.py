@@ -9,7 +9,7 @@ import typer
 from polyadic.cli import options as o
 from polyadic.cli import show
 from polyadic.cli.constituents import app as constituents
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(
     no_args_is_help=True, help="Parse sentences, or plain text, into dependency trees; or into trees of phrases."
@@ -73,12 +73,12 @@ def train(
     as_json: o.AsJson = False,
 ) -> None:
     """Learn from the sentences of a treebank: words, parts of speech, and lemmas and morphology if they are there."""
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
     from polyadic.embedding import read_vectors
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.models.syntax.higher_order import HigherOrderParser
-    from polyadic.models.syntax.low_rank_parser import LowRankParser
-    from polyadic.text.syntax.trees import read_trees
+    from polyadic.syntax.higher_order import HigherOrderParser
+    from polyadic.syntax.low_rank_parser import LowRankParser
+    from polyadic.syntax.trees import read_trees
 
     check_replaceable(out, KIND, overwrite=force)
     if not (sentences := list(read_trees(trees, invalid=invalid))):
@@ -117,8 +117,8 @@ def apply(
     With --tagger parts of speech, lemmas and morphology are found too, and with --text words and sentences.
     Enhanced dependencies, and PHEAD and PDEPREL, are left empty: they would be those of another tree.
     """
-    from polyadic.models.folder import load
-    from polyadic.models.syntax.low_rank_parser import LowRankParser
+    from polyadic.core.serialization import load
+    from polyadic.syntax.low_rank_parser import LowRankParser
 
     parsed = load(model, LowRankParser).annotate(_sentences(trees, tagger, text=text, by_line=by_line))
     show.write_lines((tree.conllu() for tree in parsed), out)
@@ -138,10 +138,10 @@ def evaluate(
 
     With --tagger its parts of speech, lemmas and morphology are used, not those of the treebank.
     """
+    from polyadic.core.serialization import load
     from polyadic.metrics import dependencies as d
-    from polyadic.models.folder import load
-    from polyadic.models.syntax.low_rank_parser import LowRankParser
-    from polyadic.text.syntax.trees import read_trees
+    from polyadic.syntax.low_rank_parser import LowRankParser
+    from polyadic.syntax.trees import read_trees
 
     parser = load(model, LowRankParser)
     if not (gold := list(read_trees(trees, invalid=invalid))):
@@ -171,7 +171,7 @@ def compare(gold: Gold, parses: Parses, *, universal: Universal = False, as_json
     """Compare parses of the same sentences, and tell which differ from the first (95 %, paired by sentences)."""
     from polyadic.metrics import dependencies as d
     from polyadic.metrics.figures import difference
-    from polyadic.text.syntax.trees import read_trees
+    from polyadic.syntax.trees import read_trees
 
     if len(parses) < 2:
         raise InputError(f"comparing needs at least two files of parses; got {len(parses)}")
@@ -201,8 +201,8 @@ def compare(gold: Gold, parses: Parses, *, universal: Universal = False, as_json
 
 def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) -> Iterable[Any]:
     """Read sentences with parts of speech, or find these."""
-    from polyadic.text.syntax.plain import read_paragraphs
-    from polyadic.text.syntax.trees import read_trees
+    from polyadic.syntax.plain_text import read_paragraphs
+    from polyadic.syntax.trees import read_trees
 
     if by_line and not text:
         raise InputError("--by-line goes with --text")
@@ -218,8 +218,8 @@ def _sentences(path: Path, tagger: Path | None, *, text: bool, by_line: bool) ->
 
 def _tagger(path: Path) -> Any:
     """Read a tagger of all columns."""
-    from polyadic.models.folder import load
-    from polyadic.models.sequences.text_tagger import TextTagger
+    from polyadic.core.serialization import load
+    from polyadic.syntax.text_tagger import TextTagger
 
     return load(path, TextTagger)
 

@@ -9,7 +9,7 @@ import typer
 
 from polyadic.cli import faults, show
 from polyadic.cli import options as o
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
@@ -99,8 +99,8 @@ def _by_triples(
     otherwise: Nearest | None = None,
 ) -> Nearest:
     """Make what gives the neighbours of phrases of two words, whose vectors come from the triples they occur in."""
-    from polyadic.models.words.phrases import phrase_vectors
     from polyadic.text.weighting import ppmi
+    from polyadic.words.phrases import phrase_vectors
 
     words, index = counted.vocabulary.words, counted.vocabulary.index
     sound = [each for each in asked if len({*asked[each]}) == len(asked[each]) == 2]

@@ -35,7 +35,7 @@ def plan(
     Of text the corpus, of a corpus its counts, of counts vectors by cp. Times rest on rates measured with one kind of
     processor, and on workers that have a core each.
     """
-    from polyadic.recipes.planning import planned
+    from polyadic.words.planning import planned
 
     steps = planned(
         source, workers=workers, mbit=mbit, order=order, window=window, width=width, rank=rank, max_iter=max_iter

@@ -8,7 +8,7 @@ import typer
 from polyadic.cli import options as o
 from polyadic.cli import show
 from polyadic.cli.rules import app as rules_app
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Learn facts about entities, from tables and text, and complete them.")
 
@@ -241,10 +241,10 @@ def add(
 
     New facts between known entities are known from now on, and change nothing else: train anew to learn from them.
     """
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.models.relations.knowledge import KnowledgeTensor
-    from polyadic.text.relations.facts import read_facts
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+    from polyadic.relations.facts import read_facts
+    from polyadic.relations.knowledge import KnowledgeTensor
 
     check_replaceable(out, KIND, overwrite=force)
     learned = _opened(model)
@@ -357,11 +357,11 @@ def patterns(
     """Write the paths between two names in a sentence, and the words between them, as facts about the two."""
     from collections import Counter
 
-    from polyadic.files import whole_file
+    from polyadic.core.files import whole_file
+    from polyadic.relations.patterns import pattern_triples
+    from polyadic.syntax import spacy_parsing as parsing
+    from polyadic.syntax.trees import read_trees
     from polyadic.text.readers import read
-    from polyadic.text.relations.patterns import pattern_triples
-    from polyadic.text.syntax import parsing
-    from polyadic.text.syntax.trees import read_trees
 
     if parse is None:
         trees: Any = (tree for source in sources for tree in read_trees(source))
@@ -392,10 +392,10 @@ def _given(options: dict[str, Any]) -> dict[str, Any]:
 def _tensor(
     path: Path, out: Path, method: str, options: dict[str, Any], parts: tuple[Path | None, Path | None], *, force: bool
 ) -> tuple[Any, dict[str, Any]]:
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.recipes.relations import like, train_facts
-    from polyadic.text.relations.facts import read_facts
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+    from polyadic.relations.facts import read_facts
+    from polyadic.relations.training import like, train_facts
 
     check_replaceable(out, KIND, overwrite=force)
     facts = read_facts(path)
@@ -415,10 +415,10 @@ def _tensor(
 def _schema(
     path: Path, out: Path, options: dict[str, Any], logic: tuple[Path | None, Any, Any], *, force: bool
 ) -> tuple[Any, dict[str, Any]]:
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.recipes.relations import train_facts
-    from polyadic.text.relations.rules import read_rules
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+    from polyadic.relations.rules import read_rules
+    from polyadic.relations.training import train_facts
 
     check_replaceable(out, KIND, overwrite=force)
     rules, regime, add = logic
@@ -455,7 +455,7 @@ def _check_request(
 def _completed(
     model: Any, parts: tuple[str | None, ...], top: int, *, known: bool
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    from polyadic.models.relations.link_prediction import complete
+    from polyadic.relations.link_prediction import complete
 
     names = dict(zip(("subject", "relation", "object"), parts, strict=True))
     hidden = next((what for what, name in names.items() if name is None), "")
@@ -466,7 +466,7 @@ def _completed(
 
 
 def _scored(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
-    from polyadic.text.relations.facts import read_facts
+    from polyadic.relations.facts import read_facts
 
     facts = read_facts(path, entities=model.entities_, relations=model.relations_, unknown=unknown)
     s, r, o_ = facts.triples.T
@@ -479,7 +479,7 @@ def _scored(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple
 
 
 def _probable(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tuple[Any, ...]], int]:
-    from polyadic.text.relations.schema import read_schema
+    from polyadic.relations.schema import read_schema
 
     known, names = set(model.schema_.pairs), set(model.schema_.predicates)
     facts = list(read_schema(path).triples())
@@ -490,7 +490,7 @@ def _probable(model: Any, path: Path, unknown: Any) -> tuple[list[str], list[tup
 
 
 def _unseen(model: Any, path: Path, top: int) -> tuple[list[str], list[tuple[Any, ...]]]:
-    from polyadic.text.relations.schema import read_schema
+    from polyadic.relations.schema import read_schema
 
     if _of_triples(model):
         raise InputError("--unseen is for a universal schema; this model knows nothing of new entities")
@@ -523,10 +523,10 @@ def _explain(
     model: Any, lines: list[dict[str, Any]], given: dict[str, str | None], why: int, rules: Path | None
 ) -> list[str]:
     """Say of each line why it is so, and which headings that has."""
-    from polyadic.models.relations.horn_rules import HornRules
-    from polyadic.models.relations.rule_mining import derivations
-    from polyadic.text.relations.rules import read_rules
-    from polyadic.text.relations.schema import schema_of
+    from polyadic.relations.horn_rules import HornRules
+    from polyadic.relations.rule_mining import derivations
+    from polyadic.relations.rules import read_rules
+    from polyadic.relations.schema import schema_of
 
     if isinstance(model, HornRules):
         if rules is not None:
@@ -585,7 +585,7 @@ def _derivation(found: dict[str, Any], most: int) -> str:
 def _ranked(model: Any, test: Path, known: list[Path], unknown: Any, *, relations: bool) -> dict[str, Any]:
     import numpy as np
 
-    from polyadic.text.relations.facts import read_facts
+    from polyadic.relations.facts import read_facts
 
     names = {"entities": model.entities_, "relations": model.relations_}
     facts = read_facts(test, **names, unknown=unknown)
@@ -601,7 +601,7 @@ def _ranked(model: Any, test: Path, known: list[Path], unknown: Any, *, relation
 
 
 def _listed(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
-    from polyadic.text.relations.schema import read_schema
+    from polyadic.relations.schema import read_schema
 
     schema = model.schema_
     pairs, names = set(schema.pairs), set(schema.predicates)
@@ -616,10 +616,10 @@ def _listed(model: Any, test: Path, unknown: Any) -> dict[str, Any]:
 
 def _opened(folder: Path) -> Any:
     """Read a model of either kind."""
-    from polyadic.models.folder import load
-    from polyadic.models.relations.horn_rules import HornRules
-    from polyadic.models.relations.knowledge import KnowledgeTensor
-    from polyadic.models.relations.universal import UniversalSchema
+    from polyadic.core.serialization import load
+    from polyadic.relations.horn_rules import HornRules
+    from polyadic.relations.knowledge import KnowledgeTensor
+    from polyadic.relations.universal import UniversalSchema
 
     model = load(folder, (KnowledgeTensor, HornRules, UniversalSchema))
     if _of_triples(model) and (model.entities_ is None or model.relations_ is None):
@@ -629,7 +629,7 @@ def _opened(folder: Path) -> Any:
 
 def _of_triples(model: Any) -> bool:
     """Say whether a model scores triples; otherwise it is a universal schema."""
-    from polyadic.models.relations.link_prediction import LinkPredictor
+    from polyadic.relations.link_prediction import LinkPredictor
 
     return isinstance(model, LinkPredictor)
 

@@ -13,7 +13,7 @@ import typer
 from polyadic.cli import options as o
 from polyadic.cli import show
 from polyadic.cli.faults import say
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Choose from n-best lists by features, linear or as a low-rank tensor.")
 
@@ -116,9 +116,9 @@ def apply(
 
     Costs, if there are any, are not looked at.
     """
-    from polyadic.files import whole_file
-    from polyadic.models.folder import load
-    from polyadic.models.predictors.reranking import Reranker
+    from polyadic.core.files import whole_file
+    from polyadic.core.serialization import load
+    from polyadic.ranking.reranking import Reranker
 
     if out is not None and (out.is_dir() or (out.exists() and not force)):
         raise InputError(f"{out} exists already; choose another name" + ("" if out.is_dir() else " or --force"))
@@ -149,9 +149,9 @@ def evaluate(
 
     ``worst`` is what choices may come to where several candidates share the highest score.
     """
+    from polyadic.core.serialization import load
     from polyadic.metrics.reranking import reranking
-    from polyadic.models.folder import load
-    from polyadic.models.predictors.reranking import Reranker
+    from polyadic.ranking.reranking import Reranker
 
     reranker = load(model, Reranker)
     blocks = _opened_for(reranker.names_, lists, form, unknown=unknown)
@@ -176,10 +176,10 @@ def _fitted(
     seed: int,
     force: bool,
 ) -> tuple[Any, dict[str, Any]]:
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.models.predictors.linear_rerankers import MIRA, RankingPerceptron
-    from polyadic.models.predictors.tensor_mira import TensorMIRA
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+    from polyadic.ranking.linear_rerankers import MIRA, RankingPerceptron
+    from polyadic.ranking.tensor_mira import TensorMIRA
 
     check_replaceable(out, KIND, overwrite=force)
     model: Any = {"perceptron": RankingPerceptron, "mira": MIRA, "tensor-mira": TensorMIRA}[method](
@@ -230,8 +230,8 @@ def _kind_of(path: Path, said: Format) -> str:
 
 def _opened(path: Path, said: Format, options: dict[str, Any]) -> Any:
     """Open lists; ``options`` are those of JSON lines."""
-    from polyadic.text.predictors.feature_lines import RankLines
-    from polyadic.text.predictors.nbest import NBestLists
+    from polyadic.ranking.nbest import NBestLists
+    from polyadic.text.feature_lines import RankLines
 
     if str(path) == "-" or path.is_fifo():  # what has been looked at is gone
         if "names" not in options:

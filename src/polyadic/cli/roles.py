@@ -7,7 +7,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Label the arguments of predicates with their semantic roles.")
 
@@ -58,10 +58,10 @@ def train(
     as_json: o.AsJson = False,
 ) -> None:
     """Learn from sentences with trees, predicates and roles; and which words are predicates."""
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.models.syntax.semantic_roles import SemanticRoles
-    from polyadic.text.syntax.propositions import read_propositions
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+    from polyadic.syntax.propositions import read_propositions
+    from polyadic.syntax.semantic_roles import SemanticRoles
 
     check_replaceable(out, KIND, overwrite=force)
     if not (corpus := list(read_propositions(sentences))):
@@ -84,9 +84,9 @@ def apply(model: Model, sentences: Sentences, *, find: Find = False, parser: Par
 
     With --find, parsed sentences without predicates will do.
     """
-    from polyadic.models.folder import load
-    from polyadic.models.syntax.role_labels import RoleLabels
-    from polyadic.text.syntax.propositions import read_propositions
+    from polyadic.core.serialization import load
+    from polyadic.syntax.propositions import read_propositions
+    from polyadic.syntax.role_labels import RoleLabels
 
     labels = load(model, RoleLabels)
     corpus = list(read_propositions(sentences))
@@ -110,10 +110,10 @@ def evaluate(
 
     Sentences that do not say which words are predicates do not count.
     """
+    from polyadic.core.serialization import load
     from polyadic.metrics import roles as r
-    from polyadic.models.folder import load
-    from polyadic.models.syntax.role_labels import RoleLabels
-    from polyadic.text.syntax.propositions import read_propositions
+    from polyadic.syntax.propositions import read_propositions
+    from polyadic.syntax.role_labels import RoleLabels
 
     labels = load(model, RoleLabels)
     if not (gold := [sentence for sentence in read_propositions(sentences) if sentence.told]):
@@ -137,9 +137,9 @@ def evaluate(
 
 def _parsed(sentences: list[Any], parser: Path) -> list[Any]:
     """Put the trees that a parser gives in place of those that sentences have."""
-    from polyadic.models.folder import load
-    from polyadic.models.syntax.low_rank_parser import LowRankParser
-    from polyadic.text.syntax.propositions import with_trees
+    from polyadic.core.serialization import load
+    from polyadic.syntax.low_rank_parser import LowRankParser
+    from polyadic.syntax.propositions import with_trees
 
     model = load(parser, LowRankParser)
     return with_trees(sentences, model.annotate([sentence.tree for sentence in sentences]))

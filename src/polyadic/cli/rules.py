@@ -7,7 +7,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Rules such as  owns(x, y) & !sold(x, y) => has(x, y)")
 
@@ -25,8 +25,8 @@ Support = Annotated[int, typer.Option(min=1, help="Right conclusions, at least."
 
 def check(rules: Rules, *, facts: Schema = None, add: Added = None, as_json: o.AsJson = False) -> None:
     """Read rules, name the first fault, and tell how often they hold of facts."""
-    from polyadic.text.relations.rules import read_rules
-    from polyadic.text.relations.schema import read_schema, schema_of
+    from polyadic.relations.rules import read_rules
+    from polyadic.relations.schema import read_schema, schema_of
 
     if add and facts is None:
         raise InputError("--add is for --facts; without facts any predicate may be named")
@@ -35,7 +35,7 @@ def check(rules: Rules, *, facts: Schema = None, add: Added = None, as_json: o.A
         headings = ["line", "rule", "weight"]
         rows += [(rule.place.line if rule.place else 0, str(rule.formula), rule.weight) for rule in read_rules(rules)]
     else:
-        from polyadic.models.relations.rule_mining import tried
+        from polyadic.relations.rule_mining import tried
 
         schema = read_schema(facts)
         new = [name for name in dict.fromkeys(add or []) if name not in schema.predicates]
@@ -52,8 +52,8 @@ def check(rules: Rules, *, facts: Schema = None, add: Added = None, as_json: o.A
 
 def mine(facts: Facts, *, confidence: Confidence = 0.8, support: Support = 10, as_json: o.AsJson = False) -> None:
     """Print the rules between two predicates that facts suggest, in the form of a file of rules."""
-    from polyadic.models.relations.rule_mining import mine_rules
-    from polyadic.text.relations.schema import read_schema
+    from polyadic.relations.rule_mining import mine_rules
+    from polyadic.relations.schema import read_schema
 
     mined = mine_rules(read_schema(facts), confidence=confidence, support=support)
     if as_json:

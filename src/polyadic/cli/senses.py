@@ -8,11 +8,11 @@ import typer
 
 from polyadic.cli import faults, show
 from polyadic.cli import options as o
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
-    from polyadic.models.words.occurrences import SensesOfWord, WordSenses
+    from polyadic.words.occurrences import SensesOfWord, WordSenses
 
 Number = Annotated[
     int | None,
@@ -52,7 +52,7 @@ def senses(
     if number is not None:
         _clusters(embedding, o.given(words), number, top, picture, as_json=as_json)
         return
-    from polyadic.models.words.occurrences import WordSenses
+    from polyadic.words.occurrences import WordSenses
 
     text = o.text_of(embedding, corpus)
     space = WordSenses.learn(embedding, text, keep=True)
@@ -127,7 +127,7 @@ def _clusters(
     embedding: "Embedding", words: list[str], number: int, top: int, picture: Path | None, *, as_json: bool
 ) -> None:
     """Show the words that words go with, in clusters."""
-    from polyadic.models.words.senses import senses as clusters
+    from polyadic.words.senses import senses as clusters
 
     lists = show.Answers(words, lambda word: clusters(embedding, word, number=number))
     named = {f"{word} {k}": some.words[:top] for word, each in lists.items() for k, some in enumerate(each, 1)}

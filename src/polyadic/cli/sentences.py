@@ -7,7 +7,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Vectors of sentences from nothing but the sentences.")
 
@@ -55,12 +55,12 @@ def train(
 
     The vectors of words come from the same sentences, unless --words names others.
     """
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
     from polyadic.embedding import read_vectors
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.models.sentences.convolutional import ConvolutionalSentences
-    from polyadic.models.sentences.mean import MeanSentences
-    from polyadic.models.sentences.words import corpus_of
+    from polyadic.sentences.convolutional import ConvolutionalSentences
+    from polyadic.sentences.mean import MeanSentences
+    from polyadic.sentences.words import corpus_of
 
     check_replaceable(out, KIND, overwrite=force)
     made: Any = read_vectors(words) if Path(words).exists() else words
@@ -85,8 +85,8 @@ def train(
 
 def encode(model: Model, lines: Lines, *, out: Array, force: o.Force = False, as_json: o.AsJson = False) -> None:
     """Write the vectors of sentences, a row for each line; lines without a known word are zero, and counted."""
-    from polyadic.arrays import save_array
-    from polyadic.files import whole_file
+    from polyadic.core.arrays import save_array
+    from polyadic.core.files import whole_file
 
     if out.suffix != ".npy":
         raise InputError(f"vectors are written as .npy; got {out}")
@@ -102,7 +102,7 @@ def nearest(model: Model, lines: Lines, query: Query, *, top: o.Top = 10, as_jso
     """Show the sentences whose vectors are nearest to that of QUERY."""
     import numpy as np
 
-    from polyadic.models.sentences.words import blocks
+    from polyadic.sentences.words import blocks
 
     opened, sentences = _open(model), list(_read(lines))
     if not len(next(blocks([query], opened.embedding_)).rows):
@@ -121,7 +121,7 @@ def templates(
     model: Model, lines: Lines, *, coordinates: Coordinates = 10, top: o.Top = 5, as_json: o.AsJson = False
 ) -> None:
     """Show where each filter of a convolutional model is most active."""
-    from polyadic.models.sentences.convolutional import ConvolutionalSentences, strongest
+    from polyadic.sentences.convolutional import ConvolutionalSentences, strongest
 
     opened = _open(model)
     if not isinstance(opened, ConvolutionalSentences):
@@ -153,8 +153,8 @@ def _read(lines: str) -> Any:
 
 
 def _open(path: Path) -> Any:
-    from polyadic.models.folder import load
-    from polyadic.models.sentences.base import SentenceVectors
+    from polyadic.core.serialization import load
+    from polyadic.sentences.base import SentenceVectors
 
     return load(path, SentenceVectors)
 

@@ -18,17 +18,17 @@ import typer
 
 from polyadic.cli.faults import BAD_INPUT, Verb, say
 from polyadic.cli.options import MemoryOfAll, Scheduler, Workers
-from polyadic.errors import InputError, MissingExtraError
-from polyadic.files import plain
-from polyadic.resources import LEAST, memory_below
+from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.core.files import plain
+from polyadic.core.resources import LEAST, memory_below
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from polyadic.core.explanation import Explanation
+    from polyadic.core.model import Model
     from polyadic.embedding import Embedding
-    from polyadic.models.base import Model
-    from polyadic.models.explaining import Explanation
     from polyadic.text.lines import Line
 
     Command = Sequence[object]
@@ -61,7 +61,7 @@ def _spread(verb: Callable[..., None]) -> Callable[..., None]:
             return
         if scheduler is not None and workers is not None:
             raise InputError("--workers are processes of this machine, --scheduler has its own; give one of them")
-        from polyadic.workers.dask import working_on
+        from polyadic.core.executor.dask import working_on
 
         with working_on(scheduler, workers=workers) as team:
             verb(*arguments, **options)
@@ -232,7 +232,7 @@ def command(words: Command) -> str:
 def write_lines(lines: Iterable[str], out: Path | None) -> None:
     """Write a file, whole or not at all, or to standard output: in UTF-8 with line feeds, whatever a terminal wants."""
     from polyadic.cli.faults import keeping
-    from polyadic.files import whole_file
+    from polyadic.core.files import whole_file
 
     sent = 0
     with contextlib.ExitStack() as stack:
@@ -264,7 +264,7 @@ def check_file(file: Path | None, *, force: bool) -> None:
 
 def draw(ax: Any, file: Path) -> None:
     """Write the figure of axes, whole or not at all."""
-    from polyadic.files import whole_file
+    from polyadic.core.files import whole_file
     from polyadic.plots.axes import without_glyph_warnings
 
     with whole_file(file) as draft, without_glyph_warnings():
@@ -283,7 +283,7 @@ def write_csv(records: Sequence[Mapping[str, Any]], file: Path) -> None:
     """Write a table of records with commas, names first, whole or not at all."""
     import csv
 
-    from polyadic.files import whole_file
+    from polyadic.core.files import whole_file
 
     with whole_file(file) as draft, draft.open("w", encoding="utf-8", newline="") as opened:
         rows = csv.DictWriter(opened, list(records[0]), lineterminator="\n")
@@ -307,7 +307,7 @@ def write_table(headings: Sequence[str], rows: Iterable[tuple[Any, ...]], out: P
         lines = ((f"{value:.6g}" if isinstance(value, float) else value for value in row) for row in rows)
         write_lines((csv_line(*line) for line in chain([headings], lines)), out)
         return
-    from polyadic.files import whole_file
+    from polyadic.core.files import whole_file
 
     try:
         import pyarrow as pa
@@ -357,7 +357,7 @@ def pairs(lists: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[di
 
 def line(found: Line) -> dict[str, Any]:
     """Give a line of a corpus, and what is known of its document, for JSON."""
-    from polyadic.frames import with_fields
+    from polyadic.core.frames import with_fields
 
     return with_fields({"document": found.document, "text": found.text}, found.fields)
 

@@ -7,7 +7,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 Source = Annotated[
     Path,
@@ -78,10 +78,10 @@ def table(
 
     With --why, how many times as often as the margins expect a cell was counted: once, and what every axis adds.
     """
-    from polyadic.files import check_replaceable
-    from polyadic.frames import records
-    from polyadic.models.folder import KIND
-    from polyadic.recipes.tables import cross_table
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.frames import records
+    from polyadic.core.serialization import KIND
+    from polyadic.tables.cross_table import cross_table
 
     show.check_picture(picture)
     show.check_file(csv, force=force)

@@ -8,7 +8,7 @@ import typer
 
 from polyadic.cli import options as o
 from polyadic.cli import show
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Tag words: parts of speech, morphology, lemmas, chunks.")
 
@@ -59,10 +59,10 @@ def train(
 
     Tags B-X, I-X and O of a last column are those of spans. If I-X follows B-X or I-X always, it always will (bio).
     """
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.models.sequences.text_tagger import TextTagger
-    from polyadic.text.syntax.trees import read_trees
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+    from polyadic.syntax.text_tagger import TextTagger
+    from polyadic.syntax.trees import read_trees
 
     check_replaceable(out, KIND, overwrite=force)
     given = {name: value for name, value in (("rank", rank), ("loss", loss), ("l2", l2)) if value is not None}
@@ -88,8 +88,8 @@ def apply(
 
     In CoNLL-U the columns lemma, upos, xpos and features are told anew, all others stay.
     """
-    from polyadic.models.sequences.text_tagger import TextTagger
-    from polyadic.text.syntax.plain import read_paragraphs
+    from polyadic.syntax.plain_text import read_paragraphs
+    from polyadic.syntax.text_tagger import TextTagger
 
     if by_line and not text:
         raise InputError("--by-line goes with --text")
@@ -108,9 +108,9 @@ def apply(
 def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_json: o.AsJson = False) -> None:
     """Tell the share of right tags, and F1 of spans, with intervals."""
     from polyadic.metrics import chunks as c
-    from polyadic.models.sequences.text_tagger import COLUMNS as TEXT_COLUMNS
-    from polyadic.models.sequences.text_tagger import TextTagger
-    from polyadic.text.syntax.trees import read_trees
+    from polyadic.syntax.text_tagger import COLUMNS as TEXT_COLUMNS
+    from polyadic.syntax.text_tagger import TextTagger
+    from polyadic.syntax.trees import read_trees
 
     tagger, kinds = _load(model), []
     if isinstance(tagger, TextTagger):
@@ -139,17 +139,17 @@ def evaluate(model: Model, sentences: Sentences, *, tables: Tables = False, as_j
 
 def _load(path: Path) -> Any:
     """Read a tagger of either kind."""
-    from polyadic.models.folder import load
-    from polyadic.models.sequences.sequence_tagger import SequenceTagger
-    from polyadic.models.sequences.text_tagger import TextTagger
+    from polyadic.core.serialization import load
+    from polyadic.sequences.sequence_tagger import SequenceTagger
+    from polyadic.syntax.text_tagger import TextTagger
 
     return load(path, (SequenceTagger, TextTagger))
 
 
 def _trees(path: Path) -> Iterator[Any]:
     """Read sentences with their heads, or with heads of 0 where there are none."""
+    from polyadic.syntax.trees import numbered_sentences, tree_of
     from polyadic.text.streams import name_of
-    from polyadic.text.syntax.trees import numbered_sentences, tree_of
 
     for start, lines in numbered_sentences(path):
         heads = any(line.split("\t")[6:7] not in ([], ["_"]) for line in lines if line[0].isdigit())
@@ -159,8 +159,8 @@ def _trees(path: Path) -> Iterator[Any]:
 
 def _features_and_tags(path: Path, tagger: Any = None) -> tuple[list[list[list[str]]], list[tuple[str, ...]]]:
     """Read what a tagger of columns learns from, or is tested on."""
-    from polyadic.text.syntax.columns import read_columns
-    from polyadic.text.syntax.tag_features import need_tags, tag_features
+    from polyadic.syntax.columns import read_columns
+    from polyadic.syntax.tag_features import need_tags, tag_features
 
     sentences = list(read_columns(path))
     if sentences and len(sentences[0]) < 2:
@@ -174,7 +174,7 @@ def _features_and_tags(path: Path, tagger: Any = None) -> tuple[list[list[list[s
 def _learned_columns(path: Path, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Learn the last column, and tell of what and how well."""
     from polyadic.metrics.chunks import begun_by_b, spell_spans
-    from polyadic.models.sequences.sequence_tagger import SequenceTagger
+    from polyadic.sequences.sequence_tagger import SequenceTagger
 
     X, y = _features_and_tags(path)
     bio = spell_spans({tag for tags in y for tag in tags}) and all(map(begun_by_b, y))
@@ -186,8 +186,8 @@ def _learned_columns(path: Path, options: dict[str, Any]) -> tuple[Any, dict[str
 
 def _tagged_columns(tagger: Any, path: Path) -> Iterator[str]:
     """Give the lines of sentences, each with its tag at the end."""
-    from polyadic.text.syntax.columns import read_columns
-    from polyadic.text.syntax.tag_features import need_tags, tag_features
+    from polyadic.syntax.columns import read_columns
+    from polyadic.syntax.tag_features import need_tags, tag_features
 
     tags = need_tags(tagger.features_)
     for columns in read_columns(path):

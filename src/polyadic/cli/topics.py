@@ -9,7 +9,7 @@ import typer
 from polyadic.cli import options as o
 from polyadic.cli import show
 from polyadic.cli.faults import interrupted, keeping
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Topics of documents: words that belong together.")
 
@@ -61,9 +61,9 @@ def train(
     as_json: o.AsJson = False,
 ) -> None:
     """Find topics, show their words, and how well these belong together in the same documents."""
-    from polyadic.files import check_replaceable
-    from polyadic.models.folder import KIND
-    from polyadic.models.topics.text import TextTopics
+    from polyadic.core.files import check_replaceable
+    from polyadic.core.serialization import KIND
+    from polyadic.topics.text_topics import TextTopics
 
     check_replaceable(out, KIND, overwrite=force)
     show.check_picture(picture)
@@ -118,8 +118,8 @@ def assign(
     """Show the largest topic of each document, with its share of the document's weights."""
     import numpy as np
 
-    from polyadic.arrays import save_array
-    from polyadic.files import whole_file
+    from polyadic.core.arrays import save_array
+    from polyadic.core.files import whole_file
     from polyadic.text.readers import documents, name_of_document
 
     if out is not None and (out.suffix != ".npy" or (out.exists() and not force)):
@@ -177,9 +177,9 @@ def choose(
     Perplexity, of words of documents held out, likes many topics; coherence, whether the words of a topic belong
     together there, likes few; stability is how alike the topics of other documents are.
     """
-    from polyadic.models.topics.choose import best, choose_rank
-    from polyadic.models.topics.text import TextTopics
     from polyadic.text.documents import document_table
+    from polyadic.topics.cross_validation import best, choose_rank
+    from polyadic.topics.text_topics import TextTopics
 
     try:
         numbers = [o.positive(part) for part in ranks.split(",")]
@@ -222,8 +222,8 @@ def _draw(model: Any, file: Path, top: int) -> None:
 
 
 def _open(path: Path) -> Any:
-    from polyadic.models.folder import load
-    from polyadic.models.topics.text import TextTopics
+    from polyadic.core.serialization import load
+    from polyadic.topics.text_topics import TextTopics
 
     return load(path, TextTopics)
 

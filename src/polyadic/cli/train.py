@@ -9,9 +9,9 @@ import typer
 
 from polyadic.cli import faults, show
 from polyadic.cli import options as o
-from polyadic.errors import InputError
-from polyadic.files import check_replaceable
-from polyadic.recipes.methods import METHODS, Training
+from polyadic.core.errors import InputError
+from polyadic.core.files import check_replaceable
+from polyadic.words.methods import METHODS, Training
 
 if TYPE_CHECKING:
     from polyadic.embedding import Embedding
@@ -292,7 +292,7 @@ def train(
 ) -> None:
     """Make word vectors of text: read it, count tuples of words, weight them, and factorize."""
     check_replaceable(out, "embedding", overwrite=force)
-    from polyadic.recipes import words
+    from polyadic.words import training as words
 
     if keep is not None and (keep.resolve() == out.resolve() or out.resolve() in keep.resolve().parents):
         raise InputError(f"--keep {keep} lies in --out {out}, which is written as a whole; name another folder")
@@ -322,8 +322,8 @@ def _looks(vectors: "Embedding", out: Path, corpus: Path | None) -> list[tuple[s
     import numpy as np
 
     from polyadic.embedding import components
-    from polyadic.models.words.occurrences import FEWEST
     from polyadic.text.lines import FILE
+    from polyadic.words.occurrences import FEWEST
 
     counts = np.zeros(len(vectors)) if vectors.counts is None else vectors.counts
     rows = [row for row in np.argsort(-counts, kind="stable") if vectors.words[row].isalpha()][:FREQUENT]

@@ -4,29 +4,8 @@ What is read from the folder is compared with the published counts; nothing is d
 """
 
 from polyadic.datasets.documents import BBC, KOS, Article, bbc, kos, polarity
-from polyadic.datasets.knowledge import KNOWLEDGE, Knowledge, knowledge
-from polyadic.datasets.made import (
-    read_candidates,
-    read_gaps,
-    read_phrases,
-    write_candidates,
-    write_gaps,
-    write_phrases,
-)
-from polyadic.datasets.multilabel import MULTILABEL, Labelling, multilabel, read_label_names, read_labelling
+from polyadic.datasets.made import read_candidates, read_gaps, read_phrases, write_candidates, write_gaps, write_phrases
 from polyadic.datasets.place import folder
-from polyadic.datasets.ratings import (
-    CiteULike,
-    Film,
-    Fold,
-    LastFM,
-    MovieLens,
-    Viewer,
-    citeulike,
-    lastfm,
-    movielens,
-    movielens_fold,
-)
 from polyadic.datasets.senses import (
     SEMEVAL2013,
     SENSEVAL,
@@ -37,16 +16,6 @@ from polyadic.datasets.senses import (
     read_senseval,
     semeval2013,
     senseval,
-)
-from polyadic.datasets.sentences import (
-    LABELLED,
-    PARAPHRASES,
-    STS2012,
-    Compared,
-    Labelled,
-    labelled_sentences,
-    paraphrases,
-    sts2012,
 )
 from polyadic.datasets.words import (
     ANALOGIES,
@@ -68,52 +37,27 @@ from polyadic.metrics.sentiment import Review
 __all__ = [
     "ANALOGIES",
     "BBC",
-    "KNOWLEDGE",
     "KOS",
-    "LABELLED",
-    "MULTILABEL",
     "OUTLIERS",
-    "PARAPHRASES",
     "SEMEVAL2013",
     "SENSEVAL",
     "SIMILARITY",
-    "STS2012",
     "Article",
-    "CiteULike",
-    "Compared",
-    "Film",
-    "Fold",
     "Instance",
-    "Knowledge",
-    "Labelled",
-    "Labelling",
-    "LastFM",
-    "MovieLens",
     "Pair",
     "Question",
     "Review",
     "SenseSet",
-    "Viewer",
     "analogy_questions",
     "bbc",
-    "citeulike",
     "folder",
     "gensim_file",
-    "knowledge",
     "kos",
-    "labelled_sentences",
-    "lastfm",
-    "movielens",
-    "movielens_fold",
-    "multilabel",
     "outlier_groups",
-    "paraphrases",
     "polarity",
     "read_candidates",
     "read_gaps",
     "read_instances",
-    "read_label_names",
-    "read_labelling",
     "read_outlier_group",
     "read_outlier_groups",
     "read_pairs",
@@ -124,7 +68,6 @@ __all__ = [
     "semeval2013",
     "senseval",
     "similarity_sets",
-    "sts2012",
     "write_candidates",
     "write_gaps",
     "write_phrases",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from polyadic.core.errors import InputError
 from polyadic.datasets.place import check_count, folder, text
-from polyadic.errors import InputError
 from polyadic.metrics.sentiment import Review
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polyadic.text.syntax.brackets import Phrase
+from polyadic.syntax.brackets import Phrase
 
 if TYPE_CHECKING:
     import numpy as np

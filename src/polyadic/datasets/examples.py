@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from polyadic.core.files import whole_folder, write_meta
 from polyadic.datasets import english, latin
-from polyadic.files import whole_folder, write_meta
 
 if TYPE_CHECKING:
     import os

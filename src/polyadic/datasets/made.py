@@ -11,9 +11,9 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polyadic.core.errors import InputError
+from polyadic.core.files import whole_file
 from polyadic.datasets.place import text
-from polyadic.errors import InputError
-from polyadic.files import whole_file
 from polyadic.metrics.completion import Gap
 from polyadic.metrics.multiwords import Candidate
 from polyadic.metrics.phrases import Phrase

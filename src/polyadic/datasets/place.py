@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

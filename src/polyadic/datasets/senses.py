@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from xml.etree import ElementTree as ET
 
+from polyadic.core.errors import InputError
 from polyadic.datasets.place import check_count, folder, lines, text
-from polyadic.errors import InputError
 
 if TYPE_CHECKING:
     import os

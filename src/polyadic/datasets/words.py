@@ -11,8 +11,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from polyadic.core.errors import InputError, MissingExtraError, check_choice
 from polyadic.datasets.place import check_count, folder, lines, text
-from polyadic.errors import InputError, MissingExtraError, check_choice
 from polyadic.metrics.outliers import OutlierGroup
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.errors import check_int, check_number
+from polyadic.core.errors import check_int, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 import numpy as np
 
+from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.files import whole_file, whole_folder, write_meta
+from polyadic.core.progress import Advance, bar
 from polyadic.embedding.vectors import Embedding
-from polyadic.errors import InputError, check_choice, check_int
-from polyadic.files import whole_file, whole_folder, write_meta
-from polyadic.progress import Advance, bar
 
 if TYPE_CHECKING:
     import os

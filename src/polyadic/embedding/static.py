@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.errors import InputError
-from polyadic.files import read_meta, whole_folder, write_meta
-from polyadic.letters import INNER, POINTS
+from polyadic.core.errors import InputError
+from polyadic.core.files import read_meta, whole_folder, write_meta
+from polyadic.text.tokens import INNER, POINTS
 
 if TYPE_CHECKING:
     import os

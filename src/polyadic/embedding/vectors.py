@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.errors import InputError, MissingExtraError, check_choice, check_int, check_number
-from polyadic.files import check_whole, read_meta, whole_folder, write_meta
+from polyadic.core.errors import InputError, MissingExtraError, check_choice, check_int, check_number
+from polyadic.core.files import check_whole, read_meta, whole_folder, write_meta
 
 if TYPE_CHECKING:
     import os
@@ -49,7 +49,7 @@ class Embedding:
     counts : array-like of shape (V,), optional
         How often each word occurred.
     unknown : {"raise", "zero", "skip"}
-        What a word outside the vocabulary means. ``"raise"``: an :class:`~polyadic.errors.InputError` with close
+        What a word outside the vocabulary means. ``"raise"``: an :class:`~polyadic.core.errors.InputError` with close
         spellings. ``"zero"``: a vector of zeros. ``"skip"``: it is left out of phrases and lists of words, and refused
         where nothing would be left (one word, a similarity, an analogy).
     themes : int, optional

@@ -12,8 +12,8 @@ import json
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polyadic import __version__
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
+from polyadic.core.version import __version__
 from polyadic.explore.answers import ANSWERS
 from polyadic.explore.answers.tables import analysed
 from polyadic.explore.answers.topics import RELEVANCE
@@ -21,8 +21,8 @@ from polyadic.explore.answers.topics import RELEVANCE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from polyadic.recipes.shelf import Shelf
-    from polyadic.recipes.tables import CrossTable
+    from polyadic.explore.workspace import Shelf
+    from polyadic.tables.cross_table import CrossTable
 
     Question = tuple[str, dict[str, Any]]
 

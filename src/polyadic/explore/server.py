@@ -22,12 +22,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from polyadic import __version__
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Within, check_setting, spelled
+from polyadic.core.version import __version__
 from polyadic.explore.answers import ANSWERS
 from polyadic.explore.export import Chosen
 from polyadic.explore.export import page as exported
-from polyadic.settings import Within, check_setting, spelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from polyadic.recipes.shelf import Shelf
+    from polyadic.explore.workspace import Shelf
 
 HOST = "127.0.0.1"
 SECONDS = 30.0

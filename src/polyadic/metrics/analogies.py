@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.progress import bar
 from polyadic.embedding import analogy_scores
-from polyadic.errors import InputError, check_choice, check_int
 from polyadic.metrics.figures import Figure
-from polyadic.progress import bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

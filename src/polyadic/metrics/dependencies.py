@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
 from polyadic.metrics.rows import Row
 
@@ -122,7 +122,7 @@ def match_trees(gold: Annotated, predicted: Parsed, *, subtypes: bool = True) ->
 
     Parameters
     ----------
-    gold : sentence with ``heads``, ``relations`` and ``upos``, such as a :class:`~polyadic.text.syntax.trees.Tree`
+    gold : sentence with ``heads``, ``relations`` and ``upos``, such as a :class:`~polyadic.syntax.trees.Tree`
     predicted : sentence with ``heads`` and ``relations``
     subtypes : bool
         Whether relations must be equal beyond the colon.
@@ -162,7 +162,7 @@ def match_files(
     Parameters
     ----------
     gold, predicted : sequences of sentences
-        As :func:`match_trees` takes them, with ``forms``, such as a :class:`~polyadic.text.syntax.trees.Tree` is.
+        As :func:`match_trees` takes them, with ``forms``, such as a :class:`~polyadic.syntax.trees.Tree` is.
     subtypes : bool
     name : str
         What messages call the second file.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.errors import InputError, check_int
+from polyadic.core.errors import InputError, check_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from polyadic.errors import InputError, check_choice, check_int
+from polyadic.core.errors import InputError, check_choice, check_int
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

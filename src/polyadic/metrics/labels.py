@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
 
 if TYPE_CHECKING:

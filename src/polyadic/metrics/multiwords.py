@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.metrics.completion import RULES
 from polyadic.metrics.figures import Figure
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from polyadic.core.errors import InputError, check_int
 from polyadic.embedding import unit_rows
-from polyadic.errors import InputError, check_int
 from polyadic.metrics.figures import Figure
 
 if TYPE_CHECKING:

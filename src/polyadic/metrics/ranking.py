@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.errors import InputError, check_int
-from polyadic.progress import bar
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.progress import bar
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.errors import InputError, check_choice, check_int
+from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.progress import bar
 from polyadic.metrics.analogies import BLOCK, KINDS, Question, answered, kind_of, known_questions, pair_figure, pairs_of
 from polyadic.metrics.sentiment import SHARES, check_shares, check_test, first
-from polyadic.progress import bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike
 
-    from polyadic.groups import Groups
+    from polyadic.core.query_groups import Groups
 
 
 class Reranked(NamedTuple):
@@ -61,7 +61,7 @@ def reranking(scored: Iterable[tuple[Groups, ArrayLike]]) -> Reranked:
 
     Examples
     --------
-    >>> from polyadic.groups import Groups
+    >>> from polyadic.core.query_groups import Groups
     >>> lists = Groups.of([[0.0]] * 4, costs=[3, 1, 2, 0], group=[0, 0, 1, 1])
     >>> found = reranking([(lists, [0, 1, 5, 5])])
     >>> found.first, found.oracle, found.reranked, found.worst, found.tied, found.moved

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.metrics.figures import Figure
 from polyadic.metrics.rows import Row, rows_by_kind
 
@@ -130,7 +130,7 @@ def match_roles(gold: Labelled, predicted: Labelled) -> Matched:
     Parameters
     ----------
     gold, predicted : sentences with ``propositions``
-        Such as a :class:`~polyadic.text.syntax.propositions.Sentence`.
+        Such as a :class:`~polyadic.syntax.propositions.Sentence`.
 
     Raises
     ------
@@ -139,8 +139,8 @@ def match_roles(gold: Labelled, predicted: Labelled) -> Matched:
 
     Examples
     --------
-    >>> from polyadic.text.syntax.propositions import Argument, Proposition, Sentence
-    >>> from polyadic.text.syntax.trees import Tree
+    >>> from polyadic.syntax.propositions import Argument, Proposition, Sentence
+    >>> from polyadic.syntax.trees import Tree
     >>> none = ("_",) * 3
     >>> tree = Tree(("I", "saw", "it"), none, none, none, none, np.array([2, 0, 2]), none, none, none)
     >>> gold = Proposition(2, "see.01", (Argument(1, "ARG0"), Argument(3, "ARG1")), (2,))

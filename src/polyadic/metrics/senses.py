@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.errors import InputError, check_int
+from polyadic.core.errors import InputError, check_int
 from polyadic.metrics.figures import BLOCK, Figure, ratio
 
 if TYPE_CHECKING:

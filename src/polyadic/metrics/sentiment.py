@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from polyadic.errors import InputError, check_int
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.progress import bar
 from polyadic.metrics.figures import Figure
-from polyadic.progress import bar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

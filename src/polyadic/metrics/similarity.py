@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.errors import InputError, check_choice
 from polyadic.embedding import unit_rows
-from polyadic.errors import InputError, check_choice
 from polyadic.metrics.figures import Figure, rank_correlation
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.sparse import csr_array
 
-from polyadic.errors import InputError, check_int, check_number
+from polyadic.core.errors import InputError, check_int, check_number
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.errors import MissingExtraError
+from polyadic.core.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

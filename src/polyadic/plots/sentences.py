@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_int
-from polyadic.models.sentences.words import known_words, words_of
+from polyadic.core.errors import InputError, check_int
 from polyadic.plots.axes import new_axes
+from polyadic.sentences.words import known_words, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polyadic.models.sentences.base import SentenceVectors
-    from polyadic.models.sentences.convolutional import ConvolutionalSentences
+    from polyadic.sentences.base import SentenceVectors
+    from polyadic.sentences.convolutional import ConvolutionalSentences
 
 
 def templates(

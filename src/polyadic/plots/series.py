@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.errors import InputError, check_number
+from polyadic.core.errors import InputError, check_number
 from polyadic.plots.axes import new_axes
 
 if TYPE_CHECKING:

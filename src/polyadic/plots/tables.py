@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from polyadic.errors import InputError, check_choice, check_int
+from polyadic.core.errors import InputError, check_choice, check_int
 from polyadic.plots.axes import new_axes, place
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from polyadic.models.tables.correspondence import CorrespondenceAnalysis
+    from polyadic.tables.correspondence import CorrespondenceAnalysis
 
 COLORS = {"rows": "C0", "columns": "C3"}
 

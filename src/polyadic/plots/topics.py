@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from polyadic.errors import InputError, check_int
+from polyadic.core.errors import InputError, check_int
 from polyadic.plots.axes import new_axes
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from polyadic.models.topics.text import TextTopics
+    from polyadic.topics.text_topics import TextTopics
 
 
 def topic_words(model: TextTopics, topics: Sequence[int] | None = None, *, top: int = 8, ax: Any = None) -> Any:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.errors import InputError
 from polyadic.embedding import unit_rows
-from polyadic.errors import InputError
 from polyadic.plots.axes import new_axes, place
 
 if TYPE_CHECKING:

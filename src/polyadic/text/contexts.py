@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from polyadic.errors import check_choice, check_int
-from polyadic.progress import tracked
+from polyadic.core.errors import check_choice, check_int
+from polyadic.core.progress import tracked
 from polyadic.text.counts import WIDEST
 
 if TYPE_CHECKING:

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polyadic.arrays import open_array, save_array
-from polyadic.errors import InputError, check_int
-from polyadic.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
-from polyadic.progress import bar
+from polyadic.core.arrays import open_array, save_array
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
+from polyadic.core.progress import bar
+from polyadic.core.urls import bytes_of
 from polyadic.text import languages
 from polyadic.text.encoder import FIELDS, ROWS, Draft, Tokenize, chunks, groups, several_files
 from polyadic.text.lines import FILE as TEXT
@@ -29,7 +30,6 @@ from polyadic.text.stopwords import BLOCK, most_spread
 from polyadic.text.stopwords import stop_words as read_stop_words
 from polyadic.text.tokens import Tokenizer, whitespace
 from polyadic.text.vocabulary import Vocabulary
-from polyadic.urls import bytes_of
 
 if TYPE_CHECKING:
     import os

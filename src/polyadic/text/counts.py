@@ -9,8 +9,8 @@ fits the window of width :math:`w`:
 * ``chunk``: sentences are cut into disjoint chunks of :math:`2w + 1` words, a chunk is the set of its words, and each
   :math:`n`-subset of a set counts once; chunks of fewer than :math:`n` distinct words are dropped (as they did).
 
-Work is divided by the rarest word of a tuple: :func:`polyadic.kernels.count_tuples` counts the tuples of a range of
-rarest words as a pure function of that range and the corpus. Parts are written to disk by those who count them, put
+Work is divided by the rarest word of a tuple: :func:`polyadic.core.kernels.count_tuples` counts the tuples of a range
+of rarest words as a pure function of that range and the corpus. Parts are written to disk by those who count them, put
 together, and mapped into memory, so what is held is bounded by a budget.
 """
 
@@ -26,15 +26,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from polyadic import kernels, resources
-from polyadic.arrays import ArrayWriter, open_array, save_array, write_header
-from polyadic.data import Entries, blocks
-from polyadic.errors import InputError, check_choice, check_int
-from polyadic.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
-from polyadic.progress import bar
+from polyadic.core import resources
+from polyadic.core.arrays import ArrayWriter, open_array, save_array, write_header
+from polyadic.core.entries import Entries, blocks
+from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.executor import WAITING, Shared, team
+from polyadic.core.executor.spill import Left, Spool
+from polyadic.core.files import checked_meanwhile, folder_or_temporary, read_meta, whole_folder, write_meta
+from polyadic.core.progress import bar
+from polyadic.text import kernels
 from polyadic.text.vocabulary import Vocabulary
-from polyadic.workers import WAITING, Shared, team
-from polyadic.workers.spool import Left, Spool
 
 if TYPE_CHECKING:
     import os
@@ -175,7 +176,7 @@ class Plan(NamedTuple):
     parts: list[tuple[int, int, int]]
     """Ranges of rarest words, each of which can be counted alone, and how many tuples each has at most."""
     indexed: Shared
-    """:class:`~polyadic.kernels.counting.WordIndex` of ids and sentences, which take a third of its room."""
+    """:class:`~polyadic.text.kernels.WordIndex` of ids and sentences, which take a third of its room."""
     chunks: Chunks | None
     made_of: dict[str, Any]
     """The corpus and the window."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.text.pieces import nested
 
 if TYPE_CHECKING:

@@ -19,24 +19,24 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from polyadic.arrays import ArrayWriter
-from polyadic.errors import InputError
+from polyadic.core.arrays import ArrayWriter
+from polyadic.core.errors import InputError
+from polyadic.core.executor import Processes, cluster
+from polyadic.core.executor.spill import Left, Spool
+from polyadic.core.urls import is_file, is_url
 from polyadic.text.formats.markup import clean_markup
 from polyadic.text.lines import LineWriter
 from polyadic.text.multiwords import FEWEST, chosen, joined, pairs
 from polyadic.text.pieces import Piece, nested, size_of
 from polyadic.text.readers import READ, Account, Files, unpacked_size
 from polyadic.text.tokens import Tokenizer
-from polyadic.urls import is_file, is_url
-from polyadic.workers import Processes, cluster
-from polyadic.workers.spool import Left, Spool
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from polyadic.core.executor import Workers
     from polyadic.text.pieces import Reading
     from polyadic.text.vocabulary import Vocabulary
-    from polyadic.workers import Workers
 
 Tokenize = Callable[[str], list[list[str]]]
 Group = list[Piece] | Files

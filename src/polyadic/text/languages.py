@@ -13,7 +13,7 @@ import warnings
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING
 
-from polyadic.errors import InputError, MissingExtraError
+from polyadic.core.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,8 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from polyadic.errors import InputError, check_choice, check_int
-from polyadic.files import read_meta
+from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.files import read_meta
 from polyadic.text import languages
 from polyadic.text.tokens import marks
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic import kernels
+from polyadic.text import kernels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

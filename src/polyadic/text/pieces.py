@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from polyadic.errors import InputError, check_choice
+from polyadic.core.errors import InputError, check_choice
 from polyadic.text.streams import blocks, name_of
 
 PIECE = 1 << 20

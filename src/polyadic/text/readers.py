@@ -15,11 +15,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polyadic.errors import InputError, SkippedFilesWarning
+from polyadic.core.errors import InputError, SkippedFilesWarning
+from polyadic.core.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
 from polyadic.text.formats import markup, office, plain, records, treebanks
 from polyadic.text.pieces import File, Piece, Reading, checked, nested, size_of
 from polyadic.text.streams import COMPRESSIONS, open_bytes
-from polyadic.urls import bytes_of, files_behind, is_file, is_url, parts_of, states_of, suffix_of, without_query
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -111,8 +111,8 @@ def read(source: Source, **reading: Any) -> Iterator[str]:
         A file (decompressed if it ends in ``.gz .bz2 .xz .lzma .zst``), all files below a folder in alphabetical order
         (hidden ones aside), a pattern such as ``"texts/**/*.txt"``, what lies behind a URL (``"https://..."``,
         ``"s3://..."``; a folder or a pattern too, but of the web), ``"-"`` for standard input, an iterable of paths
-        (:class:`pathlib.Path`, :class:`~polyadic.urls.URL`), or an iterable of documents, which is read exactly once.
-        A document is a string, a list of tokens (one tokenised sentence) or a list of lists of tokens.
+        (:class:`pathlib.Path`, :class:`~polyadic.core.urls.URL`), or an iterable of documents, which is read exactly
+        once. A document is a string, a list of tokens (one tokenised sentence) or a list of lists of tokens.
     **reading
         How files are read: see :class:`~polyadic.text.pieces.Reading`.
 

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.text.tokens import Tokenizer
 
 ENGLISH = frozenset(

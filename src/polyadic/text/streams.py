@@ -12,8 +12,8 @@ import sys
 import zlib
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from polyadic.errors import InputError, MissingExtraError
-from polyadic.urls import is_url, open_url, suffix_of
+from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.core.urls import is_url, open_url, suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -1,4 +1,7 @@
-"""From a document to sentences of tokens."""
+"""From a document to sentences of tokens.
+
+Marks that belong to the words or numbers around them, for whatever says what a word is.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from polyadic.errors import InputError, check_choice
-from polyadic.letters import INNER, POINTS
+from polyadic.core.errors import InputError, check_choice
 from polyadic.text import languages
 
 if TYPE_CHECKING:
@@ -198,3 +200,9 @@ def marks() -> str:
     starts = [code for code in codes if unicodedata.category(chr(code - 1))[0] != "M" or code == first]
     ends = [code for code in codes if unicodedata.category(chr(code + 1))[0] != "M"]
     return "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(starts, ends, strict=True))
+
+
+INNER = "\u00b7\u0387\u055b-\u055f\u05f3\u05f4\u2027"
+"""Marks within words: the dot of Catalan, those of Armenian and Hebrew (annex 29's MidLetter, less the colon)."""
+POINTS = ".,\u066b\u066c"
+"""Marks within numbers."""

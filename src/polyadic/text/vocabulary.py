@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyadic.errors import InputError, check_int
-from polyadic.files import whole_file
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.files import whole_file
 
 if TYPE_CHECKING:
     import os

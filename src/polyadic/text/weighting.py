@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from polyadic.data import BLOCK, Entries
-from polyadic.errors import InputError, check_choice, check_number
-from polyadic.progress import tracked
+from polyadic.core.entries import BLOCK, Entries
+from polyadic.core.errors import InputError, check_choice, check_number
+from polyadic.core.progress import tracked
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from polyadic.settings import Within
+from polyadic.core.settings import Within
 from polyadic.text.occurrences import REACH
 from polyadic.text.readers import name_of_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from polyadic.recipes.shelf import Shelf
+    from polyadic.explore.workspace import Shelf
     from polyadic.text.lines import Line
 
 Answer = dict[str, Any]

@@ -18,20 +18,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Count, Natural  # noqa: TC001 # the server reads annotations
 from polyadic.embedding import unit_rows
-from polyadic.errors import InputError
 from polyadic.explore.answers.common import Top, known_word, line_of, lists, short
 from polyadic.explore.answers.words import senses_of
 from polyadic.metrics.association import log_likelihood
-from polyadic.models.words.occurrences import FEWEST
-from polyadic.settings import Count, Natural  # noqa: TC001 # the server reads annotations
 from polyadic.text.occurrences import sample
+from polyadic.words.occurrences import FEWEST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.explore.answers.common import Answer
-    from polyadic.recipes.shelf import Shelf
+    from polyadic.explore.workspace import Shelf
 
 LOOKED_AT = 5_000
 """Occurrences of a word in a part whose contexts are looked at."""

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Within
 from polyadic.explore.answers.common import short
 from polyadic.explore.answers.parts import values_of
-from polyadic.recipes.tables import cross_table
-from polyadic.settings import Within
+from polyadic.tables.cross_table import cross_table
 
 if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
-    from polyadic.recipes.shelf import Shelf
-    from polyadic.recipes.tables import CrossTable
+    from polyadic.explore.workspace import Shelf
+    from polyadic.tables.cross_table import CrossTable
 
 MOST = 500
 """Values of a field in a table: more cannot be looked at, and are rather names."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from polyadic.core.settings import Natural, Within
 from polyadic.explore.answers.common import Top, line_of
 from polyadic.explore.answers.parts import values_of
-from polyadic.settings import Natural, Within
 from polyadic.text.readers import name_of_document
 
 if TYPE_CHECKING:
     from polyadic.explore.answers.common import Answer
-    from polyadic.recipes.shelf import Shelf
+    from polyadic.explore.workspace import Shelf
 
 LISTED = 200
 """Values of a field that are listed; one with more is rather a name."""

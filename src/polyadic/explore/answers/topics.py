@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import rel_entr
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Natural, Share  # noqa: TC001 # the server reads annotations
 from polyadic.explore.answers.common import Top, short
-from polyadic.settings import Natural, Share  # noqa: TC001 # the server reads annotations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.explore.answers.common import Answer
-    from polyadic.models.topics.text import TextTopics
-    from polyadic.recipes.shelf import Shelf
+    from polyadic.explore.workspace import Shelf
+    from polyadic.topics.text_topics import TextTopics
 
 RELEVANCE = 0.6
 """The weight at which people named topics best, in the paper."""

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Count, Natural, Within
 from polyadic.embedding import components, unit_rows
 from polyadic.embedding.components import components_of
-from polyadic.errors import InputError
 from polyadic.explore.answers.common import OCCURRENCES, Top, Width, known_word, line_of, lists, short
 from polyadic.metrics.association import log_dice, log_likelihood, pmi
-from polyadic.models.words.occurrences import FEWEST
-from polyadic.models.words.phrases import BLEND
-from polyadic.settings import Count, Natural, Within
 from polyadic.text.occurrences import sample
+from polyadic.words.occurrences import FEWEST
+from polyadic.words.phrases import BLEND
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from polyadic.explore.answers.common import Answer
-    from polyadic.models.words.occurrences import SensesOfWord
-    from polyadic.recipes.shelf import Shelf
+    from polyadic.explore.workspace import Shelf
+    from polyadic.words.occurrences import SensesOfWord
 
 WINDOWS = 5_000
 """Occurrences around which triples are counted, since each has hundreds."""

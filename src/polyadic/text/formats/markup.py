@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote
 from xml.etree import ElementTree as ET
 
-from polyadic.errors import InputError, MissingExtraError, said
+from polyadic.core.errors import InputError, MissingExtraError, said
 from polyadic.text.formats.plain import NO_CHARACTER, text_pieces
 from polyadic.text.pieces import Piece
 

@@ -10,7 +10,7 @@ import re
 from email.headerregistry import HeaderRegistry
 from typing import TYPE_CHECKING, Any
 
-from polyadic.errors import InputError, MissingExtraError, said
+from polyadic.core.errors import InputError, MissingExtraError, said
 from polyadic.text.formats.markup import html_text
 from polyadic.text.formats.plain import text_pieces
 

@@ -11,7 +11,7 @@ import json
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from polyadic.errors import InputError, MissingExtraError, said
+from polyadic.core.errors import InputError, MissingExtraError, said
 from polyadic.text.pieces import Piece, checked
 from polyadic.text.streams import LONGEST, lines
 

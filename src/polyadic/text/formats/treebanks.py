@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from polyadic.errors import InputError
+from polyadic.core.errors import InputError
 from polyadic.text.pieces import PIECE, Piece
 from polyadic.text.streams import lines
 from polyadic.text.tokens import composed

@@ -1,0 +1,150 @@
+"""The report: all figures and tables as facts, and the tables in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from experiments import markdown
+from experiments.bailey2017.drawing import drawings
+from experiments.bailey2017.models import variants
+from experiments.bailey2017.scoring import HALF
+from experiments.bailey2017.tables import SENSELESS, tables
+from experiments.bailey2017.training import versions
+from experiments.experiment import Stage
+from experiments.markdown import share
+from polyadic import __version__, plots
+from polyadic.core.errors import MissingExtraError
+from polyadic.core.stage_cache import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from experiments.bailey2017.tables import Results, Table
+    from experiments.experiment import Stages
+    from polyadic.core.stage_cache import Facts
+
+TITLE = "# Bailey and Aeron (2017), on this text"
+SAME = "All models are trained on the same text, cut into the same words, and on the same counts; intervals are 95 %."
+DEPARTURES = (
+    "Counts are of spans of words, exact, and the PMI has the normaliser that makes independent words zero; zeros of"
+    " the tensors enter the loss exactly. CBOW is gensim's and NNSE is that of Murphy and others, so the baselines are"
+    " not the published ones. The published figures are of another text and of other cases."
+)
+HALVES = (
+    f"Settings of the library were chosen on the outlier groups of even number: {HALF} is the half that they were not"
+    " chosen on."
+)
+
+
+def report_facts(results: Results) -> Stages:
+    """Give all that the report tells; tables are a stage, since their intervals take long."""
+    pictures = drawings(results)
+    made = yield Stage("tables", _made_of(results), lambda: {"tables": tables(results)})
+    left_out = dict(results.left_out)
+    try:
+        plots.new_axes()
+    except MissingExtraError as error:
+        left_out["figures"] = str(error)
+    return {
+        "protocol": "bailey2017",
+        "corpus": results.corpus,
+        "versions": versions(),
+        "models": _models(results),
+        "tables": made["tables"],
+        "figures": pictures,
+        "left_out": left_out,
+    }
+
+
+def _made_of(results: Results) -> Facts:
+    """Tell the state of a run: all that its tables depend on."""
+    stages = {name: digest(repr([facts, results.scores.get(name)])) for name, facts in results.trained.items()}
+    state = {"stages": stages, "settings": results.settings.described(), "left_out": results.left_out}
+    return {**state, "counts": results.counts, "polyadic": __version__}
+
+
+def _models(results: Results) -> Facts:
+    return {
+        variant.name: {
+            **results.trained[variant.name],
+            "main": variant.main,
+            "figures": results.scores.get(variant.name, {}).get("figures", {}),
+        }
+        for variant in variants(results.settings)
+        if variant.name in results.trained
+    }
+
+
+def report(facts: Facts) -> str:
+    """Write the tables."""
+    return "\n".join(_lines(facts)) + "\n"
+
+
+def _lines(facts: Facts) -> Iterator[str]:
+    yield TITLE
+    yield ""
+    for sentence in (SAME, DEPARTURES, HALVES, SENSELESS):
+        yield f"* {sentence}"
+    yield f"* {_text(facts)}"
+    yield ""
+    for table in facts["tables"]:
+        yield from _table(table, facts)
+    if facts["figures"] and "figures" not in facts["left_out"]:
+        yield "## Figures"
+        yield ""
+        for drawing in facts["figures"]:
+            yield f"![{drawing['title']}](figures/{drawing['name']}.png)"
+            yield ""
+    if facts["left_out"]:
+        yield "## Left out"
+        yield ""
+        for what, why in facts["left_out"].items():
+            yield f"* {what}: {why}"
+
+
+def _text(facts: Facts) -> str:
+    corpus, share = facts["corpus"], facts["settings"]["share"]
+    how = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in corpus["encoding"].items())
+    return (
+        f"The text: {corpus['documents']:,} documents of {corpus['tokens']:,} tokens to train on, after {share:g} of"
+        f" all was held out; {how}. Digest {corpus['digest']}."
+    )
+
+
+def _table(table: Table, facts: Facts) -> Iterator[str]:
+    yield f"## {table['title']}"
+    yield ""
+    yield from markdown.table(table["headings"], [list(map(_cell, row)) for row in table["rows"]])
+    yield ""
+    for note in table["notes"]:
+        yield note
+        yield ""
+    yield _footer(table["made_of"], facts)
+    yield ""
+
+
+def _footer(made_of: Facts, facts: Facts) -> str:
+    corpus, settings = facts["corpus"], facts["settings"]
+    packages = ", ".join(f"{name} {' and '.join(some)}" for name, some in made_of["versions"].items())
+    training = f"; {packages}; {made_of['seconds']:,.0f} s of training" if packages else ""
+    return (
+        f"*Corpus {made_of['corpus'][:16]}: {corpus['tokens']:,} tokens, {corpus['words']:,} words; rank"
+        f" {settings['rank']} unless said, seed {made_of['seed']}{', quick' if settings['quick'] else ''}, settings of"
+        f" each model under Time and memory{training}.*"
+    )
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        if value["value"] is None:
+            return ""
+        signed = "certain" in value
+        figure = share(value["value"]) if value["low"] is None else markdown.certain(value)
+        return f"{'+' if signed and value['value'] > 0 else ''}{figure}{' *' if value.get('certain') else ''}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return share(value) if abs(value) < 1 else f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value).replace("|", "/")

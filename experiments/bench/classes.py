@@ -1,0 +1,84 @@
+"""Classify documents by what people would write in a minute, and by ``TextClassifier``.
+
+    python -m experiments.bench.classes reviews/ questions/ ...
+
+Each set is a folder with train.csv and test.csv, of columns text and label. Printed are the shares of test documents
+that are classified rightly, and the seconds of processor time of all fits together. One thread.
+"""
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from choosing import classes
+from scipy.sparse import csr_array, hstack
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
+
+from polyadic import LogCountRatio, MeanSentences, TextClassifier, chosen
+
+
+class WithVectors:
+    """The features of ``TextClassifier``, means of word vectors beside them, and a logistic regression of both."""
+
+    def fit(self, texts, y):
+        self.words = TextClassifier(share=0).fit(texts, y)
+        self.vectors = MeanSentences().fit(texts)
+        self.model = OneVsRestClassifier(LogisticRegression(C=30, solver="liblinear", tol=1e-2)).fit(
+            self._table(texts), y
+        )
+        return self
+
+    def predict(self, texts):
+        return self.model.predict(self._table(texts))
+
+    def _table(self, texts):
+        X = self.words._features(self.words._numbered(texts))  # noqa: SLF001 # nothing else makes the same features
+        X = hstack([X, csr_array(normalize(self.vectors.transform(texts)))], format="csr")
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        return X
+
+
+CONTENDERS = {
+    "TF-IDF, SVM": lambda: make_pipeline(TfidfVectorizer(), LinearSVC()),
+    "TF-IDF of pairs, SVM": lambda: make_pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LinearSVC()),
+    "`MeanSentences`, logistic": lambda: make_pipeline(MeanSentences(), LogisticRegression(max_iter=1000)),
+    "`LogCountRatio`, logistic": lambda: OneVsRestClassifier(
+        make_pipeline(LogCountRatio(), LogisticRegression(max_iter=1000))
+    ),
+    "`TextClassifier(share=0)`": lambda: TextClassifier(share=0),
+    "the same with word vectors beside": WithVectors,
+    "`TextClassifier()`": TextClassifier,
+    "chosen": None,
+}
+
+
+def main():
+    """Print a line for each contender."""
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("sources", nargs="+", type=Path)
+    asked = options.parse_args()
+    warnings.simplefilter("ignore")
+    sets = [classes(source) for source in asked.sources]
+    print("| | " + " | ".join(source.stem for source in asked.sources) + " | mean | seconds |")
+    print("|---" * (len(sets) + 3) + "|")
+    for name, make in CONTENDERS.items():
+        start, right = time.process_time(), []
+        for model, texts, parts, error in sets:
+            y = np.array(parts["y"])
+            right.append(1 - error(make().fit(texts, y) if make else chosen(model, texts, **parts)))
+        seconds = time.process_time() - start
+        print(
+            f"| {name} | " + " | ".join(f"{x:.3f}" for x in (*right, np.mean(right))) + f" | {seconds:,.0f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

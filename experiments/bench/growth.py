@@ -1,0 +1,339 @@
+"""How time and memory grow with what is given: twelve paths, their slopes, and the largest point from the smaller ones.
+
+    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.growth all TEXT --page docs/performance/growth.md [--only
+    corpus count]
+        [--repeats 3]
+
+Each point is a process of its own with one thread, which loads compiled loops on the smallest size first; then come
+processor time, of which the median counts, and the most memory above what was held before (Linux tells it).
+TEXT is a file of at least 64 MB; treebanks and other sets are those below POLYADIC_DATA, and the rest is drawn.
+
+The model of cost is ``t(n) = a + b n^s``, with n the size, or the entries that are listed where words say little, and
+``a``, ``b`` and ``s`` not below 0, that comes nearest to the logarithms of all points but the largest, which is then
+held against it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import math
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import least_squares
+
+from experiments.data.annotated import web_treebank
+from polyadic import (
+    NMF,
+    BayesianFactorizationMachine,
+    Corpus,
+    KnowledgeTensor,
+    LowRankParser,
+    MatrixFactorization,
+    PairwiseRanking,
+    SpectralAutomaton,
+    SymmetricCP,
+    count,
+)
+from polyadic.text.counts import Counts
+from polyadic.text.weighting import ppmi
+from polyadic.words.pairwise import PPMISVD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MEGABYTE = 1_000_000
+
+
+class Growing(NamedTuple):
+    """Something that grows."""
+
+    what: str
+    unit: str
+    sizes: tuple[int, ...]
+    prepare: Callable[[int, Path], Callable[[], object] | tuple[int, Callable[[], object]]]
+    """Gives the work on so much, of files in a folder; before it, what its cost hangs on, if not on the size."""
+    by: str = ""
+    """What that is."""
+
+
+def cut(text: Path, folder: Path, megabytes: int) -> Path:
+    """Write the first megabytes of a text, whole lines."""
+    file = folder / f"{megabytes}.txt"
+    if not file.exists():
+        with text.open("rb") as stream:
+            file.write_bytes(stream.read(megabytes * MEGABYTE).rpartition(b"\n")[0])
+    return file
+
+
+def corpus_of(folder: Path, megabytes: int) -> Corpus:
+    """Give a corpus of so many megabytes, made once."""
+    place = folder / f"corpus-{megabytes}"
+    how = {"min_count": 20, "language": "en", "jobs": 1}
+    return Corpus.open(place) if place.exists() else Corpus.build(cut(folder / "text", folder, megabytes), place, **how)
+
+
+def words_of(folder: Path, words: int) -> Counts:
+    """Give counts of triples among so many frequent words of 16 MB, made once."""
+    place = folder / f"counts-{words}"
+    if not place.exists():
+        source = cut(folder / "text", folder, 16)
+        made = Corpus.build(source, min_count=1, max_size=words, language="en", jobs=1)
+        count(made, place, order=3, width=5, threads=1)
+    return Counts.open(place)
+
+
+def encoding(megabytes: int, folder: Path):
+    source = cut(folder / "text", folder, megabytes)
+    return lambda: Corpus.build(source, min_count=20, language="en", jobs=1)
+
+
+def counting(megabytes: int, folder: Path):
+    made = corpus_of(folder, megabytes)
+    return lambda: count(made, order=3, width=5, threads=1)
+
+
+def sweeps(entries, rank: int):
+    return lambda: SymmetricCP(rank, max_iter=10, tol=0, seed=0, threads=1).fit(entries)
+
+
+def by_vocabulary(words: int, folder: Path):
+    entries = ppmi(words_of(folder, words))
+    return len(entries), sweeps(entries, 50)
+
+
+def by_rank(rank: int, folder: Path):
+    return sweeps(ppmi(words_of(folder, 2000)), rank)
+
+
+def pairs_of(words: int, folder: Path):
+    made = Corpus.build(cut(folder / "text", folder, 16), min_count=1, max_size=words, language="en", jobs=1)
+    entries = ppmi(count(made, order=2, width=5, threads=1))
+    return len(entries), lambda: PPMISVD(100, seed=0).fit(entries)
+
+
+def drawn(cells: int, *, seed: int = 0) -> sparse.coo_array:
+    """Give so many cells of a table, a hundred a row, popular columns and others."""
+    rng = np.random.default_rng(seed)
+    rows, columns = max(cells // 100, 2), max(cells // 500, 20)
+    at = [rng.integers(rows, size=cells), (columns ** rng.random(cells)).astype(int) - 1]
+    x = sparse.coo_array((rng.integers(1, 6, cells).astype(float), at), shape=(rows, columns)).tocsr()
+    x.data = np.minimum(x.data, 5)
+    return x.tocoo()
+
+
+def rating(cells: int, _: Path):
+    x = drawn(cells)
+    return lambda: MatrixFactorization(20, max_iter=10, tol=0, seed=0, threads=1).fit(x)
+
+
+def ranking(cells: int, _: Path):
+    x = drawn(cells)
+    return lambda: PairwiseRanking(32, max_iter=5, seed=0, threads=1).fit(x)
+
+
+def knowing(entities: int, _: Path):
+    rng = np.random.default_rng(0)
+    facts = np.unique(np.stack([rng.integers(k, size=10 * entities) for k in (entities, 10, entities)]).T, axis=0)
+    return lambda: KnowledgeTensor(50, max_iter=2, seed=0, threads=1).fit(facts)
+
+
+def topics(megabytes: int, folder: Path):
+    made = corpus_of(folder, megabytes)
+    step = 200  # words of a document
+    rows = np.arange(len(made.ids)) // step
+    x = sparse.coo_array((np.ones(len(rows)), (rows, made.ids)), shape=(rows[-1] + 1, len(made.vocabulary))).tocsr()
+    return lambda: NMF(20, max_iter=20, tol=0, seed=0, threads=1).fit(x)
+
+
+def parsing(sentences: int, _: Path):
+    trees = web_treebank("train")[:sentences]
+    return lambda: LowRankParser(25, max_iter=2, init="random", seed=0).fit(trees)
+
+
+def machines(rows: int, _: Path):
+    rng = np.random.default_rng(0)
+    at = np.stack([rng.integers(k, size=rows) + start for k, start in ((rows // 50 + 1, 0), (1000, rows // 50 + 1))])
+    x = sparse.csr_array((np.ones(2 * rows), at.T.ravel(), np.arange(0, 2 * rows + 1, 2)))
+    y = rng.standard_normal(rows)
+    return lambda: BayesianFactorizationMachine(8, burn_in=2, draws=10, seed=0, threads=1).fit(x, y)
+
+
+def strings(number: int, _: Path):
+    rng = np.random.default_rng(0)
+    lists = [rng.geometric(0.1, size=rng.geometric(0.1)).clip(max=20) - 1 for _ in range(number)]
+    words = [tuple(line.tolist()) for line in lists]
+    prefixes = len({word[:k] for word in words for k in range(len(word) + 1)})
+    return prefixes, lambda: SpectralAutomaton(10).fit(words)
+
+
+PATHS = {
+    "corpus": Growing("encoding text", "MB", (4, 8, 16, 32, 64), encoding),
+    "count": Growing("counting triples, windows of 5", "MB", (4, 8, 16, 32, 64), counting),
+    "vocabulary": Growing(
+        "ten sweeps of CP-S, rank 50, 16 MB", "words", (500, 1000, 2000, 4000, 8000), by_vocabulary, "entries"
+    ),
+    "rank": Growing("ten sweeps of CP-S, 2,000 words, 16 MB", "columns", (25, 50, 100, 200, 400), by_rank),
+    "svd": Growing("PPMI-SVD, rank 100, 16 MB", "words", (1000, 2000, 4000, 8000, 16000), pairs_of, "entries"),
+    "topics": Growing("twenty sweeps of NMF, 20 topics", "MB", (4, 8, 16, 32, 64), topics),
+    "ratings": Growing(
+        "ten sweeps of least squares, rank 20", "ratings", (125_000, 250_000, 500_000, 1_000_000, 2_000_000), rating
+    ),
+    "pairs": Growing(
+        "five epochs of pairs, rank 32", "cells", (250_000, 500_000, 1_000_000, 2_000_000, 4_000_000), ranking
+    ),
+    "entities": Growing("two epochs of ComplEx, rank 50", "entities", (2000, 3000, 4500, 6500, 9000), knowing),
+    "sentences": Growing("two passes of a parser, rank 25", "sentences", (500, 1000, 2000, 4000, 8000), parsing),
+    "machines": Growing(
+        "twelve draws of a machine, rank 8", "rows", (100_000, 200_000, 400_000, 800_000, 1_600_000), machines
+    ),
+    "strings": Growing(
+        "an automaton of 10 states", "strings", (2500, 5000, 10_000, 20_000, 40_000), strings, "prefixes"
+    ),
+}
+
+
+def status(name: str) -> float:
+    """Give what the system says of this process, in MiB."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
+    return int(line.split()[1]) / 1024
+
+
+def prepared(path: Growing, size: int, folder: Path):
+    """Give what the cost hangs on, and the work."""
+    made = path.prepare(size, folder)
+    return made if isinstance(made, tuple) else (size, made)
+
+
+def point(name: str, size: int, folder: Path) -> dict[str, float]:
+    """Measure a size."""
+    path = PATHS[name]
+    amount, work = prepared(path, path.sizes[0], folder)
+    work()
+    amount, work = prepared(path, size, folder)
+    ctypes.CDLL(None).malloc_trim(0)  # what the first run has left is given back, or it would be used unseen
+    Path("/proc/self/clear_refs").write_text("5")  # forget the most memory so far
+    held, start = status("VmRSS"), time.process_time()
+    work()
+    return {"amount": amount, "seconds": time.process_time() - start, "mib": max(status("VmHWM") - held, 0.1)}
+
+
+def measured(name: str, size: int, folder: Path, repeats: int) -> dict[str, float]:
+    """Measure a size in processes of its own."""
+    call = [sys.executable, __file__, "point", str(folder), name, str(size)]
+    points = [json.loads(subprocess.run(call, check=True, capture_output=True).stdout) for _ in range(repeats)]
+    return {key: statistics.median(each[key] for each in points) for key in points[0]}
+
+
+def cost(sizes: np.ndarray, seconds: np.ndarray) -> tuple[float, float, float]:
+    """Give a, b and s of ``a + b n^s``."""
+    n = sizes / sizes[0]
+
+    def errors(at):
+        return np.log(at[0] + at[1] * n ** at[2]) - np.log(seconds)
+
+    ends = [
+        least_squares(errors, [share * seconds[0], (1 - share) * seconds[0], 1.0], bounds=([0, 1e-12, 0], np.inf))
+        for share in (0.01, 0.5)
+    ]
+    a, b, s = min(ends, key=lambda end: end.cost).x
+    return a, b / sizes[0] ** s, s
+
+
+def told(name: str, points: list[dict[str, float]]) -> list[str]:
+    """Give the cells of the table of a path."""
+    sizes = np.array(PATHS[name].sizes, float)
+    amounts, seconds, memory = (np.array([each[key] for each in points]) for key in ("amount", "seconds", "mib"))
+    a, b, s = cost(amounts[:-1], seconds[:-1])
+    said = a + b * amounts[-1] ** s
+    slope, slope_of_memory = (math.log(y[-1] / y[-2]) / math.log(amounts[-1] / amounts[-2]) for y in (seconds, memory))
+    return [
+        PATHS[name].what,
+        f"{sizes[0]:,.0f} to {sizes[-1]:,.0f} {PATHS[name].unit}"
+        + (f", {amounts[0]:,.0f} to {amounts[-1]:,.0f} {PATHS[name].by}" if PATHS[name].by else ""),
+        ", ".join(f"{x:.3g}" for x in seconds),
+        f"{slope:.2f}",
+        f"{said:.3g} ({100 * (said / seconds[-1] - 1):+.0f} %)",
+        ", ".join(f"{x:.0f}" for x in memory),
+        f"{slope_of_memory:.2f}",
+    ]
+
+
+PAGE = """# Performance: growth
+
+Seconds of the processor with one thread, and memory above what was held before, from the smallest size to the largest
+of each path: `OPENBLAS_NUM_THREADS=1 python -m experiments.bench.growth all TEXT --page docs/performance/growth.md`,
+109 MB of
+Wikipedia, the English Web Treebank, and tables, facts and strings that are drawn. Slopes are those of the last step in
+logarithms: 1 is twice as much for twice as much. What the largest takes is also reckoned from the others, by the curve
+`a + b n^s` that comes nearest to them, and compared.
+
+![Seconds and memory against sizes]({picture})
+
+{table}
+
+What it means for data of yours is told in [how long it takes](../growth.md); what single paths take beside other
+libraries is in [performance](../performance.md).
+"""
+HEAD = ("path", "sizes", "seconds", "slope", "largest, from the others", "MiB", "slope")
+
+
+def picture(all_points: dict[str, list[dict[str, float]]], file: Path) -> None:
+    """Draw seconds and memory against sizes, all in logarithms."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import NullLocator
+
+    figure = Figure(figsize=(10, 2.4 * math.ceil(len(all_points) / 4)), layout="constrained")
+    for ax, (name, points) in zip(
+        figure.subplots(math.ceil(len(all_points) / 4), 4, squeeze=False).flat, all_points.items(), strict=False
+    ):
+        for key, mark in (("seconds", "o-"), ("mib", "s:")):
+            ax.loglog(PATHS[name].sizes, [each[key] for each in points], mark, markersize=3, label=key)
+        ax.set_title(PATHS[name].what, fontsize=7)
+        ax.set_xlabel(PATHS[name].unit, fontsize=7)
+        sizes = PATHS[name].sizes
+        ax.tick_params(labelsize=6)
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.set_xticks(sizes, [f"{n:,}" if n in (sizes[0], sizes[-1]) else "" for n in sizes])
+    figure.axes[0].legend(["seconds", "MiB"], fontsize=6)
+    figure.savefig(file, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=["all", "point"])
+    parser.add_argument("text", type=Path, help="The text; of a point, the folder of what is made.")
+    parser.add_argument("point", nargs="*", help="Path and size.")
+    parser.add_argument("--only", nargs="+", choices=PATHS, default=[*PATHS])
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--page", type=Path)
+    given = parser.parse_args()
+    if given.what == "point":
+        print(json.dumps(point(given.point[0], int(given.point[1]), given.text)))
+        return
+    rows, points = [], {}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "text").symlink_to(given.text.absolute())
+        for name in given.only:
+            points[name] = [measured(name, size, Path(folder), given.repeats) for size in PATHS[name].sizes]
+            rows.append(told(name, points[name]))
+            print(" | ".join(rows[-1]), flush=True)
+    if given.page is not None:
+        lines = [" | ".join(HEAD), " | ".join(["---"] * len(HEAD)), *(" | ".join(row) for row in rows)]
+        drawn_as = given.page.with_suffix(".png")
+        text = PAGE.format(picture=drawn_as.name, table="\n".join(f"| {line} |" for line in lines))
+        given.page.write_text(text, encoding="utf-8")
+        picture(points, drawn_as)
+
+
+if __name__ == "__main__":
+    main()

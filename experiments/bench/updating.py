@@ -1,0 +1,343 @@
+"""What updates cost and how far they are from fits from the start; how intervals cover; all recommendations at once.
+
+    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.updating people [--seeds 3]
+    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.updating days
+    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.updating intervals [TABLE.csv ...]
+    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.updating top [--threads 1]
+    OPENBLAS_NUM_THREADS=1 python -m experiments.bench.updating tables
+
+people: 500 people held out of MovieLens (four fifths of their ratings fold them in, a fifth judges) and of Last.fm
+(NDCG at 20), beside a fit with them. days: MovieLens by its time stamps; on each of the last days the ratings of that
+day are predicted, then learnt, by models that fold in, sweep, or are fitted anew. intervals: shares of cells covered at
+.9, of ten divisions. tables: a tenth of the films, or of the people, of MovieLens is added from genres, or from age,
+sex and occupation, alone, and with half of their ratings; models of all tables, beside fits with them. top: the best 10
+for all people, ours and implicit's in turn (`pip install implicit==0.7.3`). POLYADIC_DATA names the folder of test
+sets.
+"""
+
+import argparse
+import copy
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+from polyadic import (
+    BayesianFactorization,
+    BayesianMatrixFactorization,
+    CollectiveFactorization,
+    ImplicitFactorization,
+    MatrixFactorization,
+    Relation,
+    TableCompletion,
+    VariationalFactorization,
+)
+from polyadic.completion.cells import Cells, split_cells
+from polyadic.completion.named_cells import NamedCells, read_cells
+from polyadic.completion.recommending import best_columns
+from polyadic.metrics.recommendation import recommendation
+
+DATA = Path(os.environ.get("POLYADIC_DATA", "data")) / "ratings"
+METHODS = "als", "bayesian"
+PEOPLE, DAYS, SPLITS, REPEATS = 500, 60, 10, 3
+RATED = {
+    "als": MatrixFactorization(20, ridge=11.0, count_power=0.25, bias_ridge=5.0, seed=0, threads=1),
+    "bayesian": BayesianMatrixFactorization(10, seed=0, threads=1),
+}
+WARM = {"als": 1, "bayesian": 100, "implicit": 1}
+OF_TABLES = {
+    "als": CollectiveFactorization(10, seed=0, threads=1),
+    "variational": VariationalFactorization(10, seed=0, threads=1),
+    "gibbs": BayesianFactorization(10, seed=0, threads=1),
+}
+HEARD = ImplicitFactorization(64, alpha=2.0, seed=0, threads=1)
+
+
+def numbers(names):
+    """Number names by their first occurrence."""
+    known = {}
+    return np.array([known.setdefault(name, len(known)) for name in names])
+
+
+def movielens():
+    """Ratings in the order of time: people, films, stars, seconds; each numbered when first met."""
+    table = np.loadtxt(DATA / "ml-100k" / "u.data")
+    table = table[np.argsort(table[:, 3], kind="stable")]
+    return numbers(table[:, 0]), numbers(table[:, 1]), table[:, 2], table[:, 3]
+
+
+def lastfm():
+    table = np.loadtxt(DATA / "lastfm-2k" / "user_artists.dat", skiprows=1)
+    return numbers(table[:, 0]), numbers(table[:, 1]), np.log1p(table[:, 2])
+
+
+def cells(i, j, x, shape=None):
+    order = np.lexsort((j, i))
+    return Cells(i[order], j[order], x[order], shape or (int(i.max()) + 1, int(j.max()) + 1))
+
+
+def line(*cells):
+    """Print a line of a table."""
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def heading(*cells):
+    """Print the names of its columns."""
+    line(*cells)
+    line(*["---"] * len(cells))
+
+
+def timed(work):
+    start = time.process_time()
+    result = work()
+    return result, time.process_time() - start
+
+
+def rmse(model, i, j, x):
+    return float(np.sqrt(np.mean((model.predict(i, j) - x) ** 2)))
+
+
+def people(seeds):
+    heading("set", "model", "folded in", "and swept", "fitted with them", "ms a person", "s of the fit")
+    for name in ("als", "bayesian", "implicit"):
+        rows = []
+        for seed in range(seeds):
+            i, j, x = lastfm() if name == "implicit" else movielens()[:3]
+            model = copy.deepcopy(HEARD if name == "implicit" else RATED[name])
+            out = np.random.default_rng(seed).permutation(i.max() + 1)
+            rank = np.argsort(out)  # those held out come last
+            i, first = rank[i], int(i.max()) + 1 - PEOPLE
+            whole = cells(i, j, x)
+            kept = whole.at(np.flatnonzero(whole.rows < first))
+            theirs, judged = split_cells(whole.at(np.flatnonzero(whole.rows >= first)), 0.2, seed=seed)
+            both = [
+                np.concatenate([getattr(one, side) for one in (kept, theirs)]) for side in ("rows", "columns", "values")
+            ]
+            known = cells(*both, whole.shape)
+            before = Cells(kept.rows, kept.columns, kept.values, (first, whole.shape[1]))
+            model.fit(before)
+            fitted, seconds = timed(lambda model=model, known=known: copy.deepcopy(model).fit(known))
+            swept = copy.deepcopy(model).update(known, sweeps=WARM[name])
+            model, folding = timed(lambda model=model, known=known: model.update(known, sweeps=0))
+            errors = []
+            for one in (model, swept, fitted):
+                if name == "implicit":
+                    named = one.recommend(np.arange(whole.shape[0]), 20, without=known).columns
+                    errors.append(float(np.nanmean(recommendation(named, judged.rows, judged.columns).ndcg)))
+                else:
+                    errors.append(rmse(one, judged.rows, judged.columns, judged.values))
+            rows.append((*errors, 1000 * folding / PEOPLE, seconds))
+        a, w, b, ms, s = np.mean(rows, axis=0)
+        measured = "Last.fm, NDCG@20" if name == "implicit" else "MovieLens, RMSE"
+        line(measured, name, f"{a:.4f}", f"{w:.4f}", f"{b:.4f}", f"{ms:.3f}", f"{s:.2f}")
+
+
+def days():
+    i, j, x, at = movielens()
+    day = ((at - at[0]) // 86400).astype(int)
+    last = np.unique(day)[-DAYS:]
+    begin = int(np.searchsorted(day, last[0]))
+    ways = {"never": None, "folded in": 0, "one sweep": 1, "three sweeps": 3, "fitted anew": "fit"}
+    start = copy.deepcopy(RATED["als"]).fit(cells(i[:begin], j[:begin], x[:begin]))
+    models = {way: copy.deepcopy(start) for way in ways}
+    squares, seconds, away = ({way: [] for way in ways} for _ in range(3))
+    for today in last:
+        low, high = np.searchsorted(day, [today, today + 1])
+        known = cells(i[:high], j[:high], x[:high])
+        for way, how in ways.items():
+            model = models[way]
+            sizes = len(model.row_factors_), len(model.column_factors_)
+            inside = (i[low:high] < len(start.row_factors_) if way == "never" else i[low:high] < sizes[0]) & (
+                j[low:high] < sizes[1]
+            )
+            a, b = i[low:high][inside], j[low:high][inside]
+            for person, film, stars in zip(a, b, x[low:high][inside], strict=True):
+                squares[way].append((today, person, film, (model.predict([person], [film])[0] - stars) ** 2))
+            if how is None:
+                continue
+            if how == "fit":
+                models[way], cost = timed(lambda known=known: copy.deepcopy(RATED["als"]).fit(known))
+            else:
+                _, cost = timed(lambda model=model, known=known, how=how: model.update(known, sweeps=how))
+            seconds[way].append(cost)
+        fitted = models["fitted anew"].predict(known.rows, known.columns)
+        for way, how in ways.items():
+            if how is not None:
+                away[way].append(np.sqrt(np.mean((models[way].predict(known.rows, known.columns) - fitted) ** 2)))
+    common = {row[:3] for row in squares["never"]}
+    other = copy.deepcopy(RATED["als"]).set_params(seed=1).fit(known)
+    floor = np.sqrt(np.mean((other.predict(known.rows, known.columns) - fitted) ** 2))
+    print(f"{len(last)} days, {len(x) - begin:,} ratings after {begin:,}; fits from two starts are {floor:.4f} apart\n")
+    heading(
+        "model", "RMSE of all it could predict", "of names known at first", "ratings", "ms a day", "distance at last"
+    )
+    for way in ways:
+        every = np.sqrt(np.mean([row[3] for row in squares[way]]))
+        same = np.sqrt(np.mean([row[3] for row in squares[way] if row[:3] in common]))
+        cost = f"{1000 * np.median(seconds[way]):.0f}" if seconds[way] else ""
+        distance = f"{away[way][-1]:.4f}" if away[way] else ""
+        line(way, f"{every:.4f}", f"{same:.4f}", f"{len(squares[way]):,}", cost, distance)
+
+
+def intervals(tables):
+    heading(
+        "set", "method", "covered at .9, mean (least, most)", "width", "columns of fewer than 10 cells", "of others"
+    )
+    i, j, x = movielens()[:3]
+    sets = {"MovieLens 100K": cells(i, j, x), **{Path(table).stem: read_cells(table).cells for table in tables}}
+    for name, known in sets.items():
+        for method in METHODS:
+            rows = []
+            for seed in range(SPLITS):
+                train, test = split_cells(known, 0.2, seed=seed)
+                named = NamedCells(train, [*range(known.shape[0])], [*range(known.shape[1])], valued=True)
+                model = TableCompletion(method, hold_out=0.1, choose=False, seed=seed, threads=1).fit(named)
+                low, high = model.predict_interval(test.rows.tolist(), test.columns.tolist())
+                inside = (low <= test.values) & (test.values <= high)
+                few = np.bincount(train.columns, minlength=known.shape[1])[test.columns] < 10
+                rows.append(
+                    (
+                        inside.mean(),
+                        (high - low).mean(),
+                        inside[few].mean() if few.any() else np.nan,
+                        inside[~few].mean(),
+                    )
+                )
+            rows = np.array(rows)
+            m = rows.mean(axis=0)
+            spread = f"{m[0]:.3f} ({rows[:, 0].min():.3f}, {rows[:, 0].max():.3f})"
+            line(name, method, spread, f"{m[1]:.2f}", f"{m[2]:.3f}", f"{m[3]:.3f}")
+
+
+def described():
+    """Ratings of MovieLens, the genres of its films, and age, sex and occupation of its people: frames by name."""
+    folder = DATA / "ml-100k"
+    table = np.loadtxt(folder / "u.data", dtype=int)
+    films = [line.split("|") for line in (folder / "u.item").read_text("latin1").splitlines()]
+    folk = [line.split("|") for line in (folder / "u.user").read_text("latin1").splitlines()]
+    kinds = [(int(film[0]), f"genre {k}") for film in films for k, has in enumerate(film[5:]) if has == "1"]
+    traits = [(int(one[0]), trait) for one in folk for trait in (one[3], one[2], f"aged {int(one[1]) // 10}0")]
+    return {
+        "ratings": dict(zip(("user", "film", "stars"), table[:, :3].T, strict=True)),
+        "kinds": dict(zip(("film", "genre"), map(np.array, zip(*kinds, strict=True)), strict=True)),
+        "traits": dict(zip(("user", "trait"), map(np.array, zip(*traits, strict=True)), strict=True)),
+    }
+
+
+def related(data):
+    """Say of each frame what it is."""
+    truths = {"loss": "logistic", "unlisted": "zero"}
+    return {
+        "ratings": Relation(data["ratings"], ("user", "film"), value="stars"),
+        "kinds": Relation(data["kinds"], ("film", "genre"), **truths),
+        "traits": Relation(data["traits"], ("user", "trait"), **truths),
+    }
+
+
+def where(frame, which):
+    return {column: values[which] for column, values in frame.items()}
+
+
+def tables():
+    """Errors are means over entities, each with its ratings, so that those of few count as much as those of many."""
+    data, rng = described(), np.random.default_rng(0)
+    heading("new", "model", "how", "attributes alone", "with half of their ratings", "s", "s of a fit")
+    for new, beside in (("film", "kinds"), ("user", "traits")):
+        ids = np.unique(data["ratings"][new])
+        absent = rng.permutation(ids)[: len(ids) // 10]
+        theirs = where(data["ratings"], np.isin(data["ratings"][new], absent))
+        old = {name: where(f, ~np.isin(f[new], absent)) if new in f else f for name, f in data.items()}
+        order = rng.permutation(len(theirs["stars"]))
+        theirs = where(theirs, order)
+        known = rng.random(len(order)) < 0.5
+        known[np.unique(theirs[new], return_index=True)[1]] = True  # one of each at least
+        judged = where(theirs, ~known)
+        added = {beside: where(data[beside], np.isin(data[beside][new], absent))}
+        rated = added | {"ratings": where(theirs, known)}
+        _, at, count = np.unique(judged[new], return_inverse=True, return_counts=True)
+
+        def error(predicted, judged=judged, at=at, count=count):
+            return f"{np.sqrt(np.mean(np.bincount(at, (predicted - judged['stars']) ** 2) / count)):.4f}"
+
+        other = "user" if new == "film" else "film"
+        names, number = np.unique(old["ratings"][other], return_inverse=True)
+        means = dict(zip(names, np.bincount(number, old["ratings"]["stars"]) / np.bincount(number), strict=True))
+        overall = old["ratings"]["stars"].mean()
+        line(
+            new,
+            f"mean of each {other}",
+            "",
+            error(np.array([means.get(o, overall) for o in judged[other]])),
+            "",
+            "",
+            "",
+        )
+        for name, model in OF_TABLES.items():
+            fitted, seconds = timed(lambda model=model, old=old: copy.deepcopy(model).fit(related(old)))
+            folded, cost = [], []
+            for news in (added, rated):
+                more, s = timed(lambda fitted=fitted, news=news: copy.deepcopy(fitted).update(news))
+                folded.append(error(more.predict("ratings", judged)))
+                cost.append(f"{s:.2f}")
+            whole = []
+            for news in (added, rated):
+                both = {
+                    key: {c: np.concatenate([v, news[key][c]]) for c, v in f.items()} if key in news else f
+                    for key, f in old.items()
+                }
+                whole.append(error(copy.deepcopy(model).fit(related(both)).predict("ratings", judged)))
+            line(new, name, "folded in", *folded, ", ".join(cost), "")
+            line(new, name, "fitted with them", *whole, "", f"{seconds:.1f}")
+
+
+def top(threads):
+    import resource
+
+    from implicit.cpu.topk import topk
+    from scipy.sparse import csr_matrix
+
+    rng = np.random.default_rng(0)
+    heading("people, columns, rank", "ours, people a second", "implicit", "ratio", "same columns", "peak, MB")
+    for people, columns, rank in (
+        (1_892, 17_632, 64),
+        (20_000, 17_632, 64),
+        (60_000, 26_000, 64),
+        (20_000, 100_000, 128),
+    ):
+        U, V = (rng.standard_normal((n, rank), dtype=np.float32) for n in (people, columns))
+        i = np.repeat(np.arange(people), 50)
+        keys = np.unique(i * columns + rng.integers(0, columns, len(i)))
+        known = cells(keys // columns, keys % columns, np.ones(len(keys)), (people, columns))
+        listed = csr_matrix((known.values.astype(np.float32), (known.rows, known.columns)), shape=known.shape)
+        ours, theirs = [], []
+        for _ in range(REPEATS):
+            best, cost = timed(lambda U=U, V=V, known=known: best_columns(U, V, 10, without=known))
+            ours.append(cost)
+            (ids, _), cost = timed(
+                lambda U=U, V=V, listed=listed: topk(V, U, 10, filter_query_items=listed, num_threads=threads)
+            )
+            theirs.append(cost)
+        a, b = np.median(ours), np.median(theirs)
+        same = (np.sort(best.columns) == np.sort(ids)).mean()
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        sizes = f"{people:,}, {columns:,}, {rank}"
+        line(sizes, f"{people / a:,.0f}", f"{people / b:,.0f}", f"{b / a:.2f}", f"{same:.4f}", f"{peak:.0f}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["people", "days", "intervals", "tables", "top"])
+    parser.add_argument("tables", nargs="*")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")  # of columns that no division knows
+    {
+        "people": lambda: people(given.seeds),
+        "days": days,
+        "intervals": lambda: intervals(given.tables),
+        "tables": tables,
+        "top": lambda: top(given.threads),
+    }[given.what]()

@@ -1,0 +1,125 @@
+"""Bouchard and others (2015): completion, databases, topics and labels by matrix factorization.
+
+The matrix methods of the tutorial, each on a real table, beside its baselines.
+
+References
+----------
+Bouchard, Naradowsky, Riedel, Rocktäschel, Vlachos (2015), Matrix and tensor factorization methods for natural language
+processing, tutorial at ACL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+from experiments import data
+from experiments.bouchard2015 import databases, demonstrations, labels, ratings, topics
+from experiments.bouchard2015.report import draw, report
+from experiments.experiment import Option, Parts, Run, Seed, Stage, Stages, Suite, SuiteSettings, table_stage
+from polyadic.core.settings import Count, Share, Within
+
+if TYPE_CHECKING:
+    from polyadic.core.stage_cache import Facts
+
+
+methods_stage = partial(table_stage, called="methods")
+
+
+@dataclass(frozen=True)
+class Settings(SuiteSettings):
+    """The settings of a run."""
+
+    folds: Annotated[int, Within(1, 5), Option("Of MovieLens, and divisions of listens.")] = 5
+    rank: Annotated[Count, Option("Of models that learn their penalties.")] = 10
+    named_rank: Count = 64
+    """Of models that recommend."""
+    topics: Annotated[Count, Option("Number of topics.")] = 20
+    hidden: tuple[Share, ...] = (0.0, 0.5)
+    """Shares of the features that are hidden from those that tell labels."""
+    seed: Seed = 0
+
+
+def _demonstrations(run: Run[Settings]) -> Stages:
+    seed = run.settings.seed
+
+    def make() -> Facts:
+        return {**demonstrations.descent(seed=seed), "signs": demonstrations.signs(seed=seed)}
+
+    yield Stage("", {"seed": seed}, make)
+
+
+def _ratings(run: Run[Settings]) -> Stages:
+    how = {"rank": run.settings.rank, "seed": run.settings.seed}
+    about, folds = data.movielens(root=run.root), {}
+    for number in range(1, run.settings.folds + 1):
+        fold = data.movielens_fold(f"u{number}", root=run.root)
+        stage = yield methods_stage(f"u{number}", how, partial(ratings.evaluate, fold, about, **how))
+        folds[f"u{number}"] = stage["methods"]
+    return folds
+
+
+def _listens(run: Run[Settings]) -> Stages:
+    listens, divisions = data.lastfm(root=run.root), {}
+    for seed in range(run.settings.seed, run.settings.seed + run.settings.folds):
+        how = {"rank": run.settings.rank, "seed": seed}
+        stage = yield methods_stage(str(seed), how, partial(databases.listens, listens, **how))
+        divisions[str(seed)] = stage["methods"]
+    return divisions
+
+
+def _lastfm(run: Run[Settings]) -> Stages:
+    def make() -> list[Facts]:
+        lastfm = data.lastfm(root=run.root)
+        return databases.recommended(lastfm.listens, databases.lastfm_choices(lastfm), **_named(run))
+
+    return (yield methods_stage("", _named(run), make))["methods"]
+
+
+def _citeulike(run: Run[Settings]) -> Stages:
+    def make() -> list[Facts]:
+        citeulike = data.citeulike(root=run.root)
+        return databases.recommended(citeulike.kept, databases.citeulike_choices(citeulike), **_named(run))
+
+    return (yield methods_stage("", _named(run), make))["methods"]
+
+
+def _topics(run: Run[Settings], *, collection: str) -> Stages:
+    documents = getattr(topics, collection)(run.root)
+    number, seed, rows = run.settings.topics, run.settings.seed, []
+    for method in topics.METHODS:
+        make = partial(topics.evaluate, documents, method, rank=number, seed=seed)
+        made_of: Facts = {"topics": number, "seed": seed}
+        if method in topics.TRIED:
+            made_of["tried"] = topics.TRIED[method]
+        rows.append((yield Stage(method, made_of, make)))
+    return rows
+
+
+def _labels(run: Run[Settings], *, collection: str, penalties: tuple[float, ...] = (20.0, 10.0)) -> Stages:
+    parts, shares = data.multilabel(collection, root=run.root), {}
+    for hidden in run.settings.hidden:
+        how: Facts = {"hidden": hidden, "penalties": penalties, "seed": run.settings.seed}
+        stage = yield methods_stage(f"{hidden:g} hidden", how, partial(labels.evaluate, *parts, **how))
+        shares[f"{hidden:g}"] = stage["methods"]
+    return shares
+
+
+def _named(run: Run[Settings]) -> Facts:
+    return {"rank": run.settings.named_rank, "seed": run.settings.seed}
+
+
+STAGES: Parts[Settings] = {
+    "demonstrations": _demonstrations,
+    "ratings": _ratings,
+    "listens": _listens,
+    "lastfm": _lastfm,
+    "citeulike": _citeulike,
+    "bbc": partial(_topics, collection="bbc"),
+    "kos": partial(_topics, collection="kos"),
+    "enron": partial(_labels, collection="enron"),
+    "medical": partial(_labels, collection="medical"),
+    "bibtex": partial(_labels, collection="bibtex", penalties=(40.0, 20.0)),
+}
+SUITE = Suite(Settings, STAGES, report, draw)

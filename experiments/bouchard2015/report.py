@@ -1,0 +1,112 @@
+"""The report of a run: ``report.md`` with tables, and the picture of stochastic gradients."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.markdown import Section, certain, rmses, sections, share, table
+from polyadic.metrics.figures import Figure, difference
+from polyadic.plots import descent
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from polyadic.core.stage_cache import Facts
+
+
+def draw(facts: Facts, out: Path) -> None:
+    """Draw how stochastic gradients come near the truncated SVD, where matplotlib is installed."""
+    if "demonstrations" not in facts:
+        return
+    shown = facts["demonstrations"]
+    descent(shown["histories"], shown["optimum"]).figure.savefig(out / "descent.png", dpi=150)
+
+
+def _demonstrations(facts: Facts) -> list[str]:
+    last = {name: errors[-1] / facts["optimum"] - 1 for name, errors in facts["histories"].items()}
+    lines = table(["", "squared error above the optimum"], [[name, f"{value:.1e}"] for name, value in last.items()])
+    lines += ["", "## Wrong signs of 900", ""]
+    rows = [[row["matrix"], row["rank"], row["svd"], row["logistic"]] for row in facts["signs"]]
+    return [*lines, *table(["ones on or above the", "rank", "SVD", "logistic"], rows)]
+
+
+def _errors(folds: Facts) -> list[str]:
+    names = [row["name"] for row in next(iter(folds.values()))]
+    rows = []
+    for k, name in enumerate(names):
+        errors = [methods[k]["rmse"] for methods in folds.values()]
+        seconds = np.mean([methods[k]["seconds"] for methods in folds.values()])
+        rows.append([name, *rmses(errors), f"{seconds:.1f}"])
+    return table(["", *folds, "mean", "seconds"], rows)
+
+
+def _recommended(methods: list[Facts]) -> list[str]:
+    def figure(row: Facts, key: str) -> Figure:
+        values = np.array(row[key])
+        return Figure(key, np.column_stack([values, np.ones(len(values))]), used=len(values), total=len(values))
+
+    rows = []
+    for row in methods:
+        cells = []
+        for key in ("recall", "ndcg"):
+            gain = difference(figure(row, key), figure(methods[0], key))
+            more = f" ({share(gain.low)} to {share(gain.high)} more)" if row is not methods[0] else ""
+            cells.append(share(figure(row, key).value) + more)
+        chosen = ", ".join(f"{key.replace('_', ' ')} {row[key]:g}" for key in ("zero_weight", "ridge", "weight"))
+        rows.append([row["name"], *cells, chosen, f"{row['seconds']:.0f}"])
+    return table(["", "recall at 20", "NDCG at 20", "chosen", "seconds"], rows)
+
+
+def _topics(methods: list[Facts]) -> list[str]:
+    rows = []
+    for row in methods:
+        shares = [share(row[key]) for key in ("npmi", "c_v", "diversity")]
+        zeros = [share(row[key]) for key in ("zeros_of_words", "zeros_of_documents", "nmi")]
+        rest = [f"{row['perplexity']:.0f}", *zeros, row.get("chosen", ""), f"{row['seconds']:.1f}"]
+        rows.append([row["name"], *shares, *rest])
+    heads = [
+        "",
+        "NPMI",
+        "C_V",
+        "diversity",
+        "perplexity",
+        "zeros, words",
+        "zeros, documents",
+        "NMI with groups",
+        "chosen",
+        "seconds",
+    ]
+    lines = table(heads, rows)
+    for row in methods:
+        lines += ["", f"{row['name']}: " + "; ".join(row["topics"][:5])]
+    return lines
+
+
+def _labels(shares: Facts) -> list[str]:
+    rows = []
+    for hidden, methods in shares.items():
+        for row in methods:
+            figures = [share(row[key]) for key in ("f1", "ap", "macro_ap")]
+            gain = certain(row["gain"]) if "gain" in row else ""
+            rows.append([hidden, row["name"], *figures, gain, row["chosen"], f"{row['seconds']:.0f}"])
+    heads = ["features hidden", "", "micro-F1", "micro-AP", "macro-AP", "gain in micro-AP", "chosen", "seconds"]
+    return table(heads, rows)
+
+
+SECTIONS: dict[str, Section] = {
+    "demonstrations": ("Stochastic gradients and the truncated SVD", _demonstrations),
+    "ratings": ("MovieLens 100K: root mean squared error, predictions cut to 1 to 5", _errors),
+    "listens": ("Last.fm: root mean squared error of the logarithm of listens, a fifth held out", _errors),
+    "lastfm": ("Last.fm: artists recommended, a fifth of the listens held out", _recommended),
+    "citeulike": ("CiteULike-a: articles recommended, a fifth of the bookmarks held out", _recommended),
+    "bbc": ("BBC news", _topics),
+    "kos": ("KOS blog", _topics),
+    "enron": ("Enron: labels of messages", _labels),
+    "medical": ("Medical: labels of reports", _labels),
+    "bibtex": ("Bibtex: tags of bookmarks", _labels),
+}
+ABOUT = "Settings are chosen within training parts; intervals are 95 %. Seconds hold the choice of settings."
+report = partial(sections, "Matrix methods (Bouchard and others, 2015)", ABOUT, SECTIONS)

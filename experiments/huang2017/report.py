@@ -1,0 +1,112 @@
+"""The report of a run: ``report.md`` with tables, and the pictures of planted filters."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from experiments.markdown import Section, certain, interval, sections, share, table
+from polyadic import plots
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from polyadic.core.stage_cache import Facts
+
+PUBLISHED = {
+    "mr": {"NB features, convolutional": 0.789, "NB-SVM": 0.794},
+    "subj": {"NB features, convolutional": 0.924, "NB-SVM": 0.932},
+    "msrp": {"convolutional": 0.807, "always yes": 0.799},  # F
+    "sts2012": {"MSRpar": 0.360, "MSRvid": 0.618, "SMTeuroparl": 0.375, "OnWN": 0.331, "SMTnews": 0.721},
+}
+ABOUT = (
+    "Vectors are made of the training sentences alone, and settings are chosen within them. The gain is over the mean"
+    " of the words' vectors; intervals are 95 %, over sentences or pairs. A sentence without a known"
+    " word has a vector of zeros."
+)
+
+
+def draw(facts: Facts, out: Path) -> None:
+    """Draw errors and times of planted filters, where matplotlib is installed."""
+    rows = [line for line in facts.get("synthetic", ()) if line["filters"] == 2]
+    if len(rows) < 2:
+        return
+    samples = [line["samples"] for line in rows]
+    pictures = {
+        "errors": ("1 - cosine with the planted filters", {"cumulants": "error", "alternation": "error"}),
+        "seconds": ("seconds without the pass", {"cumulants": "solve_seconds", "alternation": "seconds"}),
+    }
+    for name, (label, columns) in pictures.items():
+        series = {}
+        for method, column in columns.items():
+            values = [(line[method] or {}).get(column, float("nan")) for line in rows]
+            series[method] = [[value, value, value] for value in values]
+        ax = plots.curves(series, samples, log=True)
+        ax.set(yscale="log", xlabel="samples", ylabel=label)
+        ax.figure.savefig(out / f"{name}.png", dpi=150)
+
+
+def _synthetic(rows: list[Facts]) -> list[str]:
+    lines = []
+    for line in rows:
+        ours, theirs = line["cumulants"], line["alternation"]
+        cells = [f"{ours['error']:.5f}", f"{ours['pass_seconds']:.3f}", f"{ours['solve_seconds']:.2f}"]
+        last = ["", "", ""]
+        if theirs:
+            last = [f"{theirs['error']:.3f}", f"{theirs['unexplained']:.1e}", f"{theirs['seconds']:.1f}"]
+        lines.append([line["filters"], f"{line['samples']:,}", *cells, *last])
+    headings = ["filters", "samples", "error", "pass, s", "solve, s", "error, alternating", "unexplained", "s"]
+    return table(headings, lines)
+
+
+def _recovery(rows: list[Facts]) -> list[str]:
+    methods = list(rows[0]["rates"])
+    lines = [
+        [row["case"], *(" / ".join(f"{rate:.2f}" for rate in row["rates"][method]) for method in methods)]
+        for row in rows
+    ]
+    about = "Share of planted cases of exact cumulants in which every filter is found, from one start / from ten:"
+    return [about, "", *table(["", *methods], lines)]
+
+
+def _methods(part: str, rows: list[Facts]) -> list[str]:
+    f = part == "msrp"
+    lines = []
+    for row in rows:
+        gain = certain(row["gain"]) if row.get("gain") else ""
+        cells = [row["name"], share(row["value"]), interval(row), gain, *([share(row["F"])] if f else [])]
+        lines.append([*cells, share(PUBLISHED[part].get(row["name"]))])
+    chosen = next(row["chosen"] for row in rows if row["name"] == "convolutional")
+    first = chosen[0] if isinstance(chosen, list) else chosen
+    many = f", in the first of {len(chosen)} folds" if isinstance(chosen, list) else ""
+    settings = f"Chosen for convolutional vectors{many}: {', '.join(f'{k} {v}' for k, v in first.items())}."
+    headings = ["", "accuracy", "interval", "gain", *(["F"] if f else []), "published" + (" F" if f else "")]
+    return [*table(headings, lines), "", settings]
+
+
+def _similarity(rows: list[Facts]) -> list[str]:
+    sets, lines = list(dict.fromkeys(row["set"] for row in rows)), []
+    for by, what in (("predicted", "trained on pairs"), ("cosine", "cosine, not trained")):
+        cells = []
+        for name in dict.fromkeys(row["name"] for row in rows if row["by"] == by):
+            values = {row["set"]: row["value"] for row in rows if (row["name"], row["by"]) == (name, by)}
+            cells.append([name, *(share(values[key]) for key in sets)])
+        if by == "predicted":
+            published = [share(PUBLISHED["sts2012"].get(key.removeprefix("surprise.").split(",")[0])) for key in sets]
+            cells.append(["published (split not said)", *published])
+        lines += [*table([what, *sets], cells), ""]
+    return lines[:-1]
+
+
+SECTIONS: dict[str, Section] = {
+    "synthetic": ("Planted filters (medians)", _synthetic),
+    "recovery": (
+        "Exact cumulants of planted filters",
+        _recovery,
+    ),
+    "mr": ("MR, accuracy", partial(_methods, "mr")),
+    "subj": ("SUBJ, accuracy", partial(_methods, "subj")),
+    "msrp": ("MSRP", partial(_methods, "msrp")),
+    "sts2012": ("STS 2012, Pearson correlation", _similarity),
+}
+report = partial(sections, "Huang and Anandkumar (2017)", ABOUT, SECTIONS)

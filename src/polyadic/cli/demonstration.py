@@ -1,0 +1,174 @@
+"""The demonstration: a real text of 450,000 words from its markup to senses, without a network.
+
+The text is 106 articles of Wikipedia that gensim's package carries for its tests. It is read, counted three words at a
+time, and factorized; what comes out is shown beside the singular value decomposition of the pairs of the same windows.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from polyadic import plots
+from polyadic.core.files import whole_file, whole_folder, write_meta
+from polyadic.core.penalties import NonNegative
+from polyadic.core.progress import sweeps
+from polyadic.datasets import gensim_file, read_pairs
+from polyadic.embedding import write_vectors
+from polyadic.metrics.similarity import similarity
+from polyadic.text.corpus import Corpus
+from polyadic.text.counts import Counts, count
+from polyadic.text.weighting import ppmi
+from polyadic.words.pairwise import PPMISVD
+from polyadic.words.phrases import phrase_vectors
+from polyadic.words.symmetric import SymmetricCP
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from polyadic.embedding import Embedding
+
+TEXT = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+PAIRS = ("wordsim353.tsv", "simlex999.txt")
+WORDS = ("aristotle", "autism", "alabama", "lunar")
+SENSES = (("apollo", "god"), ("apollo", "moon"), ("academy", "film"), ("academy", "science"))
+PICTURE = ("apollo", ("god", "moon"))
+MIN_COUNT, WIDTH = 10, 10
+
+
+def text() -> Path:
+    """Say where the text lies; needs the extra ``gensim``."""
+    return gensim_file(TEXT)
+
+
+def run(out: Path, *, rank: int = 100, seed: int = 1, report: Callable[..., None]) -> dict[str, Any]:
+    """Read, count, factorize, show, and write vectors and a picture to the folder ``out``.
+
+    Parameters
+    ----------
+    out : path
+        Folder to write; one written by an earlier demonstration is replaced.
+    rank : int
+        Length of the vectors.
+    seed : int
+        Of the random start.
+    report : callable
+        Takes each line that tells a reader what happens.
+
+    Returns
+    -------
+    dict
+        Sizes, seconds, neighbours, senses and scores.
+
+    Raises
+    ------
+    MissingExtraError
+        If gensim or matplotlib is not installed.
+    """
+    source = text()
+    axes = plots.new_axes()  # a missing extra is told before anything is computed
+    clock = _Clock(report)
+    with whole_folder(out, kind="demo", overwrite=True) as draft:
+        report("450,000 words of Wikipedia, from markup to the senses of words\n")
+        corpus = Corpus.build(source, draft / "corpus", format="mediawiki", min_count=MIN_COUNT, stop_words="english")
+        clock(f"read {len(corpus):,} words in use, {len(corpus.vocabulary):,} different ones")
+        triples = count(corpus, draft / "counts", order=3, width=WIDTH)
+        clock(f"counted {triples.events:,} triples, {len(triples.entries):,} different ones")
+        model, vectors = _factorize(triples, rank, seed)
+        zeros = float((vectors.vectors == 0).mean())
+        clock(f"factorized the PPMI tensor: {rank} columns, {model.n_iter_} sweeps, {zeros:.0%} exact zeros")
+        pairs = count(corpus, order=2, width=WIDTH)
+        baseline = PPMISVD(rank, seed=seed).fit(ppmi(pairs)).embedding(corpus.vocabulary.words)
+        clock("decomposed the PPMI matrix of the pairs of the same windows, for comparison")
+        result = {
+            "tokens": len(corpus),
+            "words": len(corpus.vocabulary),
+            "entries": len(triples.entries),
+            "sweeps": model.n_iter_,
+            "zeros": zeros,
+            "seconds": clock.seconds,
+            "neighbours": {word: _nearest(vectors, word) for word in WORDS},
+            "senses": {" * ".join(pair): _nearest(vectors, *pair) for pair in SENSES},
+            "from triples": _from_triples(vectors, triples),
+            "sums of the baseline": {" + ".join(pair): _nearest_to_sum(baseline, *pair) for pair in SENSES},
+            "scores": _scores({"third order": vectors, "PPMI-SVD": baseline}),
+        }
+        vectors.save(draft / "vectors")
+        write_vectors(vectors, draft / "vectors.txt", format="word2vec")
+        plots.senses(vectors, *PICTURE, ax=axes)
+        with whole_file(draft / "senses.png") as picture:
+            axes.figure.savefig(picture, dpi=150)
+        write_meta(draft, "demo", 1, **result)
+    _tell(result, report)
+    report(f"\nwrote {out}/vectors (also vectors.txt for other tools) and the picture {out}/senses.png")
+    report(f"next: polyadic phrase {out}/vectors apollo god, or your own text: polyadic train TEXT --out vectors")
+    return result
+
+
+class _Clock:
+    """Tells how long each step took."""
+
+    def __init__(self, report: Callable[..., None]) -> None:
+        self._report = report
+        self._last = time.perf_counter()
+        self.seconds: list[float] = []
+
+    def __call__(self, what: str) -> None:
+        now = time.perf_counter()
+        self.seconds.append(round(now - self._last, 2))
+        self._report(f"{self.seconds[-1]:6.1f} s  {what}")
+        self._last = now
+
+
+def _factorize(counts: Counts, rank: int, seed: int) -> tuple[SymmetricCP, Embedding]:
+    model = SymmetricCP(rank, penalty=NonNegative(), seed=seed)
+    with sweeps(model, "factorizing"):
+        model.fit(ppmi(counts))
+    embedding = model.embedding(counts.vocabulary.words, counts=counts.vocabulary.counts)
+    return model, embedding
+
+
+def _nearest(vectors: Embedding, *words: str) -> list[str]:
+    return [word for word, _ in vectors.neighbours(*words, top=8)]
+
+
+def _from_triples(vectors: Embedding, triples: Counts) -> dict[str, list[str]]:
+    made = phrase_vectors(vectors, ppmi(triples), SENSES)
+    return {
+        " and ".join(pair): [word for word, _ in vectors.neighbours(vector, exclude=pair, top=8)]
+        for pair, vector in zip(SENSES, made, strict=True)
+    }
+
+
+def _nearest_to_sum(vectors: Embedding, *words: str) -> list[str]:
+    total = sum(vectors.unit[vectors.index[word]] for word in words)
+    return [word for word, _ in vectors.neighbours(total, exclude=words, top=8)]
+
+
+def _scores(models: dict[str, Embedding]) -> dict[str, dict[str, dict[str, Any]]]:
+    sets = {name.split(".")[0]: read_pairs(gensim_file(name)) for name in PAIRS}
+    return {
+        model: {name: similarity(vectors, pairs).as_dict() for name, pairs in sets.items()}
+        for model, vectors in models.items()
+    }
+
+
+def _tell(result: dict[str, Any], report: Callable[..., None]) -> None:
+    report("\nnearest words, third order")
+    for word, nearest in result["neighbours"].items():
+        report(f"  {word:<20}{', '.join(nearest)}")
+    for title, key in (
+        ("third order: what two words share selects a sense", "senses"),
+        ("the same from the triples that both words occur in (polyadic phrase --counts)", "from triples"),
+        ("PPMI-SVD, for comparison: sums of pairwise vectors (their products say nothing)", "sums of the baseline"),
+    ):
+        report(f"\n{title}")
+        for phrase, nearest in result[key].items():
+            report(f"  {phrase:<20}{', '.join(nearest)}")
+    report(
+        "\nagreement with people on the similarity of single words (Spearman), where pairs do better on so little text"
+    )
+    for model, scores in result["scores"].items():
+        for name, score in scores.items():
+            report(f"  {model:<20}{name:<14}{score['spearman']:6.3f}  on {score['covered']} of {score['total']} pairs")

@@ -1,0 +1,20 @@
+"""Matrices with cells that are not known: ratings, listens, labels."""
+
+from polyadic.core.lazy import attach
+
+HOMES = {
+    "BayesianMatrixFactorization": "polyadic.completion.bayesian",
+    "ConvexCollective": "polyadic.completion.convex_collective",
+    "GeneralizedPCA": "polyadic.completion.generalized_pca",
+    "ImplicitFactorization": "polyadic.completion.implicit",
+    "LogisticFactorization": "polyadic.completion.logistic",
+    "MatrixFactorization": "polyadic.completion.factorization",
+    "PairwiseRanking": "polyadic.completion.pairwise_ranking",
+    "RobustPCA": "polyadic.completion.robust_pca",
+    "StochasticMatrixFactorization": "polyadic.completion.factorization",
+    "TableCompletion": "polyadic.completion.table_completion",
+    "TraceNormCompletion": "polyadic.completion.trace_norm",
+    "TransductiveCompletion": "polyadic.completion.transductive",
+}
+__all__ = sorted(HOMES)  # noqa: PLE0605 # the names are strings
+__getattr__, __dir__ = attach(__name__, HOMES)

@@ -1,0 +1,217 @@
+r"""Alternating directions (ADMM) for trace norms of a matrix, of its blocks, and of what is left of it beside outliers.
+
+.. math:: \min_M f(P M) + \sum_b \lambda_b \|M_b\|_*, \qquad
+          \min_{L + S = X} \|L\|_* + \lambda \|S\|_1
+
+with :math:`M_b` the cells of some rows and some columns. Copies :math:`Z_b = M_b` are shrunk on their own, M is fitted
+to cells and copies, and multipliers make them agree. All cells are kept and decomposed: for matrices of some thousand
+rows or columns.
+
+References
+----------
+Boyd, Parikh, Chu, Peleato, Eckstein (2011), Distributed optimization and statistical learning via the alternating
+direction method of multipliers, sections 3 and 7.
+Candes, Li, Ma, Wright (2011), Robust principal component analysis?, algorithm 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.core import resources
+from polyadic.core.errors import InputError, check_number
+from polyadic.core.linalg.spectral import LARGEST, Spectral
+from polyadic.core.solvers.run import Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.solvers.smooth import CellLosses
+    from polyadic.core.solvers.trace_norm import Pattern, Problem
+
+    Array = NDArray[np.float64]
+
+APART, FACTOR = 10.0, 2.0
+"""If one residual is so many times the other, the weight of the copies changes by the factor (Boyd, eq. 3.13)."""
+COPIES = 12
+"""Matrices of the size of the whole that are kept at once, with those of a singular value decomposition."""
+INNER, SETTLED = 100, 1e-12
+"""Steps for one cell at most, and the largest that is the last; squared loss takes one."""
+
+
+class Block(NamedTuple):
+    r"""Some rows and columns of a matrix, and the penalty of their trace norm.
+
+    Attributes
+    ----------
+    rows, columns : ndarray of int
+    penalty : float
+        :math:`\lambda_b`.
+    """
+
+    rows: NDArray[Any]
+    columns: NDArray[Any]
+    penalty: float
+
+
+@dataclass
+class _State:
+    """Where ADMM is: the matrix, its copies by block as singular vectors, scaled multipliers, and the weight."""
+
+    M: Array
+    copies: list[Spectral]
+    U: list[Array]
+    rho: float
+
+
+def block_trace_norms(pattern: Pattern, smooth: CellLosses, blocks: Sequence[Block]) -> Iterator[Sweep]:
+    """Fit a matrix whose blocks have small trace norms.
+
+    Parameters
+    ----------
+    pattern : Pattern
+        Not symmetric.
+    smooth : CellLosses
+        :math:`f`.
+    blocks : sequence of Block
+        They may overlap. Known cells must be in one; unknown cells in none stay zero.
+
+    Yields
+    ------
+    Sweep
+        One factor: M, dense. The objective is not bound to fall.
+
+    Raises
+    ------
+    InputError
+        If a known cell is in no block, or the matrix is too large.
+    """
+    for state in _alternate(pattern, smooth, blocks):
+        norms = sum(
+            b.penalty * float(np.linalg.svd(state.M[np.ix_(b.rows, b.columns)], compute_uv=False).sum()) for b in blocks
+        )
+        yield Sweep([state.M.copy()], smooth.value(state.M[pattern.rows, pattern.columns]) + norms)
+
+
+def trace_norm_admm(problem: Problem) -> Iterator[Sweep]:
+    """Solve what :func:`~polyadic.core.solvers.proximal.proximal_gradient` solves, on dense matrices.
+
+    Yields
+    ------
+    Sweep
+        Factors are the ``U``, ``s`` and ``V`` of a :class:`~polyadic.core.linalg.Spectral`.
+    """
+    m, n = problem.pattern.shape
+    whole = Block(np.arange(m), np.arange(n), problem.penalty)
+    for state in _alternate(problem.pattern, problem.smooth, [whole]):
+        yield Sweep([*state.copies[0]], problem.objective(state.copies[0]))
+
+
+def _alternate(pattern: Pattern, smooth: Any, blocks: Sequence[Block]) -> Iterator[_State]:
+    refuse_large(pattern.shape)
+    cover = np.zeros(pattern.shape)
+    at = [np.ix_(block.rows, block.columns) for block in blocks]
+    for block, where in zip(blocks, at, strict=True):
+        check_number("penalty", block.penalty)
+        cover[where] += 1
+    if not cover[pattern.rows, pattern.columns].all():
+        raise InputError("a known cell is in no block; add a block of all rows and columns, or leave the cell out")
+    covered = np.maximum(cover, 1)
+    zeros = [np.zeros((len(b.rows), len(b.columns))) for b in blocks]
+    state = _State(np.zeros(pattern.shape), [_shrunk_whole(z, 1.0) for z in zeros], zeros, smooth.curvature)
+    yield state
+    while True:
+        total = np.zeros(pattern.shape)
+        for where, Z, U in zip(at, state.copies, state.U, strict=True):
+            total[where] += Z.toarray() - U
+        M = total / covered
+        weights = state.rho * cover[pattern.rows, pattern.columns]
+        M[pattern.rows, pattern.columns] = _nearest(smooth, M[pattern.rows, pattern.columns], weights)
+        primal = dual = 0.0
+        copies, multipliers = [], []
+        for block, where, Z, U in zip(blocks, at, state.copies, state.U, strict=True):
+            copies.append(_shrunk_whole(M[where] + U, block.penalty / state.rho))
+            dense = copies[-1].toarray()
+            multipliers.append(U + M[where] - dense)
+            primal += float(((M[where] - dense) ** 2).sum())
+            dual += state.rho**2 * float(((dense - Z.toarray()) ** 2).sum())
+        change = FACTOR if primal > APART**2 * dual else 1 / FACTOR if dual > APART**2 * primal else 1.0
+        state = _State(M, copies, [U / change for U in multipliers], state.rho * change)
+        yield state
+
+
+def _nearest(smooth: CellLosses, v: Array, weights: Array) -> Array:
+    r"""Minimize :math:`f(m) + \tfrac12 \sum_e w_e (m_e - v_e)^2`, cell by cell."""
+    m = v
+    curvature = smooth.loss.curvature * (1.0 if smooth.weights is None else smooth.weights)
+    for _ in range(INNER):
+        step = (smooth.gradient(m) + weights * (m - v)) / (curvature + weights)
+        m = m - step
+        if np.abs(step).max() <= SETTLED * max(np.abs(m).max(), 1.0):
+            break
+    return m
+
+
+def robust_pca(X: Array, known: NDArray[np.bool_], *, penalty: float, tol: float) -> Iterator[Sweep]:
+    r"""Split a matrix into one of low rank and one with few cells (principal component pursuit).
+
+    Unknown cells may hold anything in S, at no cost.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, n)
+    known : ndarray of bool of shape (m, n)
+    penalty : float
+        :math:`\lambda`.
+    tol : float
+        Relative duality gap and relative residual :math:`\|X - L - S\|_F` at which to end.
+
+    Yields
+    ------
+    Sweep
+        Factors are the ``U``, ``s`` and ``V`` of L, then S, with exact zeros, dense, and a lower bound of the objective
+        (of no dimension). The objective is that of L with what it leaves of known cells.
+    """
+    refuse_large(X.shape)
+    x = np.where(known, X, 0.0)
+    size = float(np.abs(x).sum())
+    if not size:
+        raise InputError("all known cells are zero; there is nothing to be split")
+    mu = known.sum() / (4 * size)  # the rule of Candes et al. for all cells
+    S, Y, bound = np.zeros_like(x), np.zeros_like(x), 0.0
+    yield Sweep([*_shrunk_whole(S, 1.0), S, np.array(bound)], penalty * size)
+    while True:
+        L = _shrunk_whole(x - S + Y / mu, 1 / mu)
+        dense = L.toarray()
+        left = x - dense + Y / mu
+        S = np.where(known, np.sign(left) * np.maximum(np.abs(left) - penalty / mu, 0), left)
+        Y = np.where(known, Y + mu * (x - dense - S), 0.0)
+        bound = max(bound, float((x * Y).sum()) * min(1.0, 1 / float(np.linalg.norm(Y, 2))))
+        objective = L.norm + penalty * float(np.abs(x - dense)[known].sum())
+        yield Sweep([*L, np.where(known, S, 0.0), np.array(bound)], objective)
+        apart = np.linalg.norm((x - dense - S)[known]) / np.linalg.norm(x)
+        if objective - bound <= tol * objective and apart <= tol:
+            return
+
+
+def refuse_large(shape: tuple[int, ...]) -> None:
+    """Refuse to keep and decompose a matrix that is too large."""
+    if min(shape) > LARGEST:
+        raise InputError(
+            f"all cells of a matrix of {shape[0]:,} x {shape[1]:,} would be kept and decomposed in each sweep; take"
+            f" another method where both sides are beyond {LARGEST:,}"
+        )
+    needed = COPIES * 8.0 * shape[0] * shape[1]
+    resources.check_memory(needed, f"ADMM on {shape[0]:,} x {shape[1]:,} cells", "take another method")
+
+
+def _shrunk_whole(A: Array, threshold: float) -> Spectral:
+    """Take a threshold from all singular values of a dense matrix."""
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    kept = s > threshold
+    return Spectral(U[:, kept], s[kept] - threshold, Vt[kept].T)

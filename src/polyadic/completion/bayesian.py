@@ -1,0 +1,236 @@
+"""Bayesian completion of a matrix: predictions with their uncertainty, and nothing to tune but the rank."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.completion.cells import cells_of, compared, pairs
+from polyadic.completion.coupled.coupled_tables import Linked
+from polyadic.completion.coupled.draws import Average, Chain, Memory
+from polyadic.completion.coupled.gibbs import Draw, Priors, draw_prior
+from polyadic.completion.updating import check_grown, grown
+from polyadic.core.entries import Entries
+from polyadic.core.errors import check_int
+from polyadic.core.forms import CP
+from polyadic.core.kernels import RowEntries, posterior_rows
+from polyadic.core.losses import Squared
+from polyadic.core.model import Count, Model, Natural, Seed, Threads, learned
+from polyadic.core.objective import Term
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.completion.cells import Cells
+
+
+class Prediction(NamedTuple):
+    """Mean and standard deviation of predicted cells, noise included in the latter."""
+
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+
+
+class BayesianMatrixFactorization(Model):
+    r"""Two factors drawn again and again from their distribution given the known cells.
+
+    The sampler is :mod:`polyadic.completion.coupled.gibbs`.
+    Known cells are taken in standard deviations from their mean, as priors expect them. Predictions are means over
+    draws; their spread, with the noise, is the uncertainty. Several tables:
+    :class:`~polyadic.completion.coupled.bayesian.BayesianFactorization`.
+
+    Parameters
+    ----------
+    rank : int
+    burn_in, draws : int
+        Sweeps before draws are kept, and draws that are made.
+    kept : int
+        Draws kept at most, evenly spread over those made.
+    seed : int, optional
+    threads : int, optional
+        All cores by default; the result does not depend on them.
+
+    Attributes
+    ----------
+    memory_ : Memory
+        All that the chain remembers; its ``draws`` are those kept, in units of ``scale_`` from ``mean_``.
+    known_ : Cells
+        What the model was fitted to, and goes on with.
+    noise_ : float
+        Standard deviation of the noise, the mean over draws, of which ``noise_average_`` keeps count in units of
+        ``scale_``.
+    mean_, scale_ : float
+        Mean and standard deviation of the known cells; the latter 1 if all are the same.
+    known_rows_, known_columns_ : ndarray of bool
+        Which have a known cell; predictions of the others are those of the prior.
+    interrupted_ : bool
+        Whether Ctrl-C ended the draws; those made are kept.
+
+    References
+    ----------
+    Salakhutdinov, Mnih (2008), Bayesian probabilistic matrix factorization using Markov chain Monte Carlo.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.outer(rng.standard_normal(30), rng.standard_normal(20))
+    >>> known = np.where(rng.random(x.shape) < 0.5, x, np.nan)
+    >>> model = BayesianMatrixFactorization(1, seed=0).fit(known)
+    >>> i, j = np.nonzero(np.isnan(known))
+    >>> bool(np.abs(model.predict(i, j) - x[i, j]).mean() < 0.1)
+    True
+    """
+
+    rank: Count = 10
+    _: KW_ONLY
+    burn_in: Natural = 20
+    draws: Count = 80
+    kept: Count = 100
+    seed: Seed = None
+    threads: Threads = None
+    memory_: Memory = learned()
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw factors given the known cells of a matrix.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+            Zeros that a sparse matrix lists are known.
+
+        Raises
+        ------
+        InputError
+            If there is no known cell, one is given twice, or a parameter is out of range.
+        """
+        del y
+        self.check()
+        known, rng = cells_of(X), np.random.default_rng(self.seed)
+        mean, scale = float(known.values.mean()), float(known.values.std()) if np.ptp(known.values) else 1.0
+        linked = _linked(known, mean, scale)
+        start = Draw(linked.start(self.rank, rng, scale=0.1), np.ones(1))
+        chain = Chain(linked, start, rng, priors=Priors(), kept=self.kept, threads=self._threads)
+        noise = Average()
+        chain.run(self.draws, burn_in=self.burn_in, seen=lambda draw: noise.add(draw.alphas**-0.5))
+        self.known_, self.mean_, self.scale_ = known, mean, scale
+        self.known_rows_, self.known_columns_ = (counts > 0 for counts in linked.counts)
+        return self._remember(chain, noise)
+
+    def more(self, draws: int) -> Self:
+        """Go on where the draws ended: as if ``draws`` had been that many more."""
+        check_is_fitted(self)
+        check_int("draws", draws, low=1)
+        linked, noise = _linked(self.known_, self.mean_, self.scale_), self.noise_average_
+        chain = Chain.of(linked, self.memory_, priors=Priors(), kept=self.kept, threads=self._threads)
+        chain.run(draws, seen=lambda draw: noise.add(draw.alphas**-0.5))
+        return self._remember(chain, noise)
+
+    def update(self, X: Any, *, sweeps: int = 0) -> Self:
+        r"""Go on with all that is known now, from the draws that are there.
+
+        Each draw that is kept gets rows for what is new: those whose cells have changed are drawn given its columns,
+        from the normal distributions of equations 11 to 13, then new columns given its rows, then these rows again.
+        With sweeps the chain goes on from its last draw instead; a fifth of them is not kept, as are no draws before.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array with NaN for unknown cells, of shape (rows, columns)
+            New rows and columns stand behind those fitted to.
+        sweeps : int
+            0, or as many as draws of a fit: a few tens are worse than none.
+
+        Raises
+        ------
+        InputError
+            As :meth:`fit`, or if rows or columns that were fitted to are not there.
+        """
+        check_is_fitted(self)
+        self.check()
+        check_int("sweeps", sweeps, low=0)
+        known, rng = cells_of(X), np.random.default_rng()
+        check_grown(self.known_.shape, known.shape)
+        rng.bit_generator.state = self.memory_.rng
+        linked = _linked(known, self.mean_, self.scale_)
+        last, *draws = self._extended([self.memory_.last, *self.memory_.draws], known, rng)
+        self.known_ = known
+        self.known_rows_, self.known_columns_ = (counts > 0 for counts in linked.counts)
+        if not sweeps:
+            self.memory_ = self.memory_._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
+            self.interrupted_ = False
+            return self
+        chain = Chain(linked, last, rng, priors=Priors(), kept=self.kept, threads=self._threads)
+        noise = Average()
+        chain.run(sweeps - sweeps // 5, burn_in=sweeps // 5, seen=lambda draw: noise.add(draw.alphas**-0.5))
+        return self._remember(chain, noise)
+
+    def _extended(self, draws: list[Draw], known: Cells, rng: np.random.Generator) -> list[Draw]:
+        """Give draws rows and columns for what is new, with priors drawn given the rows fitted to."""
+        sizes, standard = self.known_.shape, known.less(self.mean_)
+        standard = replace(standard, values=standard.values / self.scale_)
+        sides = standard, standard.turned()
+        same = np.bincount(known.rows[compared(self.known_, known)[1]], minlength=known.shape[0])
+        counts = np.stack([np.bincount(cells.rows, minlength=known.shape[0]) for cells in (self.known_, known)])
+        rows = np.flatnonzero((same < counts).any(axis=0) | (np.arange(known.shape[0]) >= sizes[0]))
+        steps = [(0, rows), (1, np.arange(sizes[1], known.shape[1])), (0, rows)]
+        parts = [(side, at, sides[side].take(at)) for side, at in steps if len(at)]
+        extended = []
+        for draw in draws:
+            stack, offsets = draw.state
+            U, V = np.split(stack[:-1], [sizes[0]])
+            factors = [grown(F, n) for F, n in zip((U, V), known.shape, strict=True)]
+            alpha, offset = float(draw.alphas[0]), float(offsets[0])
+            priors = [draw_prior(F.astype(float), Priors(), rng) for F in (U, V)]
+            for side, at, cells in parts:
+                mu, precision = priors[side]
+                c = np.full(len(cells.values), alpha)
+                factors[side][at] = posterior_rows(
+                    RowEntries(cells.starts, cells.columns, c, c * (cells.values - offset)),
+                    factors[1 - side].astype(float),
+                    precision=precision,
+                    linear=precision @ mu,
+                    noise=rng.standard_normal((len(at), len(mu))),
+                    threads=self._threads,
+                )
+            extended.append(Draw([np.concatenate([*factors, stack[-1:]]), offsets], draw.alphas))
+        return extended
+
+    def augmented(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give factors whose products are the expected values: those of all draws kept, side by side."""
+        check_is_fitted(self)
+        draws, rows = self.memory_.draws, self.known_.shape[0]
+        stack = np.concatenate([draw.state[0][:-1] for draw in draws], axis=1, dtype=float)
+        offset = self.mean_ + self.scale_ * float(np.mean([draw.state[1][0] for draw in draws]))
+        U, V = np.split(stack, [rows])
+        return np.column_stack([U * (self.scale_ / len(draws)), np.full(rows, offset)]), np.column_stack(
+            [V, np.ones(len(V))]
+        )
+
+    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[np.float64]:
+        """Give the expected values of cells, known or not."""
+        return self.predict_distribution(rows, columns).mean
+
+    def predict_distribution(self, rows: ArrayLike, columns: ArrayLike) -> Prediction:
+        """Give the expected values of cells and their standard deviations."""
+        check_is_fitted(self)
+        i, j = pairs(rows, columns, self.known_.shape)
+        average = Average()
+        for draw in self.memory_.draws:
+            stack, offsets = draw.state
+            U, V = np.split(stack[:-1], [self.known_.shape[0]])
+            average.add(offsets[0] + np.einsum("nr,nr->n", U[i], V[j], dtype=float))
+        spread = np.sqrt(self.scale_**2 * average.variance + self.noise_**2)
+        return Prediction(self.mean_ + self.scale_ * average.mean, spread)
+
+    def _remember(self, chain: Chain, noise: Average) -> Self:
+        self.memory_, self.interrupted_ = chain.memory(), chain.interrupted
+        self.noise_average_, self.noise_ = noise, self.scale_ * float(noise.mean[0])
+        return self
+
+
+def _linked(known: Cells, mean: float, scale: float) -> Linked:
+    """Arrange known cells, in standard deviations from their mean, as a table of two factors."""
+    entries = Entries(known.indices, (known.values - mean) / scale, known.shape, unlisted="missing")
+    return Linked([Term(entries, CP(), Squared(), (0, 1))], known.shape, biased=[False])

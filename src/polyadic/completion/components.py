@@ -1,0 +1,135 @@
+r"""What goes together in a completed table: themes of columns, whatever the factors are in which it was written.
+
+Predictions :math:`m_{ij} = u_i \cdot v_j`, less the means of their rows and columns, are
+
+.. math:: m_{ij} - \bar m_{i \cdot} - \bar m_{\cdot j} + \bar m = \sum_r z_{ir} \ell_{jr}
+
+with scores :math:`z` of variance one that do not go together, and loadings :math:`\ell`, the principal axes of the
+predictions turned until most loadings are small (:func:`~polyadic.completion.components.varimax`). The means hold who
+is generous and what everybody likes; themes hold what some like more than others.
+
+The rotation of loadings after which most of them are small, and a few large.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+EXACT = 1e-9
+"""Share of the largest variance below which an axis is rounding."""
+
+
+class Theme(NamedTuple):
+    """A theme of a table.
+
+    Attributes
+    ----------
+    share : float
+        Of the variance of predictions, beside means of rows and columns.
+    columns : list of (name, float)
+        Those that have most of it, and how much their predictions rise where the theme of a row rises by one standard
+        deviation.
+    against : list of (name, float)
+        Those that fall most, if they do.
+    """
+
+    share: float
+    columns: list[tuple[Any, float]]
+    against: list[tuple[Any, float]]
+
+
+class Themes(NamedTuple):
+    """All themes of a table, the largest first.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (rows, r)
+    loadings : ndarray of shape (columns, r)
+    shares : ndarray of shape (r,)
+    """
+
+    scores: NDArray[np.float64]
+    loadings: NDArray[np.float64]
+    shares: NDArray[np.float64]
+
+
+def themes_of(U: NDArray[Any], V: NDArray[Any], number: int) -> Themes:
+    """Turn the factors of predictions into themes.
+
+    Parameters
+    ----------
+    U, V : ndarray of shape (rows, k) and (columns, k)
+    number : int
+        At most; axes of less variance are left out.
+
+    Examples
+    --------
+    >>> U = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    >>> V = np.array([[3.0, 0.0], [-3.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+    >>> themes = themes_of(U, V, 2)
+    >>> np.abs((themes.scores @ themes.loadings.T) - U @ V.T).max().round(9), themes.shares.round(3).tolist()
+    (np.float64(0.0), [0.9, 0.1])
+    """
+    U, V = U - U.mean(axis=0, dtype=float), V - V.mean(axis=0, dtype=float)
+    variances, E = np.linalg.eigh(U.T @ U / max(len(U), 1))
+    kept = variances > EXACT * variances.max(initial=0)
+    axes = E[:, kept] * np.sqrt(variances[kept])
+    A, s, Bt = np.linalg.svd(V @ axes, full_matrices=False)
+    here = np.flatnonzero(s**2 > EXACT * s.max(initial=0) ** 2)[:number]
+    T = varimax(A[:, here] * s[here])
+    loadings = (A[:, here] * s[here]) @ T
+    scores = U @ (E[:, kept] / np.sqrt(variances[kept])) @ Bt[here].T @ T
+    signs = np.where((loadings**3).sum(axis=0) < 0, -1.0, 1.0)
+    shares = (loadings**2).sum(axis=0) / max(float((s**2).sum()), np.finfo(float).tiny)
+    order = np.argsort(-shares, kind="stable")
+    return Themes((scores * signs)[:, order], (loadings * signs)[:, order], shares[order])
+
+
+STEPS = 1000
+TOLERANCE = 1e-6
+"""Relative rise of the criterion at which to stop: the first 20 columns of 64 had the largest five numbers that they
+have at 1e-10, at a third of the time; at 1e-5 only 19 had."""
+
+
+def varimax(L: NDArray[Any]) -> NDArray[np.float64]:
+    r"""Give the orthogonal T that makes :math:`X = L T` simple.
+
+    .. math:: \max_T \sum_r \Big(\sum_j x_{jr}^4 - \tfrac1n \big(\sum_j x_{jr}^2\big)^2\Big)
+
+    by one singular value decomposition after another, each of which raises the criterion.
+
+    Parameters
+    ----------
+    L : ndarray of shape (n, r)
+
+    Returns
+    -------
+    ndarray of shape (r, r)
+
+    References
+    ----------
+    Kaiser (1958), The varimax criterion for analytic rotation in factor analysis.
+
+    Examples
+    --------
+    >>> simple = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 1.0]])
+    >>> turned = simple @ np.array([[0.8, 0.6], [-0.6, 0.8]])
+    >>> np.abs(turned @ varimax(turned)).round(3).tolist()
+    [[1.0, 0.0], [2.0, 0.0], [0.0, 3.0], [0.0, 1.0]]
+    """
+    L = np.asarray(L, float)
+    T, before = np.eye(L.shape[1]), 0.0
+    for _ in range(STEPS if L.size else 0):
+        X = L @ T
+        squares = X * X
+        U, s, Vt = np.linalg.svd(L.T @ (X * (squares - squares.mean(axis=0))))
+        T = U @ Vt
+        if s.sum() <= before * (1 + TOLERANCE):
+            break
+        before = s.sum()
+    return np.asarray(T)

@@ -1,0 +1,1 @@
+"""Several tables with common rows or columns, factorized together."""

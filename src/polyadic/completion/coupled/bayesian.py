@@ -1,0 +1,218 @@
+"""Bayesian factorization of a database by Gibbs sampling: predictions with their uncertainty."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.completion.coupled.database_model import DatabaseModel, Prediction
+from polyadic.completion.coupled.draws import Average, Chain, Memory
+from polyadic.completion.coupled.gibbs import Draw, Priors, expected_prior, gibbs
+from polyadic.completion.coupled.new_row import Given
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.model import Count, Natural, Seed, Threads, learned
+from polyadic.core.progress import tracked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from polyadic.completion.coupled.coupled_tables import Linked
+    from polyadic.completion.coupled.database import Database, Relation
+
+
+FOLDED = 5
+"""Draws of new rows for each draw that is kept, of which the last stays."""
+
+
+class BayesianFactorization(DatabaseModel):
+    r"""Factors and biases drawn again and again from their distribution given all tables.
+
+    See :mod:`polyadic.completion.coupled.gibbs`. Every table has its own noise. Predictions are means over draws; their
+    spread and the noise are the uncertainty. A table of three types or more is a CP tensor.
+
+    Parameters
+    ----------
+    rank : int
+    burn_in, draws : int
+        Sweeps before draws count, and draws that count.
+    kept : int
+        Draws kept at most, evenly spread, to predict any cell from. With 0 there are only the averages at the cells
+        that ``fit`` was asked for, over all draws.
+    priors : Priors
+    seed : int, optional
+        Of the draws and of sampled zeros.
+    threads : int, optional
+        All cores by default; the result does not depend on them.
+
+    Attributes
+    ----------
+    database_, state_, factors_, offsets_, unobserved_
+        As those of :class:`~polyadic.completion.coupled.database_model.DatabaseModel`; the last draw.
+    draws_ : list of Draw
+        Those kept.
+    memory_ : Memory
+        All that the draws go on from.
+    noise_ : dict of str to float
+        By squared table.
+    interrupted_ : bool
+        Whether Ctrl-C ended the draws; those made are kept.
+
+    References
+    ----------
+    Salakhutdinov, Mnih (2008), Bayesian probabilistic matrix factorization using Markov chain Monte Carlo.
+
+    Examples
+    --------
+    >>> from polyadic.completion.coupled.database import Relation
+    >>> rng = np.random.default_rng(0)
+    >>> x = np.outer(rng.standard_normal(30), rng.standard_normal(20))
+    >>> known = np.where(rng.random(x.shape) < 0.5, x, np.nan)
+    >>> model = BayesianFactorization(1, seed=0).fit({"x": Relation(known, ("row", "column"), biases=False)})
+    >>> cells = np.argwhere(np.isnan(known))
+    >>> bool(np.abs(model.predict("x", cells) - x[tuple(cells.T)]).mean() < 0.1)
+    True
+    """
+
+    rank: Count = 10
+    _: KW_ONLY
+    burn_in: Natural = 20
+    draws: Count = 80
+    kept: Natural = 100
+    priors: Priors | None = None
+    seed: Seed = None
+    threads: Threads = None
+    memory_: Memory = learned()
+
+    def fit(
+        self, database: Database | Mapping[str, Relation], y: object = None, *, at: Mapping[str, Any] | None = None
+    ) -> Self:
+        """Draw factors given all tables.
+
+        Parameters
+        ----------
+        database : Database or mapping of str to Relation
+        at : mapping of str to cells, optional
+            Cells by relation, as for :meth:`predict`, whose predictions are averaged on the way.
+
+        Raises
+        ------
+        InputError
+            If the database contradicts itself, or a parameter is out of range.
+        """
+        self.check()
+        del y
+        linked, rng = self._prepare(database)
+        self._cells_ = {name: self.database_.locate(name, cells) for name, cells in (at or {}).items()}
+        if not self.kept and not self._cells_:
+            raise InputError("with kept=0 nothing would be left; name cells to predict with at=")
+        self._averages_ = {name: (Average(), Average()) for name in self._cells_}
+        self._noise_ = Average()
+        start = Draw(linked.start(self.rank, rng, scale=0.1), np.ones(len(linked.terms)))
+        chain = Chain(linked, start, rng, priors=self._priors(), kept=self.kept, threads=self._threads)
+        return self._run(chain, self.draws, burn_in=self.burn_in)
+
+    def more(self, draws: int) -> Self:
+        """Go on where the draws ended: as if ``draws`` had been that many more.
+
+        Raises
+        ------
+        InputError
+            If ``draws`` is not positive.
+        """
+        check_is_fitted(self, "state_")
+        check_int("draws", draws, low=1)
+        linked = self._arranged(self.database_)
+        chain = Chain.of(linked, self.memory_, priors=self._priors(), kept=self.kept, threads=self._threads)
+        return self._run(chain, draws)
+
+    def _priors(self) -> Priors:
+        return self.priors or Priors()
+
+    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
+        """Draw rows of what is new for each draw that is kept, given its others; sweeps start a chain from the last."""
+        memory, rng = self.memory_, np.random.default_rng()
+        rng.bit_generator.state = memory.rng
+        if folded is not None:
+            given = [memory.last, *memory.draws]
+            last, *draws = (
+                self._folded(folded, draw, sizes, rng) for draw in tracked(given, "drawing", total=len(given))
+            )
+            memory = memory._replace(last=last, draws=draws, rng=dict(rng.bit_generator.state))
+        self.interrupted_ = False
+        if linked is None:
+            self.memory_, self.state_ = memory, memory.last.state
+            return
+        chain = Chain(linked, memory.last, rng, priors=self._priors(), kept=self.kept, threads=self._threads)
+        self._noise_, self._averages_ = Average(), {name: (Average(), Average()) for name in self._cells_}
+        self._run(chain, sweeps - sweeps // 5, burn_in=sweeps // 5)
+
+    def _folded(self, folded: Linked, draw: Draw, sizes: list[int], rng: np.random.Generator) -> Draw:
+        state = folded.extended([part.astype(float) for part in draw.state], sizes)
+        chain = gibbs(folded, Draw(state, draw.alphas), priors=self._priors(), rng=rng, threads=self._threads)
+        *_, found = islice(chain, FOLDED)
+        return Draw([part.astype(old.dtype) for part, old in zip(found.state, draw.state, strict=True)], draw.alphas)
+
+    def _run(self, chain: Chain, draws: int, *, burn_in: int = 0) -> Self:
+        chain.run(draws, burn_in=burn_in, seen=self._seen)
+        self.memory_, self.interrupted_ = chain.memory(), chain.interrupted
+        self.state_ = chain.last.state
+        return self
+
+    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
+        del row
+        if not self.draws_:
+            raise InputError("no draw was kept; set kept above 0")
+        for state, alphas in self.draws_:
+            mu, precision = expected_prior(linked.factor(state[0], s).astype(float), self._priors())
+            yield Given(state, alphas.tolist(), precision, precision @ mu)
+
+    def _distribution(self, relation: str, indices: NDArray[Any]) -> Prediction:
+        if not self.draws_:
+            raise InputError("no draw was kept; set kept above 0, or see averages()")
+        averages = Average(), Average()
+        for draw in self.draws_:
+            self._add(relation, indices, draw, averages)
+        return self._prediction(relation, averages)
+
+    def averages(self, relation: str) -> Prediction:
+        """Give the prediction of the cells that ``fit`` was asked for, over all draws; refuse if there are none."""
+        check_is_fitted(self, "state_")
+        if relation not in self._averages_:
+            raise InputError(f"no cells of {relation!r} were named when the model was fitted")
+        return self._prediction(relation, self._averages_[relation])
+
+    def _seen(self, draw: Draw) -> None:
+        self._noise_.add(draw.alphas**-0.5)
+        for name, indices in self._cells_.items():
+            self._add(name, indices, draw, self._averages_[name])
+
+    def _add(self, relation: str, indices: NDArray[Any], draw: Draw, averages: tuple[Average, Average]) -> None:
+        t = list(self.database_.relations).index(relation)
+        m = self._at(relation, indices, self._rows(draw.state[0]), draw.state[1 + t])
+        averages[0].add(self._in_units(relation, m))
+        averages[1].add(m)
+
+    def _prediction(self, relation: str, averages: tuple[Average, Average]) -> Prediction:
+        t, table = list(self.database_.relations).index(relation), self.database_.relations[relation]
+        noise, (values, m) = self._noise_.mean[t] ** 2 if table.loss == "squared" else 0.0, averages
+        return Prediction(values.mean, self.database_.units[relation].scale * np.sqrt(m.variance + noise))
+
+    @property
+    def draws_(self) -> list[Draw]:
+        """Those kept."""
+        return self.memory_.draws
+
+    def _stacks(self) -> list[NDArray[Any]]:
+        return [draw.state[0] for draw in self.draws_] or super()._stacks()
+
+    @property
+    def noise_(self) -> dict[str, float]:
+        """Give the standard deviation of the noise of each squared table, in its units, the mean over draws."""
+        named = zip(self.database_.relations.items(), self._noise_.mean.tolist(), strict=True)
+        return {name: self.database_.units[name].scale * s for (name, table), s in named if table.loss == "squared"}

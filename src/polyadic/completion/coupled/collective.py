@@ -1,0 +1,149 @@
+"""Collective factorization of a database: one factor for each type of entity, shared by all tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from polyadic.completion.coupled.coordinate_descent import collective
+from polyadic.completion.coupled.database_model import FOLDING, DatabaseModel
+from polyadic.completion.coupled.new_row import Given
+from polyadic.core.errors import InputError
+from polyadic.core.model import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.core.solvers.run import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from polyadic.completion.coupled.coupled_tables import Linked, State
+    from polyadic.completion.coupled.database import Database, Relation
+    from polyadic.core.solvers.run import Sweep
+
+
+class CollectiveFactorization(DatabaseModel):
+    r"""Point estimates of factors and biases that explain the cells of all tables.
+
+    .. math:: \min \sum_t w_t \sum_e \ell_t(x_e, m_e)
+              + \tfrac12 \sum_s \lambda_s \sum_i n_i^\gamma \|u^{(s)}_i\|^2 + \tfrac{\rho}{2} \sum n_i^\gamma b_i^2,
+              \qquad m = o_t + \sum_d b_{i_d} + \sum_r \prod_d u_{i_d r}
+
+    A factor belongs to a type of entity, whatever table it stands in, so that what one table says of an entity helps
+    with the others. Numbers are centred and scaled to unit variance table by table; see
+    :mod:`polyadic.completion.coupled.coordinate_descent`.
+
+    Parameters
+    ----------
+    rank : int
+        Columns of each factor.
+    ridge : float or mapping of str to float
+        :math:`\lambda_s`, for all types or by type.
+    bias_ridge : float
+        :math:`\rho`.
+    count_power : float
+        :math:`\gamma`, of the number of cells :math:`n_i` that mention an entity; by default 1/2, and 0 if a table
+        weighs its zeros. With the ridges these served held-out ratings and listens best.
+    max_iter, tol
+        See :func:`~polyadic.core.solvers.run.run`; a sweep is all blocks.
+    seed : int, optional
+        Of the start and of sampled zeros.
+    threads : int, optional
+        All cores by default; the result does not depend on them.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    database_, state_, factors_, offsets_, unobserved_
+        As those of :class:`~polyadic.completion.coupled.database_model.DatabaseModel`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    Singh, Gordon (2008), Relational learning via collective matrix factorization.
+
+    Examples
+    --------
+    >>> from polyadic.completion.coupled.database import Relation
+    >>> likes = {"user": ["ann", "ann", "bob", "bob"], "film": ["Jaws", "Up", "Jaws", "M"], "stars": [5, 1, 5, 3]}
+    >>> model = CollectiveFactorization(1, seed=0).fit({"likes": Relation(likes, ("user", "film"), value="stars")})
+    >>> low, high = model.predict("likes", [("bob", "Up"), ("ann", "M")])
+    >>> bool(low < high)
+    True
+    """
+
+    rank: Count = 10
+    _: KW_ONLY
+    ridge: Positive | Mapping[str, Positive] = 1.0
+    bias_ridge: Positive = 0.3
+    count_power: Amount | None = None
+    max_iter: Count = 100
+    tol: Amount = 1e-4
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
+
+    def fit(self, database: Database | Mapping[str, Relation], y: object = None) -> Self:
+        """Fit to all tables.
+
+        Parameters
+        ----------
+        database : Database or mapping of str to Relation
+
+        Raises
+        ------
+        InputError
+            If the database contradicts itself, or a parameter is out of range.
+        """
+        self.check()
+        del y
+        linked, rng = self._prepare(database)
+        start = linked.start(self.rank, rng, scale=self.rank**-0.5)
+        self.state_ = self._keep(
+            run(self._solver(linked, start), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        )
+        return self
+
+    def _go_on(self, folded: Linked | None, sizes: list[int], linked: Linked | None, sweeps: int) -> None:
+        state = self.state_
+        if folded is not None:
+            start = folded.extended(state, sizes)
+            state = self._keep(run(self._solver(folded, start), max_iter=FOLDING, tol=self.tol, watch=self.watch))
+        if linked is not None:
+            state = self._keep(run(self._solver(linked, state), max_iter=sweeps, watch=self.watch))
+        self.state_ = state
+
+    def _givens(self, linked: Linked, s: int, row: int) -> Iterator[Given]:
+        penalty = self._ridges()[s] * max(int(linked.counts[s][row]), 1) ** self._power(linked)
+        yield Given(self.state_, [1.0] * len(linked.terms), penalty * np.eye(self.rank), np.zeros(self.rank))
+
+    def _power(self, linked: Linked) -> float:
+        weighed = any(linked.zeros)
+        if self.count_power and weighed:
+            raise InputError("count_power must be 0 where zeros are weighted: every row then has as many cells")
+        default = 0.0 if weighed else 0.5
+        return default if self.count_power is None else self.count_power
+
+    def _solver(self, linked: Linked, start: State) -> Iterator[Sweep]:
+        return collective(
+            linked,
+            start,
+            ridges=self._ridges(),
+            bias_ridge=self.bias_ridge,
+            count_power=self._power(linked),
+            threads=self._threads,
+        )
+
+    def _ridges(self) -> list[float]:
+        """Give the ridge of each type of entity."""
+        types = self.database_.sizes
+        if not isinstance(self.ridge, Mapping):
+            return [float(self.ridge)] * len(types)
+        if unknown := [entity for entity in self.ridge if entity not in types]:
+            raise InputError(f"ridge: there is no entity type {unknown[0]!r}; there are {', '.join(types)}")
+        if lacking := [entity for entity in types if entity not in self.ridge]:
+            raise InputError(f"ridge: there is no number for {lacking[0]!r}")
+        return [float(self.ridge[entity]) for entity in types]

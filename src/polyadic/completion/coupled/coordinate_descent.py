@@ -1,0 +1,215 @@
+r"""Factors and biases of linked tables by one block after another, any loss under a parabola.
+
+.. math:: \min \sum_t \sum_{e} w_e\, \ell_t(x_e, m_e) + \tfrac{z_t}{2} \sum_{\mathrm{unlisted}} m^2
+          + \tfrac12 \sum_s \lambda_s \sum_i n_i^\gamma \|u^{(s)}_i\|^2 + \tfrac{\rho}{2} \sum n_i^\gamma b_i^2
+
+A sweep puts above each loss a parabola that touches it (:func:`parabola`), then solves for the rows of one
+factor after the other, for intercepts and biases; none of these raises the objective. For squared losses it is
+alternating least squares.
+
+References
+----------
+Singh, Gordon (2008), Relational learning via collective matrix factorization, section 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.core.errors import InputError
+from polyadic.core.kernels import posterior_rows
+from polyadic.core.losses import Huber, Logistic, SoftplusPoisson, Squared
+from polyadic.core.solvers.run import Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.completion.coupled.coupled_tables import Linked, State
+    from polyadic.core.losses import Loss
+
+    Array = NDArray[Any]
+
+BOUNDED = (Squared, Logistic, SoftplusPoisson, Huber)
+"""Losses that have a parabola."""
+
+
+def parabola(loss: Loss, x: Array, mean: Array, square: Array | None = None) -> tuple[Array, Array]:
+    r"""Give :math:`\kappa` and :math:`y` of each entry: with a parabola, every loss is solved like a squared one.
+
+    .. math:: \ell(x, m) \le \tfrac{\kappa}{2} m^2 - y\, m + \mathrm{const}
+
+    Minimising the parabola cannot raise the loss (majorisation-minimisation). Where :math:`m` is random, the parabolas
+    are those that are lowest in expectation.
+
+    Parameters
+    ----------
+    loss : Squared, Logistic, SoftplusPoisson or Huber
+    x : ndarray of shape (n,)
+        What is observed.
+    mean : ndarray of shape (n,)
+        Prediction where the parabola touches.
+    square : ndarray of shape (n,), optional
+        Expected square of a random prediction.
+
+    Raises
+    ------
+    InputError
+        If no parabola is known.
+
+    References
+    ----------
+    Jaakkola, Jordan (2000), Bayesian parameter estimation via variational methods, eq. 8 (logistic).
+    Seeger, Bouchard (2012), Fast variational Bayesian inference for non-conjugate matrix factorization models, section
+    4.2 (counts: the curvature of the softplus model is at most .25 + .17 x).
+
+    Examples
+    --------
+    >>> kappa, y = parabola(Logistic(), np.array([1.0]), np.array([0.0]))
+    >>> kappa.tolist(), y.tolist()
+    ([0.25], [0.5])
+    """
+    if isinstance(loss, Squared):
+        return np.ones_like(mean), x
+    if isinstance(loss, Logistic):
+        xi = np.sqrt(mean**2 if square is None else square)
+        return logistic_curvature(xi), x - 0.5
+    if isinstance(loss, SoftplusPoisson):
+        kappa = 0.25 + 0.17 * x
+        return kappa, kappa * mean - loss.grad(x, mean)
+    if isinstance(loss, Huber):
+        kappa = loss.delta / np.maximum(np.abs(mean - x), loss.delta)
+        return kappa, kappa * x
+    allowed = ", ".join(kind.__name__ for kind in BOUNDED)
+    raise InputError(f"rows are solved for under one of the losses {allowed}; got {type(loss).__name__}")
+
+
+def logistic_curvature(xi: Array) -> Array:
+    r"""Give :math:`\tanh(\xi / 2) / (2 \xi)`, the mean of a Polya-Gamma variable; 1/4 at zero.
+
+    Examples
+    --------
+    >>> logistic_curvature(np.array([0.0, 2.0])).round(4).tolist()
+    [0.25, 0.1904]
+    """
+    small = np.abs(xi) < 1e-4  # there the series has all digits: 1/4 - xi^2 / 48
+    safe = np.where(small, 1, xi)
+    return np.where(small, 0.25 - xi**2 / 48, np.tanh(safe / 2) / (2 * safe))
+
+
+def collective(
+    linked: Linked,
+    start: State,
+    *,
+    ridges: Sequence[float],
+    bias_ridge: float,
+    count_power: float = 0.0,
+    threads: int,
+) -> Iterator[Sweep]:
+    r"""Improve all blocks in turn.
+
+    Parameters
+    ----------
+    linked : Linked
+    start : State
+        Where to begin; it is not changed.
+    ridges : sequence of float
+        :math:`\lambda_s`, one per factor.
+    bias_ridge : float
+        :math:`\rho`.
+    count_power : float
+        :math:`\gamma`, of the number :math:`n_i` of entries of a row; 0 where zeros are weighted.
+    threads : int
+        The result does not depend on them.
+
+    Yields
+    ------
+    Sweep
+        States, as lists of arrays; first the start. The objective never rises.
+    """
+    state = [np.array(part) for part in start]
+    powers = [np.maximum(counts, 1.0) ** count_power for counts in linked.counts]
+    moving = [power[first:] for power, first in zip(powers, linked.fixed, strict=True)]
+    tables = range(len(linked.terms))
+    while True:
+        m = [linked.products(state[0], t, threads) + linked.biases(state[1 + t], t) for t in tables]
+        yield Sweep([part.copy() for part in state], _objective(linked, state, m, ridges, bias_ridge, powers))
+        c, y = curves(linked, m)
+        for s, ridge in enumerate(ridges):
+            _solve_factor(linked, state, s, c, y, ridge, moving[s], threads)
+        for t in tables:
+            m[t] = linked.products(state[0], t, threads) + linked.biases(state[1 + t], t)
+            _solve_biases(linked, state, t, c[t], y[t], m[t], bias_ridge, powers)
+
+
+def curves(
+    linked: Linked, m: Sequence[Array], squares: Sequence[Array | None] | None = None
+) -> tuple[list[Array], list[Array]]:
+    """Give curvatures and right sides of the parabolas above the losses of all tables, weights included."""
+    c, y = [], []
+    for t, term in enumerate(linked.terms):
+        kappa, right = parabola(term.loss, linked.values[t], m[t], None if squares is None else squares[t])
+        c.append(linked.weights[t] * kappa)
+        y.append(linked.weights[t] * right)
+    return c, y
+
+
+def _solve_factor(
+    linked: Linked, state: State, s: int, c: list[Array], y: list[Array], ridge: float, power: Array, threads: int
+) -> None:
+    stack, touch = state[0], linked.touches[s]
+    left = [right - kappa * linked.biases(state[1 + t], t) for t, (kappa, right) in enumerate(zip(c, y, strict=True))]
+    listed = [kappa - z for kappa, z in zip(c, linked.zeros, strict=True)]  # their share of all zeros is taken back
+    entries = linked.equations(s, listed, left)
+    scale = np.repeat(1 / power, np.diff(entries.starts))
+    precision = ridge * np.eye(stack.shape[1])
+    if any(linked.zeros):
+        precision = precision + linked.zero_precision(s, linked.grams(stack), [1.0] * len(c))
+    posterior_rows(
+        entries._replace(c=scale * entries.c, y=scale * entries.y),
+        stack,
+        precision=precision,
+        out=linked.moved(stack, s),
+        threads=1 if touch.alone else threads,
+    )
+
+
+def _solve_biases(
+    linked: Linked, state: State, t: int, c: Array, y: Array, m: Array, ridge: float, powers: list[Array]
+) -> None:
+    """Solve for the intercept of a table, if it has one, then for the biases of one mode after the other."""
+    if linked.zeros[t]:
+        return
+    offsets = state[1 + t]
+    if not linked.folds:
+        left = y - c * (m - offsets[0])
+        moved = float(left.sum() / c.sum())
+        m += moved - offsets[0]
+        offsets[0] = moved
+    term = linked.terms[t]
+    for part, slot, index in zip(linked.parts(t), linked.slots(t), term.entries.indices.T, strict=False):
+        before = offsets[part][index]
+        size = part.stop - part.start
+        right = np.bincount(index, y - c * (m - before), minlength=size)
+        solved = right / (np.bincount(index, c, minlength=size) + ridge * powers[slot])
+        offsets[part][linked.fixed[slot] :] = solved[linked.fixed[slot] :]
+        m += offsets[part][index] - before
+
+
+def _objective(
+    linked: Linked, state: State, m: list[Array], ridges: Sequence[float], bias_ridge: float, powers: list[Array]
+) -> float:
+    total, stack = 0.0, state[0]
+    for t, term in enumerate(linked.terms):
+        total += float(linked.weights[t] @ term.loss.value(linked.values[t], m[t]))
+        if linked.zeros[t]:
+            unlisted = linked.all_squares(t, linked.grams(stack)) - float(m[t] @ m[t])
+            total += 0.5 * linked.zeros[t] * unlisted
+        for part, slot in zip(linked.parts(t), linked.slots(t), strict=False):
+            total += 0.5 * bias_ridge * float(powers[slot] @ state[1 + t][part] ** 2)
+    for s, ridge in enumerate(ridges):
+        total += 0.5 * ridge * float(powers[s] @ (linked.factor(stack, s) ** 2).sum(axis=1))
+    return total

@@ -1,0 +1,227 @@
+r"""Tables that share factors, arranged for solvers that treat one row of a factor after another.
+
+Cell :math:`(i_1, \dots, i_n)` of table :math:`t` is explained by the factors that its slots name, and by what belongs
+to this table alone,
+
+.. math:: m = o_t + \sum_d b^{(t, d)}_{i_d} + \sum_r \prod_d U^{(s_d)}_{i_d r}.
+
+The rows of all factors lie in one array, the stack, one factor below the other; a row of ones ends it.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.core import kernels
+from polyadic.core.errors import InputError
+from polyadic.core.forms import CP
+from polyadic.core.kernels import RowEntries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.objective import Term
+
+    Array = NDArray[Any]
+
+State = list["NDArray[np.float64]"]
+"""The stack, then for each table its intercept and biases in one vector (of length 1 without biases)."""
+
+
+class Touch(NamedTuple):
+    """Entries of all tables that touch the rows of a factor that are to be found.
+
+    Attributes
+    ----------
+    starts, columns : ndarray
+        As in :class:`~polyadic.core.kernels.RowEntries`; columns are rows of the stack.
+    tables : list of int
+        Whose entries they are, before they were sorted; a table comes once for each mode that names the factor.
+    order : ndarray
+        Where each sorted entry was.
+    alone : bool
+        Whether rows refer to rows of the same factor, and must be treated one after another.
+    """
+
+    starts: Array
+    columns: Array
+    tables: list[int]
+    order: Array
+    alone: bool
+
+
+class Linked:
+    """Tables over shared factors.
+
+    Parameters
+    ----------
+    terms : sequence of Term
+        Of CP form, a whole number in each slot.
+    sizes : sequence of int
+        Rows of each factor.
+    biased : sequence of bool
+        Which tables have biases.
+    fixed : sequence of int, optional
+        How many rows of each factor stay as they are, the first ones, and with them intercepts and noise; solvers then
+        find only the other rows. None if nothing is known before.
+
+    Raises
+    ------
+    InputError
+        If forms or slots are of another kind, a table has biases and weighted zeros, or relates a row with itself.
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[Term],
+        sizes: Sequence[int],
+        *,
+        biased: Sequence[bool],
+        fixed: Sequence[int] | None = None,
+    ) -> None:
+        self.terms, self.sizes, self.biased = list(terms), list(sizes), list(biased)
+        self.folds, self.fixed = fixed is not None, list(fixed or [0] * len(self.sizes))
+        self.offsets = np.concatenate([[0], np.cumsum(self.sizes)]).tolist()
+        for term, has in zip(self.terms, self.biased, strict=True):
+            _check(term, self.sizes, has)
+        self.indices = [
+            np.ascontiguousarray(term.entries.indices, np.int64) + [self.offsets[s] for s in _slots(term)]
+            for term in self.terms
+        ]
+        self.values = [np.asarray(term.entries.values, float) for term in self.terms]
+        self.weights = [
+            term.weight * np.asarray(np.ones(len(x)) if term.entries.weights is None else term.entries.weights, float)
+            for term, x in zip(self.terms, self.values, strict=True)
+        ]
+        self.zeros = [term.weight * term.zero_weight for term in self.terms]
+        self.counts = [np.zeros(size, np.int64) for size in self.sizes]
+        self.touches = [self._touch(factor) for factor in range(len(self.sizes))]
+
+    def start(self, rank: int, rng: np.random.Generator, *, scale: float) -> State:
+        """Give a random state: normal rows of some spread, no biases."""
+        stack = np.vstack([scale * rng.standard_normal((self.offsets[-1], rank)), np.ones((1, rank))])
+        return [
+            stack,
+            *(np.zeros(1 + has * sum(t.entries.shape)) for t, has in zip(self.terms, self.biased, strict=True)),
+        ]
+
+    def slots(self, table: int) -> tuple[int, ...]:
+        """Give the factor of each mode of a table."""
+        return _slots(self.terms[table])
+
+    def factor(self, stack: Array, number: int) -> Array:
+        """Give the rows of a factor, as a view."""
+        return stack[self.offsets[number] : self.offsets[number + 1]]
+
+    def extended(self, state: State, sizes: Sequence[int]) -> State:
+        """Give a state of factors of fewer rows zeros for those that it lacks, rows and biases."""
+        stack = _extended(state[0], [*sizes, 1], [*self.sizes, 1])
+        offsets = [
+            _extended(part, [1, *(sizes[s] for s in self.slots(t))], [1, *self.terms[t].entries.shape])
+            if self.biased[t]
+            else part
+            for t, part in enumerate(state[1:])
+        ]
+        return [stack, *offsets]
+
+    def moved(self, stack: Array, number: int) -> Array:
+        """Give the rows of a factor that are to be found, as a view."""
+        return self.factor(stack, number)[self.fixed[number] :]
+
+    def products(self, stack: Array, table: int, threads: int) -> Array:
+        """Give the part of predictions of the listed entries of a table that comes from factors."""
+        return kernels.cp_predict(self.indices[table], stack, threads=threads)
+
+    def parts(self, table: int) -> list[slice]:
+        """Say where in its vector a table keeps the biases of each mode."""
+        ends = np.cumsum([1, *self.terms[table].entries.shape]).tolist()
+        return [slice(a, b) for a, b in pairwise(ends)] if self.biased[table] else []
+
+    def biases(self, offsets: Array, table: int) -> Array:
+        """Give the part of predictions that comes from intercept and biases, or from another vector of its length."""
+        total = np.full(len(self.values[table]), offsets[0])
+        for part, index in zip(self.parts(table), self.terms[table].entries.indices.T, strict=False):
+            total += offsets[part][index]
+        return total
+
+    def equations(self, number: int, c: Sequence[Array], y: Sequence[Array]) -> RowEntries:
+        """Give the equations of the rows of a factor that are to be found, from weights and right sides by table."""
+        starts, columns, tables, order, _ = self.touches[number]
+        if len(tables) == 0:
+            return RowEntries(starts, columns, np.zeros(0), np.zeros(0))
+        both = (np.concatenate([given[table] for table in tables])[order] for given in (c, y))
+        return RowEntries(starts, columns, *both)
+
+    def grams(self, stack: Array) -> list[Array]:
+        """Give the Gram matrix of each factor."""
+        return [self.factor(stack, s).T @ self.factor(stack, s) for s in range(len(self.sizes))]
+
+    def zero_precision(self, number: int, grams: Sequence[Array], scales: Sequence[float]) -> Array:
+        """Give what the zeros of all cells add to the precision of the rows of a factor."""
+        total = np.zeros_like(grams[0])
+        for table, (term, z) in enumerate(zip(self.terms, self.zeros, strict=True)):
+            if z and number in term.slots:
+                others = [grams[s] for s in _slots(term) if s != number]
+                total += scales[table] * z * np.prod(others, axis=0)
+        return total
+
+    def all_squares(self, table: int, grams: Sequence[Array]) -> float:
+        """Give the sum of squares of the predictions of a table over all its cells."""
+        return float(np.prod([grams[s] for s in _slots(self.terms[table])], axis=0).sum())
+
+    def _touch(self, factor: int) -> Touch:
+        """Collect the entries that touch a factor, and sort them by its rows."""
+        named = [(t, d) for t, term in enumerate(self.terms) for d, s in enumerate(term.slots) if s == factor]
+        widest = max((self.indices[t].shape[1] - 1 for t, _ in named), default=1)
+        rows, columns = [np.zeros(0, np.int64)], [np.zeros((0, widest), np.int32)]
+        for t, d in named:
+            others = np.delete(self.indices[t], d, axis=1)
+            ones = np.full((len(others), widest - others.shape[1]), self.offsets[-1])
+            rows.append(self.indices[t][:, d] - self.offsets[factor])
+            columns.append(np.hstack([others, ones]).astype(np.int32))
+        row = np.concatenate(rows)
+        order = np.argsort(row, kind="stable")
+        self.counts[factor] = np.bincount(row, minlength=self.sizes[factor])
+        starts = np.concatenate([[0], np.cumsum(self.counts[factor])])[self.fixed[factor] :]
+        order = order[starts[0] :]
+        tables = [t for t, _ in named]
+        alone = len(set(tables)) < len(tables)
+        return Touch(starts - starts[0], np.concatenate(columns)[order], tables, order, alone)
+
+
+def _extended(array: Array, before: Sequence[int], now: Sequence[int]) -> Array:
+    """Put zeros behind each block of rows, so many as it has come to have."""
+    blocks = np.split(array, np.cumsum(before)[:-1])
+    zeros = [np.zeros((n - len(block), *block.shape[1:]), block.dtype) for block, n in zip(blocks, now, strict=True)]
+    return np.concatenate([part for pair in zip(blocks, zeros, strict=True) for part in pair])
+
+
+def _slots(term: Term) -> tuple[int, ...]:
+    return tuple(slot for slot in term.slots if isinstance(slot, int))
+
+
+def _check(term: Term, sizes: Sequence[int], biased: bool) -> None:  # noqa: FBT001 internal
+    slots = _slots(term)
+    if not isinstance(term.form, CP) or len(slots) < len(term.slots) or len(slots) < 2:
+        raise InputError("linked tables need CP forms and one factor for each of two modes or more")
+    if any(sizes[s] != n for s, n in zip(slots, term.entries.shape, strict=True)):
+        raise InputError(
+            f"entries of shape {term.entries.shape} do not fit factors of {[sizes[s] for s in slots]} rows"
+        )
+    if term.entries.symmetric:
+        raise InputError("symmetric entries stand for several cells; list each cell that is observed")
+    repeated = len(set(slots)) < len(slots)
+    if (repeated or biased) and term.zero_weight:
+        raise InputError("weighted zeros need a factor of its own for each mode, and no biases; sample zeros instead")
+    if repeated and biased:
+        raise InputError("a table whose modes share a factor has no biases")
+    columns = term.entries.indices.T
+    for d, s in enumerate(slots):
+        for e in range(d):
+            if slots[e] == s and (columns[d] == columns[e]).any():
+                raise InputError("a table relates a row with itself; leave the diagonal out")

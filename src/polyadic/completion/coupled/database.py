@@ -1,0 +1,656 @@
+"""A database of relations: what a user says of each table, and entities numbered across them.
+
+The cells of a table come named or numbered, with values and weights; they are checked, and values given in units of the
+model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from polyadic.completion.coupled.coupled_tables import Linked
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError
+from polyadic.core.forms import CP
+from polyadic.core.losses import Huber, Logistic, Loss, SoftplusPoisson, Squared
+from polyadic.core.objective import Term
+from polyadic.core.settings import Count, Positive, check_settings
+from polyadic.relations.entity_names import as_names, numbers_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+LOSSES: dict[str, Loss] = {
+    "squared": Squared(),
+    "logistic": Logistic(),
+    "poisson": SoftplusPoisson(),
+    "huber": Huber(),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """A table that relates entities.
+
+    Parameters
+    ----------
+    data : DataFrame, mapping of columns, sparse matrix, array, or Entries
+        A frame lists cells, a row each, and names entities; so does a mapping of names to columns. A matrix or Entries
+        numbers them; unknown cells of an array are NaN, a sparse matrix knows what it lists.
+    entities : sequence of str
+        The type of entity along each mode, such as ``("user", "item")``. A type named twice shares its factor, as in
+        ``("user", "user")`` for friends: then (a, b) and (b, a) are one cell.
+    columns : sequence of str, optional
+        Columns of a frame that hold the entities; those called as their types if left out.
+    value, weight_by : str, optional
+        Columns of values and of weights; without them both are 1.
+    loss : {"squared", "logistic", "poisson", "huber"}
+        Logistic for truth values 0 and 1, poisson for counts (of mean ``log(1 + exp(m))``).
+    weight : float
+        How much the table counts beside the others.
+    unlisted : {"missing", "zero"}
+        What cells say that are not listed.
+    zero_weight : float
+        How much an unlisted zero counts, if the loss is squared; all of them are seen at no cost.
+    negatives : int
+        Unlisted cells taken as zeros for each listed one, if the loss is another: its copies with one entity replaced.
+    biases : bool
+        Whether entities have biases in this table (not where zeros are weighted or a type is named twice).
+
+    Raises
+    ------
+    InputError
+        If a choice is unknown, or no two entities are named.
+    """
+
+    data: Any
+    entities: Sequence[str]
+    columns: Sequence[str] | None = None
+    value: str | None = None
+    weight_by: str | None = None
+    loss: Literal["squared", "logistic", "poisson", "huber"] = "squared"
+    weight: Positive = 1.0
+    unlisted: Literal["missing", "zero"] = "missing"
+    zero_weight: Positive = 1.0
+    negatives: Count = 1
+    biases: bool = True
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if len(self.entities) < 2:
+            raise InputError(f"entities must name the type along each of two modes or more; got {self.entities!r}")
+        if self.columns is not None and len(self.columns) != len(self.entities):
+            raise InputError(f"columns must be one per entity, {len(self.entities)}; got {self.columns!r}")
+
+    @property
+    def weighs_zeros(self) -> bool:
+        """Whether all unlisted cells count as zeros."""
+        return self.unlisted == "zero" and self.loss == "squared"
+
+    @property
+    def biased(self) -> bool:
+        """Whether entities have biases here."""
+        return self.biases and not self.weighs_zeros and len(set(self.entities)) == len(self.entities)
+
+
+class Units(NamedTuple):
+    """Values of a table are ``centre + scale * m``; both are fixed before the fit."""
+
+    centre: float
+    scale: float
+
+
+class Cells(NamedTuple):
+    """Cells of a table.
+
+    Attributes
+    ----------
+    columns : list of ndarray
+        By mode, the entity of each cell: its name, or its number.
+    sizes : list of int or None
+        How many entities each mode numbers; None where it names them.
+    values, weights : float64 ndarray of shape (n,)
+    """
+
+    columns: list[Array]
+    sizes: list[int | None]
+    values: NDArray[np.float64]
+    weights: NDArray[np.float64]
+
+
+def cells_in(name: str, relation: Relation, *, added: bool = False) -> Cells:
+    """Read the cells of a relation; those that are added to others may all say the same.
+
+    Raises
+    ------
+    InputError
+        If the data is of no known kind, lacks a column, holds text for numbers, or a value that the loss does not
+        allow.
+    """
+    data, order = relation.data, len(relation.entities)
+    if hasattr(data, "keys") and hasattr(data, "__getitem__"):
+        cells = _framed(name, relation)
+    elif relation.value is not None or relation.weight_by is not None:
+        raise InputError(f"{name}: value and weight_by name columns of a frame; the data has none")
+    else:
+        indices, values, weights, shape = _listed(name, data)
+        if len(shape) != order:
+            raise InputError(f"{name}: data of {len(shape)} modes does not fit {order} entities")
+        ones = np.ones(len(values)) if weights is None else np.asarray(weights, float)
+        cells = Cells([np.asarray(i, np.int64) for i in indices], list(shape), np.asarray(values, float), ones)
+    if not len(cells.values):
+        raise InputError(f"{name}: no cell is known")
+    _check_values(name, relation, cells)
+    if not added:
+        _check_told(name, relation, cells)
+    return cells
+
+
+def _framed(name: str, relation: Relation) -> Cells:
+    frame, wanted = relation.data, relation.columns or relation.entities
+    if len(set(wanted)) < len(wanted):
+        raise InputError(f"{name}: entities share a type, so name their columns")
+    for column in (*wanted, relation.value, relation.weight_by):
+        if column is not None and column not in frame:
+            raise InputError(f"{name}: there is no column {column!r}; there are {', '.join(map(str, frame.keys()))}")
+    columns = [_names(name, column, frame[column]) for column in wanted]
+    n = len(columns[0])
+    given = [
+        np.ones(n) if column is None else _numbers(name, column, np.asarray(frame[column]))
+        for column in (relation.value, relation.weight_by)
+    ]
+    if any(len(array) != n for array in (*columns, *given)):
+        raise InputError(f"{name}: columns are of different lengths")
+    return Cells(columns, [None] * len(columns), given[0], given[1])
+
+
+def _names(name: str, column: str, values: Any) -> Array:
+    names = as_names(values)
+    if names is None:
+        raise InputError(f"{name}: column {column!r} must name entities by text or whole numbers, none of them missing")
+    return names
+
+
+def _numbers(name: str, column: str, array: Array) -> NDArray[np.float64]:
+    try:
+        return array.astype(float)
+    except (TypeError, ValueError):
+        bad = next(item for item in array if not _is_number(item))
+        raise InputError(f"{name}: column {column!r} must hold numbers; got {str(bad)!r}") from None
+
+
+def _is_number(item: object) -> bool:
+    try:
+        float(item)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _listed(name: str, data: Any) -> tuple[Any, Any, Any, tuple[int, ...]]:
+    if isinstance(data, Entries):
+        full = data.expand()
+        return tuple(full.indices.T), full.values, full.weights, full.shape
+    if hasattr(data, "tocoo"):
+        listed = data.tocoo(copy=True)
+        listed.sum_duplicates()
+        return listed.coords, listed.data, None, listed.shape
+    dense = np.asarray(data)
+    if dense.dtype.kind not in "fiub" or dense.ndim < 2:
+        raise InputError(f"{name}: data must be a frame, a sparse matrix, an array of numbers or Entries")
+    known = np.nonzero(~np.isnan(dense.astype(float)))
+    return known, dense[known], None, dense.shape
+
+
+def _check_values(name: str, relation: Relation, cells: Cells) -> None:
+    x, w = cells.values, cells.weights
+    if not np.isfinite(x).all():
+        raise InputError(f"{name}: a value is not finite; leave unknown cells out")
+    if not np.isfinite(w).all() or (w < 0).any():
+        raise InputError(f"{name}: weights must be finite and not negative")
+    if relation.loss == "logistic" and not np.isin(x, (0, 1)).all():
+        raise InputError(f"{name}: a logistic loss takes 0 and 1; got {x[~np.isin(x, (0, 1))][0]:g}")
+    if relation.loss == "poisson" and ((x < 0) | (x != np.floor(x))).any():
+        raise InputError(f"{name}: a poisson loss takes counts; got {x[(x < 0) | (x != np.floor(x))][0]:g}")
+
+
+def _check_told(name: str, relation: Relation, cells: Cells) -> None:
+    """Refuse a table of which nothing can be learned."""
+    x = cells.values
+    if not cells.weights.any():
+        raise InputError(f"{name}: every weight is zero")
+    if relation.loss == "logistic" and relation.unlisted == "missing" and (x == x[0]).all():
+        raise InputError(f"{name}: every truth value is {x[0]:g}; unlisted='zero' takes cells that are not listed as 0")
+    if relation.weighs_zeros and not x.any():
+        raise InputError(f"{name}: every cell is zero")
+
+
+def ordered(name: str, entities: Sequence[str], indices: Array) -> Array:
+    """Put the entities of one type in falling order within each cell: (a, b) and (b, a) are the same.
+
+    Raises
+    ------
+    InputError
+        If a cell relates an entity with itself.
+    """
+    indices = indices.copy()
+    for entity in {e for e in entities if entities.count(e) > 1}:
+        modes = [mode for mode, other in enumerate(entities) if other == entity]
+        falling = np.sort(indices[:, modes], axis=1)[:, ::-1]
+        if (falling[:, 1:] == falling[:, :-1]).any():
+            raise InputError(f"{name}: a cell relates a {entity} with itself; leave such cells out")
+        indices[:, modes] = falling
+    return indices
+
+
+def columns_of(name: str, relation: Relation, cells: Any) -> list[Any]:
+    """Give the entities of cells, mode by mode, of a frame or a list of tuples."""
+    if hasattr(cells, "keys"):
+        wanted = relation.columns or relation.entities
+        if absent := [column for column in wanted if column not in cells]:
+            raise InputError(f"{name}: there is no column {absent[0]!r}; there are {', '.join(map(str, cells.keys()))}")
+        columns = [cells[column] for column in wanted]
+        if len({len(column) for column in columns}) > 1:
+            raise InputError(f"{name}: columns are of different lengths")
+        return columns
+    rows = [tuple(row) if hasattr(row, "__len__") else (row,) for row in cells]
+    if any(len(row) != len(relation.entities) for row in rows):
+        raise InputError(f"{name}: a cell names {len(relation.entities)} entities")
+    return [*zip(*rows, strict=True)] or [()] * len(relation.entities)
+
+
+def units_of(relation: Relation, values: Array) -> Units:
+    """Give the units in which the values of a table have mean 0 and variance 1, or mean square 1 if zeros count.
+
+    If all values are the same, they are only centred.
+    """
+    if relation.loss not in {"squared", "huber"}:
+        return Units(0.0, 1.0)
+    centre = 0.0 if relation.weighs_zeros else float(values.mean())
+    if not relation.weighs_zeros and np.ptp(values) == 0:
+        return Units(centre, 1.0)
+    return Units(centre, float(np.sqrt(np.mean((values - centre) ** 2))) or 1.0)
+
+
+class Database:
+    """Relations with named types of entities.
+
+    Parameters
+    ----------
+    relations : mapping of str to Relation
+    entities : mapping of str to sequence, optional
+        Names of all entities of a type, in order; types left out consist of what tables name. Entities that no table
+        mentions are allowed here: they get what the prior expects, and are flagged.
+
+    Attributes
+    ----------
+    names : dict of str to ndarray or None
+        Names of the entities of each type; None where tables number them.
+    sizes : dict of str to int
+
+    Raises
+    ------
+    InputError
+        If a relation names an unknown type, types are numbered in one table and named in another, a cell is given twice
+        with different values, or relates an entity with itself.
+
+    Examples
+    --------
+    >>> likes = {"user": ["ann", "ann", "bob"], "film": ["Alien", "Brazil", "Alien"], "stars": [5, 3, 4]}
+    >>> kinds = {"film": ["Alien", "Brazil"], "genre": ["horror", "satire"]}
+    >>> database = Database(
+    ...     {
+    ...         "likes": Relation(likes, ("user", "film"), value="stars"),
+    ...         "kinds": Relation(kinds, ("film", "genre"), loss="logistic", unlisted="zero"),
+    ...     }
+    ... )
+    >>> database.sizes
+    {'user': 2, 'film': 2, 'genre': 2}
+    """
+
+    def __init__(
+        self, relations: Mapping[str, Relation], *, entities: Mapping[str, Sequence[Any]] | None = None
+    ) -> None:
+        if not isinstance(relations, Mapping) or not relations:
+            raise InputError("a database needs relations by name")
+        cells = {name: cells_in(name, relation) for name, relation in relations.items()}
+        self.relations = {name: replace(relation, data=None) for name, relation in relations.items()}
+        self.names: dict[str, Array | None] = {}
+        self.sizes: dict[str, int] = {}
+        types = dict.fromkeys(entity for relation in self.relations.values() for entity in relation.entities)
+        named = {} if entities is None else dict(entities)
+        if unused := [entity for entity in named if entity not in types]:
+            raise InputError(f"no relation names the entity type {unused[0]!r}; there are {', '.join(types)}")
+        for entity in types:
+            self.names[entity], self.sizes[entity] = collect(entity, self.relations, cells, given=named.get(entity))
+        self.units: dict[str, Units] = {}
+        self._cells: dict[str, Entries] = {}
+        for name, relation in self.relations.items():
+            given = self._located(name, cells[name])
+            self.units[name] = units_of(relation, given.values)
+            self._cells[name] = in_units(given, self.units[name])
+
+    def grown(self, data: Mapping[str, Any]) -> tuple[Database, dict[str, Any]]:
+        """Give a database with more cells; entities that are new are numbered behind those there.
+
+        Parameters
+        ----------
+        data : mapping of str to data
+            By relation, as :class:`Relation` takes them: new cells alone. They replace those that are known.
+
+        Returns
+        -------
+        Database
+            Units of values stay.
+        dict
+            How many cells are new, and how many of those known have other values; how many entities, by type.
+
+        Raises
+        ------
+        InputError
+            As for new databases, or if there is no such relation.
+        """
+        if not isinstance(data, Mapping) or not data:
+            raise InputError("name the relations whose cells are given")
+        relations = {name: replace(self.relation(name), data=given) for name, given in data.items()}
+        cells = {name: cells_in(name, relation, added=True) for name, relation in relations.items()}
+        columns: dict[str, list[Any]] = {}
+        for name, table in cells.items():
+            for entity, column, size in zip(self.relations[name].entities, table.columns, table.sizes, strict=True):
+                columns.setdefault(entity, []).append((column, size))
+        database = copy(self)
+        more = {e: enlarged(e, self.names[e], self.sizes[e], given) for e, given in columns.items()}
+        database.names = self.names | {entity: names for entity, (names, _) in more.items()}
+        database.sizes = self.sizes | {entity: size for entity, (_, size) in more.items()}
+        new, changed = 0, 0
+        for name, relation in self.relations.items():
+            shape = tuple(database.sizes[entity] for entity in relation.entities)
+            both = known = replace(self.cells(name), shape=shape)
+            if name in cells:
+                both, others = joined(known, in_units(database._located(name, cells[name]), self.units[name]))  # noqa: SLF001 of this class
+                new, changed = new + len(both) - len(known), changed + others
+            database.replace(name, both)
+        entities = {entity: database.sizes[entity] - size for entity, size in self.sizes.items()}
+        return database, {"new_cells": new, "changed_cells": changed, "new_entities": entities}
+
+    def relation(self, name: str) -> Relation:
+        """Give a relation, or refuse a name that there is not."""
+        if name not in self.relations:
+            raise InputError(f"there is no relation {name!r}; there are {', '.join(map(str, self.relations))}")
+        return self.relations[name]
+
+    def cells(self, name: str) -> Entries:
+        """Give the cells of a relation, in units of the model; refuse where they were not kept."""
+        if name not in self._cells:
+            raise InputError("the model was saved without its tables, by an older version; fit it anew")
+        return self._cells[name]
+
+    def replace(self, name: str, cells: Entries) -> None:
+        """Put other cells, in units of the model, in the place of those of a relation."""
+        self._cells = {**self._cells, name: cells}
+
+    def mentioned(self) -> dict[str, NDArray[np.bool_]]:
+        """Tell by type which entities a table mentions; one that weighs all its zeros says something of each."""
+        seen = {entity: np.zeros(size, bool) for entity, size in self.sizes.items()}
+        for name, relation in self.relations.items():
+            for entity, index in zip(relation.entities, self._cells[name].indices.T, strict=True):
+                seen[entity][slice(None) if relation.weighs_zeros else index] = True
+        return seen
+
+    def only(self, name: str) -> Database:
+        """Give a database with one of the relations, and its entities."""
+        database, relation = copy(self), self.relations[name]
+        database.relations, database.units = {name: relation}, {name: self.units[name]}
+        database.sizes = {entity: size for entity, size in self.sizes.items() if entity in relation.entities}
+        database.names = {entity: self.names[entity] for entity in database.sizes}
+        database._cells = {name: self._cells[name]}  # noqa: SLF001 of the same class
+        return database
+
+    def linked(
+        self,
+        rng: np.random.Generator,
+        *,
+        fixed: Mapping[str, int] | None = None,
+        mention: tuple[str, int] | None = None,
+    ) -> Linked:
+        """Arrange the tables for a solver; zeros are drawn where they are sampled.
+
+        With ``fixed``, by type how many entities stay as they are, only cells that mention another; with ``mention``
+        only those that mention one entity of a type.
+        """
+        types = list(self.sizes)
+        terms = []
+        for name, relation in self.relations.items():
+            entries = self._cells[name]
+            if relation.unlisted == "zero" and not relation.weighs_zeros:
+                entries = with_negatives(entries, relation, rng)
+            if fixed is not None:
+                new = np.greater_equal(entries.indices, [fixed[e] for e in relation.entities])
+                entries = part_of(entries, np.any(new, axis=1))
+            if mention is not None:
+                entries = part_of(entries, _mentioning(relation, entries, mention))
+            slots = tuple(types.index(entity) for entity in relation.entities)
+            z = relation.zero_weight if relation.weighs_zeros else 0.0
+            terms.append(Term(entries, CP(), LOSSES[relation.loss], slots, weight=relation.weight, zero_weight=z))
+        biased = [relation.biased for relation in self.relations.values()]
+        held = None if fixed is None else [fixed[entity] for entity in types]
+        return Linked(terms, list(self.sizes.values()), biased=biased, fixed=held)
+
+    def mentions(self, linked: Linked, entity: str, number: int) -> tuple[list[tuple[Any, ...]], list[bool]]:
+        """Name the entries of tables that mention one entity, as :meth:`linked` arranged them, in the order of its row.
+
+        Returns
+        -------
+        list of tuple
+            The relation, then all other entities.
+        list of bool
+            Which are listed, and no sampled zeros.
+        """
+        touch = linked.touches[list(self.sizes).index(entity)]
+        entries = [(t, at) for t in touch.tables for at in range(len(linked.values[t]))]
+        tables, known = list(self.relations.items()), {}
+        for t, (name, relation) in enumerate(tables):
+            known[t] = int(_mentioning(relation, self.cells(name), (entity, number)).sum())
+        names, listed = [], []
+        for k in touch.order[slice(*touch.starts[number : number + 2])].tolist():
+            t, at = entries[k]
+            row = zip(tables[t][1].entities, linked.terms[t].entries.indices[at].tolist(), strict=True)
+            names.append((tables[t][0], *(self.name(e, i) for e, i in row if (e, i) != (entity, number))))
+            listed.append(at < known[t])
+        return names, listed
+
+    def name(self, entity: str, number: int) -> Any:
+        """Give the name of an entity, or its number if it has none."""
+        names = self.names[entity]
+        return number if names is None else names[number].item()
+
+    def locate(self, name: str, cells: Any) -> Array:
+        """Give the numbers of the entities of cells of a relation, shape (n, order).
+
+        Parameters
+        ----------
+        cells : sequence of tuples, array of shape (n, order), or frame with the columns of the relation
+            Names, or numbers where its tables number entities.
+
+        Raises
+        ------
+        InputError
+            If there is no such relation, or an entity is unknown.
+        """
+        relation = self.relation(name)
+        columns = columns_of(name, relation, cells)
+        return np.column_stack([self.number(e, column) for e, column in zip(relation.entities, columns, strict=True)])
+
+    def number(self, entity: str, names: Any) -> NDArray[np.int64]:
+        """Give the numbers of entities of a type.
+
+        Raises
+        ------
+        InputError
+            If the type or one of them is unknown.
+        """
+        if entity not in self.sizes:
+            raise InputError(f"there is no entity type {entity!r}; there are {', '.join(self.sizes)}")
+        return numbers_of(entity, names, known=self.names[entity], size=self.sizes[entity])
+
+    def _located(self, name: str, cells: Cells) -> Entries:
+        """Give cells by number; refuse contradictions."""
+        relation = self.relations[name]
+        indices = np.column_stack(
+            [
+                column if size is not None else self.number(entity, column)
+                for entity, column, size in zip(relation.entities, cells.columns, cells.sizes, strict=True)
+            ]
+        )
+        repeated = len(set(relation.entities)) < len(relation.entities)
+        if repeated:
+            indices = ordered(name, relation.entities, indices)
+        indices, first, inverse = np.unique(indices, axis=0, return_index=True, return_inverse=True)
+        values, weights = cells.values[first], cells.weights[first]
+        for kept, what in ((values, "values"), (weights, "weights")):
+            if (other := np.flatnonzero(kept[inverse.ravel()] != getattr(cells, what))).size:
+                at = tuple(str(column[other[0]]) for column in cells.columns)
+                raise InputError(f"{name}: the cell {at} has several {what}; take their mean, or the last")
+        shape = tuple(self.sizes[entity] for entity in relation.entities)
+        some = None if (weights == 1).all() else weights
+        return Entries(indices, values, shape, some, unlisted=relation.unlisted)
+
+
+def in_units(entries: Entries, units: Units) -> Entries:
+    """Give entries in units of the model."""
+    return replace(entries, values=(entries.values - units.centre) / units.scale)
+
+
+def _mentioning(relation: Relation, entries: Entries, entity: tuple[str, int]) -> NDArray[np.bool_]:
+    """Tell which entries mention an entity, given by type and number."""
+    found = np.zeros(len(entries), bool)
+    for other, column in zip(relation.entities, entries.indices.T, strict=True):
+        found |= (other == entity[0]) & (column == entity[1])
+    return found
+
+
+def joined(known: Entries, new: Entries) -> tuple[Entries, int]:
+    """Put cells together, new ones in the place of those known; say how many of these had other values."""
+    indices = np.concatenate([np.asarray(new.indices, np.int64), np.asarray(known.indices, np.int64)])
+    values = np.concatenate([new.values, known.values])
+    some = new.weights is not None or known.weights is not None
+    weights = np.concatenate([np.ones(len(e)) if e.weights is None else e.weights for e in (new, known)])
+    indices, first, inverse = np.unique(indices, axis=0, return_index=True, return_inverse=True)
+    changed = int((values[first][inverse.ravel()] != values).sum())
+    return replace(known, indices=indices, values=values[first], weights=weights[first] if some else None), changed
+
+
+def part_of(entries: Entries, which: NDArray[Any]) -> Entries:
+    """Give some of the entries."""
+    weights = None if entries.weights is None else entries.weights[which]
+    return replace(entries, indices=entries.indices[which], values=entries.values[which], weights=weights)
+
+
+def collect(
+    entity: str, relations: Mapping[str, Relation], cells: Mapping[str, Cells], *, given: Any
+) -> tuple[Array | None, int]:
+    """Give the names of all entities of a type, None where tables number them, and how many there are.
+
+    Parameters
+    ----------
+    entity : str
+        The type.
+    relations, cells : mapping
+        By name.
+    given : sequence, optional
+        Their names, where the user says.
+
+    Raises
+    ------
+    InputError
+        If tables contradict one another or what is given.
+    """
+    if given is not None and (given := as_names(given)) is None:
+        raise InputError(f"{entity}: names are a list of text or of whole numbers, none of them missing")
+    modes = [(name, d) for name in relations for d, other in enumerate(relations[name].entities) if other == entity]
+    sizes = {name: size for name, d in modes if (size := cells[name].sizes[d]) is not None}
+    tables = [name for name, _ in modes if name not in sizes]
+    named = [cells[name].columns[d] for name, d in modes if name not in sizes]
+    if len(set(sizes.values())) > 1:
+        raise InputError(f"{entity}: tables number different amounts of them: {sizes}")
+    if sizes and named and given is None:
+        raise InputError(f"{entity}s are numbered in {next(iter(sizes))!r} and named in {tables[0]!r}")
+    if sizes and given is not None and set(sizes.values()) != {len(given)}:
+        raise InputError(f"{entity}: {len(given)} are named, tables number {next(iter(sizes.values()))}")
+    if given is None and not named:
+        return None, next(iter(sizes.values()))
+    everything = named if given is None else [*named, given]
+    if len({array.dtype.kind == "U" for array in everything}) > 1:
+        raise InputError(f"{entity}s are named by text in one table and by numbers in another")
+    names = np.unique(np.concatenate(named)) if given is None else given
+    if len(np.unique(names)) < len(names):
+        raise InputError(f"{entity}: a name is given twice")
+    return names, len(names)
+
+
+def enlarged(
+    entity: str, names: Array | None, size: int, columns: Sequence[tuple[Array, int | None]]
+) -> tuple[Array | None, int]:
+    """Put entities of a type that columns mention behind those known.
+
+    Parameters
+    ----------
+    entity : str
+        The type.
+    names, size
+        As :func:`collect` gave them.
+    columns : sequence of (ndarray, int or None)
+        Entities of cells; and how many there are, where they are numbered.
+
+    Raises
+    ------
+    InputError
+        If they are named where numbers are known, or numbered where names are.
+    """
+    if names is not None and any(n not in (None, size) for _, n in columns):
+        raise InputError(f"the {size:,} {entity}s have names; name new ones too")
+    if names is None:
+        if any(column.dtype.kind == "U" for column, _ in columns):
+            raise InputError(f"{entity}s are numbered from 0; number new ones too, from {size} on")
+        if any(n is not None and n < size for _, n in columns):
+            raise InputError(f"there are {size:,} {entity}s; tables that number fewer do not fit")
+        return None, max(size, *(int(column.max(initial=-1)) + 1 if n is None else n for column, n in columns))
+    named = [column for column, n in columns if n is None]
+    if any((column.dtype.kind == "U") != (names.dtype.kind == "U") for column in named):
+        raise InputError(f"{entity}s are named by {'text' if names.dtype.kind == 'U' else 'numbers'}")
+    new = np.setdiff1d(np.concatenate([names[:0], *named]), names)
+    return np.concatenate([names, new]), size + len(new)
+
+
+def with_negatives(entries: Entries, relation: Relation, rng: np.random.Generator) -> Entries:
+    """Add unlisted cells as zeros: copies of listed ones with one entity replaced by any of its type.
+
+    As many as ``relation.negatives`` for each listed cell, less those that happen to be listed or drawn before.
+    """
+    order, shape = entries.order, np.array(entries.shape, np.int64)
+    drawn = np.repeat(np.asarray(entries.indices, np.int64), relation.negatives, axis=0)
+    mode = rng.integers(0, order, len(drawn))
+    drawn[np.arange(len(drawn)), mode] = (rng.random(len(drawn)) * shape[mode]).astype(np.int64)
+    for entity in {e for e in relation.entities if relation.entities.count(e) > 1}:
+        modes = [d for d, other in enumerate(relation.entities) if other == entity]
+        drawn[:, modes] = np.sort(drawn[:, modes], axis=1)[:, ::-1]
+        drawn = drawn[(np.diff(drawn[:, modes], axis=1) != 0).all(axis=1)]
+    drawn = np.unique(drawn, axis=0)
+    both = np.concatenate([np.asarray(entries.indices, np.int64), drawn])
+    _, first = np.unique(both, axis=0, return_index=True)
+    new = drawn[first[first >= len(entries)] - len(entries)]
+    weights = None if entries.weights is None else np.concatenate([entries.weights, np.ones(len(new))])
+    return Entries(
+        np.concatenate([np.asarray(entries.indices, np.int64), new]),
+        np.concatenate([entries.values, np.zeros(len(new))]),
+        entries.shape,
+        weights,
+        unlisted="missing",
+    )

@@ -1,0 +1,86 @@
+"""One row of a factor of linked tables, solved for once more given all others: what each entry that it has adds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.completion.coupled.coordinate_descent import curves
+from polyadic.core.entries import blocks
+from polyadic.core.explanation import parts_of_row
+from polyadic.core.kernels import RowEntries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.completion.coupled.coupled_tables import Linked, State
+
+    Array = NDArray[Any]
+
+
+class Given(NamedTuple):
+    """All that one row of a factor is solved for by; of draws, one of them.
+
+    Attributes
+    ----------
+    state : State
+    alphas : sequence of float
+        What a cell of each table counts, beside its weight.
+    precision, linear : ndarray of shape (R, R) and (R,)
+        Of the prior of the row (:func:`~polyadic.core.kernels.posterior_rows`).
+    covariances : ndarray of shape (rows of the stack, R, R), optional
+        Of all rows, where they are random.
+    squares : list of ndarray, optional
+        Then the expected squares of the predictions of the entries of each table.
+    """
+
+    state: State
+    alphas: Sequence[float]
+    precision: Array
+    linear: Array
+    covariances: Array | None = None
+    squares: list[Array] | None = None
+
+
+BLOCK = 1 << 10
+"""Entries whose moments are held at a time."""
+
+
+def shares_of(linked: Linked, s: int, row: int, target: Array, given: Given) -> tuple[float, Array]:
+    """Give the product of a target with a row that is solved for: what the prior adds, and what each entry does."""
+    stack, *offsets = given.state
+    tables = range(len(linked.terms))
+    biases = [linked.biases(offsets[t], t) for t in tables]
+    m = [linked.products(stack, t, 1) + biases[t] for t in tables]
+    c, y = curves(linked, m, given.squares)
+    c, y = ([alpha * values for alpha, values in zip(given.alphas, side, strict=True)] for side in (c, y))
+    left = [right - kappa * bias for right, kappa, bias in zip(y, c, biases, strict=True)]
+    listed = [kappa - z * alpha for kappa, z, alpha in zip(c, linked.zeros, given.alphas, strict=True)]
+    starts, columns, c_, y_ = linked.equations(s, listed, left)
+    some = slice(starts[row], starts[row + 1])
+    v = np.prod(stack[columns[some]], axis=1, dtype=float)
+    precision = given.precision
+    if any(linked.zeros):
+        grams = linked.grams(stack)
+        if given.covariances is not None:
+            grams = [gram + linked.factor(given.covariances, k).sum(axis=0) for k, gram in enumerate(grams)]
+        precision = precision + linked.zero_precision(s, grams, given.alphas)
+    if given.covariances is not None:
+        precision = precision + _spread(stack, given.covariances, columns[some], c_[some])
+    entries = RowEntries(np.array([0, len(v)]), np.arange(len(v)), c_[some], y_[some])
+    A = precision + (v * c_[some, None]).T @ v
+    usual = float(target @ np.linalg.solve(A, given.linear))
+    return usual, parts_of_row(entries, v, target[None], precision=precision)[0]
+
+
+def _spread(stack: Array, covariances: Array, columns: Array, c: Array) -> Array:
+    """Give by how much more products of random rows are expected to weigh than those of their means."""
+    total = np.zeros(covariances.shape[1:])
+    for block in blocks(len(c), BLOCK):
+        rows, spread = stack[columns[block]], covariances[columns[block]]
+        squares = np.einsum("nkr,nks->nkrs", rows, rows)
+        total += np.einsum("n,nrs->rs", c[block], np.prod(squares + spread, axis=1) - np.prod(squares, axis=1))
+    return total

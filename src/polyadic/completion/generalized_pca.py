@@ -1,0 +1,181 @@
+"""Principal components of truth values and counts: the matrix of natural parameters is of low rank."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, cast
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.core.errors import InputError
+from polyadic.core.losses import Logistic, LogPoisson, Squared
+from polyadic.core.model import Amount, Count, Seed, Transformer, Watch
+from polyadic.core.penalties import L2
+from polyadic.core.solvers.quasi_newton import quasi_newton
+from polyadic.core.solvers.run import run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.core.forms import Factors
+    from polyadic.core.losses import Loss
+    from polyadic.core.solvers.run import Result
+
+
+class Family(NamedTuple):
+    """Loss of a natural parameter, the mean that belongs to it, and the values that occur: at least, at most."""
+
+    loss: Loss
+    mean: Callable[[NDArray[Any]], NDArray[Any]]
+    low: float
+    high: float
+
+
+def _expit(m: NDArray[Any]) -> NDArray[Any]:
+    from scipy.special import expit
+
+    return np.asarray(expit(m))
+
+
+FAMILIES = {
+    "normal": Family(Squared(), lambda m: m, -np.inf, np.inf),
+    "bernoulli": Family(Logistic(), _expit, 0.0, 1.0),
+    "poisson": Family(LogPoisson(), lambda m: np.exp(np.minimum(m, LogPoisson.last)), 0.0, np.inf),
+}
+
+
+class GeneralizedPCA(Transformer):
+    r"""Principal components in which values differ from their means as truth values or counts do.
+
+    .. math:: \min \sum_{ij} \ell(x_{ij}, m_{ij}) + \tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2),
+              \qquad m_{ij} = b_j + u_i \cdot v_j
+
+    with the negative log-likelihood :math:`\ell` of the family. Means are :math:`m` (normal), :math:`1 / (1 +
+    e^{-m})` (bernoulli) or :math:`e^m` (poisson). For normal values without a penalty these are the principal
+    components.
+
+    Parameters
+    ----------
+    rank : int
+    family : {"normal", "bernoulli", "poisson"}
+    ridge : float
+        :math:`\lambda`; at 0 factors of truth values that can be told apart grow for ever.
+    max_iter, tol
+        See :func:`~polyadic.core.solvers.run.run`; a sweep is a step of
+        :func:`~polyadic.core.solvers.quasi_newton.quasi_newton`.
+    seed : int, optional
+        Of the random start.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    row_factors_ : ndarray of shape (rows, rank)
+    column_factors_ : ndarray of shape (columns, rank)
+    intercept_ : ndarray of shape (columns,)
+        :math:`b`.
+    history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    Collins, Dasgupta, Schapire (2001), A generalization of principal component analysis to the exponential family.
+
+    Examples
+    --------
+    >>> signs = np.sign(np.add.outer(np.arange(6), -np.arange(6)) + 0.5)
+    >>> model = GeneralizedPCA(1, family="bernoulli", ridge=0.01, seed=0).fit(signs > 0)
+    >>> bool(((model.inverse_transform(model.row_factors_) > 0.5) == (signs > 0)).all())
+    True
+    """
+
+    rank: Count = 10
+    _: KW_ONLY
+    family: Literal["normal", "bernoulli", "poisson"] = "normal"
+    ridge: Amount = 0.1
+    max_iter: Count = 500
+    tol: Amount = 1e-5
+    seed: Seed = None
+    watch: Watch = None
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Fit to a matrix.
+
+        Parameters
+        ----------
+        X : array of shape (rows, columns)
+            Of the kind of the family; NaN where unknown.
+
+        Raises
+        ------
+        InputError
+            If it is no matrix with known values of that kind, or a parameter is out of range.
+        """
+        del y
+        self.check()
+        x = self._checked(X)
+        rng = np.random.default_rng(self.seed)
+        U, V = (rng.standard_normal((size, self.rank)) / np.sqrt(self.rank) for size in x.shape)
+        result = self._run(x, [U, V, np.zeros((x.shape[1], 1))], [])
+        self.row_factors_, self.column_factors_, intercept = self._keep(result)
+        self.intercept_ = intercept[:, 0]
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.column_factors_.shape[1])
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Give the factors of rows, new ones too; what is not known of them is left out."""
+        check_is_fitted(self)
+        x = self._checked(X)
+        if x.shape[1] != len(self.column_factors_):
+            raise InputError(f"rows must have {len(self.column_factors_)} columns; got {x.shape[1]}")
+        fixed = [self.column_factors_, self.intercept_[:, None]]
+        return np.asarray(self._run(x, [np.zeros((len(x), self.rank))], fixed).factors[0])
+
+    def inverse_transform(self, U: ArrayLike) -> NDArray[np.float64]:
+        """Give the means of rows by their factors."""
+        check_is_fitted(self)
+        return FAMILIES[self.family].mean(np.asarray(U, float) @ self.column_factors_.T + self.intercept_)
+
+    def _run(self, x: NDArray[np.float64], start: Factors, fixed: Factors) -> Result:
+        objective = _Means(x, FAMILIES[self.family].loss, self.ridge, fixed)
+        solver = quasi_newton(cast("Any", objective), start)
+        return run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+
+    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+        x = np.asarray(X)
+        if x.ndim != 2 or x.dtype.kind not in "fiub":
+            raise InputError(f"an array of numbers, rows by columns, is needed; got {x.dtype} of shape {x.shape}")
+        x = x.astype(float)
+        known = x[~np.isnan(x)]
+        if not len(known):
+            raise InputError(f"a matrix with known values is needed; got {len(known):,} of shape {x.shape}")
+        low, high = FAMILIES[self.family][2:]
+        if not (np.isfinite(known).all() and (known >= low).all() and (known <= high).all()):
+            raise InputError(f"values of the {self.family} family are finite, from {low:g} to {high:g}; others came")
+        return x
+
+
+class _Means:
+    """The objective of row factors, column factors and intercepts, of which the last may be fixed."""
+
+    def __init__(self, x: NDArray[np.float64], loss: Loss, ridge: float, fixed: Factors) -> None:
+        self.known = ~np.isnan(x)
+        self.x, self.loss, self.fixed = np.where(self.known, x, 0.0), loss, fixed
+        self.penalties = (L2(ridge), L2(ridge), L2(0.0))[: 3 - len(fixed)]
+
+    def value_and_gradient(self, free: Factors) -> tuple[float, Factors]:
+        """Give the objective, and its gradient by what is free."""
+        U, V, b = [*free, *self.fixed]
+        m = U @ V.T + b.T
+        value = float(self.loss.value(self.x, m).sum(where=self.known))
+        d = np.where(self.known, self.loss.grad(self.x, m), 0.0)
+        gradients = [d @ V, d.T @ U, d.sum(axis=0)[:, None]]
+        pairs = list(zip(self.penalties, free, strict=True))
+        value += sum(penalty.value(F) for penalty, F in pairs)
+        return value, [g + penalty.grad(F) for g, (penalty, F) in zip(gradients, pairs, strict=False)]

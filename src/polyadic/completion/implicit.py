@@ -1,0 +1,249 @@
+"""Factors of counts of what was done, where what was never done says a little too: implicit feedback."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.completion.cells import columns_of_row, pairs, positive_cells
+from polyadic.completion.recommending import Recommending, search_listed
+from polyadic.completion.updating import SWEEPS, updates
+from polyadic.core.executor import team
+from polyadic.core.executor.rows import Block, RowBlocks
+from polyadic.core.explanation import Parts, parts_of_row
+from polyadic.core.kernels import RowEntries, conjugate_rows, cp_predict, posterior_rows
+from polyadic.core.model import Amount, Count, Positive, Seed, Threads, Transformer, Watch
+from polyadic.core.solvers.run import Sweep, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.completion.cells import Cells
+    from polyadic.core.selection import Search
+
+VALUES = {
+    "alpha": (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0),
+    "rank": (4, 8, 16, 32, 64, 128, 256),
+    "ridge": (200.0, 60.0, 20.0, 6.0, 2.0, 0.6, 0.2, 0.06, 0.02),
+}
+"""What cells held out choose from."""
+
+
+class ImplicitFactorization(Transformer, Recommending):
+    r"""Two factors whose product is near one where something is listed, the more so the larger its value, or near zero.
+
+    .. math:: \min \sum_{(i, j)\ \mathrm{listed}} (1 + \alpha r_{ij} / \bar r) (1 - u_i \cdot v_j)^2
+              + z \sum_{(i, j)\ \mathrm{unlisted}} (u_i \cdot v_j)^2
+              + (1 + \alpha) \lambda (\|U\|_F^2 + \|V\|_F^2)
+
+    with :math:`\bar r` the mean of the values listed, so that :math:`\alpha` does not depend on their unit. The second
+    sum is exact and costs no more than the first: it is that over all cells, :math:`\langle U^\top U, V^\top V
+    \rangle`, less the part of those listed. Rows, then columns are solved for, exactly or by a few conjugate gradient
+    steps from where they were; neither raises the objective. Counts with a long tail are a little better as
+    ``log1p(counts)``.
+
+    Parameters
+    ----------
+    rank : int
+        Length of :math:`u_i`.
+    alpha : float
+        :math:`\alpha`, confidence for the mean value.
+    zero_weight : float
+        :math:`z`; 1 as published.
+    ridge : float
+        :math:`\lambda`, for the confidence of the mean value.
+    steps : int, optional
+        Conjugate gradient steps, in single precision; None solves exactly, in double precision.
+    max_iter, tol
+        See :func:`~polyadic.core.solvers.run.run`; a sweep is both sides.
+    seed : int, optional
+        Of the random start.
+    threads : int, optional
+        All cores by default; the result does not depend on them.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
+        float32, or float64 if solved exactly.
+    mean_ : float
+        :math:`\bar r`.
+    history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    Hu, Koren, Volinsky (2008), Collaborative filtering for implicit feedback datasets, equations 3 to 5.
+    Takács, Pilászy, Tikk (2011), Applications of the conjugate gradient method for implicit feedback collaborative
+    filtering.
+
+    Examples
+    --------
+    >>> heard = np.kron(np.eye(2), np.ones((4, 4)))
+    >>> heard[0, 3] = 0
+    >>> model = ImplicitFactorization(2, seed=0).fit(heard)
+    >>> model.recommend([0], 1, without=heard).columns.tolist()
+    [[3]]
+    """
+
+    rank: Count = 32
+    _: KW_ONLY
+    alpha: Amount = 4.0
+    zero_weight: Positive = 1.0
+    ridge: Positive = 6.0
+    steps: Count | None = 3
+    max_iter: Count = 50
+    tol: Amount = 1e-3
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to the listed cells of a matrix, and to the others.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array, of shape (rows, columns)
+            Values of at least 0; zeros, and NaN of an array, are the same as unlisted.
+
+        Raises
+        ------
+        InputError
+            If a value is negative, a cell is given twice, none is above 0, or a parameter is out of range.
+        """
+        del y
+        self.check()
+        cells = positive_cells(X)
+        self.mean_ = float(cells.values.mean())
+        result = run(self._sweeps(cells), max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        self.row_factors_, self.column_factors_ = self._keep(result)
+        return self
+
+    def update(self, X: Any, *, sweeps: int = SWEEPS) -> Self:
+        """Go on with all that is known now, from the factors that are there (see :mod:`.updating`).
+
+        The mean of the values stays that of the fit. What is new is solved for exactly, sweeps are those of the fit.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array, of shape (rows, columns)
+            New rows and columns stand behind those fitted to.
+        sweeps : int
+            Over both sides; 0 solves for new columns and for all rows alone.
+
+        Raises
+        ------
+        InputError
+            As :meth:`fit`, or if rows or columns that were fitted to are not there.
+        """
+        check_is_fitted(self)
+        self.check()
+        factors = self.row_factors_, self.column_factors_
+        going = updates(
+            positive_cells(X),
+            factors,
+            solved=self._exactly,
+            improved=lambda cells, V, U: self._solved(self._blocks(cells, U.dtype), V, U),
+            objective=self._objective,
+            sweeps=sweeps,
+        )
+        self.row_factors_, self.column_factors_ = self._keep(run(going, max_iter=max(sweeps, 1), watch=self.watch))
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.column_factors_.shape[1])
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Give the factors of new rows, solved for exactly (fold-in); those of rows without a value are zeros."""
+        check_is_fitted(self)
+        V, cells = self.column_factors_, positive_cells(X, empty=True)
+        pairs(cells.rows, cells.columns, (cells.shape[0], len(V)))
+        return self._exactly(cells, V)
+
+    def _exactly(self, cells: Cells, V: NDArray[Any]) -> NDArray[Any]:
+        U = posterior_rows(self._entries(cells), V, precision=self._precision(V), threads=self._threads)
+        return U.astype(V.dtype, copy=False)
+
+    def explain(self, X: Any, columns: ArrayLike) -> Parts:
+        """Take the values of a row in some columns apart, by its cells.
+
+        They add up to the products of ``transform(X)``; those of :meth:`predict` differ a little where conjugate
+        gradient steps end before it.
+
+        Parameters
+        ----------
+        X : Entries, sparse matrix or array, of shape (1, columns)
+            What is known of the row, be it one of those fitted to or new.
+        columns : array of int of shape (n,)
+
+        Raises
+        ------
+        InputError
+            If there are several rows, a value is negative, or a column is not there.
+        """
+        check_is_fitted(self)
+        cells, V = positive_cells(X, empty=True), self.column_factors_.astype(float)
+        j = columns_of_row(cells, columns, len(V))
+        parts = parts_of_row(self._entries(cells), V, V[j], precision=self._precision(V))
+        return Parts(np.zeros(len(j)), cells.columns, parts)
+
+    def search(self, X: Any, *, seed: int | None = 0) -> Search:
+        """Judge alpha, rank and ridge by a tenth of the cells: how early they are recommended, by row."""
+        return search_listed(positive_cells(X), VALUES, seed=seed)
+
+    def _sweeps(self, cells: Cells) -> Iterator[Sweep]:
+        rng = np.random.default_rng(self.seed)
+        kind = np.float64 if self.steps is None else np.float32
+        sides = [self._blocks(side, kind) for side in (cells, cells.turned())]
+        U, V = (np.zeros((size, self.rank), kind) for size in cells.shape)
+        V[:] = rng.standard_normal(V.shape) / np.sqrt(self.rank)
+        U = self._solved(sides[0], V, U)
+        while True:
+            yield Sweep([U, V], self._objective(cells, U, V))
+            V = self._solved(sides[1], U, V)
+            U = self._solved(sides[0], V, U)
+
+    def _entries(self, cells: Cells, kind: Any = np.float64) -> RowEntries:
+        c = 1 + self.alpha / self.mean_ * cells.values
+        return RowEntries(
+            cells.starts, cells.columns.astype(np.int32), (c - self.zero_weight).astype(kind), c.astype(kind)
+        )
+
+    @property
+    def _ridge(self) -> float:
+        return (1 + self.alpha) * self.ridge
+
+    def _precision(self, V: NDArray[Any]) -> NDArray[Any]:
+        return self.zero_weight * (V.T @ V) + self._ridge * np.eye(V.shape[1])
+
+    def _blocks(self, cells: Cells, kind: Any) -> RowBlocks:
+        starts, columns, *listed = self._entries(cells, kind)
+        return RowBlocks(Block(starts, columns, tuple(listed)), cells.shape[1], team(self._threads))
+
+    def _solved(self, blocks: RowBlocks, V: NDArray[Any], U: NDArray[Any]) -> NDArray[Any]:
+        return blocks.each(_solved_rows, V, given=(self._precision(V), self.steps), before=U)
+
+    def _objective(self, cells: Cells, U: NDArray[Any], V: NDArray[Any]) -> float:
+        at = cells.indices
+        m = cp_predict(at, np.concatenate([U, V]), offsets=[0, len(U)], threads=self._threads).astype(float)
+        listed = (1 + self.alpha / self.mean_ * cells.values) @ (1 - m) ** 2 - self.zero_weight * (m @ m)
+        grams = [(F.T @ F).astype(float) for F in (U, V)]
+        return float(listed + self.zero_weight * np.vdot(*grams) + self._ridge * sum(np.trace(G) for G in grams))
+
+
+def _solved_rows(block: Block, V: NDArray[Any], given: Any, U: NDArray[Any], threads: int) -> NDArray[Any]:
+    """Solve for rows given the other factor: exactly, or by some conjugate gradient steps from where they were."""
+    precision, steps = given
+    entries = RowEntries(block.starts, block.columns, *block.listed)
+    if steps is None:
+        return posterior_rows(entries, V, precision=precision, threads=threads)
+    U = U.copy()
+    conjugate_rows(entries, V, U, precision=precision, steps=steps, threads=threads)
+    return U

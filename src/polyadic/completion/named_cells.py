@@ -1,0 +1,307 @@
+"""Known cells whose rows and columns have names: from a file, a frame, or lines in memory."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from datetime import UTC, datetime
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from polyadic.completion.cells import Cells
+from polyadic.core.errors import InputError
+from polyadic.core.frames import is_frame, rows_of
+from polyadic.text.fields import read_fields
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+
+Decimal = Literal[".", ","]
+MARKS = "\t", ";", ","
+"""What may stand between fields; the first of them that the first line has."""
+
+
+class NamedCells(NamedTuple):
+    """Known cells and the names of rows and columns, in the order in which they came.
+
+    Attributes
+    ----------
+    cells : Cells
+    rows, columns : list
+        Texts, or whatever a table of Python's has for names.
+    valued : bool
+        Whether lines had values; if not, each is 1.
+    times : ndarray of shape (n,) or None
+        When each cell was first told, if lines say so.
+    """
+
+    cells: Cells
+    rows: list[Any]
+    columns: list[Any]
+    valued: bool
+    times: NDArray[np.float64] | None = None
+
+
+class Line(NamedTuple):
+    """What a line says: where it stands, the names of row and column, and what else was asked for."""
+
+    number: int
+    row: Any
+    column: Any
+    rest: list[Any]
+    time: Any = None
+
+
+def read_lines(
+    path: str | os.PathLike[str],
+    *,
+    fields: Sequence[str] | None = None,
+    decimal: Decimal = ".",
+    time: str | None = None,
+) -> Iterator[Line]:
+    """Read the lines of a table with two or three fields that count: comma, semicolon or tab between, quotes as in CSV.
+
+    Parameters
+    ----------
+    path : path
+    fields : sequence of str, optional
+        The headings, or the places from 1, of the row, the column and the value. Without them they are the first
+        three; a first line whose third field is no number is one of headings then.
+    decimal : {".", ","}
+        What stands before the decimals of a value.
+    time : str, optional
+        The heading, or the place from 1, of when a line was told: a number, or a date as ISO 8601 writes it.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, there is nothing in it, a heading is not there, or a line has too few fields.
+    """
+    places: list[int] | None = None
+    for number, line in read_fields(path, marks=MARKS):
+        if places is None:
+            places, heading = _places(path, line, fields, decimal)
+            when = None if time is None else _place(path, line, time)
+            if heading:
+                continue
+        if len(line) <= (last := max(places) if when is None else max(*places, when)):
+            raise InputError(f"{path}, line {number}: expected {last + 1} fields or more; got {len(line)}")
+        row, column, *rest = (line[place] for place in places)
+        rest = [_pointed(text, decimal) for text in rest]
+        yield Line(number, row, column, rest, None if when is None else line[when])
+
+
+def _places(
+    path: str | os.PathLike[str], first: list[str], fields: Sequence[str] | None, decimal: Decimal = "."
+) -> tuple[list[int], bool]:
+    """Say which fields count, and whether the first line is one of headings."""
+    if len(first) < 2:
+        raise InputError(
+            f"{path}, line 1 has no fields between commas, semicolons or tabs; give a row, a column and a value on each"
+            f" line; got {first[0]!r:.40}"
+        )
+    if fields is None:
+        third = len(first) > 2
+        return list(range(2 + third)), third and _number(_pointed(first[2], decimal)) is None
+    fields = [name.strip() for name in fields]
+    if not 2 <= len(fields) <= 3:
+        raise InputError(
+            f"name the fields of row and column, and of the value if there is one; got {len(fields)} names"
+        )
+    names = first
+    if all(name.isdecimal() and 1 <= int(name) <= len(first) for name in fields):
+        places = [int(name) - 1 for name in fields]
+        return places, len(places) > 2 and _number(_pointed(first[places[2]], decimal)) is None
+    return [_place(path, names, name) for name in fields], True
+
+
+def _place(path: str | os.PathLike[str], headings: list[str], name: str) -> int:
+    """Give the place of a field by its heading, or by its number where none is headed so."""
+    if name in headings:
+        return headings.index(name)
+    if name.isdecimal() and 1 <= int(name) <= len(headings):
+        return int(name) - 1
+    raise InputError(f"{path}: no column is headed {name!r}; found {', '.join(map(repr, headings))}")
+
+
+def read_cells(
+    path: str | os.PathLike[str],
+    *,
+    fields: Sequence[str] | None = None,
+    decimal: Decimal = ".",
+    time: str | None = None,
+) -> NamedCells:
+    """Read known cells; lines that say the same twice count once.
+
+    Parameters
+    ----------
+    path, fields, decimal, time
+        See :func:`read_lines`; with two fields to a line each value is 1.
+
+    Raises
+    ------
+    InputError
+        As there, or if a value is no finite number, two lines contradict each other, or there is no line.
+    """
+    table = _collected(read_lines(path, fields=fields, decimal=decimal, time=time), str(path))
+    alone = all((side == 0).sum() == 1 for side in (table.cells.rows, table.cells.columns))
+    if fields is None and not table.valued and alone and len(table.cells.values) > 1:
+        warnings.warn(
+            f"{path}: the first line, {table.rows[0]!r} and {table.columns[0]!r}, is taken for a row and a column,"
+            " though neither is named again; if they are headings, name them as the columns to read",
+            stacklevel=2,
+        )
+    return table
+
+
+def named_cells(table: Any, values: Any = None, *, times: Any = None) -> NamedCells:
+    """Take known cells from lines: the name of a row, the name of a column, and a value, or none in all of them.
+
+    Parameters
+    ----------
+    table : NamedCells, data frame, or iterable of (row, column, value) or of (row, column)
+        Of a data frame (pandas, polars, Arrow) the first three columns, or two.
+    values : sequence of float, optional
+        If they stand beside the names.
+    times : sequence, optional
+        When each was told.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_cells`.
+
+    Examples
+    --------
+    >>> ratings = [("ann", "Ran", 5), ("bob", "Heat", 2), ("ann", "Heat", 3)]
+    >>> named_cells(ratings).cells.values.tolist(), named_cells(ratings).columns
+    ([5.0, 3.0, 2.0], ['Ran', 'Heat'])
+    """
+    if isinstance(table, NamedCells):
+        return table
+    rows = _rows(table)
+    if values is not None:
+        names, numbers = [*rows], np.asarray(values, float).tolist()
+        if len(names) != len(numbers):
+            raise InputError(f"give a value for each pair of names; got {len(names):,} and {len(numbers):,}")
+        rows = ([*name[:2], number] for name, number in zip(names, numbers, strict=True))
+    when = repeat(None) if times is None else list(times)
+    lines = (
+        Line(number, row, column, rest[:1], time)
+        for number, ((row, column, *rest), time) in enumerate(zip(rows, when, strict=times is not None), 1)
+    )
+    return _collected(lines, "the table")
+
+
+def named_pairs(table: Any) -> tuple[list[Any], list[Any]]:
+    """Take the names of rows and columns from lines or a data frame."""
+    names = [(row, column) for row, column, *_ in _rows(table)]
+    return [row for row, _ in names], [column for _, column in names]
+
+
+def _rows(table: Any) -> Iterable[Sequence[Any]]:
+    """Give the rows of a data frame, an array or lines, with names that are no scalars of numpy."""
+    if is_frame(table):
+        return rows_of(table)[1]
+    return table.tolist() if isinstance(table, np.ndarray) else table
+
+
+def joined(before: NamedCells, more: NamedCells, *, sums: bool = False) -> NamedCells:
+    """Put cells together: new rows and columns stand behind those there, and of values for one cell the later counts.
+
+    Parameters
+    ----------
+    before, more : NamedCells
+    sums : bool
+        Whether values for one cell are added up instead, as counts are.
+
+    Raises
+    ------
+    InputError
+        If one has values and the other has not.
+
+    Examples
+    --------
+    >>> both = joined(named_cells([("ann", "Ran", 5)]), named_cells([("bob", "Ran", 2), ("ann", "Ran", 3)]))
+    >>> both.rows, both.cells.values.tolist()
+    (['ann', 'bob'], [3.0, 2.0])
+    """
+    if before.valued != more.valued:
+        raise InputError("either all lines have a value, those learnt before and those new, or none has")
+    names = [[*dict.fromkeys([*old, *new])] for old, new in ((before.rows, more.rows), (before.columns, more.columns))]
+    numbers = [{name: at for at, name in enumerate(side)} for side in names]
+    i, j = (
+        np.array([number[name] for name in new], np.int64)[at]
+        for number, new, at in zip(numbers, more[1:3], (more.cells.rows, more.cells.columns), strict=True)
+    )
+    rows, columns = np.concatenate([before.cells.rows, i]), np.concatenate([before.cells.columns, j])
+    values = np.concatenate([before.cells.values, more.cells.values])
+    order = np.lexsort((columns, rows))  # stable: of one cell the later comes last
+    rows, columns, values = rows[order], columns[order], values[order]
+    last = np.append((np.diff(rows) > 0) | (np.diff(columns) > 0), True)
+    summed = np.add.reduceat(values, np.flatnonzero(np.append(True, last[:-1]))) if sums else values[last]
+    cells = Cells(rows[last], columns[last], summed, (len(names[0]), len(names[1])))
+    return NamedCells(cells, names[0], names[1], before.valued)
+
+
+def _collected(lines: Iterable[Line], source: str) -> NamedCells:
+    rows: dict[Any, int] = {}
+    columns: dict[Any, int] = {}
+    seen: dict[tuple[int, int], tuple[float, int]] = {}
+    times: list[float] = []
+    valued = False
+    for line in lines:
+        where = f"{source}, line {line.number}"
+        if seen and valued != bool(line.rest):
+            raise InputError(f"{where}: either every line has a value, or none has")
+        valued = bool(line.rest)
+        value = _number(line.rest[0]) if valued else 1.0
+        if value is None or not math.isfinite(value):
+            comma = (
+                "; for decimal commas say so: decimal=','" if _number(_pointed(line.rest[0], ",")) is not None else ""
+            )
+            raise InputError(f"{where}: a value is a finite number; got {line.rest[0]!r:.40}{comma}")
+        cell = rows.setdefault(line.row, len(rows)), columns.setdefault(line.column, len(columns))
+        if line.time is not None and cell not in seen:
+            times.append(_time(line.time, where))
+        before, first = seen.setdefault(cell, (value, line.number))
+        if before != value:
+            pair = f"{line.row!r} and {line.column!r}"
+            raise InputError(f"{where}: {pair} have the value {value:g}, but {before:g} in line {first}")
+    if not seen:
+        raise InputError(f"{source} has no lines of a row, a column and a value")
+    indices = np.array([*seen], np.int64)
+    order = np.lexsort(indices.T[::-1])
+    values = np.array([value for value, _ in seen.values()])
+    i, j = indices[order].T
+    cells = Cells(i, j, values[order], (len(rows), len(columns)))
+    return NamedCells(cells, [*rows], [*columns], valued, np.array(times)[order] if times else None)
+
+
+def _time(text: Any, where: str) -> float:
+    """Read a time: a number, or a date, in seconds."""
+    if (number := _number(text)) is not None and math.isfinite(number):
+        return number
+    try:
+        when = text if isinstance(text, datetime) else datetime.fromisoformat(str(text))
+    except ValueError:
+        raise InputError(f"{where}: a time is a number or a date such as 2026-11-25; got {text!r:.40}") from None
+    return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+
+
+def _pointed(text: Any, decimal: Decimal) -> Any:
+    """Write a number with a point before its decimals."""
+    return text.replace(",", ".") if decimal == "," and isinstance(text, str) and "." not in text else text
+
+
+def _number(text: Any) -> float | None:
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,168 @@
+"""The columns that go best with a row, by the product of their factors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.completion.cells import cells_of, pairs, split_cells
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.kernels import best_of_rows
+from polyadic.core.model import Model, learned
+from polyadic.core.selection import Search, held_out_share
+from polyadic.metrics.recommendation import recommendation
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+
+    from polyadic.completion.cells import Cells
+
+BLOCK = 1 << 24
+"""Products of rows and columns held at once."""
+FEW = 256
+"""The most that are sorted as they are met; of more a row is sorted whole."""
+FIRST, ROWS = 20, 10_000
+"""Columns among which those held out are looked for, and rows for which they are, at most."""
+
+
+class Recommended(NamedTuple):
+    """Columns for each row, the best first.
+
+    Attributes
+    ----------
+    columns : int64 ndarray of shape (rows, n)
+        -1 where there are no more columns.
+    scores : ndarray of shape (rows, n)
+        Minus infinity there.
+    """
+
+    columns: NDArray[np.int64]
+    scores: NDArray[Any]
+
+
+class Recommending(Model):
+    """What models have whose products of factors say how well a column goes with a row.
+
+    Attributes
+    ----------
+    row_factors_, column_factors_ : ndarray of shape (rows, rank) and (columns, rank)
+    """
+
+    row_factors_: NDArray[Any] = learned()
+    column_factors_: NDArray[Any] = learned()
+
+    def predict(self, rows: ArrayLike, columns: ArrayLike) -> NDArray[Any]:
+        """Give the products of rows and columns."""
+        check_is_fitted(self)
+        i, j = pairs(rows, columns, (len(self.row_factors_), len(self.column_factors_)))
+        return np.einsum("nr,nr->n", self.row_factors_[i], self.column_factors_[j])
+
+    def augmented(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Give factors whose products are the predictions."""
+        check_is_fitted(self)
+        return self.row_factors_, self.column_factors_
+
+    def recommend(self, rows: ArrayLike, n: int = 10, *, without: Any = None) -> Recommended:
+        """Give the best columns for rows of the matrix.
+
+        Parameters
+        ----------
+        rows : array of int
+        n : int
+        without : Entries, sparse matrix or array, of shape (rows of the model, columns), optional
+            What is not to be recommended, usually what the model was fitted to.
+
+        Raises
+        ------
+        InputError
+            If a row is not there, or the shape of what is known is another.
+        """
+        check_is_fitted(self)
+        U, V = self.row_factors_, self.column_factors_
+        i, _ = pairs(rows, np.zeros_like(rows), (len(U), len(V)))
+        known = None if without is None else cells_of(without, empty=True)
+        if known is not None and known.shape != (len(U), len(V)):
+            raise InputError(f"what is known must be of shape {len(U), len(V)}; got {known.shape}")
+        known = None if known is None else known.at(known.values > 0)
+        return best_columns(U[i], V, n, without=None if known is None else known.take(i))
+
+
+def search_listed(listed: Cells, values: Mapping[str, Sequence[Any]], *, seed: int | None) -> Search:
+    """Judge settings by a tenth of the listed cells: how early those above 0 are recommended, by row."""
+    cells, out = split_cells(listed, held_out_share(len(listed.values)), seed=seed)
+    out = out.at(out.values > 0)
+    rows = np.unique(out.rows)
+    if len(rows) > ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(rows, ROWS, replace=False))
+    out = out.take(rows)
+
+    def losses(model: Recommending) -> NDArray[np.float64]:
+        named = model.recommend(rows, FIRST, without=cells).columns
+        return 1 - recommendation(named, out.rows, out.columns).ndcg
+
+    return Search(
+        values=values,
+        fit=lambda model: model.fit(cells),
+        last=lambda model: model.fit(listed),
+        losses=losses,
+        units="rows",
+        measure=f"NDCG@{FIRST}",
+        figure=lambda loss: 1 - loss,
+    )
+
+
+def best_columns(U: NDArray[Any], V: NDArray[Any], n: int, *, without: Cells | None = None) -> Recommended:
+    r"""Give the ``n`` columns with the largest :math:`u_i \cdot v_j` for each row; of equals, the first.
+
+    Parameters
+    ----------
+    U : ndarray of shape (rows, rank)
+    V : ndarray of shape (columns, rank)
+    n : int
+    without : Cells of shape (rows, columns), optional
+        They are not to be recommended.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit.
+
+    Examples
+    --------
+    >>> U, V = np.array([[1.0], [-1.0]]), np.array([[3.0], [1.0], [2.0]])
+    >>> best_columns(U, V, 2).columns.tolist()
+    [[0, 2], [1, 2]]
+    """
+    check_int("n", n, low=1)
+    starts, columns = np.zeros(len(U) + 1, np.int64), np.zeros(0, np.int64)
+    if without is not None:
+        if without.shape != (len(U), len(V)):
+            raise InputError(f"what is known must be of shape {len(U), len(V)}; got {without.shape}")
+        starts, columns = without.starts, without.columns
+    kept = min(n, len(V))
+    recommended = Recommended(np.full((len(U), n), -1), np.full((len(U), n), -np.inf, np.result_type(U, V)))
+    step = max(1, BLOCK // max(len(V), 1))
+    if not kept:
+        return recommended
+    for first in range(0, len(U), step):
+        last = min(first + step, len(U))
+        scores = U[first:last] @ V.T
+        rows = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
+        scores[rows, columns[starts[first] : starts[last]]] = -np.inf
+        at = slice(first, last), slice(kept)
+        recommended.columns[at], recommended.scores[at] = _largest(scores, kept)
+    recommended.columns[np.isneginf(recommended.scores)] = -1
+    return recommended
+
+
+def _largest(scores: NDArray[Any], n: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Give the places of the largest of each row, and these, in falling order; of equals the first."""
+    if n <= FEW:
+        return best_of_rows(scores, n)
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :n]
+    return order, np.take_along_axis(scores, order, axis=1)

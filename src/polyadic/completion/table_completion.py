@@ -1,0 +1,613 @@
+"""Tables whose rows and columns have names, completed by any of the methods of this package.
+
+A table is its known cells: the name of a row, the name of a column and a value on each line, in a file or in memory.
+"""
+
+from __future__ import annotations
+
+import warnings
+from copy import copy
+from dataclasses import KW_ONLY, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.completion.bayesian import BayesianMatrixFactorization, Prediction
+from polyadic.completion.cells import Cells, compared, split_cells
+from polyadic.completion.components import Theme, Themes, themes_of
+from polyadic.completion.factorization import MatrixFactorization
+from polyadic.completion.implicit import ImplicitFactorization
+from polyadic.completion.named_cells import NamedCells, joined, named_cells, named_pairs
+from polyadic.completion.penalty_path import choose_penalty, rmse
+from polyadic.completion.recommending import best_columns
+from polyadic.completion.trace_norm import TraceNormCompletion
+from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.explanation import Explanation
+from polyadic.core.model import Amount, Model, Natural, Seed, Threads, Within
+from polyadic.core.selection import BUDGET, Choice, chosen
+from polyadic.metrics.figures import conformal_radius
+from polyadic.metrics.recommendation import catalogue, recommendation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+
+TAKEN = {
+    "rank": ("als", "bayesian", "implicit"),
+    "ridge": ("als", "implicit", "trace-norm"),
+    "alpha": ("implicit",),
+}
+"""Settings that not all methods have, and those that do."""
+FEWEST = 100
+"""Cells of which a tenth can choose."""
+FIRST = 20
+"""Columns in which those held out are looked for."""
+ROWS = 1 << 12
+"""Rows that are recommended for at a time."""
+EXACT = 1e-9
+"""Relative spread of predictions below which they are the same."""
+NAMED = 3
+"""Columns that name a theme."""
+
+
+class Recommendation(NamedTuple):
+    """A column for a row, and the value that is predicted there."""
+
+    column: Any
+    value: float
+
+
+class TableCompletion(Model):
+    r"""A table of which some cells are known, and what the others are likely to be; rows and columns have names.
+
+    Parameters
+    ----------
+    method : {"als", "bayesian", "implicit", "trace-norm"}
+        :class:`~polyadic.completion.factorization.MatrixFactorization`;
+        :class:`~polyadic.completion.bayesian.BayesianMatrixFactorization`, which has nothing to tune and knows
+        its uncertainty; :class:`~polyadic.completion.implicit.ImplicitFactorization` of counts, or of what is
+        listed without values; :class:`~polyadic.completion.trace_norm.TraceNormCompletion` with an offset for
+        each row and column.
+    rank, ridge, alpha : int, and float, optional
+        Of the model of the method, if it has them; of ``trace-norm`` the ridge is the penalty. By default cells held
+        out choose them: :func:`~polyadic.core.selection.chosen`,
+        :func:`~polyadic.completion.penalty_path.choose_penalty`.
+    choose : bool
+        Whether they do; if not, and for less than 100 cells, the defaults of the model stand.
+    budget : float, optional
+        Seconds after which nothing more is tried (of ``als`` and ``implicit``).
+    hold_out : float
+        Share of the cells that are held out and predicted first, to see how well; then all are learnt from.
+    hold_out_by : {"cells", "time"}
+        Any of them, or the latest of a table with times: what comes next is harder to tell than what is missing.
+    seed : int, optional
+        Of random starts, of draws and of the cells held out.
+    threads : int, optional
+        All cores by default; the result does not depend on them.
+    unknown : {"refuse", "mean"}
+        What is predicted of a row or column that the model has not: nothing, which is an error, or what is to be
+        expected of one of which nothing is known, the mean over those that it has.
+
+    Attributes
+    ----------
+    model_ : estimator
+        That of the method, fitted to numbered rows and columns.
+    rows_, columns_ : list of str
+        The names of their rows and columns, in order.
+    known_ : Cells
+        What the table says.
+    valued_ : bool
+        Whether it has values, or only what is listed.
+    parts_ : list of (int, int)
+        Rows and columns of the parts between which no cell is known.
+    choice_ : Choice or None
+        What cells held out have chosen, of ``als`` and ``implicit``.
+    held_out_ : dict of str to float
+        Root mean squared error of the cells held out, and that of biases alone; for ``implicit`` which share of them
+        is among the first 20 columns, their NDCG and mean average precision, which share of the columns is recommended
+        to anybody and how novel they are, in bits, beside those of the most frequent columns. Empty without
+        ``hold_out``.
+    scores_ : ndarray
+        How far off each cell held out was, in standard deviations where the method tells them; intervals rest on it.
+    updated_ : dict
+        What :meth:`update` has added and changed, last time.
+    interrupted_ : bool
+        Whether Ctrl-C cut the last fit short.
+
+    Examples
+    --------
+    >>> likes = [("ann", "Ran", 5), ("ann", "Heat", 1), ("bob", "Ran", 4), ("bob", "Heat", 1), ("eve", "Heat", 2)]
+    >>> model = TableCompletion(rank=0).fit(likes)
+    >>> bool(model.predict(["eve"], ["Ran"])[0] > 3)
+    True
+    >>> [film for film, _ in model.recommend("eve")]
+    ['Ran']
+    """
+
+    method: Literal["als", "bayesian", "implicit", "trace-norm"] = "als"
+    _: KW_ONLY
+    rank: Natural | None = None
+    ridge: Amount | None = None
+    alpha: Amount | None = None
+    choose: bool = True
+    budget: Amount | None = BUDGET
+    hold_out: Annotated[float, Within(0, 0.9)] = 0.0
+    hold_out_by: Literal["cells", "time"] = "cells"
+    seed: Seed = None
+    threads: Threads = None
+    unknown: Literal["refuse", "mean"] = "refuse"
+
+    def check(self) -> None:
+        """Refuse settings out of range, also by what the model of the method says, and those that it does not have."""
+        super().check()
+        for name, methods in TAKEN.items():
+            if getattr(self, name) is not None and self.method not in methods:
+                raise InputError(f"{name} is a setting of {' or '.join(methods)}; leave it out for {self.method}")
+        self._new().check()
+
+    def fit(self, table: Any, y: Any = None) -> Self:
+        """Learn to complete a table.
+
+        Parameters
+        ----------
+        table : NamedCells, data frame, or iterable of (row, column, value) or of (row, column)
+            See :func:`~polyadic.completion.named_cells.read_cells` for files.
+        y : sequence of float, optional
+            The values, where the table has names alone, as cross-validation of scikit-learn passes them.
+
+        Raises
+        ------
+        InputError
+            If lines contradict each other, there is none, values are missing or not those of the method, or a
+            parameter is out of range.
+        """
+        self.check()
+        known, rows, columns, valued, times = named_cells(table, y)
+        if not valued and self.method != "implicit":
+            raise InputError("the table has no values; use the method implicit, which learns from what is listed")
+        self.held_out_: dict[str, float] = {}
+        self.scores_ = np.zeros(0)
+        if self.hold_out_by == "time" and times is None:
+            raise InputError("the table has no times to hold out by; name their column, time='...', or leave it out")
+        if self.hold_out:
+            by_time = times if self.hold_out_by == "time" else None
+            self._hold_out(*split_cells(known, self.hold_out, seed=self.seed, times=by_time))
+        self.model_ = self._fitted(known)
+        self.choice_: Choice | None = getattr(self.model_, "choice_", None)
+        self.known_, self.rows_, self.columns_, self.valued_ = known, rows, columns, valued
+        self.updated_: dict[str, Any] = {}
+        self.interrupted_, self.parts_ = self.model_.interrupted_, connected_parts(known)
+        _warn_of_parts(self.parts_)
+        return self
+
+    def update(self, table: Any, *, sweeps: int | None = None, sums: bool = False, refit: bool = False) -> Self:
+        """Learn more lines: new rows, new columns, new values of cells that are known.
+
+        What is new is solved for given what is there, and sweeps over both sides follow; settings stay.
+
+        Parameters
+        ----------
+        table : as of :meth:`fit`
+            New lines alone. They replace values that are known.
+        sweeps : int, optional
+            See ``update`` of the model of the method; 0 for new rows and columns alone. ``trace-norm`` has none: it
+            goes on to its one optimum.
+        sums : bool
+            Whether new values are added to those known, as counts are.
+        refit : bool
+            Whether to fit from the start as well, and keep that: it tells how far the update is from it.
+
+        Returns
+        -------
+        self
+            With ``updated_``: how many cells, rows and columns are new or have changed; how well new cells between
+            known names were predicted before they were learnt; ``moved``, how much predictions of cells known before
+            have changed (root mean square); with ``refit`` the ``distance_to_refit`` of all known cells likewise.
+
+        Raises
+        ------
+        InputError
+            As :meth:`fit`.
+        """
+        check_is_fitted(self)
+        self.check()
+        if self.method == "trace-norm" and sweeps is not None:
+            raise InputError("trace-norm goes on to its optimum; leave out sweeps")
+        before = NamedCells(self.known_, self.rows_, self.columns_, self.valued_)
+        known, rows, columns, *_ = joined(before, named_cells(table), sums=sums)
+        facts = self._news(known)
+        model = copy(self.model_).update(known, **({} if sweeps is None else {"sweeps": sweeps}))
+        facts["moved"] = _distance(self.model_, model, self.known_)
+        if refit:
+            fitted = clone(model).fit(known)
+            facts["distance_to_refit"], model = _distance(model, fitted, known), fitted
+        self.model_ = model  # at the end: what fails before has changed nothing
+        self.known_, self.rows_, self.columns_, self.updated_ = known, rows, columns, facts
+        self.interrupted_, self.parts_ = self.model_.interrupted_, connected_parts(known)
+        return self
+
+    def predict(self, rows: Any, columns: Sequence[Any] | None = None) -> NDArray[np.float64]:
+        """Give the expected values of cells, known or not.
+
+        Parameters
+        ----------
+        rows, columns : sequence of names, of one length
+            Or pairs of names, or a data frame whose first two columns they are, in the place of rows.
+        """
+        return self.predict_distribution(rows, columns).mean
+
+    def predict_distribution(self, rows: Any, columns: Sequence[Any] | None = None) -> Prediction:
+        """Give the expected values of cells and their standard deviations: NaN but for ``bayesian``."""
+        i, j = self._cells(rows, columns)
+        known = (i >= 0) & (j >= 0)
+        mean, std = np.empty(len(i)), np.full(len(i), np.nan)
+        if isinstance(self.model_, BayesianMatrixFactorization):
+            mean[known], std[known] = self.model_.predict_distribution(i[known], j[known])
+        else:
+            mean[known] = self.model_.predict(i[known], j[known])
+        if not known.all():
+            U, V = self.model_.augmented()
+            u, v = (np.vstack([F, F.mean(axis=0)])[at[~known]] for F, at in ((U, i), (V, j)))  # the last, -1, the mean
+            mean[~known] = np.einsum("nr,nr->n", u, v)
+            if isinstance(self.model_, BayesianMatrixFactorization):
+                # what is expected of a row varies, from one to the next, by that much where it is not known
+                spreads = [np.einsum("nr,nr->n", x @ _covariance(F), x) for x, F in ((v, U), (u, V))]
+                absent = [at[~known] < 0 for at in (i, j)]
+                std[~known] = np.sqrt(self.model_.noise_**2 + sum(map(np.multiply, spreads, absent)))
+        return Prediction(mean, std)
+
+    def predict_interval(
+        self, rows: Any, columns: Sequence[Any] | None = None, *, level: float = 0.9
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give the lower and upper ends between which cells lie with a probability of ``level``, whatever the model.
+
+        How far off cells were that were held out tells how wide: :func:`~polyadic.metrics.figures.conformal_radius`.
+        The level holds over all cells drawn like these, not for each row. It is proved of the model that was judged;
+        values are those of the model of all cells, whose intervals were measured to cover .889 to .902 at .9.
+
+        Raises
+        ------
+        InputError
+            If nothing was held out, too little for that level, or the method is ``implicit``.
+        """
+        check_is_fitted(self)
+        if not len(self.scores_):
+            raise InputError("intervals rest on cells held out; fit with hold_out=0.1, of a method other than implicit")
+        mean, std = self.predict_distribution(rows, columns)
+        width = conformal_radius(self.scores_, level) * np.where(np.isnan(std), 1.0, std)
+        return mean - width, mean + width
+
+    def score(self, table: Any, y: Any = None) -> float:
+        """Give the share of the variance of cells that is predicted, as regressors of scikit-learn do."""
+        cells, rows, columns, *_ = named_cells(table, y)
+        predicted = self.predict([rows[i] for i in cells.rows], [columns[j] for j in cells.columns])
+        return float(1 - ((predicted - cells.values) ** 2).sum() / ((cells.values - cells.values.mean()) ** 2).sum())
+
+    def recommend(
+        self,
+        row: Any,
+        n: int = 10,
+        *,
+        allowed: Iterable[Any] | None = None,
+        blocked: Iterable[Any] = (),
+        seen: bool = False,
+    ) -> list[Recommendation]:
+        """Give the columns of the largest values in a row, the best first, with them; those known are left out.
+
+        Parameters
+        ----------
+        row : name
+        n : int
+        allowed : iterable of names, optional
+            Other columns are left out.
+        blocked : iterable of names
+            These are left out.
+        seen : bool
+            Whether those known are not.
+        """
+        ((_, best),) = self.recommend_all(n, rows=[row], allowed=allowed, blocked=blocked, seen=seen)
+        return best
+
+    def recommend_all(
+        self,
+        n: int = 10,
+        *,
+        rows: Sequence[Any] | None = None,
+        allowed: Iterable[Any] | None = None,
+        blocked: Iterable[Any] = (),
+        seen: bool = False,
+    ) -> Iterator[tuple[Any, list[Recommendation]]]:
+        """Give what :meth:`recommend` does for every row, or some, one after another in bounded memory."""
+        check_is_fitted(self)
+        check_int("n", n, low=1)
+        at = np.arange(len(self.rows_)) if rows is None else _numbers("row", rows, self.rows_)
+        kept = np.ones(len(self.columns_), bool)
+        if allowed is not None:
+            kept[:] = False
+            kept[_numbers("column", [*allowed], self.columns_)] = True
+        kept[_numbers("column", [*blocked], self.columns_)] = False
+        return self._recommended(at, np.flatnonzero(kept), n, seen=seen)
+
+    def _recommended(
+        self, at: NDArray[np.int64], kept: NDArray[np.int64], n: int, *, seen: bool
+    ) -> Iterator[tuple[Any, list[Recommendation]]]:
+        U, V = self.model_.augmented()
+        names = [self.columns_[j] for j in kept.tolist()]
+        place = np.full(len(V), -1)
+        place[kept] = np.arange(len(kept))
+        V, known = V[kept], self.known_
+        if len(kept) < len(place):
+            known = known.at(np.flatnonzero(place[known.columns] >= 0))
+            known = Cells(known.rows, place[known.columns], known.values, (len(U), len(kept)))
+        for first in range(0, len(at), ROWS):
+            some = at[first : first + ROWS]
+            best = best_columns(U[some], V, n, without=None if seen else known.take(some))
+            for i, columns, scores in zip(some.tolist(), best.columns.tolist(), best.scores.tolist(), strict=True):
+                best_ = zip(columns, scores, strict=True)
+                yield self.rows_[i], [Recommendation(names[j], score) for j, score in best_ if j >= 0]
+
+    def similar(self, name: Any, n: int = 10, *, of: Literal["column", "row"] = "column") -> list[tuple[Any, float]]:
+        r"""Give the columns, or rows, whose predicted values go up and down with those of one.
+
+        .. math:: \rho_{jk} = \frac{v_j^\top C v_k}{\sqrt{v_j^\top C v_j \cdot v_k^\top C v_k}}
+
+        is the correlation of their predictions over all rows, C the covariance of the factors of the rows: it depends
+        on what is predicted, not on how it is factorized.
+
+        Raises
+        ------
+        InputError
+            If the name is not there, or its predictions are the same everywhere.
+        """
+        check_is_fitted(self)
+        check_int("n", n, low=1)
+        names, (U, V) = (
+            (self.columns_, self.model_.augmented()) if of == "column" else (self.rows_, self.model_.augmented()[::-1])
+        )
+        (j,) = _numbers(of, [name], names).tolist()
+        C = _covariance(U)
+        spreads = np.sqrt(np.einsum("nr,nr->n", V @ C, V).clip(0))
+        if spreads[j] <= EXACT * spreads.max():
+            raise InputError(f"the predictions of {name!r} are the same everywhere; nothing goes up and down with them")
+        alike = np.where(
+            spreads > EXACT * spreads.max(), V @ (C @ V[j]) / np.maximum(spreads, EXACT) / spreads[j], -np.inf
+        )
+        alike[j] = -np.inf
+        return [
+            (names[k], float(alike[k])) for k in np.argsort(-alike, kind="stable")[:n].tolist() if np.isfinite(alike[k])
+        ]
+
+    def themes(self, number: int | None = None, *, top: int = 10) -> list[Theme]:
+        """Say what goes together: themes of columns, the largest first (:mod:`~polyadic.completion.components`).
+
+        Parameters
+        ----------
+        number : int, optional
+            How many axes of the predictions are turned into themes; the rank by default. Fewer are coarser.
+        top : int
+            How many columns to name of each.
+
+        Raises
+        ------
+        InputError
+            If a number is below 1.
+        """
+        check_is_fitted(self)
+        check_int("top", top, low=1)
+        found = self._themes(number)
+        described = []
+        for share, loadings in zip(found.shares.tolist(), found.loadings.T, strict=True):
+            rising = [
+                (self.columns_[j], float(loadings[j])) for j in np.argsort(-loadings, kind="stable")[:top].tolist()
+            ]
+            falling = [
+                (self.columns_[j], float(loadings[j])) for j in np.argsort(loadings, kind="stable")[:top].tolist()
+            ]
+            sides = ([pair for pair in side if pair[1] * sign > 0] for side, sign in ((rising, 1), (falling, -1)))
+            described.append(Theme(share, *sides))
+        return described
+
+    def _themes(self, number: int | None = None) -> Themes:
+        rank = max(int(getattr(self.model_, "rank", 0)), 1) if self.method != "trace-norm" else len(self.columns_)
+        U, V = self.model_.augmented()
+        return themes_of(U, V, rank if number is None else check_int("number", number, low=1))
+
+    def explain(
+        self, row: Any, columns: Sequence[Any], *, by: Literal["cells", "themes"] = "cells"
+    ) -> list[Explanation]:
+        """Say what the values of a row in some columns are made of: what each known cell of the row adds to them.
+
+        See :mod:`~polyadic.core.explanation`. What the last steps of ``implicit`` left open is in the base.
+
+        Parameters
+        ----------
+        row : name
+        columns : sequence of names
+        by : {"cells", "themes"}
+            Or what each theme adds (:meth:`themes`), whatever the method; it is named by its first three columns. The
+            base is the means of row and column.
+
+        Returns
+        -------
+        list of Explanation
+            One for each column, with the parts of the columns known in this row.
+
+        Raises
+        ------
+        InputError
+            If a name is not there, or the method has no such parts.
+
+        Examples
+        --------
+        >>> likes = [("ann", "Ran", 5), ("ann", "Heat", 1), ("bob", "Ran", 4), ("bob", "Heat", 1), ("eve", "Heat", 2)]
+        >>> (why,) = TableCompletion(rank=0).fit(likes).explain("eve", ["Ran"])
+        >>> [name for name, _ in why.parts], round(why.base + sum(part for _, part in why.parts) - why.value, 9)
+        (['Heat'], 0.0)
+        """
+        check_is_fitted(self)
+        check_choice("by", by, ("cells", "themes"))
+        if by == "cells" and not isinstance(self.model_, (ImplicitFactorization, MatrixFactorization)):
+            raise InputError(f"{self.method} does not tell what cells add; als and implicit do, and themes all methods")
+        i, j = _numbers("row", [row], self.rows_), _numbers("column", columns, self.columns_)
+        values = self.model_.predict(np.repeat(i, len(j)), j).astype(float)
+        if by == "themes":
+            scores, loadings, _ = self._themes()
+            first = np.argsort(-loadings, axis=0, kind="stable")[:NAMED]
+            names: list[Any] = [" / ".join(str(self.columns_[k]) for k in best) for best in first.T.tolist()]
+            parts = scores[i] * loadings[j]
+        else:
+            _, known, parts = self.model_.explain(self.known_.take(i), j)
+            names = [self.columns_[column] for column in known.tolist()]
+        return [
+            Explanation.of(value, zip(names, some, strict=True))
+            for value, some in zip(values.tolist(), parts.tolist(), strict=True)
+        ]
+
+    def facts(self) -> dict[str, Any]:
+        """Tell the sizes of the table, its parts, and how well cells held out were predicted."""
+        check_is_fitted(self)
+        (rows, columns), cells = self.known_.shape, len(self.known_.values)
+        facts: dict[str, Any] = {"method": self.method, "rows": rows, "columns": columns, "cells": cells}
+        facts |= {"share_known": cells / (rows * columns), "parts": len(self.parts_), "largest_part": [*self.parts_[0]]}
+        return facts | ({"held_out": self.hold_out, **self.held_out_} if self.held_out_ else {})
+
+    def _new(self) -> Any:
+        """Make the model of the method, not fitted."""
+        own: dict[str, Any] = {name: value for name in TAKEN if (value := getattr(self, name)) is not None}
+        how: dict[str, Any] = {"seed": self.seed, "threads": self.threads}
+        if self.method == "bayesian":
+            return BayesianMatrixFactorization(**own, **how)
+        if self.method == "implicit":
+            return ImplicitFactorization(**own, **how)
+        if self.method == "als":
+            return MatrixFactorization(**own, **how)
+        model = TraceNormCompletion(offsets="biases", threads=self.threads)
+        return model if self.ridge is None else model.set_params(penalty=self.ridge)
+
+    def _fitted(self, known: Cells) -> Any:
+        """Fit the model of the method, with what cells held out choose of what is not given."""
+        model = self._new()
+        if not self.choose or self.method == "bayesian" or len(known.values) < FEWEST:
+            return model.fit(known)
+        if self.method == "trace-norm":
+            if self.ridge is None:
+                model.set_params(penalty=choose_penalty(model, known).best)
+            return model.fit(known)
+        given = [name for name in TAKEN if getattr(self, name) is not None]
+        return chosen(model, known, keep=given, budget=self.budget, seed=self.seed)
+
+    def _hold_out(self, train: Cells, test: Cells) -> None:
+        """Fit to a part of the cells and keep how well the others are predicted, beside the plainest way."""
+        model = self._fitted(train)
+        if model.interrupted_:
+            raise KeyboardInterrupt  # a fit that Ctrl-C ended early cannot be judged
+        if self.method == "implicit":
+            most = np.bincount(train.at(train.values > 0).columns, minlength=train.shape[1])[:, None].astype(float)
+            popular = best_columns(np.ones((train.shape[0], 1)), most, FIRST, without=train.at(train.values > 0))
+            self.held_out_ = _found_again(model, train, test) | _judged(
+                popular.columns, train, test, "_of_most_frequent"
+            )
+            return
+        plain = MatrixFactorization(0, threads=self.threads).fit(train)
+        self.held_out_ = {"rmse": rmse(model, test), "rmse_of_biases": rmse(plain, test)}
+        std: Any = 1.0
+        if isinstance(model, BayesianMatrixFactorization):
+            std = model.predict_distribution(test.rows, test.columns).std
+        self.scores_ = np.sort(np.abs(model.predict(test.rows, test.columns) - test.values) / std)
+
+    def _cells(self, rows: Any, columns: Sequence[Any] | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Give the numbers of named cells; -1 for what the model has not, where that is no error."""
+        check_is_fitted(self)
+        if columns is None:
+            rows, columns = named_pairs(rows)
+        if len(rows) != len(columns):
+            raise InputError(f"cells are named by as many rows as columns; got {len(rows):,} and {len(columns):,}")
+        absent = self.unknown == "mean"
+        return (
+            _numbers("row", rows, self.rows_, absent=absent),
+            _numbers("column", columns, self.columns_, absent=absent),
+        )
+
+    def _news(self, known: Cells) -> dict[str, Any]:
+        """Count what is new, and say how well new cells between known names are predicted."""
+        was, (old, same) = self.known_, compared(self.known_, known)
+        (rows, columns), sizes = was.shape, [now - before for now, before in zip(known.shape, was.shape, strict=True)]
+        facts: dict[str, Any] = {"new_cells": int((~old).sum()), "changed_cells": int((old & ~same).sum())}
+        facts |= {"new_rows": sizes[0], "new_columns": sizes[1]}
+        new = ~old & (known.rows < rows) & (known.columns < columns)
+        at = np.flatnonzero(new & (known.values > 0) if self.method == "implicit" else new)
+        if not len(at):
+            return facts
+        cells = replace(known.at(at), shape=was.shape)
+        again = self.method == "implicit"
+        measures = _found_again(self.model_, was, cells) if again else {"rmse": rmse(self.model_, cells)}
+        return facts | {f"{name}_before": value for name, value in measures.items()}
+
+
+def _found_again(model: ImplicitFactorization, train: Cells, test: Cells) -> dict[str, float]:
+    train = train.at(train.values > 0)  # zeros are as what is not listed
+    return _judged(model.recommend(np.arange(train.shape[0]), FIRST, without=train).columns, train, test)
+
+
+def _judged(recommended: NDArray[np.int64], train: Cells, test: Cells, way: str = "") -> dict[str, float]:
+    test = test.at(test.values > 0)
+    judged = recommendation(recommended, test.rows, test.columns)
+    told = catalogue(recommended, np.bincount(train.columns, minlength=train.shape[1]), train.shape[0])
+    measures = {name: float(np.nanmean(values)) for name, values in judged._asdict().items()}
+    measures |= {"coverage": told.coverage, "novelty": told.novelty}
+    return {f"{name}_at_{FIRST}{way}": value for name, value in measures.items()}
+
+
+def _covariance(F: NDArray[Any]) -> NDArray[np.float64]:
+    apart = F - F.mean(axis=0, dtype=float)
+    return np.asarray(apart.T @ apart / len(F))
+
+
+def _distance(one: Any, other: Any, cells: Cells) -> float:
+    """Give the root mean square difference of what two models predict of cells."""
+    apart = one.predict(cells.rows, cells.columns) - other.predict(cells.rows, cells.columns)
+    return float(np.sqrt(np.mean(np.square(apart, dtype=float))))
+
+
+def connected_parts(cells: Cells) -> list[tuple[int, int]]:
+    """Count the rows and columns of each part of a matrix: no cell is known between two parts; the largest first.
+
+    Examples
+    --------
+    >>> connected_parts(Cells(np.array([0, 1, 2]), np.array([0, 0, 1]), np.ones(3), (3, 2)))
+    [(2, 1), (1, 1)]
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = sum(cells.shape)
+    links = coo_array((np.ones(len(cells.rows)), (cells.rows, cells.shape[0] + cells.columns)), shape=(size, size))
+    number, part = connected_components(links, directed=False)
+    counts: list[NDArray[np.int64]] = [
+        np.bincount(side, minlength=number) for side in (part[: cells.shape[0]], part[cells.shape[0] :])
+    ]
+    return sorted(zip(*(side.tolist() for side in counts), strict=True), key=lambda part: (-sum(part), part))
+
+
+def _numbers(what: str, names: Sequence[Any], all_names: list[Any], *, absent: bool = False) -> NDArray[np.int64]:
+    """Give the numbers of names; -1 for those that are not there, if they may be ``absent``."""
+    number = {name: at for at, name in enumerate(all_names)}
+    if not absent and (missing := [name for name in names if name not in number]):
+        such = f"it has {len(number):,}, such as {all_names[0]!r}"
+        raise InputError(f"the model has no {what} {missing[0]!r}; {such}")
+    return np.array([number.get(name, -1) for name in names], np.int64)
+
+
+def _warn_of_parts(parts: list[tuple[int, int]]) -> None:
+    if len(parts) > 1:
+        rows, columns = (sum(part[side] for part in parts[1:]) for side in (0, 1))
+        warnings.warn(
+            f"the table falls into {len(parts):,} parts without a common row or column, the largest of {parts[0][0]:,}"
+            f" rows and {parts[0][1]:,} columns, the others of {rows:,} and {columns:,} together; predictions between"
+            " parts rest on the biases only",
+            stacklevel=3,
+        )

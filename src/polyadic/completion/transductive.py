@@ -1,0 +1,171 @@
+"""Several labels for each item, completed together with the features: both may be partly unknown."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.completion.cells import cells_of
+from polyadic.core import resources
+from polyadic.core.errors import InputError
+from polyadic.core.kernels import RowEntries, posterior_rows
+from polyadic.core.losses import Logistic, Squared
+from polyadic.core.model import Amount, Count, Model, Positive, Threads, Watch
+from polyadic.core.solvers.proximal import proximal_gradient
+from polyadic.core.solvers.smooth import CellLosses, Parts, WithOffsets
+from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+COPIES = 16
+"""Numbers of 8 bytes for each cell, when all are known: where it is, what it holds, and what is found of it."""
+
+
+class TransductiveCompletion(Model):
+    r"""Labels and features of items as one matrix of small trace norm, fitted to what is known of both.
+
+    .. math:: \min_{Z, b} \omega \sum_{\mathrm{known\ labels}} \log(1 + e^{-y_{il} (z_{il} + b_l)})
+              + \tfrac12 \sum_{\mathrm{known\ features}} (x_{ij} - z_{i, L + j})^2 + \lambda \|Z\|_*
+
+    with y of 1 and -1. Items whose labels are not known are fitted along by their features (transduction), and features
+    that are not known are completed. This is MC-b; in MC-1 there are no :math:`b`, and a column of ones stands beside
+    the features: here known cells as others are, of the weight that does not shorten the steps, where the paper sets
+    the column to one after each step, which has no objective.
+
+    Parameters
+    ----------
+    penalty : float
+        :math:`\lambda`.
+    label_weight : float
+        :math:`\omega`; up to 4 steps are as long as those for features alone.
+    bias : {"offsets", "ones"}
+        MC-b or MC-1.
+    max_iter, tol
+        Sweeps at most, and the duality gap at which to stop, relative to the objective.
+    threads : int, optional
+        All cores by default; the result does not depend on them.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    matrix_ : Spectral
+        Z: columns are labels, then features, then the ones of MC-1.
+    offsets_ : ndarray of shape (labels,)
+        b, held by a ridge of the weight of one cell, as those of a label that never occurs would be infinite.
+    log_odds_ : ndarray of shape (items, labels)
+        Of all labels, known or not.
+    rank_ : int
+    gap_ : float
+        How much smaller the objective can be at most.
+    history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    Goldberg, Zhu, Recht, Xu, Nowak (2010), Transduction with matrix completion: three birds with one stone, section 2.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 8))
+    >>> y = (x[:, :3] > 0).astype(float)
+    >>> y[20:] = np.nan
+    >>> model = TransductiveCompletion(0.1).fit(x, y)
+    >>> bool(((model.log_odds_[20:] > 0) == (x[20:, :3] > 0)).mean() > 0.9)
+    True
+    """
+
+    penalty: Positive = 1.0
+    _: KW_ONLY
+    label_weight: Positive = 4.0
+    bias: Literal["offsets", "ones"] = "offsets"
+    max_iter: Count = 1000
+    tol: Amount = 1e-3
+    threads: Threads = None
+    watch: Watch = None
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to what is known of items.
+
+        Parameters
+        ----------
+        X : sparse matrix, or array with NaN for unknown cells, of shape (items, features)
+            What a sparse matrix does not list is zero.
+        y : sparse matrix or array, of shape (items, labels)
+            0, 1, or NaN for unknown; rows of items to be labelled are NaN.
+
+        Raises
+        ------
+        InputError
+            If a label is neither 0 nor 1 nor unknown, shapes do not fit, or a parameter is out of range.
+        """
+        self.check()
+        labels, features = _dense(y, "labels"), _dense(X, "features")
+        if len(labels) != len(features):
+            raise InputError(f"y must have a row for each of {len(features):,} items; got shape {labels.shape}")
+        if not np.isin(labels[~np.isnan(labels)], (0, 1)).all():
+            raise InputError("labels must be 0 or 1, or NaN where unknown")
+        if np.isnan(labels).all() or np.isnan(features).all():
+            raise InputError("at least one label and one feature must be known")
+        problem, offsets = self._problem(labels, features)
+        sweeps = proximal_gradient(problem)
+        answer = solve(problem, sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        self._keep(answer.result)
+        M, L = answer.M, labels.shape[1]
+        self.matrix_, self.rank_, self.gap_ = M, M.rank, answer.gap
+        self.offsets_ = np.zeros(L)
+        if self.bias == "offsets":
+            self.offsets_ = offsets.offsets(problem.pattern.at(M)[problem.pattern.columns < L])
+        self.log_odds_ = np.asarray(self.offsets_ + (M.U * M.s) @ M.V[:L].T)
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """Give log-odds of the labels of new items, from what is known of their features; shape (items, labels)."""
+        check_is_fitted(self)
+        features = _dense(X, "features")
+        M, L, ones = self.matrix_, len(self.offsets_), int(self.bias == "ones")
+        if features.shape[1] != len(M.V) - L - ones:
+            raise InputError(f"items have {len(M.V) - L - ones:,} features; got {features.shape[1]:,}")
+        cells = cells_of(np.hstack([features, np.ones((len(features), ones))]))
+        V, R = M.V * np.sqrt(M.s), M.rank
+        weights = np.where(cells.columns < features.shape[1], 1.0, self._weight_of_ones())
+        entries = RowEntries(cells.starts, cells.columns, weights, weights * cells.values)
+        U = posterior_rows(entries, V[L:], precision=self.penalty * np.eye(R), threads=1)
+        return np.asarray(self.offsets_ + U @ V[:L].T)
+
+    def _problem(self, labels: Array, features: Array) -> tuple[Problem, WithOffsets]:
+        """Put labels, features and ones beside one another."""
+        weight, ones, L = float(self.label_weight), int(self.bias == "ones"), labels.shape[1]
+        needed = COPIES * 8.0 * len(labels) * (L + features.shape[1])
+        resources.check_memory(needed, "a matrix of all labels and features", "take fewer items or features")
+        cells = cells_of(np.hstack([labels, features, np.ones((len(labels), ones))]))
+        pattern = Pattern(cells.rows, cells.columns, cells.shape, threads=self._threads)
+        known, rest = np.flatnonzero(cells.columns < L), np.flatnonzero(cells.columns >= L)
+        x, groups, loss = cells.values[known], cells.columns[known], Logistic()
+        plain = CellLosses(x, loss, np.full(len(x), weight))
+        offsets = WithOffsets(x, groups, loss, weight=weight, ridge=weight, number=L)
+        weights = np.where(cells.columns[rest] < L + features.shape[1], 1.0, self._weight_of_ones())
+        described = CellLosses(cells.values[rest], Squared(), weights)
+        smooth = Parts([(known, plain if ones else offsets), (rest, described)])
+        return Problem(pattern, smooth, float(self.penalty)), offsets
+
+    def _weight_of_ones(self) -> float:
+        return max(1.0, self.label_weight * Logistic().curvature)
+
+
+def _dense(X: Any, what: str) -> Array:
+    """Give labels or features as an array with NaN for unknown cells."""
+    if hasattr(X, "toarray"):
+        resources.check_memory(COPIES * 8.0 * X.shape[0] * X.shape[1], f"all cells of {what}", "take fewer")
+        X = X.toarray()
+    dense = np.asarray(X)
+    if dense.ndim != 2 or dense.dtype.kind not in "fiub":
+        raise InputError(f"{what} are a matrix of numbers, a row for each item; got {dense.dtype} {dense.shape}")
+    return dense.astype(float)

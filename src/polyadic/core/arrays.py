@@ -1,0 +1,107 @@
+"""``.npy`` files: vectors written piece by piece; arrays opened as memory maps that are checked."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from tokenize import TokenError
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
+
+import numpy as np
+
+from polyadic.core.errors import InputError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from numpy.typing import DTypeLike, NDArray
+
+
+class ArrayWriter:
+    """Write a vector whose length is not known beforehand.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.npy"
+    >>> with ArrayWriter(path, np.uint16) as writer:
+    ...     writer.append([1, 2])
+    ...     writer.append([3])
+    >>> open_array(path, (np.uint16,))
+    memmap([1, 2, 3], dtype=uint16)
+    """
+
+    def __init__(self, path: Path, dtype: DTypeLike) -> None:
+        self._dtype = np.dtype(dtype)
+        self._file = path.open("wb")
+        self._length = 0
+        self._start = self._write_header()
+
+    def append(self, values: object) -> None:
+        """Write ``values`` behind what is there."""
+        array = np.ascontiguousarray(values, dtype=self._dtype)
+        self._file.write(array.data)
+        self._length += len(array)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._file:
+            if kind is None:
+                self._file.seek(0)
+                if self._write_header() != self._start:
+                    raise RuntimeError("numpy changed the length of the header")  # it pads for a growing first axis
+
+    def _write_header(self) -> int:
+        write_header(self._file, self._dtype, (self._length,))
+        return self._file.tell()
+
+
+def write_header(file: BinaryIO, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
+    """Write what stands before the values of an array, which follow row by row."""
+    header = {"descr": np.lib.format.dtype_to_descr(np.dtype(dtype)), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, header)
+
+
+def save_array(file: Path | BinaryIO, array: NDArray[Any]) -> None:
+    """Write an array to a file, or to one that is open; an OSError says why, which numpy's own ``save`` has forgotten.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.npy"
+    >>> save_array(path, np.eye(2))
+    >>> open_array(path, (float,), ndim=2).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    rows = np.asarray(array, order="C")
+    with file.open("wb") if isinstance(file, Path) else contextlib.nullcontext(file) as stream:
+        np.lib.format.write_array_header_1_0(stream, np.lib.format.header_data_from_array_1_0(rows))
+        stream.write(rows.data)
+
+
+def open_array(path: Path, dtypes: tuple[DTypeLike, ...], *, ndim: int = 1) -> NDArray[Any]:
+    """Map an array of one of ``dtypes`` into memory, read-only.
+
+    Raises
+    ------
+    InputError
+        If the file is absent, cut short, or holds something else.
+    """
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise InputError(f"{path} is missing") from None
+    except (OSError, ValueError, EOFError, SyntaxError, OverflowError, TokenError) as error:  # of a spoilt header
+        raise InputError(f"{path} is damaged: {error}") from None
+    if not isinstance(array, np.memmap) or array.ndim != ndim or array.dtype not in [np.dtype(d) for d in dtypes]:
+        wanted = " or ".join(str(np.dtype(d)) for d in dtypes)
+        what = {1: "a vector", 2: "a matrix"}[ndim]
+        got = f"shape {array.shape} of {array.dtype}" if isinstance(array, np.memmap) else "no single array"
+        raise InputError(f"{path} must hold {what} of {wanted}; got {got}")
+    if path.stat().st_size != array.offset + array.nbytes:
+        raise InputError(f"{path} is damaged: it goes on after its {array.size} values")
+    return array

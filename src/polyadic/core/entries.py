@@ -1,0 +1,405 @@
+"""What is observed: listed entries of a matrix or tensor."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import combinations
+from operator import index
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from polyadic.core.arrays import open_array, save_array
+from polyadic.core.errors import InputError, check_choice, check_int, check_number
+from polyadic.core.files import checked_meanwhile, read_meta, whole_folder, write_meta
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+Unlisted = Literal["zero", "missing"]
+VERSION = 1
+BLOCK = 1 << 20
+"""Entries looked at in one go where a temporary per entry is needed."""
+
+
+def blocks(n: int, size: int | None = None) -> Iterator[slice]:
+    """Give slices that cover ``n`` entries, ``size`` at a time, or ``BLOCK``.
+
+    Examples
+    --------
+    >>> list(blocks(5, 3))
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    step = BLOCK if size is None else size
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """Listed entries of an n-way array.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n, order)
+        Position of each entry; any integer type. Kept column by column in memory: ``indices.T`` is contiguous.
+    values : ndarray of shape (n,)
+        Value of each entry.
+    shape : tuple of int
+        Length of each mode.
+    weights : ndarray of shape (n,), optional
+        How much each entry counts in a loss, not negative; 1 if absent.
+    unlisted : {"zero", "missing"}
+        What an entry that is not listed means.
+    symmetric : bool
+        Whether the array is supersymmetric (the same under every permutation of its modes). Then each unordered tuple
+        is listed once, its indices falling along the row (in a vocabulary ordered by frequency: the rarest word
+        first), the rows in lexicographic order; it stands for all its permutations.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit, an index lies outside, a value is not finite, a weight is negative, or a symmetric list
+        is not in order.
+
+    Examples
+    --------
+    >>> x = Entries(np.array([[1, 0], [2, 1]]), np.array([3.0, 4.0]), (3, 3), symmetric=True)
+    >>> x.order, len(x), x.to_coo().toarray().tolist()
+    (2, 2, [[0.0, 3.0, 0.0], [3.0, 0.0, 4.0], [0.0, 4.0, 0.0]])
+    """
+
+    indices: NDArray[Any]
+    values: NDArray[Any]
+    shape: tuple[int, ...]
+    weights: NDArray[Any] | None = None
+    unlisted: Unlisted = "zero"
+    symmetric: bool = False
+
+    def __post_init__(self) -> None:
+        check_choice("unlisted", self.unlisted, get_args(Unlisted))
+        if self.indices.ndim != 2 or self.indices.dtype.kind not in "iu":
+            raise InputError(
+                f"indices must be whole numbers of shape (n, order); got {self.indices.dtype} {self.indices.shape}"
+            )
+        if self.indices.shape[1] != len(self.shape):
+            raise InputError(f"indices of {self.indices.shape[1]} modes do not fit the shape {self.shape}")
+        if not self.indices.flags.f_contiguous:
+            object.__setattr__(self, "indices", np.asfortranarray(self.indices))
+        for name, array in (("values", self.values), ("weights", self.weights)):
+            if array is not None and array.shape != (len(self.indices),):
+                raise InputError(f"{name} must have shape ({len(self.indices)},), one per entry; got {array.shape}")
+            if array is not None:
+                self._refuse_unusual(name, array)
+        if self.weights is not None and len(self) and self.weights.min() < 0:
+            raise InputError(f"weights must not be negative; the smallest is {self.weights.min()}")
+        for d, size in enumerate(self.shape):
+            self._refuse_outside(d, size)
+        if self.symmetric:
+            self._refuse_disorder()
+
+    @classmethod
+    def collect(cls, indices: ArrayLike, values: ArrayLike, size: int, *, unlisted: Unlisted = "zero") -> Entries:
+        """Make symmetric entries of tuples in any order; the values of tuples listed more than once are added.
+
+        Parameters
+        ----------
+        indices : array of shape (n, order)
+            Tuples below ``size``.
+        values : array of shape (n,)
+            Value of each.
+        size : int
+            Length of every mode.
+
+        Examples
+        --------
+        >>> x = Entries.collect([[0, 1, 2], [2, 0, 1], [3, 3, 0]], [1.0, 1.0, 5.0], 4)
+        >>> x.indices.tolist(), x.values.tolist()
+        ([[2, 1, 0], [3, 3, 0]], [2.0, 5.0])
+        """
+        check_int("size", size, low=1)
+        rows, numbers = np.asarray(indices), np.asarray(values, float)
+        if rows.ndim != 2 or numbers.shape != (len(rows),):
+            raise InputError(f"indices must be of shape (n, order), values (n,); got {rows.shape} and {numbers.shape}")
+        tuples = np.sort(rows, axis=1)[:, ::-1]
+        unique, inverse = np.unique(tuples, axis=0, return_inverse=True)
+        sums = np.bincount(inverse.ravel(), weights=numbers, minlength=len(unique))
+        shape = (size,) * unique.shape[1]
+        return cls(np.asfortranarray(unique), sums, shape, unlisted=unlisted, symmetric=True)
+
+    @property
+    def order(self) -> int:
+        """Number of modes."""
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def multiplicity(self) -> NDArray[np.int64]:
+        """Give how many permutations of itself each entry stands for; shape (n,), all 1 unless symmetric.
+
+        Examples
+        --------
+        >>> Entries.collect([[2, 1, 0], [1, 1, 0], [1, 1, 1]], [1, 1, 1], 3).multiplicity().tolist()
+        [3, 1, 6]
+        """
+        copies = np.ones(len(self), np.int64)
+        if self.symmetric:
+            copies *= math.factorial(self.order)
+            run = np.ones(len(self), np.int64)
+            for d in range(1, self.order):
+                repeated = self.indices[:, d] == self.indices[:, d - 1]
+                if repeated.any():
+                    run = np.where(repeated, run + 1, 1)
+                    copies //= run
+                else:  # as nearly always; divisions are slow
+                    run[:] = 1
+        return copies
+
+    def find(self, tuples: ArrayLike) -> NDArray[np.int64]:
+        """Say where tuples are listed, by bisection; -1 where they are not, or lie outside the array.
+
+        Parameters
+        ----------
+        tuples : array of shape (m, order)
+            Tuples, their words in any order.
+
+        Raises
+        ------
+        InputError
+            If the entries are not symmetric, and so in no order, or the tuples have another order or are no whole
+            numbers.
+
+        Examples
+        --------
+        >>> Entries.collect([[0, 1, 2], [3, 3, 0]], [1.0, 5.0], 4).find([[2, 1, 0], [0, 3, 3], [3, 1, 0]]).tolist()
+        [0, 1, -1]
+        """
+        if not self.symmetric:
+            raise InputError("find needs symmetric entries, whose tuples are in order; Entries.collect makes them")
+        rows = np.asarray(tuples)
+        if rows.ndim != 2 or rows.shape[1] != self.order or rows.dtype.kind not in "iu":
+            raise InputError(
+                f"find looks for whole numbers of shape (m, {self.order}); got {rows.dtype} of shape {rows.shape}"
+            )
+        if not len(self):
+            return np.full(len(rows), -1)
+        rows = np.sort(rows, axis=1)[:, ::-1]
+        low, high = np.zeros(len(rows), np.int64), np.full(len(rows), len(self), np.int64)
+        for _ in range(len(self).bit_length()):
+            middle = (low + high) // 2
+            smaller, _ = self._compare(np.minimum(middle, len(self) - 1), rows)
+            smaller &= low < high
+            low = np.where(smaller, middle + 1, low)
+            high = np.where(smaller, high, np.minimum(middle, high))
+        _, equal = self._compare(np.minimum(low, len(self) - 1), rows)
+        return np.where(equal, low, -1)
+
+    def _compare(self, at: NDArray[np.int64], rows: NDArray[Any]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether the entries at these places come before the rows, and whether they are the rows."""
+        smaller, equal = np.zeros(len(rows), bool), np.ones(len(rows), bool)
+        for d in range(self.order):
+            index = self.indices[at, d]
+            smaller |= equal & (index < rows[:, d])
+            equal &= index == rows[:, d]
+        return smaller, equal
+
+    def holding(self, pairs: ArrayLike) -> Entries:
+        """Give the entries among whose indices both of a pair are.
+
+        Parameters
+        ----------
+        pairs : array of int of shape (m, 2)
+            In any order.
+
+        Raises
+        ------
+        InputError
+            If the entries are not symmetric.
+
+        Examples
+        --------
+        >>> x = Entries.collect([[0, 1, 2], [1, 2, 3], [0, 2, 3]], [5.0, 7.0, 9.0], 4)
+        >>> x.holding([[2, 1], [0, 1]]).indices.tolist()
+        [[2, 1, 0], [3, 2, 1]]
+        """
+        if not self.symmetric:
+            raise InputError("holding needs symmetric entries; Entries.collect makes them")
+        rows, size = np.asarray(pairs, np.int64).reshape(-1, 2), self.shape[0]
+        keys = rows.max(axis=1, initial=0) * size + rows.min(axis=1, initial=size)
+        found = [np.empty(0, np.int64)]
+        for block in self.blocks():
+            columns = self.indices[block].T.astype(np.int64)
+            held = np.zeros(columns.shape[1], bool)
+            for a, b in combinations(range(self.order), 2):  # indices fall along a row
+                held |= np.isin(columns[a] * size + columns[b], keys)
+            found.append(block.start + np.flatnonzero(held))
+        at = np.concatenate(found)
+        weights = None if self.weights is None else self.weights[at]
+        return replace(self, indices=np.asfortranarray(self.indices[at]), values=self.values[at], weights=weights)
+
+    def squares(self) -> float:
+        """Sum the weighted squares of the values, each entry once.
+
+        Examples
+        --------
+        >>> Entries.collect([[0, 1], [1, 2]], [3.0, 4.0], 3).squares()
+        25.0
+        """
+        w = self.weights
+        return sum(
+            float(np.sum((1 if w is None else w[block]) * self.values[block].astype(float) ** 2))
+            for block in self.blocks()
+        )
+
+    def hold_out(self, share: float, rng: np.random.Generator) -> tuple[Entries, Entries]:
+        """Split entries into some to train on and a random ``share`` to test with.
+
+        The first lists all of them, those held out with weight zero: they are not known, rather than known to be zero.
+
+        Raises
+        ------
+        InputError
+            If ``share`` is not at least 0 and below 1, or is too small for any entry.
+
+        Examples
+        --------
+        >>> x = Entries.collect([[0, 1], [1, 2]], [3.0, 4.0], 3)
+        >>> known, held = x.hold_out(0.5, np.random.default_rng(0))
+        >>> known.weights.tolist(), held.values.tolist()
+        ([1.0, 0.0], [4.0])
+        """
+        if not 0 <= check_number("validation", share) < 1:
+            raise InputError(f"the share held out must be below 1; got {share}")
+        out = np.sort(rng.choice(len(self), round(share * len(self)), replace=False, shuffle=False))
+        if share and not len(out):
+            raise InputError(f"a share of {share:g} holds out none of {len(self)} entries; raise it")
+        if not share:
+            return self, replace(self, indices=self.indices[:0], values=self.values[:0], weights=None)
+        weights = np.ones(len(self), np.float32) if self.weights is None else self.weights.copy()
+        of = weights[out]
+        weights[out] = 0
+        held = replace(self, indices=np.asfortranarray(self.indices[out]), values=self.values[out], weights=of)
+        return replace(self, weights=weights), held
+
+    def expand(self) -> Entries:
+        """List every permutation of symmetric entries; others are returned as they are."""
+        if not self.symmetric:
+            return self
+        from itertools import permutations
+
+        rows, parts = [], []
+        for axes in permutations(range(self.order)):
+            rows.append(self.indices[:, axes])
+            parts.append(np.arange(len(self)))
+        indices, first = np.unique(np.concatenate(rows), axis=0, return_index=True)
+        source = np.concatenate(parts)[first]
+        weights = None if self.weights is None else self.weights[source]
+        return replace(
+            self, indices=np.asfortranarray(indices), values=self.values[source], weights=weights, symmetric=False
+        )
+
+    def to_coo(self) -> Any:
+        """Give a :class:`scipy.sparse.coo_array` of all entries, permutations included."""
+        from scipy.sparse import coo_array
+
+        full = self.expand()
+        return coo_array((full.values, tuple(full.indices.T)), shape=self.shape)
+
+    def blocks(self) -> Iterator[slice]:
+        """Give slices that cover the entries, short enough for temporaries."""
+        return blocks(len(self))
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write a folder of ``.npy`` files and ``meta.json``; it is whole or absent."""
+        with whole_folder(path, kind="entries", overwrite=overwrite) as draft:
+            self.write_into(draft)
+            write_meta(draft, "entries", VERSION, **self.description())
+
+    def write_into(self, folder: Path) -> None:
+        """Write the arrays into a folder that also holds other things."""
+        save_array(folder / "indices.npy", np.ascontiguousarray(self.indices.T))
+        save_array(folder / "values.npy", self.values)
+        if self.weights is not None:
+            save_array(folder / "weights.npy", self.weights)
+
+    def description(self) -> dict[str, Any]:
+        """Say what the arrays mean, for ``meta.json``."""
+        return {
+            "shape": list(self.shape),
+            "unlisted": self.unlisted,
+            "symmetric": self.symmetric,
+            "weighted": self.weights is not None,
+        }
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Entries:
+        """Open a folder written by :meth:`save`, memory-mapped.
+
+        Raises
+        ------
+        InputError
+            If the folder is of another kind or version, a file is cut short, or its content is not valid.
+        """
+        meta = read_meta(path, "entries", VERSION)
+        with checked_meanwhile(Path(path)):
+            return cls.read_from(Path(path), meta)
+
+    @classmethod
+    def read_from(cls, folder: Path, meta: dict[str, Any]) -> Entries:
+        """Open arrays written by :meth:`write_into`, described by ``meta``."""
+        whole = tuple(np.dtype(code) for code in np.typecodes["AllInteger"])
+        numbers: tuple[Any, ...] = (*whole, np.float32, np.float64)
+        indices = open_array(folder / "indices.npy", whole, ndim=2)
+        values = open_array(folder / "values.npy", numbers)
+        try:
+            weights = open_array(folder / "weights.npy", numbers) if meta["weighted"] else None
+            return cls(
+                indices.T,
+                values,
+                tuple(map(index, meta["shape"])),
+                weights,
+                unlisted=meta["unlisted"],
+                symmetric=meta["symmetric"],
+            )
+        except KeyError as error:
+            raise InputError(f"{folder}: meta.json lacks {error}") from None
+        except TypeError as error:
+            raise InputError(f"{folder}: meta.json is damaged: {error}") from None
+        except InputError as error:
+            raise InputError(f"{folder}: {error}") from None
+
+    def _refuse_unusual(self, name: str, array: NDArray[Any]) -> None:
+        for block in self.blocks() if array.dtype.kind not in "biu" else ():
+            bad = np.flatnonzero(~np.isfinite(array[block]))
+            if bad.size:
+                at = block.start + int(bad[0])
+                raise InputError(f"{name} must be finite; entry {at} is {array[at]}")
+
+    def _refuse_outside(self, mode: int, size: int) -> None:
+        column = self.indices[:, mode]
+        if len(column) and not (column.min() >= 0 and column.max() < size):
+            at = int(np.flatnonzero((column < 0) | (column >= size))[0])
+            raise InputError(f"index {column[at]} of entry {at} lies outside mode {mode} of length {size}")
+
+    def _refuse_disorder(self) -> None:
+        if len(set(self.shape)) > 1:
+            raise InputError(f"a symmetric array has modes of one length; got shape {self.shape}")
+        for block in self.blocks():
+            rows = self.indices[max(block.start - 1, 0) : block.stop].T
+            falling = np.ones(rows.shape[1], bool)
+            for d in range(1, self.order):
+                falling &= rows[d] <= rows[d - 1]
+            later = np.zeros(rows.shape[1] - 1, bool)
+            for d in reversed(range(self.order)):
+                later = (rows[d, 1:] > rows[d, :-1]) | ((rows[d, 1:] == rows[d, :-1]) & later)
+            bad = np.flatnonzero(~falling[1:] | ~later) if falling[:1].all() else np.array([0])
+            if bad.size:
+                raise InputError(
+                    "symmetric entries must list each tuple once, its indices falling, in lexicographic order; the"
+                    f" order breaks near entry {block.start + int(bad[0])} (Entries.collect puts tuples in order)"
+                )

@@ -1,0 +1,529 @@
+"""The workers of a Dask cluster: what they hold, what is sent to them, and what happens when one is lost.
+
+Nothing is shuffled, and nothing large goes through the scheduler: what is shared goes from worker to worker, parts stay
+where they were put, and of a sum each worker sends one set of arrays. What a worker held is put on another when it is
+lost, from where it came, and the sum is made again; results of single items Dask itself makes again.
+
+Bits are those of one machine if the processors are of one kind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import platform
+import threading
+from collections import deque
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.core.errors import InputError, MissingExtraError
+from polyadic.core.executor import _CLUSTER, WAITING, Shared, Sum, Threads, Workers, added, spans
+from polyadic.core.resources import interrupts_held
+from polyadic.core.urls import states_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+TRIES = 4
+"""Times that a sum is begun anew, or an item sent again, because workers were lost."""
+JOINING = 30.0
+"""Seconds to wait for a worker where none is left."""
+OURS: dict[str, object] = {
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
+    "distributed.deploy.lost-worker-timeout": "1 day",
+}
+"""Settings of a cluster that is started here. Dask's own give freed memory back at once: each page of an array is then
+a fault, which makes counting a sixth slower. And they give up a worker that is away, however shortly, fifteen seconds
+after it was lost, though it may have come back and been lost again."""
+HELD = 0.6
+"""Share of a worker's memory that parts may take; the rest is for factors, gradients and the library."""
+
+
+@contextmanager
+def working_on(where: Any = None, *, workers: int | None = None) -> Iterator[DaskWorkers]:
+    """Let a Dask cluster do what is begun in the body: encoding text, counting, objectives of listed entries.
+
+    Parameters
+    ----------
+    where : dask.distributed.Client or str, optional
+        A client, the address of a scheduler, such as ``"tcp://10.0.0.1:8786"``, or the file that it wrote it to.
+    workers : int, optional
+        Without an address, that many processes of this machine.
+
+    Raises
+    ------
+    InputError
+        If there is no scheduler, or workers have other versions of this library or of what it computes with.
+    MissingExtraError
+        If dask.distributed is not installed.
+    """
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise MissingExtraError("distributed", "distributed", "work on a cluster") from None
+    if (where is None) == (workers is None):
+        raise InputError("name a scheduler, or how many workers this machine should have")
+    with ExitStack() as stack:
+        client = where
+        if workers is not None:
+            stack.enter_context(dask.config.set(OURS))
+            with interrupts_held():
+                cluster = stack.enter_context(
+                    LocalCluster(
+                        n_workers=workers,
+                        threads_per_worker=1,
+                        processes=True,
+                        dashboard_address="127.0.0.1:0",  # any port: two clusters may run
+                        silence_logs=logging.CRITICAL,
+                    )
+                )
+            client = stack.enter_context(Client(cluster))
+        elif isinstance(where, str):
+            try:
+                file = Path(where)
+                address = json.loads(file.read_text(encoding="utf-8"))["address"] if file.is_file() else where
+                client = stack.enter_context(Client(address, timeout=10))
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise InputError(f"there is no scheduler at {where}: {error}") from None
+        team = DaskWorkers(client)
+        token = _CLUSTER.set(team)
+        try:
+            yield team
+        finally:
+            _CLUSTER.reset(token)
+
+
+class LostError(Exception):
+    """A worker went away while something was sent to it or waited for."""
+
+
+def persistently(work: Callable[[], Any]) -> Any:
+    """Do some work again if a worker is lost over it.
+
+    Raises
+    ------
+    InputError
+        If one is lost each time.
+    """
+    for left in reversed(range(TRIES)):
+        try:
+            return work()
+        except LostError as error:
+            if not left:
+                cause = error.__cause__
+                raise InputError(f"workers were lost {TRIES} times over one piece of work: {cause}") from error
+    raise AssertionError  # the last attempt gives or raises
+
+
+class Held(NamedTuple):
+    """Parts, and where they are.
+
+    Attributes
+    ----------
+    parts : sequence
+        As they are here.
+    futures : list of Future
+    owners : list of str
+        The worker of each part; those of one worker stand together.
+    costs : ndarray
+    """
+
+    parts: Sequence[Any]
+    futures: list[Any]
+    owners: list[str]
+    costs: NDArray[np.float64]
+
+
+class DaskWorkers(Workers):
+    """The workers of a cluster, as its client knows them.
+
+    Attributes
+    ----------
+    client : dask.distributed.Client
+    used : bool
+        Whether they had anything to do.
+    """
+
+    grain = 16
+
+    def __init__(self, client: Any) -> None:
+        self.client, self.used = client, False
+        self._known: dict[tuple[bytes, str], Any] = {}
+        self._sent: dict[str, Any] = {}
+        self._check()
+
+    def in_order(
+        self, work: Callable[..., Any], items: Iterable[Any], *, shared: Shared | None = None
+    ) -> Iterator[Any]:
+        """See :class:`~polyadic.core.executor.Workers`; what is shared is made once on each worker."""
+        self.used = True
+        ahead = WAITING * max(sum(self._threads().values()), 1) + WAITING
+        sending = _Sending(self, work, shared)
+        waiting: deque[tuple[Any, Any]] = deque()
+        try:
+            for item in items:
+                waiting.append((item, sending.send(item)))
+                if len(waiting) >= ahead:
+                    yield sending.result(*waiting.popleft())
+            while waiting:
+                yield sending.result(*waiting.popleft())
+        finally:
+            self.client.cancel([future for _, future in waiting])
+
+    def sees(self, files: Sequence[str]) -> bool:
+        """See :class:`~polyadic.core.executor.Workers`: by size and time of change."""
+        here = _stamp(files)
+        return here is not None and all(there == here for there in self.client.run(_stamp, files).values())
+
+    def forget(self, shared: Shared) -> None:
+        """See :class:`~polyadic.core.executor.Workers`."""
+        self._sent.pop(shared.key, None)
+        self.client.run(_forget, shared.key, on_error="ignore")  # some may be gone
+
+    def hold(self, parts: Sequence[Any], *, cost: Callable[[Any], float] = lambda _: 1.0) -> Held:
+        """Put parts on workers, as much work on each; refuse before anything is sent if a worker has too little memory.
+
+        A fit makes several objectives of the same entries: what was put last and is put again is sent once.
+        """
+        self.used = True
+        costs = np.array([cost(part) for part in parts])
+        owners = self._owners(costs)
+        sizes = [_size(part) for part in parts]
+        limits = {address: worker["memory_limit"] for address, worker in self.workers().items()}
+        for owner in dict.fromkeys(owners):
+            size = sum(n for n, other in zip(sizes, owners, strict=True) if other == owner)
+            if limits.get(owner) and size > HELD * limits[owner]:
+                raise InputError(
+                    f"worker {owner} has {limits[owner] >> 20:,} MiB and would hold {size >> 20:,}; take more workers,"
+                    " or give them more memory"
+                )
+        marks = [(_mark(part), owner) for part, owner in zip(parts, owners, strict=True)]
+        futures = [self._known.get(mark) or self.put(part, [mark[1]]) for mark, part in zip(marks, parts, strict=True)]
+        self._known = dict(zip(marks, futures, strict=True))
+        return Held(parts, futures, owners, costs)
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """How many workers there are now."""
+        return len(self.workers())
+
+    def each(
+        self, work: Callable[[Any, Any, Any, int], Any], held: Held, given: Any, own: Sequence[Any] | None = None
+    ) -> list[Any]:
+        """See :class:`~polyadic.core.executor.Workers`; what a lost worker held is put on others."""
+        owned = [None] * len(held.parts) if own is None else [(mine,) for mine in own]
+
+        def made() -> list[Any]:
+            threads, copies = self._threads(), self._copies(given, held.owners)
+            futures = [
+                self._submit(
+                    work, (part, copies[owner], mine and self.put(mine[0], [owner]), threads.get(owner, 1)), owner
+                )
+                for part, owner, mine in zip(held.futures, held.owners, owned, strict=True)
+            ]
+            return [_own(self.take(future)) for future in futures]
+
+        return self._again(held, made)
+
+    def total(
+        self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any, *, told: Callable[[], None] = lambda: None
+    ) -> Sum:
+        """See :class:`~polyadic.core.executor.Workers`; if a worker is lost meanwhile, its parts go to others."""
+        total: Sum = self._again(held, lambda: self._total(work, held, given))
+        for _ in held.parts:
+            told()
+        return total
+
+    def _again(self, held: Held, make: Callable[[], Any]) -> Any:
+        """Make something of parts, and once more when workers were lost."""
+
+        def attempt() -> Any:
+            self._repair(held)
+            return make()
+
+        return persistently(attempt)
+
+    def put(self, value: Any, where: list[str] | None = None) -> Any:
+        """Send a value to a worker, not through the scheduler; others that need it take it from there.
+
+        Raises
+        ------
+        LostError
+            If the worker goes away meanwhile.
+        """
+        try:
+            return self.client.scatter([_portable(value)], workers=where, hash=False, direct=True)[0]
+        except (OSError, TimeoutError, KeyError, ValueError) as error:
+            raise LostError from error
+
+    def parts_of(self, shared: Shared) -> Any:
+        """Give what a shared value is made of, which is sent if it is nowhere."""
+        known = self._sent.get(shared.key)
+        if known is None or known.status != "finished":
+            known = self._sent[shared.key] = self.put(shared.parts)
+        return known
+
+    def take(self, future: Any) -> Any:
+        """Wait for a result.
+
+        Raises
+        ------
+        LostError
+            If a worker takes what it needs along.
+        InputError
+            If it has ended several workers.
+        """
+        from concurrent.futures import CancelledError
+
+        from distributed import KilledWorker
+
+        try:
+            return self.client.gather(future, direct=True)  # not through the scheduler
+        except CancelledError as error:
+            raise LostError from error
+        except KilledWorker as error:
+            raise InputError(
+                f"one piece of work has ended several workers, perhaps for want of memory: {error}"
+            ) from None
+
+    def _total(self, work: Callable[[Any, Any, int], Sum], held: Held, given: Any) -> Sum:
+        """Let each worker add its parts, and pairs of workers what they have, along the tree."""
+        threads, copies = self._threads(), self._copies(given, held.owners)
+        sums: dict[tuple[int, int], tuple[Any, str]] = {}
+        for owner, first, last in _runs(held.owners):
+            for low, high in nodes_within(len(held.parts), first, last):
+                arguments = (work, threads.get(owner, 1), copies[owner], *held.futures[low:high])
+                sums[low, high] = self._submit(_node, arguments, owner), owner
+
+        total: Sum = self.take(self._node(sums, 0, len(held.parts))[0])
+        return Sum(total.value, [_own(array) for array in total.arrays])
+
+    def _node(self, sums: Mapping[tuple[int, int], tuple[Any, str]], low: int, high: int) -> tuple[Any, str]:
+        """Give the sum of a node of the tree, and its owner; those above the ones there are made where the left is."""
+        if (low, high) in sums:
+            return sums[low, high]
+        middle = low + half(high - low)
+        (left, owner), (right, _) = self._node(sums, low, middle), self._node(sums, middle, high)
+        return self._submit(_joined, (left, right), owner), owner
+
+    def _copies(self, given: Any, owners: Sequence[str]) -> dict[str, Any]:
+        """Send a value to the first of some workers, and from each of them on to two others."""
+        first, *others = dict.fromkeys(owners)
+        sent = [self.put(given, [first])]
+        for k, owner in enumerate(others):
+            sent.append(self._submit(_as_it_is, (sent[k // 2],), owner))
+        return dict(zip([first, *others], sent, strict=True))
+
+    def _submit(self, function: Callable[..., Any], arguments: tuple[Any, ...], owner: str) -> Any:
+        return self.client.submit(function, *arguments, workers=[owner], pure=False)
+
+    def _repair(self, held: Held) -> None:
+        """Put parts that are nowhere on workers that are there."""
+        lost = [k for k, future in enumerate(held.futures) if future.status != "finished"]
+        there = self.workers()
+        lost = sorted({*lost, *(k for k, owner in enumerate(held.owners) if owner not in there)})
+        if not lost:
+            return
+        heirs = self._owners(held.costs)
+        for k in lost:
+            held.owners[k] = heirs[k]
+            held.futures[k] = self.put(held.parts[k], [heirs[k]])
+
+    def _owners(self, costs: NDArray[np.float64]) -> list[str]:
+        """Give parts in a row to each worker in turn."""
+        addresses = sorted(self.workers())
+        runs = spans(np.concatenate([[0], np.cumsum(costs)]), len(addresses))
+        return [address for address, run in zip(addresses, runs, strict=False) for _ in range(run.start, run.stop)]
+
+    def workers(self) -> dict[str, Any]:
+        """Give what is known of each worker; wait for one if there is none."""
+        workers: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        if not workers:
+            try:
+                self.client.wait_for_workers(1, timeout=JOINING)
+            except TimeoutError:
+                raise InputError(f"no worker has joined the scheduler in {JOINING:.0f} s") from None
+            workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        return workers
+
+    def _threads(self) -> dict[str, int]:
+        return {address: int(worker["nthreads"]) for address, worker in self.workers().items()}
+
+    def _check(self) -> None:
+        """Refuse workers that compute with something else."""
+        self.workers()
+        here = _versions()
+        for address, there in sorted(self.client.run(_versions).items()):
+            if other := next((name for name in here if here[name] != there.get(name)), None):
+                raise InputError(
+                    f"worker {address} has {other} {there.get(other, 'none')}, this machine {here[other]}; install"
+                    " the same"
+                )
+
+
+class _Sending:
+    """What is sent with each item, and sent again if it was lost."""
+
+    def __init__(self, team: DaskWorkers, work: Callable[..., Any], shared: Shared | None) -> None:
+        self._team, self._work, self._shared = team, work, shared
+
+    def send(self, item: Any) -> Any:
+        """Let some worker do an item."""
+        return persistently(lambda: self._sent(item))
+
+    def _sent(self, item: Any) -> Any:
+        client, shared = self._team.client, self._shared
+        sent = self._team.put(item) if _size(item) else item
+        if shared is None:
+            return client.submit(self._work, sent, pure=False)
+        return client.submit(
+            _with_made, self._work, shared.make, shared.key, self._team.parts_of(shared), sent, pure=False
+        )
+
+    def result(self, item: Any, future: Any) -> Any:
+        """Wait for it; send it again if a worker took it, or what it needs, along."""
+        try:
+            return self._team.take(future)
+        except LostError:
+            return persistently(lambda: self._team.take(self._sent(item)))
+
+
+def half(n: int) -> int:
+    """Give the largest power of two below a number from 2 on: the leaves of the left half of a tree."""
+    return 1 << (n - 1).bit_length() - 1
+
+
+def nodes_within(leaves: int, first: int, last: int, *, low: int = 0) -> Iterator[tuple[int, int]]:
+    """Give the largest nodes of the tree of so many leaves, from ``low`` on, that lie within ``first`` to ``last``.
+
+    Examples
+    --------
+    >>> list(nodes_within(7, 1, 6))
+    [(1, 2), (2, 4), (4, 6)]
+    """
+    high = low + leaves
+    if first <= low and high <= last:
+        yield low, high
+    elif low < last and first < high and leaves > 1:
+        left = half(leaves)
+        yield from nodes_within(left, first, last, low=low)
+        yield from nodes_within(leaves - left, first, last, low=low + left)
+
+
+def _runs(owners: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Give who owns parts in a row, and from where to where."""
+    first = 0
+    for k in range(1, len(owners) + 1):
+        if k == len(owners) or owners[k] != owners[first]:
+            yield owners[first], first, k
+            first = k
+
+
+def _node(work: Callable[[Any, Any, int], Sum], threads: int, given: Any, *parts: Any) -> Sum:
+    """Add what parts in a row give."""
+    return Threads(threads).total(work, parts, [_own(factor) for factor in given] if type(given) is list else given)
+
+
+def _as_it_is(value: Any) -> Any:
+    """Make a copy on another worker, which takes the value from where it is."""
+    return value
+
+
+def _joined(left: Sum, right: Sum) -> Sum:
+    """Add two sums and leave both as they are, as they may be needed again."""
+    return added(Sum(left.value, [None if array is None else np.array(array) for array in left.arrays]), right)
+
+
+_MAKING = threading.Lock()
+
+
+def _with_made(work: Callable[..., Any], make: Callable[..., Any], key: str, parts: tuple[Any, ...], item: Any) -> Any:
+    """Do an item with what is shared, which the first one makes; a worker keeps one such thing."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    with _MAKING:
+        made = worker.__dict__.setdefault("_polyadic", {})
+        if key not in made:
+            made.clear()
+            made[key] = make(*parts)
+        value = made[key]
+    return work(value, item)
+
+
+def _forget(key: str, dask_worker: Any) -> None:
+    """Drop what was made; Dask gives the worker under that name."""
+    dask_worker.__dict__.get("_polyadic", {}).pop(key, None)
+
+
+def _portable(value: Any) -> Any:
+    """Give arrays as plain ones in memory: parts of files are read here."""
+    if isinstance(value, np.ndarray):
+        return np.array(value, order="K", subok=False)
+    if isinstance(value, tuple):
+        items = [_portable(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    return [_portable(item) for item in value] if type(value) is list else value
+
+
+def _own(value: Any) -> Any:
+    """Give an array a place of its own: in a message it is not writable, and lies where BLAS may round otherwise."""
+    return np.array(value) if isinstance(value, np.ndarray) else value
+
+
+def _mark(value: Any) -> bytes:
+    """Give a digest of what a value holds."""
+    whole = hashlib.blake2b(digest_size=16)
+
+    def take(value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            whole.update(f"{value.dtype} {value.shape}".encode())
+            whole.update(np.ascontiguousarray(value).data)
+        elif isinstance(value, (tuple, list)):
+            whole.update(f"{type(value).__name__} {len(value)}".encode())
+            for item in value:
+                take(item)
+        elif isinstance(value, dict):
+            take([*value.items()])
+        elif hasattr(value, "__dict__"):  # such as a loss, by its settings
+            take([type(value).__qualname__, vars(value)])
+        else:
+            whole.update(repr(value).encode())
+
+    take(value)
+    return whole.digest()
+
+
+def _size(value: Any) -> int:
+    """Give the bytes of arrays and texts."""
+    if isinstance(value, np.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, str):
+        return len(value)
+    return sum(map(_size, value)) if isinstance(value, (tuple, list)) else 0
+
+
+def _stamp(paths: Sequence[str]) -> str | None:
+    """Give a digest of the sizes of files and when they were changed; None if one is not there, or cannot be asked."""
+    try:
+        states = states_of(paths, anew=True)  # a worker lives long
+    except (OSError, InputError, ImportError):  # who leads reads them, and says what is wrong
+        return None
+    return hashlib.blake2b(repr(states).encode(), digest_size=16).hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    import importlib.metadata as installed
+
+    return {
+        "Python": platform.python_version(),
+        **{name: installed.version(name) for name in ("polyadic", "numpy", "numba")},
+    }

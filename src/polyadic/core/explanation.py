@@ -1,0 +1,159 @@
+r"""Why a model says what it says: a value taken apart into what it is made of, or what it rests on.
+
+A row of factors that least squares solve for, given those of the columns, is linear in the values of its cells, and so
+is whatever is computed from it: with cells of weight :math:`c_j` and right side :math:`y_j`,
+
+.. math:: w^\top u = \sum_j y_j\, w^\top A^{-1} v_j, \qquad A = \Lambda + \sum_j c_j v_j v_j^\top .
+
+Each term is the part of a cell. How much one column speaks for another depends on the row, through A.
+
+A score of features has a part for each set of them that is multiplied,
+
+.. math:: m = w_0 + \sum_j w_j x_j + \sum_{j < k} \langle v_j, v_k \rangle x_j x_k + \ldots,
+
+and a linear one of words a part for each word.
+
+References
+----------
+Hu, Koren, Volinsky (2008), Collaborative filtering for implicit feedback datasets, section 5
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import solve
+
+from polyadic.core.resources import check_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.kernels import RowEntries
+
+BYTES = 256
+"""Of a set of features and its part, more or less."""
+
+
+class Parts(NamedTuple):
+    """What values of one row are made of.
+
+    Attributes
+    ----------
+    base : ndarray of shape (n,)
+        What is not due to any cell of the row.
+    columns : ndarray of int of shape (m,)
+        Of the cells of the row.
+    parts : ndarray of shape (n, m)
+        Of each value, what is due to each cell; with ``base`` they add up to it.
+    """
+
+    base: NDArray[np.float64]
+    columns: NDArray[np.int64]
+    parts: NDArray[np.float64]
+
+
+class Explanation(NamedTuple):
+    """What one value is made of, or rests on, by name.
+
+    Attributes
+    ----------
+    value : float
+        That which the model predicts.
+    base : float
+        What is not due to anything named: the value less all parts. NaN where parts are no shares of the value, but say
+        how much each thing moves it.
+    parts : list of (name, float)
+        The largest first, whatever their sign.
+    """
+
+    value: float
+    base: float
+    parts: list[tuple[Any, float]]
+
+    @classmethod
+    def of(cls, value: float, parts: Iterable[tuple[Any, float]]) -> Self:
+        """Sort parts of a value, and give what they leave of it to the base.
+
+        Examples
+        --------
+        >>> Explanation.of(4.5, [("a", 1.0), ("b", -2.0)])
+        Explanation(value=4.5, base=5.5, parts=[('b', -2.0), ('a', 1.0)])
+        """
+        largest = sorted(parts, key=lambda part: -abs(part[1]))
+        return cls(value, value - sum(part for _, part in largest), largest)
+
+
+def parts_of_row(
+    entries: RowEntries, V: NDArray[Any], targets: NDArray[Any], *, precision: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Take products of the row that least squares solve for apart, by its entries.
+
+    Parameters
+    ----------
+    entries : RowEntries
+        Of one row.
+    V : ndarray of shape (columns, R)
+    targets : ndarray of shape (n, R)
+        What the row is multiplied by.
+    precision : ndarray of shape (R, R)
+
+    Returns
+    -------
+    ndarray of shape (n, entries)
+
+    Examples
+    --------
+    >>> from polyadic.core.kernels import RowEntries
+    >>> entries = RowEntries(np.array([0, 2]), np.array([0, 1]), np.ones(2), np.array([3.0, 1.0]))
+    >>> parts_of_row(entries, np.eye(2), np.array([[2.0, 4.0]]), precision=np.eye(2)).round(9).tolist()
+    [[3.0, 2.0]]
+    """
+    v = V[entries.columns].astype(float)
+    A = precision + (v * entries.c[:, None]).T @ v
+    return np.asarray(targets @ solve(A, (v * entries.y[:, None]).T, assume_a="pos"))
+
+
+def parts_of_products(
+    x: NDArray[np.float64], V: NDArray[np.float64], names: Sequence[Any], *, orders: NDArray[Any]
+) -> Iterator[tuple[tuple[Any, ...], float]]:
+    r"""Take :math:`\sum_f e_{d_f}(v_{1f} x_1, v_{2f} x_2, \ldots)` apart, by the features that are multiplied.
+
+    Parameters
+    ----------
+    x : ndarray of shape (features,)
+    V : ndarray of shape (features, K)
+    names : sequence of shape (features,)
+    orders : ndarray of int of shape (K,)
+        :math:`d_f`: how many features are in the products of each column.
+
+    Yields
+    ------
+    (tuple of names, float)
+        Each set of :math:`d_f` features, and :math:`\sum_f \prod_j v_{jf} x_j` over these and columns of that order.
+
+    Raises
+    ------
+    InputError
+        If there are more sets than memory holds.
+
+    Examples
+    --------
+    >>> x, V = np.array([2.0, 3.0]), np.array([[1.0, 1.0], [-1.0, 4.0]])
+    >>> [*parts_of_products(x, V, "ab", orders=np.array([1, 2]))]
+    [(('a',), 2.0), (('b',), -3.0), (('a', 'b'), 24.0)]
+    """
+    sizes: list[int] = np.unique(orders).tolist()
+    number = sum(comb(len(x), d) for d in sizes)
+    check_memory(
+        BYTES * number, f"a part for each of {number:,} sets of features", "leave features out, or lower the order"
+    )
+    for d in sizes:
+        sets = np.array([*combinations(range(len(x)), d)], int).reshape(-1, d)
+        products = sum(z[sets].prod(axis=1) for z in (V[:, orders == d] * x[:, None]).T)
+        yield from zip(combinations(names, d), np.asarray(products).tolist(), strict=True)

@@ -1,0 +1,129 @@
+"""Forms: how factors explain an entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyadic.core.kernels import summed_rows
+
+ROWS = 1024
+"""Rows whose products are added in the precision of a factor."""
+Factors = list[NDArray[Any]]
+Pullback = Callable[[NDArray[Any]], Factors]
+
+
+class Form(Protocol):
+    """A prediction per entry, with the way back from derivatives of predictions to gradients of factors."""
+
+    def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
+        """Give the predictions at ``indices`` and their pullback."""
+
+
+@dataclass(frozen=True)
+class CP:
+    r"""Canonical polyadic form, :math:`m_{i_1 \dots i_n} = \sum_r \prod_d U^{(d)}_{i_d r}`.
+
+    Examples
+    --------
+    >>> U = np.array([[1.0, 2.0], [3.0, 1.0]])
+    >>> m, pullback = CP()([U, U], np.array([[0, 1]]))
+    >>> m.tolist(), pullback(np.ones(1))[0].tolist()
+    ([5.0], [[3.0, 1.0], [0.0, 0.0]])
+    """
+
+    def __call__(self, factors: Factors, indices: NDArray[Any]) -> tuple[NDArray[Any], Pullback]:
+        """Give the predictions, shape (n,), at ``indices``, shape (n, order), and their pullback.
+
+        ``factors`` holds one array (size of the mode, R) per mode. The pullback takes derivatives, shape (n,), to
+        one gradient per mode.
+        """
+        rows = [u[i] for u, i in zip(factors, indices.T, strict=True)]
+
+        def pullback(derivatives: NDArray[Any]) -> Factors:
+            gradients = []
+            for d, u in enumerate(factors):
+                others = _product([row for c, row in enumerate(rows) if c != d], rows[d])
+                gradients.append(summed_rows(indices[:, d], others * derivatives[:, None], len(u)))
+            return gradients
+
+        return _product(rows, rows[0]).sum(axis=1), pullback
+
+    def all_cells(
+        self, factors: Factors, grams: dict[int, NDArray[Any]] | None = None
+    ) -> tuple[float, Callable[[float], Factors]]:
+        r"""Sum the squared predictions over every cell of the array, listed or not.
+
+        .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n}^2 = 1^\top (G_1 * \dots * G_n)\, 1, \qquad G_d = U_d^\top U_d
+
+        Parameters
+        ----------
+        factors : list of ndarray
+            One per mode.
+        grams : dict, optional
+            Gram matrices by the ``id`` of their factor; those missing are added, so that several sums share them.
+
+        Returns
+        -------
+        total : float
+        pullback : callable
+            Takes a number to its product with the gradient of each factor, :math:`2 U_d (G_1 * \dots)_{\ne d}`.
+        """
+        grams = {} if grams is None else grams
+        for u in factors:
+            if id(u) not in grams:
+                grams[id(u)] = gram(u)
+        products = [grams[id(u)] for u in factors]
+
+        def pullback(derivative: float) -> Factors:
+            gradients = {}  # modes that share a factor share its gradient: one large product, not one per mode
+            for d, u in enumerate(factors):
+                if id(u) not in gradients:
+                    others = _product([g for c, g in enumerate(products) if c != d], products[d])
+                    gradients[id(u)] = u @ (2 * derivative * others).astype(u.dtype)
+            return [gradients[id(u)] for u in factors]
+
+        return float(_product(products, products[0]).sum()), pullback
+
+    def total(self, factors: Factors) -> tuple[float, Callable[[float], Factors]]:
+        r"""Sum the predictions over every cell of the array, listed or not.
+
+        .. math:: \sum_{i_1 \dots i_n} m_{i_1 \dots i_n} = \sum_r \prod_d \sum_i U^{(d)}_{ir}
+
+        Returns
+        -------
+        total : float
+        pullback : callable
+            Takes a number to its product with the gradient of each factor, the same for all its rows.
+        """
+        sums = [u.sum(axis=0, dtype=float) for u in factors]
+
+        def pullback(derivative: float) -> Factors:
+            gradients = []
+            for d, u in enumerate(factors):
+                row = derivative * _product([s for c, s in enumerate(sums) if c != d], sums[d])
+                gradients.append(np.broadcast_to(row.astype(u.dtype), u.shape))
+            return gradients
+
+        return float(_product(sums, sums[0]).sum()), pullback
+
+
+def gram(u: NDArray[Any]) -> NDArray[np.float64]:
+    """Give ``u' u``, shape (R, R): products of blocks of rows in the precision of ``u``, added in double precision."""
+    total = np.zeros((u.shape[1], u.shape[1]))
+    for start in range(0, len(u), ROWS):
+        block = u[start : start + ROWS]
+        total += block.T @ block
+    return total
+
+
+def _product(arrays: Factors, like: NDArray[Any]) -> NDArray[Any]:
+    """Multiply arrays of one shape, elementwise; of none at all the product is one."""
+    product = np.ones_like(like)
+    for array in arrays:
+        product *= array
+    return product

@@ -1,0 +1,217 @@
+"""Answers as rows with names, for data frames and tables of other programs.
+
+:func:`records` gives dicts, which need nothing; :func:`frame` makes a pandas ``DataFrame`` of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.core.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Record = dict[str, Any]
+
+
+def frame(answer: Any) -> Any:
+    """Make a pandas ``DataFrame`` of an answer: see :func:`records` for what its columns are.
+
+    Raises
+    ------
+    InputError
+        If the answer is none that is known.
+    MissingExtraError
+        If pandas is not installed.
+
+    Examples
+    --------
+    >>> from polyadic import Embedding
+    >>> vectors = Embedding(["bank", "money", "river"], [[1.0, 2.0], [0.0, 3.0], [4.0, 0.0]])
+    >>> frame(vectors.neighbours("bank", top=2))
+        word    cosine
+    0  money  0.894427
+    1  river  0.447214
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingExtraError("pandas", "pandas", "a data frame") from None
+    return pd.DataFrame.from_records(list(records(answer)))
+
+
+def is_frame(table: Any) -> bool:
+    """Tell whether something is a data frame: of pandas, polars, Arrow, or another that gives its columns to others."""
+    return any(hasattr(table, way) for way in ("__arrow_c_stream__", "__dataframe__"))
+
+
+def rows_of(table: Any) -> tuple[list[str], Iterator[tuple[Any, ...]]]:
+    """Give the names of the columns of a data frame, of whatever library, and its rows.
+
+    Raises
+    ------
+    InputError
+        If it is no data frame.
+    MissingExtraError
+        If narwhals is not installed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> names, rows = rows_of(pd.DataFrame({"who": ["ann", "bob"], "stars": [5, 2]}))
+    >>> names, list(rows)
+    (['who', 'stars'], [('ann', 5), ('bob', 2)])
+    """
+    try:
+        import narwhals as nw
+    except ImportError:
+        raise MissingExtraError("narwhals", "pandas", "a data frame") from None
+    try:
+        frame = nw.from_native(table, eager_only=True)
+    except TypeError as error:
+        raise InputError(f"this is no data frame: {error}") from None
+    return frame.columns, zip(*(frame[name].to_list() for name in frame.columns), strict=True)
+
+
+def records(answer: Any) -> Iterator[Record]:
+    """Give the rows of an answer.
+
+    Parameters
+    ----------
+    answer : object
+        Neighbours (word, cosine); components (column, share, rank, word, value); senses of a word (word, sense, share,
+        rank, substitute); lines of a corpus (document, left, word, right, and the fields of the document: one of those
+        names is field_word); counts (a column for each word of a tuple, count); topics of documents (topic, rank, word,
+        weight); what is recommended (column, value); an explanation (value, base, name, part); themes of a table
+        (theme, share, column, loading); a table (row, column, count) and its correspondence analysis (side, label,
+        mass, quality, and coordinate, contribution and squared cosine in each axis). A dict of them by query has it in
+        the first column.
+
+    Raises
+    ------
+    InputError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> list(records([("god", 0.5)]))
+    [{'word': 'god', 'cosine': 0.5}]
+    """
+    if isinstance(answer, Mapping):
+        return ({"query": query, **row} for query, one in answer.items() for row in records(one))
+    if isinstance(answer, Iterable) and not hasattr(answer, "_fields"):
+        return (row for one in answer for row in _rows_of(one))
+    return iter(_rows_of(answer))
+
+
+def _rows_of(one: Any) -> Iterable[Record]:
+    """Give the rows of what is no collection, by the name of its class, so that none is loaded for it."""
+    kinds = [kind.__name__ for kind in type(one).__mro__]
+    of = next((ROWS[kind] for kind in kinds if kind in ROWS and (kind != "tuple" or kinds[0] == kind)), None)
+    if of is None or (kinds[0] == "tuple" and len(one) != 2):
+        raise InputError(f"there is no table of a {kinds[0]}; {', '.join(sorted({*ROWS} - {'tuple'}))} have one")
+    return of(one)
+
+
+def _neighbour(pair: tuple[str, float]) -> Iterator[Record]:
+    yield {"word": pair[0], "cosine": pair[1]}
+
+
+def _component(component: Any) -> Iterator[Record]:
+    for rank, (word, value) in enumerate(component.words, 1):
+        yield {"column": component.column, "share": component.share, "rank": rank, "word": word, "value": value}
+
+
+def _recommendation(best: Any) -> Iterator[Record]:
+    yield best._asdict()
+
+
+def _explanation(why: Any) -> Iterator[Record]:
+    for name, part in why.parts:
+        yield {"value": why.value, "base": why.base, "name": name, "part": part}
+
+
+def _theme(theme: Any) -> Iterator[Record]:
+    for column, loading in [*theme.columns, *theme.against]:
+        yield {"theme": theme.columns[0][0], "share": theme.share, "column": column, "loading": loading}
+
+
+def _senses(found: Any) -> Iterator[Record]:
+    for number, sense in enumerate(found.senses, 1):
+        about = {"word": found.word, "sense": number, "share": sense.share}
+        for rank, substitute in enumerate(sense.substitutes, 1):
+            yield {**about, "rank": rank, "substitute": substitute}
+
+
+def _line(line: Any) -> Iterator[Record]:
+    yield with_fields(
+        {"document": line.document, "left": line.left, "word": line.word, "right": line.right}, line.fields
+    )
+
+
+def with_fields(record: Record, fields: Mapping[str, str]) -> Record:
+    """Put what is known of a document beside a record of it; a field whose name is taken is called field_name."""
+    return {**record, **{field_name(name, record): value for name, value in fields.items()}}
+
+
+def field_name(name: str, taken: Iterable[str]) -> str:
+    """Give the name of a field beside those that are taken."""
+    return f"field_{name}" if name in taken else name
+
+
+def _counts(counts: Any) -> Iterator[Record]:
+    words, listed = counts.vocabulary.words, counts.entries
+    names = [f"word_{mode}" for mode in range(1, listed.order + 1)]
+    for row, count in zip(listed.indices.tolist(), np.asarray(listed.values).tolist(), strict=True):
+        yield {**dict(zip(names, (words[k] for k in row), strict=True)), "count": count}
+
+
+def _table(table: Any) -> Iterator[Record]:
+    cells = table.counts.tocoo()
+    for i, j, count in zip(*(each.tolist() for each in (*cells.coords, cells.data)), strict=True):
+        yield {"row": table.rows[i], "column": table.columns[j], "count": count}
+
+
+def _topics(model: Any) -> Iterator[Record]:
+    weights = model.word_weights_
+    for topic, row in enumerate(weights):
+        best = (-row).argsort(kind="stable")
+        for rank, k in enumerate(best[row[best] != 0].tolist(), 1):
+            yield {"topic": topic, "rank": rank, "word": model.words_[k], "weight": float(row[k])}
+
+
+def _correspondence(model: Any) -> Iterator[Record]:
+    model.coordinates("rows")  # or it is refused: it is not fitted
+    for side, labels, masses in (
+        ("rows", model.row_labels_, model.row_masses_),
+        ("columns", model.column_labels_, model.column_masses_),
+    ):
+        quality, at = model.quality(side), model.coordinates(side)
+        made, cosines = model.contributions(side), model.squared_cosines(side)
+        for k, mass in enumerate(masses.tolist()):
+            record = {"side": side, "label": labels[k] if labels else str(k + 1), "mass": mass}
+            record["quality"] = float(quality[k])
+            for axis in range(at.shape[1]):
+                values = {"coordinate": at, "contribution": made, "squared_cosine": cosines}
+                record |= {f"{name}_{axis + 1}": float(value[k, axis]) for name, value in values.items()}
+            yield record
+
+
+ROWS: dict[str, Callable[[Any], Iterable[Record]]] = {
+    "Component": _component,
+    "CorrespondenceAnalysis": _correspondence,
+    "Counts": _counts,
+    "CrossTable": _table,
+    "Explanation": _explanation,
+    "Line": _line,
+    "Recommendation": _recommendation,
+    "SensesOfWord": _senses,
+    "TextTopics": _topics,
+    "Theme": _theme,
+    "tuple": _neighbour,
+}
+"""How each kind of answer becomes rows, by the name of its class."""

@@ -1,0 +1,513 @@
+"""Doors to the loops of non-negative factors.
+
+Non-negative factors of rows, given the factors of columns: one loop for all cells, two for the cells of a list.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import frozen, in_spans
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polyadic.core.kernels.rows import RowEntries
+
+UNROLLED = 4
+"""Rows of the Gram matrix that the loop takes at once."""
+
+
+def hals(
+    G: NDArray[Any],
+    B: NDArray[Any],
+    A: NDArray[np.float32],
+    *,
+    l1: float = 0.0,
+    signed: bool = False,
+    passes: int = 1,
+    threads: int,
+) -> float:
+    r"""Improve non-negative rows that share their equations, in place; no step raises the objective.
+
+    .. math:: \min_{A \ge 0} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
+              \quad\text{with}\quad G = D D^\top, \; B = X D^\top
+
+    As :func:`~polyadic.core.kernels.nonnegative_lasso`, for a few passes over all coordinates.
+
+    Parameters
+    ----------
+    G : ndarray of shape (R, R)
+    B : ndarray of shape (n, R)
+    A : float32 ndarray of shape (n, R)
+        Where to begin, not negative; overwritten.
+    l1 : float
+        :math:`\lambda`.
+    signed : bool
+        Whether elements may be negative.
+    passes : int
+        Over the coordinates of each row.
+    threads : int
+        Rows do not depend on one another, so neither do they on the threads; the sum that is returned does, in its
+        last digits.
+
+    Returns
+    -------
+    float
+        :math:`\langle A, B \rangle`, of the rows as they came.
+    """
+    n, rank = _writeable(A)
+    if G.shape != (rank, rank) or B.shape != (n, rank):
+        raise ValueError(f"G and B must be of shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
+    more = -rank % UNROLLED
+    G, B = frozen(np.pad(G, (0, more)), np.float32), frozen(B, np.float32)
+    how = (np.float32(l1), np.float32(signed), passes)
+    return _summed(lambda a, b: _hals(G, B, *how, a, b, A), n, threads)
+
+
+def simplex_rows(
+    G: NDArray[Any], B: NDArray[Any], A: NDArray[np.float64], *, tol: float = 1e-9, steps: int = 10_000, threads: int
+) -> int:
+    r"""Minimize over rows that sum to one and share their equations, in place; no step raises the objective.
+
+    .. math:: \min_{a \ge 0,\, a 1 = 1} \tfrac12 \|x - a D\|^2 \quad\text{with}\quad G = D D^\top, \; b = x D^\top
+
+    Parameters
+    ----------
+    G : ndarray of shape (R, R)
+    B : ndarray of shape (n, R)
+    A : float64 ndarray of shape (n, R)
+        Where to begin, on the simplex; overwritten.
+    tol : float
+        A row is done when no two slopes between which weight could move differ by more.
+    steps : int
+        At most for a row.
+    threads : int
+        Parts worked on at the same time; rows do not depend on one another.
+
+    Returns
+    -------
+    int
+        Rows that were not done within ``steps``.
+    """
+    n, rank = A.shape
+    if G.shape != (rank, rank) or B.shape != (n, rank):
+        raise ValueError(f"G and B must be of shapes {(rank, rank)} and {(n, rank)}; got {G.shape} and {B.shape}")
+    if A.dtype != np.float64 or not A.flags.c_contiguous or not A.flags.writeable:
+        raise ValueError("A must be a contiguous, writeable array of float64")
+    G, B = frozen(G, np.float64), frozen(B, np.float64)
+    return int(_summed(lambda a, b: _simplex_rows(G, B, float(tol), steps, a, b, A), n, threads))
+
+
+def nonnegative_rows(
+    entries: RowEntries,
+    V: NDArray[np.float32],
+    U: NDArray[np.float32],
+    *,
+    base: NDArray[Any],
+    l1: float = 0.0,
+    passes: int = 1,
+    tol: float = 0.0,
+    threads: int,
+) -> float:
+    r"""Improve non-negative rows of which each has equations of its own, in place; no step raises the objective.
+
+    .. math:: \min_{u_i \ge 0} \tfrac12 u_i \Lambda u_i^\top
+              + \sum_e \big(\tfrac12 c_e m_e^2 - y_e m_e\big) + \lambda \|u_i\|_1, \qquad m_e = u_i v_e^\top
+
+    With weights :math:`w` of listed cells :math:`x` and :math:`z` of all others, :math:`c = w - z`, :math:`y = w x`
+    and :math:`\Lambda = z V^\top V` make it :math:`\tfrac12 \sum w (x - m)^2`. The equations are never formed: a pass
+    costs as much as the model of the cells.
+
+    Parameters
+    ----------
+    entries : RowEntries
+    V : float32 ndarray of shape (m, R)
+        The other factor.
+    U : float32 ndarray of shape (n, R)
+        Where to begin, not negative; overwritten.
+    base : ndarray of shape (R, R)
+        :math:`\Lambda`, such that the whole is convex.
+    l1 : float
+        :math:`\lambda`.
+    passes : int
+        Over the coordinates of a row at most.
+    tol : float
+        A row is done when no coordinate moved by more than this times the largest.
+    threads : int
+        Parts worked on at the same time; see :func:`hals`.
+
+    Returns
+    -------
+    float
+        The sum of the first two terms over all rows as they came.
+    """
+    n, rank = _writeable(U)
+    arrays = _listed(entries, V, U)
+    if base.shape != (rank, rank):
+        raise ValueError(f"base must be of shape {(rank, rank)}; got {base.shape}")
+    rest = (frozen(base, np.float32), np.float32(l1), passes, np.float32(tol))
+    return _summed(lambda a, b: _nonnegative_rows(*arrays, *rest, a, b, U), n, threads)
+
+
+def divergence_rows(
+    entries: RowEntries,
+    V: NDArray[np.float32],
+    U: NDArray[np.float32],
+    *,
+    base: NDArray[Any],
+    beta: float,
+    floor: float,
+    l1: float = 0.0,
+    passes: int = 1,
+    tol: float = 0.0,
+    threads: int,
+) -> float:
+    r"""Improve non-negative rows by products, in place; none raises the :math:`\beta`-divergence.
+
+    .. math:: u_{ik} \leftarrow u_{ik} \Big(\frac{\sum_e y_e m_e^{\beta - 2} v_{ek}}
+              {b_k + \lambda + \sum_e c_e m_e^{\beta - 1} v_{ek}}\Big)^\gamma, \qquad m_e = u_i v_e^\top
+
+    with :math:`\gamma = 1 / (2 - \beta)` if :math:`\beta < 1` and 1 if :math:`1 \le \beta \le 2`.
+
+    Parameters
+    ----------
+    entries : RowEntries
+        With weights :math:`w` of listed cells :math:`x` and :math:`z` of all others, :math:`c = w - z`,
+        :math:`y = w x`.
+    V, U, l1, passes, tol, threads
+        As those of :func:`nonnegative_rows`; with no pass at all, rows stay and are measured.
+    base : ndarray of shape (R,)
+        :math:`b`: for :math:`\beta = 1` the sum over all columns, :math:`z \sum_j v_j`.
+    beta : float
+        From 0 to 2.
+    floor : float
+        What :math:`m` is at least.
+
+    Returns
+    -------
+    float
+        The divergence of the rows as they came, without terms of the data alone.
+
+    References
+    ----------
+    Fevotte, Idier (2011), Algorithms for nonnegative matrix factorization with the beta-divergence, table 2.
+    """
+    n, rank = _writeable(U)
+    arrays = _listed(entries, V, U)
+    if base.shape != (rank,) or not 0 <= beta <= 2:
+        raise ValueError(f"base must be of shape {(rank,)} and beta from 0 to 2; got {base.shape} and {beta}")
+    power = 1 / (2 - beta) if beta < 1 else 1.0
+    rest = (frozen(base, np.float64), float(beta), power, np.float32(floor), float(l1), passes, float(tol))
+    return _summed(lambda a, b: _divergence_rows(*arrays, *rest, a, b, U), n, threads)
+
+
+def expected_rows(
+    entries: RowEntries,
+    V: NDArray[np.float32],
+    U: NDArray[np.float32],
+    *,
+    floor: float,
+    measured: bool = True,
+    threads: int,
+) -> float:
+    r"""Divide what rows list among coordinates, in place.
+
+    .. math:: u_{ik} \leftarrow u_{ik} \sum_e \frac{y_e v_{ek}}{m_e}, \qquad m_e = u_i v_e^\top
+
+    Parameters
+    ----------
+    entries : RowEntries
+        Of which the weights ``c`` have no part in it.
+    V, U, threads
+        As those of :func:`nonnegative_rows`.
+    floor : float
+        What :math:`m` is at least.
+    measured : bool
+        Whether the value is needed.
+
+    Returns
+    -------
+    float
+        :math:`-\sum_e y_e \log m_e` of the rows as they came; 0 if it is not measured.
+    """
+    n, _ = _writeable(U)
+    starts, columns, _, y, V = _listed(entries, V, U)
+    least = np.float32(floor)
+    return _summed(lambda a, b: _expected_rows(starts, columns, y, V, least, measured, a, b, U), n, threads)
+
+
+def _summed(work: Any, n: int, threads: int) -> float:
+    return float(sum(in_spans(work, n, threads)))
+
+
+def _writeable(U: NDArray[np.float32]) -> tuple[int, int]:
+    if U.ndim != 2 or U.dtype != np.float32 or not U.flags.c_contiguous or not U.flags.writeable:
+        raise ValueError("the rows to improve must be a contiguous, writeable array of float32, of two dimensions")
+    return U.shape
+
+
+def _listed(entries: RowEntries, V: NDArray[Any], U: NDArray[Any]) -> list[NDArray[Any]]:
+    """Give arrays of one type; a loop would read beyond columns that are not there."""
+    starts, columns, c, y = entries
+    fit = len(columns) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
+    if not fit or (len(columns) and not 0 <= columns.min() <= columns.max() < len(V)):
+        raise ValueError("entries must be by row, with columns that are rows of V")
+    if len(starts) != len(U) + 1 or V.shape[1] != U.shape[1]:
+        raise ValueError(f"entries of {len(starts) - 1} rows, V and U do not fit: {V.shape} and {U.shape}")
+    kinds = (np.int64, np.int32, np.float32, np.float32, np.float32)
+    return [frozen(array, kind) for array, kind in zip((starts, columns, c, y, V), kinds, strict=True)]
+
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+TOGETHER = 64
+"""Rows improved at the same time, so that vector instructions work on rows; from 32 on the time hardly changes."""
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _hals(G, B, l1, signed, passes, first, last, A):
+    """Lower ``a G a' / 2 - b a' + l1 sum(abs(a))`` for rows first..last of ``A``; ``a >= 0`` unless ``signed`` is 1.
+
+    As ``lasso_rows``, with the same coordinate of many rows at a time. ``G`` is (R, R), with R a multiple of four.
+    Returns the sum of ``b a'`` of the rows as they came.
+    """
+    rank = G.shape[0]
+    a = np.zeros((rank, TOGETHER), A.dtype)
+    b = np.zeros((rank, TOGETHER), A.dtype)
+    q = np.empty(TOGETHER, A.dtype)
+    zero = A.dtype.type(0)
+    product = 0.0
+    for start in range(first, last, TOGETHER):
+        some = min(TOGETHER, last - start)
+        for j in range(some):
+            for r in range(A.shape[1]):
+                a[r, j] = A[start + j, r]
+                b[r, j] = B[start + j, r]
+            row = 0.0
+            for r in range(A.shape[1]):
+                row += a[r, j] * b[r, j]
+            product += row
+        for _ in range(passes):
+            for k in range(A.shape[1]):
+                if G[k, k] <= 0:
+                    continue
+                q[:] = 0
+                for r in range(0, rank, 4):
+                    g0, g1, g2, g3 = G[k, r], G[k, r + 1], G[k, r + 2], G[k, r + 3]
+                    a0, a1, a2, a3 = a[r], a[r + 1], a[r + 2], a[r + 3]
+                    for j in range(TOGETHER):
+                        q[j] += g0 * a0[j] + g1 * a1[j] + g2 * a2[j] + g3 * a3[j]
+                inverse = 1 / G[k, k]
+                ak, bk = a[k], b[k]
+                for j in range(TOGETHER):
+                    slope = ak[j] * G[k, k] + bk[j] - q[j]
+                    ak[j] = (max(zero, slope - l1) + signed * min(zero, slope + l1)) * inverse
+        for j in range(some):
+            for r in range(A.shape[1]):
+                A[start + j, r] = a[r, j]
+    return product
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _nonnegative_rows(starts, columns, c, y, V, base, l1, passes, tol, first, last, U):
+    """Lower ``u base u' / 2 + sum(c m m / 2 - y m) + l1 sum(u)`` over ``u >= 0`` for rows first..last of ``U``.
+
+    ``m = u v'`` for the rows ``v`` of ``V`` that a row lists. A row is done when a pass changes no coordinate by more
+    than ``tol`` times the largest. Returns the sum of the first two terms, of the rows as they came.
+    """
+    rank = V.shape[1]
+    longest = 0
+    for i in range(first, last):
+        longest = max(longest, starts[i + 1] - starts[i])
+    v = np.empty((rank, longest), V.dtype)
+    m = np.empty(longest, V.dtype)
+    q = np.empty(rank, V.dtype)
+    zero = V.dtype.type(0)
+    value = 0.0
+    for i in range(first, last):
+        u, s, size = U[i], starts[i], starts[i + 1] - starts[i]
+        m[:size] = 0
+        for e in range(size):
+            row = V[columns[s + e]]
+            for r in range(rank):
+                v[r, e] = row[r]
+                m[e] += u[r] * row[r]
+        q[:] = 0
+        for k in range(rank):
+            for r in range(rank):
+                q[r] += u[k] * base[k, r]
+        row_value = 0.0
+        for e in range(size):
+            row_value += (0.5 * c[s + e] * m[e] - y[s + e]) * m[e]
+        for r in range(rank):
+            row_value += 0.5 * u[r] * q[r]
+        value += row_value
+        for _ in range(passes):
+            moved, largest = zero, zero
+            for k in range(rank):
+                vk = v[k]
+                slope, curve = q[k] + l1, base[k, k]
+                for e in range(size):
+                    slope += (c[s + e] * m[e] - y[s + e]) * vk[e]
+                    curve += c[s + e] * vk[e] * vk[e]
+                if curve <= 0:
+                    continue
+                new = max(zero, u[k] - slope / curve)
+                change = new - u[k]
+                largest = max(largest, new)
+                if change != 0:
+                    u[k] = new
+                    moved = max(moved, abs(change))
+                    for e in range(size):
+                        m[e] += change * vk[e]
+                    for r in range(rank):
+                        q[r] += change * base[k, r]
+            if moved <= tol * largest:
+                break
+    return value
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _divergence_rows(starts, columns, c, y, V, base, beta, power, floor, l1, passes, tol, first, last, U):
+    """Multiply rows first..last of ``U`` by ``(sum y m^(beta-2) v / (base + l1 + sum c m^(beta-1) v))^power``.
+
+    ``m = u v'``, at least ``floor``, for the rows ``v`` of ``V`` that a row lists. A row is done when a pass changes
+    no coordinate by more than ``tol`` times the largest. Returns the sum, of the rows as they came, of ``base u'`` and
+    of what ``beta`` makes of the entries, without terms that depend on the data alone.
+    """
+    rank = V.shape[1]
+    above = np.empty(rank, np.float64)
+    below = np.empty(rank, np.float64)
+    value = 0.0
+    for i in range(first, last):
+        u = U[i]
+        for step in range(max(passes, 1)):
+            row_value = 0.0
+            above[:] = 0
+            below[:] = 0
+            for e in range(starts[i], starts[i + 1]):
+                v = V[columns[e]]
+                m = V.dtype.type(0)
+                for r in range(rank):
+                    m += u[r] * v[r]
+                m = max(m, floor)
+                if beta == 1:
+                    up, down = y[e] / m, c[e]
+                    if y[e] > 0:
+                        row_value -= y[e] * math.log(m)
+                    row_value += c[e] * m
+                elif beta == 0:
+                    down = c[e] / m
+                    up = y[e] / (m * m)
+                    row_value += y[e] / m + c[e] * math.log(m)
+                else:
+                    down = m ** (beta - 1)
+                    up = y[e] * down / m
+                    row_value += c[e] * m * down / beta - y[e] * down / (beta - 1)
+                    down *= c[e]
+                for r in range(rank):
+                    above[r] += up * v[r]
+                    below[r] += down * v[r]
+            for r in range(rank):
+                row_value += base[r] * u[r]
+            if step == 0:
+                value += row_value
+            if passes == 0:
+                break
+            moved, largest = 0.0, 0.0
+            for r in range(rank):
+                under = below[r] + base[r] + l1
+                if under <= 0:
+                    continue
+                ratio = above[r] / under
+                new = U.dtype.type(u[r] * (ratio if power == 1 else ratio**power))
+                moved = max(moved, abs(new - u[r]))
+                largest = max(largest, new)
+                u[r] = new
+            if moved <= tol * largest:
+                break
+    return value
+
+
+CHUNK = 64
+"""Entries whose shares are added in single precision."""
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _expected_rows(starts, columns, y, V, floor, measured, first, last, U):
+    """Multiply rows first..last of ``U`` by ``sum y v / m`` with ``m = u v'``, at least ``floor``.
+
+    Of the entries ``y`` that a row lists these are those that each coordinate explains. Returns the sum of
+    ``-y log m``, if it is to be measured.
+    """
+    rank = V.shape[1]
+    part, total = np.empty(rank, V.dtype), np.empty(rank, np.float64)
+    value = 0.0
+    for i in range(first, last):
+        u = U[i]
+        total[:] = 0
+        for start in range(starts[i], starts[i + 1], CHUNK):
+            part[:] = 0
+            for e in range(start, min(start + CHUNK, starts[i + 1])):
+                v = V[columns[e]]
+                m = V.dtype.type(0)
+                for r in range(rank):
+                    m += u[r] * v[r]
+                m = max(m, floor)
+                if measured:
+                    value -= y[e] * math.log(m)
+                up = y[e] / m
+                for r in range(rank):
+                    part[r] += up * v[r]
+            for r in range(rank):
+                total[r] += part[r]
+        for r in range(rank):
+            u[r] *= total[r]
+    return value
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _simplex_rows(G, B, tol, steps, first, last, A):
+    """Lower ``a G a' / 2 - b a'`` for rows first..last of ``A``, whose elements are not negative and sum to one.
+
+    Each step moves weight between two elements: from the one whose slope is largest, of those above zero, to the one
+    whose slope is smallest, as far as is best. A row is done when these slopes differ by at most ``tol``. Returns how
+    many rows were not.
+    """
+    rank = G.shape[0]
+    slope = np.empty(rank, A.dtype)
+    left = 0
+    for n in range(first, last):
+        a, b = A[n], B[n]
+        for k in range(rank):
+            slope[k] = -b[k]
+        for r in range(rank):
+            if a[r] != 0:
+                for k in range(rank):
+                    slope[k] += a[r] * G[r, k]
+        done = False
+        for _ in range(steps):
+            low, high = 0, -1
+            for k in range(rank):
+                if slope[k] < slope[low]:
+                    low = k
+                if a[k] > 0 and (high < 0 or slope[k] > slope[high]):
+                    high = k
+            if slope[high] - slope[low] <= tol:
+                done = True
+                break
+            curve = G[low, low] + G[high, high] - 2 * G[low, high]
+            move = a[high]
+            if curve * move > slope[high] - slope[low]:
+                move = (slope[high] - slope[low]) / curve
+            a[low] += move
+            a[high] -= move
+            for k in range(rank):
+                slope[k] += move * (G[low, k] - G[high, k])
+        left += not done
+    return left

@@ -1,0 +1,76 @@
+"""Door to the loop that multiplies by a sparse matrix.
+
+A sparse matrix, row by row, times a block of vectors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import frozen, in_threads
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PARTS = 8
+"""Parts of the rows for each thread, so that threads end together."""
+WORTH = 1 << 20
+"""Multiplications that are worth a thread."""
+
+
+def sparse_product(
+    starts: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], X: NDArray[Any], *, threads: int
+) -> NDArray[Any]:
+    """Multiply a matrix in compressed sparse rows by dense columns; rows have the same bits however many threads.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n + 1,)
+        Row ``i`` has the entries ``starts[i]:starts[i + 1]``.
+    columns : ndarray of shape (entries,)
+        Of each entry; rows of ``X``, which is not checked, as it would take a tenth of the time.
+    values : ndarray of shape (entries,)
+        Floats of 4 or 8 bytes.
+    X : ndarray of shape (m, R)
+    threads : int
+
+    Returns
+    -------
+    ndarray of shape (n, R)
+        In the precision of the more precise of the two.
+    """
+    kind = np.result_type(values, X)
+    n, work = len(starts) - 1, len(values) * X.shape[1]
+    if not (len(columns) == len(values) == starts[-1] and X.ndim == 2):
+        raise ValueError(f"an entry has a column and a value; got {len(columns)}, {len(values)} of {starts[-1]}")
+    rows = [frozen(starts), frozen(columns), frozen(values, kind), frozen(X, kind)]
+    Y = np.empty((n, X.shape[1]), kind)
+    parts = min(PARTS * threads, 1 + work // WORTH)
+    shares = np.linspace(0, len(values), parts + 1)[1:-1]
+    bounds = [0, *np.searchsorted(starts, shares).tolist(), n]  # as many entries in each
+    in_threads(lambda k: _sparse_product(*rows, bounds[k], bounds[k + 1], Y), parts, threads)
+    return Y
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _sparse_product(starts, columns, values, X, first, last, Y):
+    """Write rows ``first``..``last`` - 1 of the product; four entries at a time: sums are loaded less."""
+    R = X.shape[1]
+    for i in range(first, last):
+        y = Y[i]
+        y[:] = 0
+        e, stop = starts[i], starts[i + 1]
+        while e + 4 <= stop:
+            a, b, c, d = values[e], values[e + 1], values[e + 2], values[e + 3]
+            xa, xb, xc, xd = X[columns[e]], X[columns[e + 1]], X[columns[e + 2]], X[columns[e + 3]]
+            for k in range(R):
+                y[k] += (a * xa[k] + b * xb[k]) + (c * xc[k] + d * xd[k])
+            e += 4
+        while e < stop:
+            a, xa = values[e], X[columns[e]]
+            for k in range(R):
+                y[k] += a * xa[k]
+            e += 1

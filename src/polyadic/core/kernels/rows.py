@@ -1,0 +1,383 @@
+r"""Door to the loops that solve for one row of a factor after another.
+
+For row :math:`i` with the entries :math:`e` the equations are
+
+.. math:: \Big(\Lambda + \sum_e c_e v_e v_e^\top\Big) u_i = h + \sum_e y_e v_e
+
+where :math:`v_e` is a row of the other factor of a matrix, or the product of rows of the other factors of a tensor.
+
+One row after another of a factor, given the others: normal equations solved, sampled from, or kept whole.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import frozen, in_spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+PARTS = 8
+"""Parts of the rows for each thread, so that threads end together where some rows have many entries."""
+
+
+class RowEntries(NamedTuple):
+    """Entries by row, as in compressed sparse rows.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (n + 1,)
+        Row ``i`` has the entries ``starts[i]:starts[i + 1]``.
+    columns : ndarray of shape (entries,) or (entries, k)
+        Which row of the other factors each belongs to; of several, their product.
+    c, y : ndarray of shape (entries,)
+        Its weight in the matrix, and on the right.
+    """
+
+    starts: NDArray[Any]
+    columns: NDArray[Any]
+    c: NDArray[Any]
+    y: NDArray[Any]
+
+
+class RandomRows(NamedTuple):
+    """Rows of normal distributions.
+
+    Attributes
+    ----------
+    mean : float64 ndarray of shape (n, R)
+    covariance : float64 ndarray of shape (n, R, R)
+    """
+
+    mean: NDArray[np.float64]
+    covariance: NDArray[np.float64]
+
+
+def posterior_rows(
+    entries: RowEntries,
+    V: NDArray[Any],
+    *,
+    precision: NDArray[Any],
+    linear: NDArray[Any] | None = None,
+    noise: NDArray[Any] | None = None,
+    out: NDArray[np.float64] | None = None,
+    threads: int,
+) -> NDArray[np.float64]:
+    r"""Solve for all rows, or draw them from the normal distributions with that mean and precision.
+
+    Parameters
+    ----------
+    entries : RowEntries
+    V : ndarray of shape (m, R)
+        The other factors, one below the other.
+    precision : ndarray of shape (R, R)
+        :math:`\Lambda`, of the prior.
+    linear : ndarray of shape (R,), optional
+        :math:`h`; for a prior with a mean, :math:`\Lambda \mu`.
+    noise : ndarray of shape (n, R), optional
+        Standard normal numbers; without them rows are the means.
+    out : ndarray of shape (n, R), optional
+        Where to put the rows. If it is a part of ``V`` whose rows refer to one another, take one thread: each row then
+        sees those before it as they have become.
+    threads : int
+        Rows do not depend on one another, so neither does the result on the threads.
+
+    Returns
+    -------
+    ndarray of shape (n, R)
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a matrix is not positive definite.
+    """
+    arrays, n, rank = _checked(entries, V)
+    right = np.zeros(rank) if linear is None else linear
+    drawn = np.zeros((0, rank)) if noise is None else noise
+    if precision.shape != (rank, rank) or right.shape != (rank,) or drawn.shape not in {(0, rank), (n, rank)}:
+        raise ValueError(f"precision, linear and noise must fit {n} rows of {rank}")
+    prior = [frozen(array, np.float64) for array in (precision, right, drawn)]
+    U = np.empty((n, rank)) if out is None else out
+    _check_out(U, (n, rank))
+    _in_parts(lambda first, last: _posterior_rows(*arrays, *prior, first, last, U), n, threads)
+    return U
+
+
+def variational_rows(
+    entries: RowEntries, V: RandomRows, out: RandomRows, *, precision: NDArray[Any], threads: int
+) -> None:
+    r"""Set the rows of ``out`` to the normal distributions of their equations, :math:`v_e v_e^\top` as expected.
+
+    Parameters
+    ----------
+    entries : RowEntries
+    V : RandomRows
+        The other factors, one below the other, their rows independent.
+    out : RandomRows
+        Where to put means and covariances; see :func:`posterior_rows`.
+    precision : ndarray of shape (R, R)
+    threads : int
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a matrix is not positive definite.
+    """
+    arrays, n, rank = _checked(entries, V.mean)
+    if precision.shape != (rank, rank) or V.covariance.shape != (*V.mean.shape, rank):
+        raise ValueError(f"precision and covariances must fit rows of {rank}")
+    prior = [frozen(array, np.float64) for array in (precision, np.zeros(rank))]
+    S = frozen(V.covariance, np.float64)
+    U, C = out
+    _check_out(U, (n, rank))
+    _check_out(C, (n, rank, rank))
+    _in_parts(lambda first, last: _variational_rows(*arrays, S, *prior, first, last, U, C), n, threads)
+
+
+def row_moments(
+    indices: NDArray[Any], V: RandomRows, *, threads: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    r"""Give mean and expected square of :math:`\sum_r \prod_k v_{kr}` over independent random rows.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n, order)
+        Rows of ``V``, no row twice in an entry.
+    V : RandomRows
+    threads : int
+
+    Returns
+    -------
+    mean, square : ndarray of shape (n,)
+    """
+    at = frozen(indices, np.int32)
+    if at.ndim != 2 or (at.size and not 0 <= at.min() <= at.max() < len(V.mean)):
+        raise ValueError("indices must be rows of V, of shape (n, order)")
+    mean, square = np.empty(len(at)), np.empty(len(at))
+    arrays = [frozen(array, np.float64) for array in V]
+
+    def part(first: int, last: int) -> int:
+        _moments(at, *arrays, first, last, mean, square)
+        return -1
+
+    _in_parts(part, len(at), threads)
+    return mean, square
+
+
+def _in_parts(work: Callable[[int, int], int], n: int, threads: int) -> None:
+    """Give each thread several parts of the rows, far from one another; refuse a row that failed."""
+    if bad := [row for row in in_spans(work, n, threads, parts=PARTS * threads) if row >= 0]:
+        raise ValueError(f"the matrix of row {min(bad)} is not positive definite")
+
+
+def _check_out(array: NDArray[Any], shape: tuple[int, ...]) -> None:
+    if array.shape != shape or array.dtype != np.float64 or not array.flags.c_contiguous:
+        raise ValueError(f"rows go into a contiguous float64 array of shape {shape}; got {array.dtype} {array.shape}")
+
+
+def _checked(entries: RowEntries, V: NDArray[Any]) -> tuple[list[NDArray[Any]], int, int]:
+    """Give arrays of one type; a loop would read beyond columns that are not there."""
+    starts, columns, c, y = entries
+    n = len(starts) - 1
+    wide = columns if columns.ndim == 2 else columns[:, None]
+    fit = len(wide) == len(c) == len(y) == starts[-1] and starts[0] == 0 and (np.diff(starts) >= 0).all()
+    if not fit or (wide.size and not 0 <= wide.min() <= wide.max() < len(V)):
+        raise ValueError("entries must be by row, with columns that are rows of V")
+    arrays = [frozen(starts, np.int64), frozen(wide, np.int32), *(frozen(array, np.float64) for array in (c, y, V))]
+    return arrays, n, V.shape[1]
+
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _add_entries(starts, columns, c, y, V, i, block, A, b):
+    """Add ``sum c v v'`` to the upper half of ``A`` and ``sum y v`` to ``b``, four entries at a time.
+
+    The ``v`` of an entry is the product, element by element, of the rows of ``V`` that ``columns`` names.
+    """
+    rank, end = V.shape[1], starts[i + 1]
+    for e0 in range(starts[i], end, 4):
+        for q in range(4):
+            e = e0 + q
+            if e < end:
+                v = V[columns[e, 0]]
+                for r in range(rank):
+                    block[q, r] = v[r]
+                for k in range(1, columns.shape[1]):
+                    v = V[columns[e, k]]
+                    for r in range(rank):
+                        block[q, r] *= v[r]
+            else:
+                block[q, :] = 0
+        last = end - e0 - 1
+        e1, e2, e3 = e0 + min(1, last), e0 + min(2, last), e0 + min(3, last)
+        v0, v1, v2, v3 = block[0], block[1], block[2], block[3]
+        for r in range(rank):
+            w0, w1, w2, w3 = c[e0] * v0[r], c[e1] * v1[r], c[e2] * v2[r], c[e3] * v3[r]
+            row, t0, t1, t2, t3 = A[r, r:], v0[r:], v1[r:], v2[r:], v3[r:]
+            for s in range(rank - r):  # from zero: a loop from r is not made of vectors
+                row[s] += w0 * t0[s] + w1 * t1[s] + w2 * t2[s] + w3 * t3[s]
+            b[r] += y[e0] * v0[r] + y[e1] * v1[r] + y[e2] * v2[r] + y[e3] * v3[r]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _factorize(A):
+    """Replace the upper half of ``A`` by ``R`` with ``A = R' R``, four rows at a time; say whether it is positive."""
+    rank = len(A)
+    for first in range(0, rank, 4):
+        last = min(first + 4, rank)
+        for k in range(first, last):
+            row = A[k, k:]
+            for p in range(first, k):
+                other, w = A[p, k:], A[p, k]
+                for s in range(rank - k):
+                    row[s] -= w * other[s]
+            if not row[0] > 0:
+                return False
+            inverse = 1 / math.sqrt(row[0])
+            for s in range(rank - k):
+                row[s] *= inverse
+        if last == rank:
+            return True
+        r0, r1, r2, r3 = A[first], A[first + 1], A[first + 2], A[first + 3]
+        for i in range(last, rank):
+            w0, w1, w2, w3 = r0[i], r1[i], r2[i], r3[i]
+            row, t0, t1, t2, t3 = A[i, i:], r0[i:], r1[i:], r2[i:], r3[i:]
+            for s in range(rank - i):
+                row[s] -= w0 * t0[s] + w1 * t1[s] + w2 * t2[s] + w3 * t3[s]
+    return True
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _solve(R, b, z, first):
+    """Replace ``b``, which begins with ``first`` zeros, by ``(R' R)^-1 b + R^-1 z``; ``z`` may be empty."""
+    rank = len(R)
+    for k in range(first, rank):
+        row, rest = R[k, k:], b[k:]
+        w = rest[0] / row[0]
+        for s in range(rank - k):
+            rest[s] -= w * row[s]
+        rest[0] = w
+    for k in range(len(z)):
+        b[k] += z[k]
+    for k in range(rank - 1, -1, -1):
+        row, rest, total = R[k, k + 1 :], b[k + 1 :], b[k]
+        for s in range(len(rest)):
+            total -= row[s] * rest[s]
+        b[k] = total / R[k, k]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _posterior_rows(starts, columns, c, y, V, precision, linear, noise, first, last, U):
+    """Set rows first..last of ``U`` to ``A^-1 b + R^-1 z`` with ``A = precision + sum c v v' = R' R``.
+
+    ``b = linear + sum y v``; row ``i`` has the entries ``starts[i]:starts[i + 1]``. ``z`` are rows of ``noise``, which
+    may have none. ``U`` may be a part of ``V``. Returns the first row whose ``A`` is not positive, or -1.
+    """
+    rank = V.shape[1]
+    A, b, block = np.empty((rank, rank), V.dtype), np.empty(rank, V.dtype), np.empty((4, rank), V.dtype)
+    nothing = noise[:0, 0]
+    for i in range(first, last):
+        for r in range(rank):
+            b[r] = linear[r]
+            for q in range(rank):
+                A[r, q] = precision[r, q]
+        _add_entries(starts, columns, c, y, V, i, block, A, b)
+        if not _factorize(A):
+            return i
+        _solve(A, b, noise[i] if len(noise) else nothing, 0)
+        for r in range(rank):
+            U[i, r] = b[r]
+    return -1
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _add_moments(starts, columns, c, y, V, S, i, A, b):
+    """Do as ``_add_entries`` for random ``v``: ``v v'`` is expected to be the product of ``v v' + S`` of rows."""
+    rank = V.shape[1]
+    for e in range(starts[i], starts[i + 1]):
+        first = columns[e, 0]
+        if columns.shape[1] == 1:
+            v, spread = V[first], S[first]
+            for r in range(rank):
+                row, tail, more, scaled = A[r, r:], v[r:], spread[r, r:], c[e] * v[r]
+                for s in range(rank - r):
+                    row[s] += scaled * tail[s] + c[e] * more[s]
+                b[r] += y[e] * v[r]
+            continue
+        for r in range(rank):
+            row = A[r]
+            mean = y[e]
+            for k in range(columns.shape[1]):
+                mean *= V[columns[e, k], r]
+            b[r] += mean
+            for s in range(r, rank):
+                product = c[e]
+                for k in range(columns.shape[1]):
+                    at = columns[e, k]
+                    product *= V[at, r] * V[at, s] + S[at, r, s]
+                row[s] += product
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _invert(R, X):
+    """Set ``X`` to ``(R' R)^-1``."""
+    nothing = X[0, :0]
+    for column in range(len(R)):
+        x = X[column]
+        x[:] = 0
+        x[column] = 1
+        _solve(R, x, nothing, column)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _variational_rows(starts, columns, c, y, V, S, precision, linear, first, last, U, C):
+    """Set rows first..last of ``U`` to means and ``C`` to covariances of normal distributions.
+
+    Rows of ``V`` are random with covariances ``S``; see ``posterior_rows`` for the rest. ``U`` and ``C`` may be parts
+    of ``V`` and ``S``. Returns the first row whose matrix is not positive, or -1.
+    """
+    rank = V.shape[1]
+    A, b, nothing = np.empty((rank, rank)), np.empty(rank), np.empty(0)
+    for i in range(first, last):
+        for r in range(rank):
+            b[r] = linear[r]
+            for q in range(rank):
+                A[r, q] = precision[r, q]
+        _add_moments(starts, columns, c, y, V, S, i, A, b)
+        if not _factorize(A):
+            return i
+        _solve(A, b, nothing, 0)
+        for r in range(rank):
+            U[i, r] = b[r]
+        _invert(A, C[i])
+    return -1
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _moments(indices, V, S, first, last, mean, square):
+    """Give mean and expected square of ``sum_r prod_k v_kr``, the ``v`` random rows of ``V`` with covariances ``S``."""
+    rank, order = V.shape[1], indices.shape[1]
+    for e in range(first, last):
+        mean[e] = 0
+        square[e] = 0
+        for r in range(rank):
+            product = 1.0
+            for k in range(order):
+                product *= V[indices[e, k], r]
+            mean[e] += product
+            for s in range(r + 1):
+                product = 1.0 if r == s else 2.0
+                for k in range(order):
+                    at = indices[e, k]
+                    product *= V[at, r] * V[at, s] + S[at, r, s]
+                square[e] += product

@@ -1,0 +1,428 @@
+"""Doors to the loops of plain stochastic gradient descent, over cells and over pairs of cells.
+
+Stochastic gradient descent in its plainest form: one cell, or one pair of cells, after another.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import frozen, in_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+GROUPS = 8
+"""Of rows and of columns, so that as many blocks are worked on together; 16 at most, as a byte numbers blocks."""
+MANY, WIDE = 1 << 14, 32
+"""Listed cells, and rows and columns of a group, from which on groups cost nothing by themselves."""
+WORTH_A_THREAD = 1 << 24
+"""Numbers that an epoch reads, below which threads cost more than they gain: they are started for each set of blocks,
+and wait for one another."""
+
+
+def sgd_cells(
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    values: NDArray[Any],
+    *,
+    U: NDArray[np.float64],
+    V: NDArray[np.float64],
+    step: float,
+    ridges: NDArray[Any],
+) -> None:
+    r"""Change ``U`` and ``V`` by a step for each cell in turn, down :math:`\tfrac12 (x - m)^2` and the penalties.
+
+    Parameters
+    ----------
+    rows, columns, values : ndarray of shape (n,)
+    U, V : float64 ndarray of shape (rows, R + 1) and (columns, R + 1)
+        Factors, the bias in the last column.
+    step : float
+    ridges : ndarray of shape (R + 1,)
+        Strength of the penalty of each column, due at each cell of a row.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a cell is outside.
+    """
+    _check([(rows, U), (columns, V)], len(values))
+    if ridges.shape != (U.shape[1],):
+        raise ValueError(f"ridges must be {U.shape[1]} numbers, one per column; got shape {ridges.shape}")
+    at = [frozen(array, np.int64) for array in (rows, columns)]
+    _sgd_cells(*at, frozen(values, np.float64), float(step), frozen(ridges, np.float64), U, V)
+
+
+def sgd_pairs(
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    *,
+    U: NDArray[Any],
+    V: NDArray[Any],
+    negatives: int,
+    step: float,
+    ridge: float,
+    rng: np.random.Generator,
+    threads: int,
+) -> None:
+    r"""Change ``U`` and ``V`` by a step for each of some triples, up :math:`\log \sigma(u_i \cdot (v_j - v_k))`.
+
+    Each listed cell :math:`(i, j)` is taken once, in random order, with columns :math:`k` that its row does not list.
+    Rows and columns are cut into random groups, anew each time, and :math:`k` is one of the group of :math:`j`: so
+    blocks that share neither a row nor a column are worked on by threads together, with the same bits for any number of
+    them, and any two columns are as likely to meet as before (Gemulla, Nijkamp, Haas, Sismanis 2011, section 3).
+
+    Parameters
+    ----------
+    rows, columns : ndarray of shape (n,)
+        What is listed; rows rise, and columns in each.
+    U, V : float32 or float64 ndarray of shape (rows, R) and (columns, R)
+    negatives : int
+        Triples of a listed cell.
+    step, ridge : float
+    rng : numpy.random.Generator
+    threads : int
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a row or a column is outside, or they do not rise.
+    """
+    listed = _listed(rows, columns, U, V)
+    how = listed.starts, listed.columns, negatives, float(step), float(ridge), U, V
+
+    def work(block: Block) -> None:
+        at = listed.rows[block.cells], listed.columns[block.cells]
+        _sgd_pairs(*at, block.columns, block.state, *how)
+
+    _in_blocks(work, listed, rng, _worthy(threads, len(rows) * (1 + negatives) * U.shape[1]))
+
+
+def sgd_labels(
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    labels: NDArray[Any],
+    *,
+    U: NDArray[Any],
+    V: NDArray[Any],
+    sums: Sequence[NDArray[Any]],
+    negatives: float,
+    beside: bool,
+    step: float,
+    ridges: Sequence[NDArray[Any]],
+    rng: np.random.Generator,
+    threads: int,
+) -> None:
+    r"""Change ``U`` and ``V`` by a step for each listed cell, and zeros drawn, down :math:`\log(1 + e^m) - x m`.
+
+    Cells are taken as by :func:`sgd_pairs`, each with unlisted ones of its row, or of any row. A row moves by
+    :math:`\eta / \sqrt{s}` of its gradient, where :math:`s` adds up the mean squares of its gradients (Duchi, Hazan,
+    Singer 2011, with one number for a row).
+
+    Parameters
+    ----------
+    rows, columns : ndarray of shape (n,)
+        What is listed; rows rise, and columns in each.
+    labels : ndarray of shape (n,)
+        Zeros and ones.
+    U, V : float32 or float64 ndarray of shape (rows, R) and (columns, R)
+    sums : two float64 ndarray of shape (rows,) and (columns,)
+        :math:`s`, which is changed.
+    negatives : float
+        Zeros drawn for each listed cell; on average, if it is no whole number.
+    beside : bool
+        Whether of the same row.
+    step : float
+        :math:`\eta`.
+    ridges : two float64 ndarray of shape (rows,) and (columns,)
+        Strength of the penalty at each cell.
+    rng : numpy.random.Generator
+    threads : int
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a row or a column is outside, or they do not rise.
+    """
+    listed = _listed(rows, columns, U, V)
+    pairs = [(F, array) for of_each in (sums, ridges) for F, array in zip((U, V), of_each, strict=True)]
+    if any(array.shape != (len(F),) or array.dtype != np.float64 for F, array in pairs):
+        raise ValueError(f"sums and ridges must be a double for each row, of {len(U)} and {len(V)}")
+    if len(labels) != len(rows):
+        raise ValueError(f"{len(rows)} cells need as many labels; got {len(labels)}")
+    labels = frozen(labels, np.float64)
+    how = listed.starts, listed.columns, float(negatives), beside, float(step), tuple(ridges), tuple(sums), U, V
+
+    def work(block: Block) -> None:
+        at = listed.rows[block.cells], listed.columns[block.cells], labels[block.cells]
+        _sgd_labels(*at, block.rows, block.columns, block.state, *how)
+
+    _in_blocks(work, listed, rng, _worthy(threads, len(rows) * (1 + negatives) * U.shape[1]))
+
+
+class _Listed(NamedTuple):
+    """Cells that rise by row, then by column; row ``i`` has ``starts[i]:starts[i + 1]``."""
+
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    shape: tuple[int, int]
+
+
+def _listed(rows: NDArray[Any], columns: NDArray[Any], U: NDArray[Any], V: NDArray[Any]) -> _Listed:
+    """Take listed cells that may be drawn beside."""
+    _check([(rows, U), (columns, V)], len(rows))
+    if not ((rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (columns[1:] > columns[:-1]))).all():
+        raise ValueError("cells must rise by row, then by column, each listed once")
+    starts = np.searchsorted(rows, np.arange(len(U) + 1))
+    return _Listed(frozen(rows, np.int32), frozen(columns, np.int32), starts, (len(U), len(V)))
+
+
+def _worthy(threads: int, numbers: float) -> int:
+    return threads if numbers >= WORTH_A_THREAD else 1
+
+
+class Block(NamedTuple):
+    """Listed cells in random order, the groups of rows and columns in which they are, and a random number."""
+
+    cells: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    state: np.uint64
+
+
+def _in_blocks(work: Callable[[Block], None], listed: _Listed, rng: np.random.Generator, threads: int) -> None:
+    """Work on all listed cells, on blocks that share neither a row nor a column together."""
+    for blocks in _strata(listed, rng):
+        in_threads(lambda k: work(blocks[k]), len(blocks), threads)  # noqa: B023  they end before the next are there
+
+
+def _strata(listed: _Listed, rng: np.random.Generator) -> Iterator[list[Block]]:
+    """Give blocks that share neither a row nor a column, and others, until all cells were given."""
+    rows, columns, _, shape = listed
+    groups = GROUPS if len(rows) >= MANY and min(shape) >= WIDE * GROUPS else 1
+    members = [np.array_split(rng.permutation(size).astype(np.int32), groups) for size in shape]
+    of_rows, of_columns = (np.empty(size, np.int64) for size in shape)
+    for k, (some_rows, some_columns) in enumerate(zip(*members, strict=True)):
+        of_rows[some_rows], of_columns[some_columns] = k, k
+    order = rng.permutation(len(rows))
+    block = (of_rows * groups)[rows[order]] + of_columns[columns[order]]
+    order = order[np.argsort(block.astype(np.uint8), kind="stable")]
+    ends = np.cumsum(np.bincount(block, minlength=groups**2))[:-1]
+    cells = np.split(order, ends)
+    states = rng.integers(2**64, size=groups**2, dtype=np.uint64)
+    for shift in range(groups):
+        pairs = [(g, (g + shift) % groups) for g in range(groups)]
+        yield [Block(cells[g * groups + h], members[0][g], members[1][h], states[g * groups + h]) for g, h in pairs]
+
+
+def absent_columns(
+    starts: NDArray[Any], columns: NDArray[Any], rows: NDArray[Any], *, number: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw for each of ``rows`` a column that it does not list, uniformly; -1 where it lists all.
+
+    Parameters
+    ----------
+    starts : ndarray of shape (n + 1,)
+        Row ``i`` lists ``columns[starts[i]:starts[i + 1]]``.
+    columns : ndarray of shape (entries,)
+        Rising in each row.
+    rows : ndarray of int
+    number : int
+        How many columns there are.
+    rng : numpy.random.Generator
+
+    Raises
+    ------
+    ValueError
+        If rows or columns are outside.
+    """
+    n = len(starts) - 1
+    inside = not len(rows) or 0 <= rows.min() <= rows.max() < n
+    listed = not len(columns) or 0 <= columns.min() <= columns.max() < number
+    if not inside or not listed or starts[0] != 0 or starts[-1] != len(columns) or (np.diff(starts) < 0).any():
+        raise ValueError(f"columns must be below {number}, by row, and rows below {n}")
+    arrays = [frozen(array, np.int64) for array in (starts, columns, rows)]
+    return _absent_columns(*arrays, number, frozen(rng.random(len(rows))))
+
+
+def _check(pairs: list[tuple[NDArray[Any], NDArray[Any]]], n: int) -> None:
+    """Refuse what a loop would read or write beyond."""
+    for at, F in pairs:
+        alike = F.ndim == 2 and F.shape[1] == pairs[0][1].shape[1] and F.dtype == pairs[0][1].dtype
+        if not alike or F.dtype not in (np.float32, np.float64) or not F.flags.c_contiguous:
+            raise ValueError(f"factors must be contiguous float32 or float64 of one rank; got {F.dtype} {F.shape}")
+        if at.shape != (n,) or (n and not 0 <= at.min() <= at.max() < len(F)):
+            raise ValueError(f"{n} cells must be rows and columns of the factors")
+
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+TINY = 1e-8
+"""Square of a gradient before any."""
+TRIES = 20
+"""Draws until all that are not listed are looked for: a row may list nearly all."""
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _sgd_cells(rows, columns, values, step, ridges, U, V):
+    """Step down ``(x - a_i - b_j - u_i v_j)^2 / 2`` and the penalties of cell after cell; biases stand last in a row.
+
+    Both rows move by what they were before the cell. ``ridges`` has one number for each column of ``U``.
+    """
+    rank = U.shape[1] - 1
+    for e in range(len(values)):
+        u, v = U[rows[e]], V[columns[e]]
+        m = u[rank] + v[rank]
+        for r in range(rank):
+            m += u[r] * v[r]
+        left = values[e] - m
+        for r in range(rank):
+            before = u[r]
+            u[r] += step * (left * v[r] - ridges[r] * before)
+            v[r] += step * (left * before - ridges[r] * v[r])
+        u[rank] += step * (left - ridges[rank] * u[rank])
+        v[rank] += step * (left - ridges[rank] * v[rank])
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _random(state):
+    """Give the next state and its 64 random bits (splitmix64: Steele, Lea, Flood 2014)."""
+    state += np.uint64(0x9E3779B97F4A7C15)
+    z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state, z ^ (z >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _lists(starts, columns, i, k):
+    """Tell whether row ``i`` lists column ``k``."""
+    low, size = starts[i], starts[i + 1] - starts[i]
+    while size > 0:
+        half = size >> 1
+        if columns[low + half] < k:
+            low += half + 1
+            size -= half + 1
+        else:
+            size = half
+    return low < starts[i + 1] and columns[low] == k
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _absent(starts, columns, i, members, state):
+    """Draw one of ``members`` that row ``i`` does not list, uniformly; -1 if it lists all."""
+    for _ in range(TRIES):
+        state, bits = _random(state)
+        k = members[((bits >> np.uint64(32)) * np.uint64(len(members))) >> np.uint64(32)]
+        if not _lists(starts, columns, i, k):
+            return state, k
+    free = 0
+    for k in members:
+        free += not _lists(starts, columns, i, k)
+    if free:
+        state, bits = _random(state)
+        left = bits % np.uint64(free)
+        for k in members:
+            if not _lists(starts, columns, i, k):
+                if left == 0:
+                    return state, k
+                left -= np.uint64(1)
+    return state, members.dtype.type(-1)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _sgd_pairs(rows, better, members, state, starts, columns, negatives, step, ridge, U, V):
+    """Step down ``log(1 + exp(-u_i (v_j - v_k)))`` and the penalties, for some columns ``k`` beside each cell ``i, j``.
+
+    Those are drawn from ``members`` that row ``i`` does not list.
+    """
+    kept = U.dtype.type(1 - step * ridge)
+    for e in range(len(rows)):
+        u, v = U[rows[e]], V[better[e]]
+        for _ in range(negatives):
+            state, k = _absent(starts, columns, rows[e], members, state)
+            if k < 0:
+                break
+            w, m = V[k], U.dtype.type(0)
+            for r in range(U.shape[1]):
+                m += u[r] * (v[r] - w[r])
+            left = U.dtype.type(step / (1 + math.exp(min(m, 80.0))))
+            for r in range(U.shape[1]):
+                before, difference = u[r], v[r] - w[r]
+                u[r] = kept * before + left * difference
+                v[r] = kept * v[r] + left * before
+                w[r] = kept * w[r] - left * before
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, inline="always")
+def _label(U, V, sums, squares, ridges, step, x, i, j):
+    """Step down ``log(1 + exp(m)) - x m`` of a cell and its penalties; a row's step falls with its gradients so far."""
+    u, v, R = U[i], V[j], U.shape[1]
+    m = uu = vv = U.dtype.type(0)
+    for r in range(R):
+        m += u[r] * v[r]
+        uu += u[r] * u[r]
+        vv += v[r] * v[r]
+    left, p, q = x - 1 / (1 + math.exp(min(max(-m, -80.0), 80.0))), ridges[0][i], ridges[1][j]
+    sums[i] += (left * left * vv - 2 * left * p * m + p * p * uu) / R
+    squares[j] += (left * left * uu - 2 * left * q * m + q * q * vv) / R
+    a, b = step / math.sqrt(sums[i] + TINY), step / math.sqrt(squares[j] + TINY)
+    kept, more = U.dtype.type(1 - a * p), U.dtype.type(a * left)
+    also, other = U.dtype.type(1 - b * q), U.dtype.type(b * left)
+    for r in range(R):
+        before = u[r]
+        u[r] = kept * before + more * v[r]
+        v[r] = also * v[r] + other * before
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _sgd_labels(rows, at, x, group, members, state, starts, columns, negatives, beside, step, ridges, sums, U, V):
+    """Step down the logistic loss and the penalties of one listed cell after another, each with zeros drawn beside it.
+
+    Those are unlisted cells of its row, or of any row of a group if not ``beside``, in columns ``members``.
+    ``sums`` are, for each row of ``U`` and of ``V``, the mean squares of its gradients.
+    """
+    for e in range(len(rows)):
+        i = rows[e]
+        _label(U, V, sums[0], sums[1], ridges, step, x[e], i, at[e])
+        state, bits = _random(state)
+        for _ in range(int(negatives + (bits >> np.uint64(11)) / 2.0**53)):
+            if not beside:
+                state, bits = _random(state)
+                i = group[((bits >> np.uint64(32)) * np.uint64(len(group))) >> np.uint64(32)]
+            state, k = _absent(starts, columns, i, members, state)
+            if k >= 0:
+                _label(U, V, sums[0], sums[1], ridges, step, 0.0, i, k)
+
+
+@njit(cache=True, nogil=True)
+def _absent_columns(starts, columns, rows, number, drawn):
+    """Replace each draw below the columns that row ``rows_e`` does not list by that column; -1 if it lists all.
+
+    ``drawn`` are uniform numbers from 0 to 1, ``columns`` of a row rise. So draws are exact without rejection.
+    """
+    absent = np.empty(len(rows), np.int64)
+    for e in range(len(rows)):
+        first, last = starts[rows[e]], starts[rows[e] + 1]
+        free = number - (last - first)
+        if free == 0:
+            absent[e] = -1
+            continue
+        k = min(int(drawn[e] * free), free - 1)
+        # the k-th column that is not listed: k more than the listed columns before it
+        low, high = first, last
+        while low < high:
+            middle = (low + high) // 2
+            if columns[middle] - (middle - first) <= k:
+                low = middle + 1
+            else:
+                high = middle
+        absent[e] = k + (low - first)
+    return absent

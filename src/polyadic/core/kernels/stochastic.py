@@ -1,0 +1,345 @@
+"""Doors to the loops of stochastic steps, which change a table of factors and their gradients where it is.
+
+What a stochastic step does beside the gradient: find the rows it touches, move them, and draw cells that are zero.
+
+Factors are the rows of one table ``T``, as in the loops of CP models: ``T[i, 0]`` is a row ``U[i]``, ``T[i, 1]`` its
+gradient, further layers what a rule remembers of it. A step touches few rows; everything here costs in proportion to
+these, and their gradients are left as zeros for the next step. Where a row ends its padding is zero and stays zero.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels import cp
+from polyadic.core.kernels.common import checked, frozen, importances
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+class RowPenalties(NamedTuple):
+    """What pulls at each row of the tall matrix beside the entries; one number per row each."""
+
+    ridge: NDArray[Any]
+    lasso: NDArray[Any]
+    bounded: NDArray[np.bool_]
+
+
+class Touched(NamedTuple):
+    """The rows a step moves, and the share of a whole epoch's penalty that is due at each."""
+
+    rows: NDArray[np.int64]
+    shares: NDArray[Any]
+
+
+def add_cp_squared(
+    indices: NDArray[Any],
+    values: NDArray[Any],
+    weights: NDArray[Any],
+    T: NDArray[Any],
+    *,
+    offsets: Sequence[int],
+    zero_weight: float,
+    importance: NDArray[Any] | None = None,
+    scale: float,
+) -> float:
+    """Add the gradient of :func:`cp_squared` to the second layer of a table of rows and give its value."""
+    columns, at = checked(indices, offsets, len(T))
+    n = columns.shape[1]
+    if not (len(values) == len(weights) == n):
+        raise ValueError(f"{n} entries need as many values and weights; got {len(values)} and {len(weights)}")
+    x, w = frozen(values, T.dtype), frozen(weights, T.dtype)
+    z, s, q = T.dtype.type(zero_weight), T.dtype.type(scale), importances(importance, T)
+    loop = cp.squared_triples if len(columns) == 3 else cp.squared_fibres
+    return loop(columns, at, x, w, z, q, s, _layers(T, 2), 0, n)
+
+
+def add_cp_pullback(
+    indices: NDArray[Any], derivatives: NDArray[Any], T: NDArray[Any], *, offsets: Sequence[int]
+) -> None:
+    """Add what :func:`cp_pullback` gives to the second layer of a table of rows."""
+    columns, at = checked(indices, offsets, len(T))
+    if derivatives.shape != (columns.shape[1],):
+        raise ValueError(f"{columns.shape[1]} entries need as many derivatives; got {derivatives.shape}")
+    cp.pullback_fibres(columns, at, frozen(derivatives, T.dtype), _layers(T, 2), 0, columns.shape[1])
+
+
+def touch_rows(
+    indices: NDArray[Any], offsets: Sequence[int], *, stamp: NDArray[np.int64], now: int, rows: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Give ``rows`` and after them the rows of the entries that no call has given yet with the same ``now``.
+
+    ``stamp``, one number per row of U, remembers when a row was last given; ``now`` rises from step to step.
+    """
+    columns = frozen(indices.T)
+    at = np.asarray(offsets, np.int64)
+    room = np.empty(len(rows) + min(len(stamp), columns.size), np.int64)
+    room[: len(rows)] = rows
+    for column, offset in zip(columns, at, strict=True):
+        if column.size and not (int(column.min()) + offset >= 0 and int(column.max()) + offset < len(stamp)):
+            raise ValueError(f"indices must be rows of U, from 0 to {len(stamp) - 1}")
+    return room[: _touch_rows(columns, at, stamp, now, room, len(rows))]
+
+
+def pull_rows(touched: Touched, ridge: NDArray[Any], pull: NDArray[Any], T: NDArray[Any]) -> None:
+    """Add to the gradient of each touched row its share of ``ridge U + pull``; an empty pull is none."""
+    _check_touched(touched, T)
+    _check_rows(T, ridge)
+    if len(pull) and (len(pull) != len(T) or pull.shape[1] > T.shape[2]):
+        raise ValueError(f"pull must have a row per row of T, {len(T)}, no longer; got {pull.shape}")
+    _pull_rows(*touched, ridge, pull, _layers(T, 2))
+
+
+def adam_rows(
+    touched: Touched,
+    penalties: RowPenalties,
+    T: NDArray[Any],
+    seen: NDArray[np.int64],
+    *,
+    pace: NDArray[Any],
+    decays: tuple[float, float],
+    eps: float,
+) -> None:
+    r"""Move the touched rows by Adam and make their gradient zero.
+
+    .. math:: m \leftarrow \beta m + (1 - \beta) g, \quad v \leftarrow \gamma v + (1 - \gamma) g^2, \quad
+              u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{m / (1 - \beta^t)}{\sqrt{v / (1 - \gamma^t)} +
+              \epsilon}\Big)
+
+    The step of the proximal operator is that of the element. ``pace`` holds :math:`\eta` per row, the layers of ``T``
+    u, g, m and v, and ``seen`` t per row.
+    """
+    _check_touched(touched, T)
+    _check_rows(T, *penalties, pace, seen)
+    kind = T.dtype.type
+    rules = (penalties.lasso, penalties.bounded)
+    _adam_rows(*touched, *rules, pace, np.array(decays, T.dtype), kind(eps), _layers(T, 4), seen)
+
+
+def adagrad_rows(touched: Touched, penalties: RowPenalties, T: NDArray[Any], *, pace: NDArray[Any], eps: float) -> None:
+    r"""Move the touched rows by Adagrad and make their gradient zero.
+
+    .. math:: a \leftarrow a + g^2, \quad u \leftarrow \mathrm{prox}\Big(u - \eta\, \frac{g}{\sqrt a + \epsilon}\Big)
+
+    ``pace`` holds :math:`\eta` per row, the layers of ``T`` u, g and a.
+    """
+    _check_touched(touched, T)
+    _check_rows(T, *penalties, pace)
+    _adagrad_rows(*touched, penalties.lasso, penalties.bounded, pace, T.dtype.type(eps), _layers(T, 3))
+
+
+def adagrad_whole_rows(
+    touched: Touched,
+    penalties: RowPenalties,
+    T: NDArray[Any],
+    total: NDArray[Any],
+    *,
+    rank: int,
+    pace: NDArray[Any],
+    eps: float,
+) -> None:
+    """Do the same with one :math:`a` per row, ``total``: the mean of :math:`g^2` over its ``rank`` elements."""
+    _check_touched(touched, T)
+    _check_rows(T, *penalties, pace, total)
+    kind = T.dtype.type
+    rules = (penalties.lasso, penalties.bounded)
+    _adagrad_whole_rows(*touched, *rules, pace, kind(eps), kind(rank), _layers(T, 2), total)
+
+
+def absent_cells(
+    indices: NDArray[Any], starts: NDArray[np.int64], prefixes: NDArray[np.int64], leaves: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Tell which cells a list in lexicographic order does not hold.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n, order)
+        The list.
+    starts : ndarray of shape (size of the first mode + 1,)
+        Where the entries of each first index begin.
+    prefixes : ndarray of shape (p, order - 1)
+        All indices of a cell but the last.
+    leaves : ndarray of shape (p, l)
+        Last indices that go with each prefix.
+
+    Returns
+    -------
+    ndarray of shape (p, l)
+    """
+    columns, order = frozen(indices.T), indices.shape[1]
+    if order < 2 or prefixes.shape != (len(leaves), order - 1):
+        raise ValueError(f"prefixes must have shape ({len(leaves)}, {order - 1}), at least one; got {prefixes.shape}")
+    if prefixes.size and not 0 <= prefixes[:, 0].min() <= prefixes[:, 0].max() < len(starts) - 1:
+        raise ValueError(f"first indices must be from 0 to {len(starts) - 2}")
+    absent = np.empty(leaves.shape, np.bool_)
+    _absent_cells(columns, frozen(starts, np.int64), frozen(prefixes.T), frozen(leaves), absent)
+    return absent
+
+
+def _layers(T: NDArray[Any], least: int) -> NDArray[Any]:
+    """Loops write into these: a copy made to fit would be lost."""
+    if T.ndim != 3 or T.shape[1] < least or not T.flags.c_contiguous:
+        raise ValueError(f"a table must be contiguous, of at least {least} layers; got shape {T.shape}")
+    return T
+
+
+def _check_rows(T: NDArray[Any], *columns: NDArray[Any]) -> None:
+    if not all(column.shape == (len(T),) for column in columns):
+        raise ValueError(f"penalties, pace and memory must be one number per row of T, {len(T)}")
+
+
+def _check_touched(touched: Touched, T: NDArray[Any]) -> None:
+    rows, shares = touched
+    if len(rows) != len(shares) or (len(rows) and not 0 <= rows.min() <= rows.max() < len(T)):
+        raise ValueError(f"rows must be from 0 to {len(T) - 1}, each with a share")
+
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
+
+
+@njit(cache=True, nogil=True)
+def _touch_rows(indices, offsets, stamp, now, rows, count):
+    """List in ``rows`` each row of the entries whose ``stamp`` is not ``now``, and stamp it. Returns how many."""
+    for d in range(indices.shape[0]):
+        column, offset = indices[d], offsets[d]
+        for e in range(len(column)):
+            i = offset + column[e]
+            if stamp[i] != now:
+                stamp[i] = now
+                rows[count] = i
+                count += 1
+    return count
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _pull_rows(rows, shares, ridge, pull, T):
+    """Add ``shares_k (ridge_i U_i + pull_i)`` to the gradient of each row ``i = rows_k``; no pull if it is empty."""
+    for k in range(len(rows)):
+        i, share = rows[k], shares[k]
+        strength = share * ridge[i]
+        if strength != 0:
+            for r in range(T.shape[2]):
+                T[i, 1, r] += strength * T[i, 0, r]
+        if len(pull):
+            for r in range(pull.shape[1]):
+                T[i, 1, r] += share * pull[i, r]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _shrink_row(u, steps, lasso, bounded):
+    """Take the proximal step of ``lasso |u|``, of ``u >= 0`` if ``bounded``, each element with its own step."""
+    zero = u.dtype.type(0)
+    if bounded:
+        for r in range(len(u)):
+            u[r] = max(u[r] - lasso * steps[r], zero)
+    else:
+        for r in range(len(u)):
+            size = max(abs(u[r]) - lasso * steps[r], zero)
+            u[r] = size if u[r] > 0 else -size
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _adam_rows(rows, shares, lasso, bounded, pace, betas, eps, T, seen):
+    """Move rows by Adam, each at its own pace and with its own count of steps; the gradient becomes zero.
+
+    Layers of ``T`` are the row, its gradient, the mean of gradients and that of their squares.
+    """
+    beta, gamma = betas[0], betas[1]
+    one = T.dtype.type(1)
+    steps = np.empty(T.shape[2], T.dtype)
+    for k in range(len(rows)):
+        i = rows[k]
+        seen[i] += 1
+        # the square root of the correction is taken once a row, and eps is scaled with it
+        root = T.dtype.type(math.sqrt(1 - float(gamma) ** seen[i]))
+        step, small = pace[i] * root, eps * root
+        unbias = T.dtype.type(1 / (1 - float(beta) ** seen[i]))
+        for r in range(T.shape[2]):
+            g = T[i, 1, r]
+            T[i, 1, r] = 0
+            m = beta * T[i, 2, r] + (one - beta) * g
+            v = gamma * T[i, 3, r] + (one - gamma) * g * g
+            T[i, 2, r] = m
+            T[i, 3, r] = v
+            steps[r] = step / (np.sqrt(v) + small)
+            T[i, 0, r] -= unbias * steps[r] * m
+        if bounded[i] or lasso[i] != 0:
+            _shrink_row(T[i, 0], steps, shares[k] * lasso[i], bounded[i])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _adagrad_rows(rows, shares, lasso, bounded, pace, eps, T):
+    """Move rows by Adagrad, each at its own pace; the gradient becomes zero. Layer 2 is the sum of its squares."""
+    steps = np.empty(T.shape[2], T.dtype)
+    for k in range(len(rows)):
+        i = rows[k]
+        for r in range(T.shape[2]):
+            g = T[i, 1, r]
+            T[i, 1, r] = 0
+            total = T[i, 2, r] + g * g
+            T[i, 2, r] = total
+            steps[r] = pace[i] / (np.sqrt(total) + eps)
+            T[i, 0, r] -= steps[r] * g
+        if bounded[i] or lasso[i] != 0:
+            _shrink_row(T[i, 0], steps, shares[k] * lasso[i], bounded[i])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _adagrad_whole_rows(rows, shares, lasso, bounded, pace, eps, rank, T, total):
+    """Do the same with one sum for all ``rank`` elements of a row: that of their mean squares."""
+    steps = np.empty(T.shape[2], T.dtype)
+    for k in range(len(rows)):
+        i = rows[k]
+        squares = T.dtype.type(0)
+        for r in range(T.shape[2]):
+            squares += T[i, 1, r] * T[i, 1, r]
+        total[i] += squares / rank
+        step = pace[i] / (np.sqrt(total[i]) + eps)
+        for r in range(T.shape[2]):
+            T[i, 0, r] -= step * T[i, 1, r]
+            T[i, 1, r] = 0
+        if bounded[i] or lasso[i] != 0:
+            steps[:] = step
+            _shrink_row(T[i, 0], steps, shares[k] * lasso[i], bounded[i])
+
+
+@njit(cache=True, nogil=True)
+def _first_at_least(column, low, high, value):
+    """Give the first place in ``column[low:high]``, which rises, that is not below ``value``; ``high`` if none is."""
+    while low < high:
+        middle = (low + high) // 2
+        if column[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _absent_cells(indices, starts, prefixes, leaves, absent):
+    """Tell for each prefix (order - 1, p) and leaf (p, l) whether the cell is not listed.
+
+    ``indices`` (order, n) is in lexicographic order; entries of first index ``i`` are ``starts[i]`` to
+    ``starts[i + 1]``.
+    """
+    order = indices.shape[0]
+    for p in range(leaves.shape[0]):
+        low, high = 0, indices.shape[1]
+        for d in range(order - 1):
+            value = prefixes[d, p]
+            if d == 0:
+                low, high = starts[value], starts[value + 1]
+            else:
+                low = _first_at_least(indices[d], low, high, value)
+                high = _first_at_least(indices[d], low, high, value + 1)
+        for c in range(leaves.shape[1]):
+            at = _first_at_least(indices[order - 1], low, high, leaves[p, c])
+            absent[p, c] = at == high or indices[order - 1, at] != leaves[p, c]

@@ -1,0 +1,84 @@
+"""Matrices that are never made dense: symmetric ones listed once, and sparse ones plus a product of two thin ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from polyadic.core.errors import InputError
+from polyadic.core.linalg.distributed import spread
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class SparsePlusLowRank(LinearOperator):  # type: ignore[misc] # scipy has no types
+    r"""The matrix :math:`S + L M^\top` as products with it, such as a sparse table less what its margins expect.
+
+    Parameters
+    ----------
+    S : sparse array or ndarray of shape (m, n)
+        Floats of 4 or 8 bytes.
+    L : ndarray of shape (m, k)
+    M : ndarray of shape (n, k)
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from scipy.sparse import eye_array
+    >>> A = SparsePlusLowRank(eye_array(2).tocsr(), np.array([[1.0], [2.0]]), np.array([[3.0], [0.0]]))
+    >>> A.toarray().tolist(), A.T.toarray().tolist()
+    ([[4.0, 0.0], [6.0, 1.0]], [[4.0, 6.0], [0.0, 1.0]])
+    """
+
+    def __init__(self, S: Any, L: NDArray[Any], M: NDArray[Any]) -> None:
+        if L.shape != (S.shape[0], M.shape[1]) or M.shape != (S.shape[1], L.shape[1]):
+            raise InputError(f"S + L M' needs shapes that fit; got {S.shape}, {L.shape} and {M.shape}")
+        super().__init__(S.dtype, S.shape)
+        self.S, self.L, self.M = spread(S), L.astype(S.dtype), M.astype(S.dtype)
+
+    def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(self.S @ X + self.L @ (self.M.T @ X))
+
+    def _rmatmat(self, X: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(self.S.T @ X + self.M @ (self.L.T @ X))
+
+    def _transpose(self) -> SparsePlusLowRank:
+        return SparsePlusLowRank(self.S.T, self.M, self.L)
+
+    _adjoint = _transpose
+
+    def toarray(self) -> NDArray[Any]:
+        """Give all cells."""
+        return np.asarray(self @ np.eye(self.shape[1], dtype=self.dtype))
+
+
+def symmetric_matrix(indices: NDArray[Any], values: NDArray[Any], size: int) -> Any:
+    """Give a symmetric :class:`scipy.sparse.csr_array` of which each pair (i, j) is listed once.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n, 2)
+    values : ndarray of shape (n,)
+        Float32 stays, other types become float64.
+    size : int
+        Of both sides.
+
+    Examples
+    --------
+    >>> symmetric_matrix(np.array([[1, 0], [1, 1]]), np.array([3, 4]), 2).toarray().tolist()
+    [[0.0, 3.0], [3.0, 4.0]]
+    """
+    from scipy.sparse import coo_array
+
+    i, j = indices.T
+    x = values if values.dtype == np.float32 else values.astype(float)
+    off = i != j
+    rows, columns = np.concatenate([i, j[off]]), np.concatenate([j, i[off]])
+    return coo_array((np.concatenate([x, x[off]]), (rows, columns)), shape=(size, size)).tocsr()

@@ -1,0 +1,130 @@
+r"""Coordinates in which second moments are the identity, and third moments in them.
+
+If :math:`M_2 = \sum_i w_i \mu_i \mu_i^\top` and :math:`W^\top M_2 W = I`, the vectors :math:`\sqrt{w_i} W^\top \mu_i`
+are orthonormal, and :math:`M_3 = \sum_i w_i \mu_i^{\otimes 3}` becomes
+:math:`\sum_i w_i^{-1/2} (\sqrt{w_i} W^\top \mu_i)^{\otimes 3}`, whose components powers find.
+
+References
+----------
+Anandkumar, Ge, Hsu, Kakade, Telgarsky (2014), Tensor decompositions for learning latent variable models, section 4.3
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import eye_array
+from scipy.sparse.linalg import aslinearoperator
+
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.linalg.truncated import truncated_eigh
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+LEAST = 1e-10
+"""Share of the largest eigenvalue below which one is an error of rounding."""
+BLOCK = 1 << 22
+"""Numbers in the largest array made at a time."""
+
+
+class Whitening(NamedTuple):
+    r"""A map to ``rank`` coordinates and the map back.
+
+    Attributes
+    ----------
+    W : ndarray of shape (n, rank)
+        :math:`U \Lambda^{-1/2}`, with :math:`W^\top M_2 W = I`.
+    back : ndarray of shape (n, rank)
+        :math:`U \Lambda^{1/2}`, the pseudo-inverse of :math:`W^\top`.
+    """
+
+    W: Array
+    back: Array
+
+
+def whitening(M2: Any, rank: int, *, magnitudes: bool = False, tol: float = 1e-6, seed: int = 0) -> Whitening:
+    """Whiten by the largest eigenvalues of second moments.
+
+    Parameters
+    ----------
+    M2 : ndarray, sparse array or LinearOperator of shape (n, n)
+        Symmetric (not checked).
+    rank : int
+    magnitudes : bool
+        Whether eigenvalues of the largest magnitude are taken as if they were positive. Those that noise has made
+        negative then give directions that mean nothing, but do not stop what only starts from them.
+    tol, seed
+        As of :func:`~polyadic.core.linalg.truncated.truncated_eigh`, where the matrix is large.
+
+    Raises
+    ------
+    InputError
+        If there are not so many positive eigenvalues.
+
+    Examples
+    --------
+    >>> W, back = whitening(np.diag([4.0, 0.0, 9.0]), 2)
+    >>> abs(W).round(3).tolist(), abs(back).round(3).tolist()
+    ([[0.0, 0.5], [0.0, 0.0], [0.333, 0.0]], [[0.0, 2.0], [0.0, 0.0], [3.0, 0.0]])
+    """
+    n = M2.shape[0]
+    check_int("rank", rank, low=1, high=n)
+    if isinstance(M2, np.ndarray) or rank >= n - 1:
+        whole = M2 if isinstance(M2, np.ndarray) else np.asarray(M2 @ np.eye(n))
+        values, vectors = np.linalg.eigh((whole + whole.T) / 2)
+        order = np.argsort(-np.abs(values) if magnitudes else -values, kind="stable")[:rank]
+    else:
+        values, vectors = truncated_eigh(M2, rank, tol=tol, seed=seed)
+        if not magnitudes and (values < 0).any():
+            # of larger magnitude than positive ones that are wanted: with the shift none is below 0
+            shift = float(np.abs(values).max())
+            shifted = aslinearoperator(M2) + shift * aslinearoperator(eye_array(n))
+            values, vectors = truncated_eigh(shifted, rank, tol=tol, seed=seed)
+            values = values - shift
+        order = np.argsort(-values, kind="stable")
+    values, vectors = np.abs(values[order]) if magnitudes else values[order], vectors[:, order]
+    positive = int((values > LEAST * np.abs(values).max()).sum())
+    if positive < rank:
+        raise InputError(f"second moments have {positive} positive eigenvalues among the largest, fewer than {rank}")
+    root = np.sqrt(values)
+    return Whitening(vectors / root, vectors * root)
+
+
+def third_moments(a: Array, b: Array, c: Array, weights: Array | None = None) -> Array:
+    r"""Add up :math:`\sum_n w_n\, a_n \otimes b_n \otimes c_n` over rows, a block of them at a time.
+
+    Parameters
+    ----------
+    a, b, c : ndarrays of shapes (N, i), (N, j) and (N, k)
+    weights : ndarray of shape (N,), optional
+
+    Examples
+    --------
+    >>> third_moments(np.array([[1.0, 2.0]]), np.array([[3.0]]), np.array([[5.0]]), np.array([2.0])).tolist()
+    [[[30.0]], [[60.0]]]
+    """
+    i, j, k = a.shape[1], b.shape[1], c.shape[1]
+    total = np.zeros((i, j * k))
+    step = max(1, BLOCK // (j * k))
+    for first in range(0, len(a), step):
+        rows = slice(first, first + step)
+        left = a[rows] if weights is None else a[rows] * weights[rows, None]
+        total += left.T @ (b[rows, :, None] * c[rows, None, :]).reshape(-1, j * k)
+    return total.reshape(i, j, k)
+
+
+def symmetrized(T: Array) -> Array:
+    """Give the mean of a tensor over all orders of its modes.
+
+    Examples
+    --------
+    >>> symmetrized(np.array([[0.0, 2.0], [0.0, 0.0]])).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    orders = list(permutations(range(T.ndim)))
+    return np.asarray(sum(T.transpose(order) for order in orders) / len(orders))

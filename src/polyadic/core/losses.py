@@ -1,0 +1,250 @@
+"""Losses: how far a prediction ``m`` is from an observation ``x``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+import numpy as np
+
+from polyadic.core.errors import check_number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+Zeros = Literal["squares", "total"]
+
+
+class Loss(Protocol):
+    """A loss per entry and its derivative with respect to the prediction."""
+
+    @property
+    def zeros(self) -> Zeros | None:
+        """What the loss of a prediction adds up to where zero is observed, if the sum over all cells has a closed form.
+
+        Half the sum of squares, or the total of the predictions, times a constant.
+        """
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the loss of each entry."""
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the derivative of each entry's loss with respect to ``m``."""
+
+
+class Convex(Loss, Protocol):
+    """A convex loss whose derivative does not jump: what bounds on the distance to an optimum are made of."""
+
+    @property
+    def curvature(self) -> float:
+        """The most by which the derivative grows, per unit of ``m``."""
+
+    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        r"""Give :math:`\sup_m y m - f(x, m)` of each entry."""
+
+
+@dataclass(frozen=True)
+class Squared:
+    """Half the squared difference, ``(x - m)^2 / 2``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Squared().value(np.array([1.0, 2.0]), np.array([1.0, 5.0])).tolist()
+    [0.0, 4.5]
+    """
+
+    zeros: ClassVar[Zeros | None] = "squares"
+    curvature: ClassVar[float] = 1.0
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the loss of each entry."""
+        return 0.5 * (x - m) ** 2
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the derivative of each entry's loss with respect to ``m``."""
+        return m - x
+
+    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Give the conjugate of each entry's loss."""
+        return y * (x + 0.5 * y)
+
+
+@dataclass(frozen=True)
+class Poisson:
+    r"""Divergence of counts, :math:`m - x + x \log(x / m)`: the negative log-likelihood of a Poisson model of mean m.
+
+    Counts and predictions must not be negative. Below ``floor`` the logarithm of a prediction continues as its tangent,
+    so that a prediction of zero where something was counted costs much and is pulled up, rather than infinitely so.
+
+    Parameters
+    ----------
+    floor : float
+        Above 0.
+
+    References
+    ----------
+    Chi, Kolda (2012), On tensors, sparsity, and nonnegative factorizations, eq. 3.1.
+
+    Examples
+    --------
+    >>> Poisson().value(np.array([2.0, 0.0]), np.array([1.0, 3.0])).round(3).tolist()
+    [0.386, 3.0]
+    """
+
+    floor: float = 1e-10
+    zeros: ClassVar[Zeros | None] = "total"
+
+    def __post_init__(self) -> None:
+        check_number("floor", self.floor, above=True)
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the loss of each entry."""
+        from scipy.special import xlogy
+
+        above = np.maximum(m, m.dtype.type(self.floor))
+        return m - x + xlogy(x, x / above) - x * (m - above) / above
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the derivative of each entry's loss with respect to ``m``."""
+        return 1 - x / np.maximum(m, m.dtype.type(self.floor))
+
+
+@dataclass(frozen=True)
+class LogPoisson:
+    r"""Of counts with mean :math:`e^m`: their negative log-likelihood, less its smallest value; any m is allowed.
+
+    Above m = 80, where single precision nearly ends, the exponential continues as its tangent.
+
+    References
+    ----------
+    Collins, Dasgupta, Schapire (2001), A generalization of principal component analysis to the exponential family,
+    section 3.
+
+    Examples
+    --------
+    >>> LogPoisson().value(np.array([0.0, 2.0]), np.array([-800.0, np.log(2)])).round(6).tolist()
+    [0.0, 0.0]
+    """
+
+    zeros: ClassVar[Zeros | None] = None
+    last: ClassVar[float] = 80.0
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the loss of each entry."""
+        from scipy.special import xlogy
+
+        most = np.minimum(m, m.dtype.type(self.last))
+        return np.exp(most) * (1 + m - most) - x * m + xlogy(x, x) - x
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the derivative of each entry's loss with respect to ``m``."""
+        return np.exp(np.minimum(m, m.dtype.type(self.last))) - x
+
+
+@dataclass(frozen=True)
+class Logistic:
+    r"""Of truth values, :math:`\log(1 + e^m) - x m`: the negative log-likelihood of log-odds m, x from 0 to 1.
+
+    Examples
+    --------
+    >>> Logistic().value(np.array([1.0, 0.0]), np.array([0.0, -800.0])).round(3).tolist()
+    [0.693, 0.0]
+    """
+
+    zeros: ClassVar[Zeros | None] = None
+    curvature: ClassVar[float] = 0.25
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the loss of each entry."""
+        return np.logaddexp(m.dtype.type(0), m) - x * m
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the derivative of each entry's loss with respect to ``m``."""
+        from scipy.special import expit
+
+        return expit(m) - x
+
+    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Give the conjugate of each entry's loss; infinite unless x + y is from 0 to 1."""
+        from scipy.special import entr
+
+        return -entr(x + y) - entr(1 - x - y)
+
+
+@dataclass(frozen=True)
+class Huber:
+    r"""Squared up to a distance :math:`\delta`, absolute beyond: a few wild entries do not rule the fit.
+
+    Examples
+    --------
+    >>> Huber(1.0).value(np.array([0.0, 0.0]), np.array([1.0, 3.0])).tolist()
+    [0.5, 2.5]
+    """
+
+    delta: float = 1.0
+    zeros: ClassVar[Zeros | None] = None
+    curvature: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        check_number("delta", self.delta, above=True)
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the loss of each entry."""
+        near = np.minimum(np.abs(m - x), m.dtype.type(self.delta))
+        return near * (np.abs(m - x) - 0.5 * near)
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the derivative of each entry's loss with respect to ``m``."""
+        return np.clip(m - x, m.dtype.type(-self.delta), m.dtype.type(self.delta))
+
+    def conjugate(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        """Give the conjugate of each entry's loss; infinite where y is beyond delta."""
+        return np.where(np.abs(y) <= self.delta, y * (x + 0.5 * y), np.inf)
+
+
+@dataclass(frozen=True)
+class SoftplusPoisson:
+    r"""Of counts with mean :math:`\log(1 + e^m)`, any m: their negative log-likelihood, less its smallest value.
+
+    The softplus is almost :math:`m` where large and almost :math:`e^m` where small, so that one model spans rare and
+    frequent things without a bound on its factors.
+
+    References
+    ----------
+    Seeger, Bouchard (2012), Fast variational Bayesian inference for non-conjugate matrix factorization models, section
+    4.2.
+
+    Examples
+    --------
+    >>> SoftplusPoisson().value(np.array([0.0, 2.0]), np.array([-800.0, np.log(np.e**2 - 1)])).round(6).tolist()
+    [0.0, 0.0]
+    """
+
+    zeros: ClassVar[Zeros | None] = None
+
+    def value(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the loss of each entry."""
+        from scipy.special import xlogy
+
+        mean = np.logaddexp(m.dtype.type(0), m)
+        return mean - x - np.where(x > 0, x * log_softplus(m), 0) + xlogy(x, x)
+
+    def grad(self, x: NDArray[Any], m: NDArray[Any]) -> NDArray[Any]:
+        """Give the derivative of each entry's loss with respect to ``m``."""
+        from scipy.special import expit
+
+        return expit(m) - x * np.exp(np.minimum(-np.logaddexp(m.dtype.type(0), -m) - log_softplus(m), 0))
+
+
+def log_softplus(m: NDArray[Any]) -> NDArray[Any]:
+    """Give the logarithm of ``log(1 + exp(m))``, which is ``m`` itself far below zero.
+
+    Examples
+    --------
+    >>> log_softplus(np.array([-50.0, np.log(np.e**2 - 1)])).round(6).tolist()
+    [-50.0, 0.693147]
+    """
+    low = m < -30  # where exp(m) is less than the rounding of what would follow it
+    return np.where(low, m, np.log(np.logaddexp(m.dtype.type(0), np.where(low, 0, m))))

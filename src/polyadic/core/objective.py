@@ -1,0 +1,522 @@
+"""Objectives: losses of listed entries, and of all cells, over shared factors."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.core import kernels, resources
+from polyadic.core.entries import blocks
+from polyadic.core.errors import InputError, check_int, check_number
+from polyadic.core.executor import Sum, team
+from polyadic.core.forms import CP, Factors, Form
+from polyadic.core.kernels.common import PARTS, thick_parts
+from polyadic.core.losses import Loss, Squared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.entries import Entries
+    from polyadic.core.penalties import Penalty
+
+LOADING = 3.0
+"""Seconds that loading compiled loops may take."""
+BATCH = 4096
+"""Entries whose predictions are held at once on the general path."""
+PIECE = 1 << 21
+"""Entries of a piece at most, unless there are as many pieces as there may be: a fifth of a second at rank 300."""
+LEAST = 1 << 14
+"""Entries of a piece at least: a millisecond."""
+PIECES = 64
+"""Pieces of a term at most: each has a gradient of its own, and as many workers can share them."""
+
+
+Slot = int | tuple[int, ...]
+"""The number of a factor, or of several side by side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    r"""One table of observations explained by some of the factors.
+
+    .. math:: \alpha \Big[ \sum_{e\ \mathrm{listed}} w_e\, \ell(x_e, m_e)
+              + \sum_{c\ \mathrm{unlisted}} z_c\, \ell(0, m_c) \Big], \qquad z_c = z \prod_d q_{c_d}
+
+    The second sum, over the cells that are not listed and count as zeros, is exact and costs nothing per cell: it is
+    the sum over all cells, for which a CP form has a formula if the loss is squared
+    (:meth:`polyadic.core.forms.CP.all_cells`) or Poisson's (:meth:`polyadic.core.forms.CP.total`), less that over the
+    listed; the
+    importance :math:`q` of an index is a factor of its row there. A symmetric entry stands for all its permutations.
+
+    Parameters
+    ----------
+    entries : Entries
+        The observations :math:`x_e` and weights :math:`w_e`.
+    form : Form
+        How :math:`m_e` comes from factors.
+    loss : Loss
+        :math:`\ell`.
+    slots : tuple of int or of tuples of int
+        Which factor explains each mode; a factor named twice is shared. Several factors in one slot stand side by side:
+        their columns explain the mode together.
+    weight : float
+        :math:`\alpha`.
+    zero_weight : float
+        :math:`z`; 0 if unlisted cells say nothing, 1 for plain least squares.
+    importance : dict of int to ndarray, optional
+        :math:`q` by slot, a number per row of its factor: how much a zero says there. Slots left out have ones.
+
+    Raises
+    ------
+    InputError
+        If the slots do not fit, or zeros are weighted where cells are missing or form and loss have no formula.
+    """
+
+    entries: Entries
+    form: Form
+    loss: Loss
+    slots: tuple[Slot, ...]
+    weight: float = 1.0
+    zero_weight: float = 0.0
+    importance: Mapping[Slot, NDArray[Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_number("weight", self.weight)
+        check_number("zero_weight", self.zero_weight)
+        if len(self.slots) != self.entries.order:
+            raise InputError(f"slots must name a factor per mode; got {self.slots} for order {self.entries.order}")
+        for slot, q in self.importance.items():
+            sizes = {n for s, n in zip(self.slots, self.entries.shape, strict=True) if s == slot}
+            if sizes != {len(q)} or q.ndim != 1 or not (np.isfinite(q).all() and (q >= 0).all()):
+                raise InputError(f"importance of slot {slot} must be a number of at least 0 for each row of its factor")
+        if self.zero_weight and self.entries.unlisted == "missing":
+            raise InputError("zero_weight must be 0 where unlisted entries are missing")
+        if self.zero_weight and not (isinstance(self.form, CP) and self.loss.zeros):
+            raise InputError("zero_weight needs a squared or Poisson loss and a CP form; use sampled zeros for others")
+        if self.zero_weight and not self.entries.symmetric and _lists_a_cell_twice(self.entries):
+            raise InputError("zero_weight needs each cell to be listed once; add the values of cells listed twice")
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether a slot names several factors."""
+        return not all(isinstance(slot, int) for slot in self.slots)
+
+
+class Objective:
+    r"""Sum of terms and penalties, :math:`f(U_1, \dots) = \sum_t \mathrm{term}_t + \sum_k \mathrm{penalty}_k(U_k)`.
+
+    Parameters
+    ----------
+    terms : sequence of Term
+        They may share factors.
+    penalties : sequence of Penalty
+        One per factor.
+    threads : int, optional
+        Threads for the compiled path; all cores by default.
+    compiled : bool
+        Use compiled loops where they apply (CP forms); the general path gives the same result.
+    within : callable, optional
+        Told the share of an evaluation that is done, from time to time and at its end.
+
+    Examples
+    --------
+    >>> from polyadic.core.entries import Entries
+    >>> from polyadic.core.penalties import L2
+    >>> x = Entries.collect([[0, 1], [1, 1]], [2.0, 1.0], 2)
+    >>> f = Objective([Term(x, CP(), Squared(), (0, 0), zero_weight=1.0)], [L2()])
+    >>> f.value([np.array([[1.0], [1.0]])])
+    1.5
+    """
+
+    def __init__(
+        self,
+        terms: Sequence[Term],
+        penalties: Sequence[Penalty],
+        *,
+        threads: int | None = None,
+        compiled: bool = True,
+        within: Callable[[float], None] | None = None,
+    ) -> None:
+        self.terms = tuple(terms)
+        self.penalties = tuple(penalties)
+        self.threads = (
+            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
+        )
+        named = {number for term in self.terms for slot in term.slots for number in _numbers(slot)}
+        if named != set(range(len(self.penalties))):
+            raise InputError(f"penalties must be one per factor; got {len(self.penalties)} for slots {sorted(named)}")
+        parts = [part for number, term in enumerate(self.terms) for part in parts_of(term, number)]
+        self._pieces = [piece for part in parts for piece in _pieces(part, self.terms[part.number].entries.shape)]
+        self._team = team(self.threads)
+        self._held: Any = None
+        self._compiled = compiled
+        self._within = within
+
+    def seconds(self, factors: Factors) -> float:
+        """Tell how long an evaluation takes on this machine; a short one is tried again, as the first loads loops."""
+        for _ in range(2):
+            start = time.perf_counter()
+            self.value_and_gradient(factors)
+            took = time.perf_counter() - start
+            if took > LOADING:
+                break
+        return took
+
+    def value(self, factors: Factors) -> float:
+        """Give the objective."""
+        return self.value_and_gradient(factors)[0]
+
+    def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
+        """Give the objective and the gradient of all of it that is smooth, one array per factor."""
+        seen = seen_by(self.terms, factors)
+        if self._held is None:
+            self._held = self._team.hold([piece._replace(number=0) for piece in self._pieces], cost=_cost)
+        done = 0
+
+        def told() -> None:
+            nonlocal done
+            done += 1
+            if self._within is not None:
+                self._within(done / len(self._pieces))
+
+        work = Evaluation(compiled=self._compiled)
+        value, listed = self._team.total(work, self._held, list(factors), told=told)
+        gradients = [penalty.grad(u) for penalty, u in zip(self.penalties, factors, strict=True)]
+        for gradient, part in zip(gradients, listed, strict=True):
+            if part is not None:
+                np.add(gradient, part, out=gradient)
+        grams: dict[int, NDArray[Any]] = {}
+        for term in self.terms:
+            if term.zero_weight:
+                loss, more = _all_zero(term, seen, grams)
+                value += loss
+                _add(gradients, more)
+        value += sum(penalty.value(u) for penalty, u in zip(self.penalties, factors, strict=True))
+        return value, gradients
+
+
+Seen = Mapping[Slot, "NDArray[Any]"]
+"""The factor in each slot."""
+
+
+def _numbers(slot: Slot) -> tuple[int, ...]:
+    return (slot,) if isinstance(slot, int) else slot
+
+
+def seen_by(terms: Sequence[Term], factors: Factors) -> dict[Slot, NDArray[Any]]:
+    """Give the factor in each slot of some terms.
+
+    Raises
+    ------
+    InputError
+        If factors are no matrices of one rank with a row per index: compiled loops would read beyond them.
+    """
+    seen = _seen([slot for term in terms for slot in term.slots], factors)
+    for term in terms:
+        _check_fit(term, seen)
+    return seen
+
+
+def _seen(slots: Iterable[Slot], factors: Factors) -> dict[Slot, NDArray[Any]]:
+    seen: dict[Slot, NDArray[Any]] = {}
+    for slot in dict.fromkeys(slots):
+        numbers = _numbers(slot)
+        seen[slot] = factors[numbers[0]] if len(numbers) == 1 else np.hstack([factors[n] for n in numbers])
+    return seen
+
+
+def _check_fit(term: Term, seen: Seen) -> None:
+    shapes = [seen[s].shape for s in term.slots]
+    if any(len(s) != 2 or s[0] != n or s[1] != shapes[0][1] for s, n in zip(shapes, term.entries.shape, strict=True)):
+        raise InputError(f"entries of shape {term.entries.shape} need a factor row per index; got factors of {shapes}")
+
+
+def _lists_a_cell_twice(entries: Entries) -> bool:
+    """Whether two entries share all indices; symmetric entries never do."""
+    order = np.lexsort(entries.indices.T)
+    return bool((entries.indices[order][1:] == entries.indices[order][:-1]).all(axis=1).any())
+
+
+class Fit(NamedTuple):
+    r"""How much of the values a model explains, :math:`1 - \|X - M\| / \|X\|`; 0 is no better than zeros."""
+
+    listed: float
+    """Over the cells that are listed."""
+    all_cells: float | None
+    """Over all cells, the unlisted as zeros; None where they are missing or there is no formula."""
+
+
+def fit(term: Term, factors: Factors, *, threads: int | None = None) -> Fit:
+    """Tell how much of the values of a term its factors explain; weights of entries are not used.
+
+    Examples
+    --------
+    >>> from polyadic.core.entries import Entries
+    >>> x = Entries.collect([[0, 1]], [2.0], 2)
+    >>> fit(Term(x, CP(), Squared(), (0, 0)), [np.array([[1.0], [1.0]])])
+    Fit(listed=0.5, all_cells=0.29...)
+    """
+    threads = resources.cores() if threads is None else threads
+    seen = seen_by([term], factors)
+    size = product = error = 0.0
+    for part in parts_of(replace(term, weight=1.0)):
+        U, offsets = stacked(seen, part.slots)
+        for block in blocks(len(part.values)):
+            if isinstance(term.form, CP):
+                m = kernels.cp_predict(part.indices[block], U, offsets=offsets, threads=threads).astype(float)
+            else:
+                m = term.form([seen[s] for s in part.slots], part.indices[block])[0].astype(float)
+            x = part.values[block].astype(float)
+            size += part.scale * float(x @ x)
+            product += part.scale * float(x @ m)
+            error += part.scale * float(np.sum((x - m) ** 2))
+    if not size:
+        raise InputError("every listed entry is zero: there is nothing to explain")
+    total = None
+    if isinstance(term.form, CP) and term.entries.unlisted == "zero":
+        squares, _ = CP().all_cells([seen[s] for s in term.slots])
+        total = 1 - math.sqrt(max(size - 2 * product + squares, 0) / size)
+    return Fit(1 - math.sqrt(error / size), total)
+
+
+class Part(NamedTuple):
+    """Entries of a term, by its number, that stand for themselves alone, each as often as ``scale`` says."""
+
+    indices: NDArray[Any]
+    values: NDArray[Any]
+    weights: NDArray[Any] | None
+    slots: tuple[Slot, ...]
+    scale: float
+    form: Form
+    loss: Loss
+    zero_weight: float
+    importance: Mapping[Slot, NDArray[Any]]
+    number: int
+
+
+FIBRE = 3.7
+"""What the gradient of a fibre, entries that share all words but one, costs beside that of an entry; measured."""
+
+
+def work_of(indices: NDArray[Any]) -> float:
+    """Tell what the gradient of entries takes, in entries of a fibre that is there already.
+
+    Examples
+    --------
+    >>> work_of(np.array([[2, 1, 0], [3, 1, 0], [3, 2, 0], [3, 2, 1]]))
+    11.4
+    """
+    shared = indices[:, :-1]
+    return float(len(indices) + FIBRE * np.count_nonzero((shared[1:] != shared[:-1]).any(axis=1)))
+
+
+def _cost(part: Part) -> float:
+    return work_of(part.indices)
+
+
+class Laid(NamedTuple):
+    """Factors as loops want them: one tall matrix, where each mode begins, and tables that no part is using."""
+
+    U: NDArray[Any]
+    offsets: list[int]
+    spare: list[NDArray[Any]]
+
+
+class Evaluation:
+    """What parts add to the objective at one place; those that are evaluated one after another share a table.
+
+    Parameters
+    ----------
+    compiled : bool
+    """
+
+    def __init__(self, *, compiled: bool = True) -> None:
+        self.compiled = compiled
+        self._laid: dict[tuple[Slot, ...], Laid] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Send no tables: others make their own."""
+        return {"compiled": self.compiled, "_laid": {}}
+
+    def __call__(self, part: Part, factors: Factors, threads: int) -> Sum:
+        """Give what the listed entries of a part add to the objective, and to the gradient of each factor."""
+        seen = _seen(part.slots, factors)
+        fast = self.compiled and isinstance(part.form, CP)
+        value, gradients = _compiled(part, seen, self._of(part, seen), threads) if fast else _listed(part, seen)
+        total: list[NDArray[Any] | None] = [None] * len(factors)
+        for slot, gradient in gradients:
+            at = 0
+            for number in _numbers(slot):
+                width = factors[number].shape[1]
+                more, before = gradient[:, at : at + width], total[number]
+                total[number] = more if before is None else before + more
+                at += width
+        return Sum(value, total)
+
+    def _of(self, part: Part, seen: Seen) -> Laid:
+        if part.slots not in self._laid:
+            self._laid.setdefault(part.slots, Laid(*stacked(seen, part.slots), []))
+        return self._laid[part.slots]
+
+
+def parts_of(term: Term, number: int = 0) -> list[Part]:
+    """Split a term into parts, which bear its number.
+
+    An entry of a symmetric list stands for its permutations. Modes that share a factor may be exchanged, so only
+    different arrangements of slots need a part of their own: one if all share, n! if none do.
+    """
+    entries = term.entries
+    how: tuple[Any, ...] = (term.form, term.loss, term.zero_weight, term.importance, number)
+    if not entries.symmetric:
+        return [Part(entries.indices, entries.values, entries.weights, term.slots, term.weight, *how)]
+    arrangements = Counter(permutations(term.slots))
+    return [
+        Part(*arrays, slots, term.weight * copies * times / math.factorial(entries.order), *how)
+        for arrays, copies in _equal_multiplicity(entries)
+        for slots, times in arrangements.items()
+    ]
+
+
+def pieces_of(n: int, rows: int) -> int:
+    """Into how many pieces ``n`` entries go: as many as can be worked on at the same time, few enough to be added up.
+
+    Each has a gradient of so many rows. How many there are does not depend on who works.
+    """
+    most = max(PARTS, min(PIECES, -(-n // PIECE)))
+    return thick_parts(n, rows, most=max(1, min(most, n // LEAST)))
+
+
+def _pieces(part: Part, rows: Sequence[int]) -> Iterator[Part]:
+    """Cut a part into pieces; ``rows`` are those of each mode."""
+    tall = sum(dict(zip(part.slots, rows, strict=True)).values())
+    for piece in blocks(len(part.values), max(1, -(-len(part.values) // pieces_of(len(part.values), tall)))):
+        weights = None if part.weights is None else part.weights[piece]
+        yield part._replace(indices=part.indices[piece], values=part.values[piece], weights=weights)
+
+
+Listed = tuple["NDArray[Any]", "NDArray[Any]", "NDArray[Any] | None"]
+"""Indices, values and weights."""
+
+
+def _equal_multiplicity(entries: Entries) -> Iterator[tuple[Listed, int]]:
+    """Split indices, values and weights so that all entries of a part stand for equally many permutations."""
+    columns, values, weights = entries.indices.T, entries.values, entries.weights
+    if not any((columns[d] == columns[d - 1]).any() for d in range(1, entries.order)):
+        yield (columns.T, values, weights), math.factorial(entries.order)
+        return
+    copies = entries.multiplicity()
+    for number in np.unique(copies):
+        of = np.flatnonzero(copies == number)
+        yield (columns[:, of].T, values[of], None if weights is None else weights[of]), int(number)
+
+
+Gradients = list[tuple[Slot, "NDArray[Any]"]]
+"""Slots and what is to be added to the gradients of their factors."""
+
+
+def _all_zero(term: Term, seen: Seen, grams: dict[int, NDArray[Any]] | None = None) -> tuple[float, Gradients]:
+    """Loss of all cells as if each were zero."""
+    squares = term.loss.zeros == "squares"
+    scale = term.weight * term.zero_weight * (0.5 if squares else 1)
+    scales: dict[Slot, NDArray[Any]] = {
+        s: (np.sqrt(q) if squares else q).astype(seen[s].dtype)[:, None] for s, q in term.importance.items()
+    }
+    weighed = {s: seen[s] * scales[s] if s in scales else seen[s] for s in term.slots}
+    mine = [weighed[s] for s in term.slots]
+    if squares:  # Gram matrices are shared by the identity of their factors: not those of products made here
+        total, pullback = CP().all_cells(mine, None if scales else grams)
+    else:
+        total, pullback = CP().total(mine)
+    gradients = zip(term.slots, pullback(scale), strict=True)
+    return scale * total, [(s, g * scales[s] if s in scales else g) for s, g in gradients]
+
+
+def _compiled(part: Part, seen: Seen, laid: Laid, threads: int) -> tuple[float, Gradients]:
+    """Loss of the listed entries less their share of all zero cells, for CP forms."""
+    U, offsets, spare = laid
+    if isinstance(part.loss, Squared):
+        value, gradient = kernels.cp_squared(
+            part.indices,
+            part.values,
+            part.weights,
+            U,
+            offsets=offsets,
+            zero_weight=part.zero_weight,
+            importance=stacked_importance(part, seen, part.slots),
+            scale=part.scale,
+            threads=threads,
+            spare=spare,
+        )
+    else:
+        derivatives = kernels.cp_predict(part.indices, U, offsets=offsets, threads=threads)
+        value = 0.0
+        for block in blocks(len(part.values)):
+            more, derivatives[block] = _losses(part, block, derivatives[block])
+            value += more
+        gradient = kernels.cp_pullback(part.indices, derivatives, U, offsets=offsets, threads=threads, spare=spare)
+    starts = dict(zip(part.slots, offsets, strict=True))
+    return value, [(slot, gradient[at : at + len(seen[slot])]) for slot, at in starts.items()]
+
+
+def stacked(seen: Seen, slots: Sequence[Slot]) -> tuple[NDArray[Any], list[int]]:
+    """Give the factors that ``slots`` name as one tall matrix, and where the rows of each mode begin in it."""
+    named = list(dict.fromkeys(slots))
+    starts = np.cumsum([0, *(len(seen[s]) for s in named)]).tolist()
+    U = seen[named[0]] if len(named) == 1 else np.concatenate([seen[s] for s in named])
+    return U, [starts[named.index(s)] for s in slots]
+
+
+def stacked_importance(of: Term | Part, seen: Seen, slots: Sequence[Slot]) -> NDArray[Any] | None:
+    """Give the importance of each row of what :func:`stacked` makes; None if all are ones."""
+    if not of.importance:
+        return None
+    return np.concatenate([of.importance.get(s, np.ones(len(seen[s]))) for s in dict.fromkeys(slots)])
+
+
+def _listed(part: Part, seen: Seen) -> tuple[float, Gradients]:
+    """Do the same with any form."""
+    mine = [seen[s] for s in part.slots]
+    value, gradients = 0.0, [np.zeros_like(u) for u in mine]
+    for batch in blocks(len(part.values), BATCH):
+        m, pullback = part.form(mine, part.indices[batch])
+        more, derivatives = _losses(part, batch, m)
+        value += more
+        for d, gradient in enumerate(pullback(derivatives)):
+            gradients[d] += gradient
+    return value, list(zip(part.slots, gradients, strict=True))
+
+
+def _losses(part: Part, batch: slice, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+    """Add up the losses of a batch of predictions, and give their derivatives."""
+    loss, z = part.loss, part.zero_weight
+    x = part.values[batch].astype(m.dtype)
+    w = m.dtype.type(1) if part.weights is None else part.weights[batch].astype(m.dtype)
+    losses, derivatives = w * loss.value(x, m), w * loss.grad(x, m)
+    if z:
+        zeros = np.full(len(x), z)
+        for index, slot in zip(part.indices[batch].T, part.slots, strict=True):
+            if slot in part.importance:
+                zeros *= part.importance[slot][index]
+        zeros, zero = zeros.astype(m.dtype), np.zeros_like(x)
+        losses -= zeros * loss.value(zero, m)
+        derivatives -= zeros * loss.grad(zero, m)
+    return part.scale * float(np.sum(losses, dtype=float)), derivatives * m.dtype.type(part.scale)
+
+
+def _add(gradients: Factors, more: Gradients) -> None:
+    """Add the gradient of each slot to those of its factors."""
+    for slot, gradient in more:
+        at = 0
+        for number in _numbers(slot):
+            width = gradients[number].shape[1]
+            gradients[number] += gradient[:, at : at + width]
+            at += width

@@ -1,0 +1,149 @@
+"""What is ranked: groups of candidates with features, of each of which the cheapest is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.core.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Groups of candidates: the n-best lists of a parser, the documents of a query, the classes of a text.
+
+    Parameters
+    ----------
+    features : csr_array of shape (candidates, features)
+        A group's candidates stand together, in the order of whatever proposed them, the best first.
+    costs : ndarray of shape (candidates,)
+        What is lost if a candidate is chosen, not negative.
+    starts : ndarray of int of shape (groups + 1,)
+        Where each group begins, and the number of candidates.
+
+    Raises
+    ------
+    InputError
+        If features are not in CSR form, shapes do not fit, a group is empty, a cost is negative, or a cost or a feature
+        is not finite.
+
+    Examples
+    --------
+    >>> groups = Groups.of([[1, 0], [0, 1], [1, 1]], costs=[0.5, 0.0, 0.2], group=["a", "a", "b"])
+    >>> len(groups), groups.oracle.tolist(), groups.choice([0.9, 0.1, 0.3]).tolist()
+    (2, [1, 2], [0, 2])
+    >>> round(groups.cost(groups.choice([0.9, 0.1, 0.3])), 2)
+    0.35
+    """
+
+    features: csr_array
+    costs: NDArray[np.float64]
+    starts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if getattr(self.features, "format", None) != "csr":
+            raise InputError("features must be a csr_array; Groups.of makes one")
+        n = self.features.shape[0]
+        if self.costs.shape != (n,):
+            raise InputError(f"there are {n:,} candidates and costs of shape {self.costs.shape}")
+        if self.starts.ndim != 1 or not len(self.starts) or self.starts[0] != 0 or self.starts[-1] != n:
+            raise InputError(f"groups must begin at 0 and end at the number of candidates, {n:,}")
+        if (np.diff(self.starts) < 1).any():
+            raise InputError(f"group {int(np.argmin(np.diff(self.starts) > 0))} has no candidate")
+        if not (np.isfinite(self.costs) & (self.costs >= 0)).all():
+            raise InputError(f"costs must be finite and not negative; got {self.costs.min()} to {self.costs.max()}")
+        if not np.isfinite(self.features.data).all():
+            raise InputError("a feature is not finite")
+
+    @classmethod
+    def of(cls, features: Any, *, costs: ArrayLike, group: ArrayLike) -> Groups:
+        """Make groups of candidates of which each names its own; those of a group must stand together.
+
+        Raises
+        ------
+        InputError
+            If a group stands in two places, or as for the class.
+        """
+        from scipy.sparse import csr_array
+
+        X, names = csr_array(features), np.asarray(group)
+        if names.shape != (X.shape[0],):
+            raise InputError(f"there are {X.shape[0]:,} candidates and groups of shape {names.shape}")
+        starts = np.flatnonzero(np.r_[True, names[1:] != names[:-1]]) if len(names) else np.zeros(0, int)
+        if len(np.unique(names[starts])) < len(starts):
+            raise InputError("the candidates of a group must stand together; sort them by group")
+        return cls(X, np.asarray(costs, float), np.r_[starts, len(names)].astype(np.int64))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def shape(self) -> tuple[int]:
+        """How many groups there are, for those who divide arrays, as scikit-learn does."""
+        return (len(self),)
+
+    def __getitem__(self, which: slice | ArrayLike | tuple[Any, Any]) -> Groups:
+        """Give some groups in a row, or those of some numbers, as :meth:`only`.
+
+        Raises
+        ------
+        InputError
+            If a slice has no group, or a step; or there is no group of a number.
+        """
+        if isinstance(which, tuple) and len(which) == 2 and which[1] is Ellipsis:
+            which = which[0]  # as arrays are asked along their first axis
+        if not isinstance(which, slice):
+            at = np.asarray(which)
+            if at.ndim != 1:
+                raise InputError(f"give a slice of groups in a row, or the numbers of some; got {which}")
+            return self.only(np.flatnonzero(at) if at.dtype == bool else at)
+        first, last, step = which.indices(len(self))
+        if step != 1 or last <= first:
+            raise InputError(f"give a slice of groups in a row, at least one of {len(self):,}; got {which}")
+        rows = slice(int(self.starts[first]), int(self.starts[last]))
+        return Groups(self.features[rows], self.costs[rows], self.starts[first : last + 1] - rows.start)
+
+    def only(self, groups: ArrayLike) -> Groups:
+        """Give the groups of these numbers, in this order.
+
+        Raises
+        ------
+        InputError
+            If there is no group of a number.
+        """
+        at = np.asarray(groups, np.int64)
+        if len(at) and not 0 <= at.min() <= at.max() < len(self):
+            raise InputError(f"groups are numbered from 0 to {len(self) - 1:,}; got {at.min()} to {at.max()}")
+        sizes = np.diff(self.starts)[at]
+        starts = np.r_[0, np.cumsum(sizes)]
+        rows = np.repeat(self.starts[at] - starts[:-1], sizes) + np.arange(starts[-1])
+        return Groups(self.features[rows], self.costs[rows], starts)
+
+    @property
+    def oracle(self) -> NDArray[np.int64]:
+        """The cheapest candidate of each group, the first of equals."""
+        return self.choice(-self.costs)
+
+    def choice(self, scores: ArrayLike) -> NDArray[np.int64]:
+        """Give the candidate of each group that scores highest, the first of equals.
+
+        Raises
+        ------
+        InputError
+            If there is not one finite score for each candidate.
+        """
+        s = np.asarray(scores, float)
+        if s.shape != self.costs.shape or not np.isfinite(s).all():
+            raise InputError(f"one finite score for each of {len(self.costs):,} candidates is needed")
+        order = np.lexsort((-s, np.repeat(np.arange(len(self)), np.diff(self.starts))))  # stable
+        return np.asarray(order[self.starts[:-1]])
+
+    def cost(self, choice: ArrayLike) -> float:
+        """Give the mean cost of one candidate of each group."""
+        return float(self.costs[np.asarray(choice)].mean())

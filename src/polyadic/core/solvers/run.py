@@ -1,0 +1,192 @@
+"""The one loop: draw sweeps from a solver, record, report, stop."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from polyadic.core.errors import InputError, check_int, check_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from polyadic.core.forms import Factors
+
+
+CALM = 3
+"""Sweeps in a row that must change little; one alone stopped non-negative fits a fifth before their time."""
+
+
+class Sweep(NamedTuple):
+    """What a solver yields: the factors it has reached, new arrays each time, and the objective there."""
+
+    factors: Factors
+    objective: float
+
+
+@dataclass
+class Result:
+    """Where a solver stopped and how it came there.
+
+    Attributes
+    ----------
+    factors : list of ndarray
+        Of sweep ``best``.
+    history : list of float
+        The objective at the start and after each sweep.
+    seconds : list of float
+        When each was reached; empty in what was saved, so that equal fits make equal files.
+    measured : list of float
+        What ``measure`` said of each; empty without one.
+    best : int
+        The sweep whose factors are kept: the last, or that of the lowest measure.
+    converged, interrupted, diverged : bool
+        Whether the objective settled or the measure no longer fell; whether Ctrl-C came first; whether the objective
+        became infinite or NaN. None of them: ``max_iter`` sweeps were drawn.
+    """
+
+    factors: Factors
+    history: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list, metadata={"kept": False})
+    measured: list[float] = field(default_factory=list)
+    best: int = 0
+    converged: bool = False
+    interrupted: bool = False
+    diverged: bool = False
+
+    @property
+    def n_iter(self) -> int:
+        """Sweeps drawn."""
+        return len(self.history) - 1
+
+
+class NotConvergedWarning(UserWarning):
+    """The objective was still moving when the sweeps ran out."""
+
+
+class DivergedWarning(UserWarning):
+    """The objective became infinite or NaN."""
+
+
+def run(
+    solver: Iterator[Sweep],
+    *,
+    max_iter: int,
+    tol: float = 0.0,
+    watch: Callable[[Result], None] | None = None,
+    measure: Callable[[Factors], float] | None = None,
+    patience: int = 5,
+) -> Result:
+    """Draw sweeps from ``solver`` until the objective settles.
+
+    Settled means: three sweeps in a row each changed it by at most ``tol`` times the whole change since the start; one
+    alone may be a poor step. (A share of its first value would stop at once where a start near a saddle moves slowly
+    at first.) The first thing a solver yields is where it starts. Ctrl-C stops the loop and keeps the last complete
+    sweep; so does an objective that is no longer finite.
+
+    Parameters
+    ----------
+    solver : iterator of Sweep
+        See the functions of this package. It may end by itself, when nothing is left to improve.
+    max_iter : int
+        Sweeps to draw at most, at least 1.
+    tol : float
+        Relative change at which to stop; 0 never stops early.
+    watch : callable, optional
+        Called with the result so far after each sweep. If it has ``reached``, a result whose factors the solver starts
+        at (:class:`~polyadic.words.checkpoint.Checkpoint`), its sweeps count.
+    measure : callable, optional
+        Gives a number for factors, the lower the better, such as the loss of entries held out. The factors for which
+        it was lowest are kept.
+    patience : int
+        Sweeps in a row without a lower measure after which to stop.
+
+    Raises
+    ------
+    InputError
+        If ``max_iter``, ``tol`` or ``patience`` is out of range, or the objective is not finite at the start.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> halves = (Sweep([np.array(2.0**-k)], 2.0**-k) for k in range(99))
+    >>> result = run(halves, max_iter=50, tol=0.2)
+    >>> result.history, result.converged
+    ([1.0, 0.5, 0.25, 0.125, 0.0625, 0.03125], True)
+    """
+    check_int("max_iter", max_iter, low=1)
+    check_number("tol", tol)
+    check_int("patience", patience, low=1)
+    began = time.perf_counter()
+    first = next(solver)
+    if not math.isfinite(first.objective):
+        raise InputError(f"the objective is {first.objective} at the start; check the values and the penalty")
+    reached: Result | None = getattr(watch, "reached", None)
+    result = Result(first.factors) if reached is None else _going_on(reached, first)
+    if reached is None:
+        _record(result, first, began, measure)
+    else:
+        began -= result.seconds[-1]
+    del first  # so that while others are made only the factors that are kept take room
+    calm = 0
+    try:
+        for _ in range(max_iter - result.n_iter):
+            if (sweep := next(solver, None)) is None:
+                break
+            if not math.isfinite(sweep.objective):
+                _give_up(result, sweep)
+                return result
+            _record(result, sweep, began, measure)
+            if watch is not None:
+                watch(result)
+            before, now = result.history[-2:]
+            calm = calm + 1 if abs(before - now) <= tol * abs(result.history[0] - now) else 0
+            tired = measure is not None and result.n_iter - result.best >= patience
+            if (tol and calm == CALM) or tired:
+                result.converged = True
+                return result
+            del sweep
+    except KeyboardInterrupt:
+        result.interrupted = True
+        return result
+    result.converged = result.n_iter < max_iter  # the solver found nothing left to improve
+    if tol and not result.converged:
+        _warn_of_haste(max_iter, tol)
+    return result
+
+
+def _going_on(reached: Result, first: Sweep) -> Result:
+    history, seconds, measured = list(reached.history), list(reached.seconds), list(reached.measured)
+    return replace(reached, factors=first.factors, history=history, seconds=seconds, measured=measured)
+
+
+def _record(result: Result, sweep: Sweep, began: float, measure: Callable[[Factors], float] | None) -> None:
+    """Write down a sweep; keep its factors if they are the latest or, with a measure, the best."""
+    if measure is not None:
+        result.measured.append(measure(sweep.factors))
+    result.history.append(sweep.objective)
+    result.seconds.append(time.perf_counter() - began)
+    if measure is None or result.measured[-1] <= min(result.measured):
+        result.factors, result.best = sweep.factors, result.n_iter
+
+
+def _give_up(result: Result, sweep: Sweep) -> None:
+    result.diverged = True
+    warnings.warn(
+        f"the objective became {sweep.objective} in sweep {result.n_iter + 1}; kept the factors of sweep {result.best};"
+        " take shorter steps or a stronger penalty",
+        DivergedWarning,
+        stacklevel=3,
+    )
+
+
+def _warn_of_haste(max_iter: int, tol: float) -> None:
+    warnings.warn(
+        f"stopped at max_iter={max_iter} before {CALM} sweeps each changed the objective by less than tol={tol:g}"
+        " of its whole change; raise max_iter or tol",
+        NotConvergedWarning,
+        stacklevel=3,
+    )

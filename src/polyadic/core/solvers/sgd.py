@@ -1,0 +1,249 @@
+r"""Stochastic gradient descent over known cells, or over pairs of a listed and an unlisted cell, one at a time.
+
+Epoch :math:`t` goes once through all, in an order of its own, with the step :math:`\eta / (1 + d t)`. Both factors of
+a cell move by what they were before it.
+
+References
+----------
+Robbins, Monro (1951), A stochastic approximation method, for steps whose sum diverges while that of squares does not.
+Koren, Bell, Volinsky (2009), Matrix factorization techniques for recommender systems. Rendle, Freudenthaler, Gantner,
+Schmidt-Thieme (2009), BPR: Bayesian personalized ranking from implicit feedback, figure 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.core.kernels import absent_columns, cp_predict, sgd_cells, sgd_labels, sgd_pairs, table
+from polyadic.core.solvers.run import Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.forms import Factors
+
+
+STEP = 0.3
+"""Of Adagrad; .1 to 1 were tried on two sets."""
+MEASURED = 1 << 16
+"""Listed cells at most of which the objective is told."""
+
+
+class Steps(NamedTuple):
+    r"""Length of the steps of epoch :math:`t` from 0: :math:`\eta / (1 + d t)`.
+
+    Attributes
+    ----------
+    step : float
+        :math:`\eta`.
+    decay : float
+        :math:`d`.
+    """
+
+    step: float
+    decay: float
+
+    def at(self, epoch: int) -> float:
+        """Give the length in an epoch."""
+        return self.step / (1 + self.decay * epoch)
+
+
+def descend_cells(
+    cells: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    start: Factors,
+    *,
+    ridges: NDArray[np.float64],
+    objective: Callable[[NDArray[Any], NDArray[Any]], float],
+    steps: Steps,
+    rng: np.random.Generator,
+) -> Iterator[Sweep]:
+    r"""Descend :math:`\sum (x_{ij} - a_i - b_j - u_i \cdot v_j)^2` and the penalties that are due at each cell.
+
+    Parameters
+    ----------
+    cells : three ndarray of shape (n,)
+        Rows, columns and values.
+    start : two float64 ndarray, of shape (rows, rank + 1) and (columns, rank + 1)
+        Factors, biases in the last column; they are not changed.
+    ridges : ndarray of shape (rank + 1,)
+        Penalty of each column, for each cell.
+    objective : callable
+        Gives the objective of both factors, after each epoch.
+    steps : Steps
+    rng : numpy.random.Generator
+
+    Yields
+    ------
+    Sweep
+        First the start, then the end of each epoch.
+    """
+    U, V = (np.array(F, float) for F in start)
+    epoch = 0
+    while True:
+        yield Sweep([U, V], objective(U, V))
+        U, V = U.copy(), V.copy()
+        order = rng.permutation(len(cells[0]))
+        rows, columns, values = (array[order] for array in cells)
+        sgd_cells(rows, columns, values, U=U, V=V, step=steps.at(epoch), ridges=ridges)
+        epoch += 1
+
+
+def descend_pairs(
+    listed: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    start: Factors,
+    *,
+    negatives: int,
+    ridge: float,
+    steps: Steps,
+    rng: np.random.Generator,
+    threads: int,
+) -> Iterator[Sweep]:
+    r"""Descend :math:`-\log \sigma(u_i \cdot (v_j - v_k))`, where :math:`(i, j)` is listed and :math:`(i, k)` is not.
+
+    Of each triple the penalty is :math:`\tfrac{\lambda}{2} (\|u_i\|^2 + \|v_j\|^2 + \|v_k\|^2)`.
+
+    Parameters
+    ----------
+    listed : three ndarray
+        Rows and columns of cells, in rising order, and where the cells of each row begin, and end.
+    start : two ndarray, of shape (rows, rank) and (columns, rank)
+        They are not changed.
+    negatives : int
+        Unlisted cells of the same row drawn for each listed one in an epoch.
+    ridge : float
+        :math:`\lambda`.
+    steps : Steps
+    rng : numpy.random.Generator
+    threads : int
+        They do not change what comes out.
+
+    Yields
+    ------
+    Sweep
+        First the start, then the end of each epoch, in single precision. The objective is that of one unlisted cell for
+        each listed one, drawn once; reckoned from :data:`MEASURED` of them, if there are more.
+    """
+    rank = start[0].shape[1]
+    U, V = (np.asarray(F, np.float32) for F in start)
+    measure = _Measure(_triples(listed, len(V), rng), U, V, ridge, threads)
+    scale = len(listed[0]) / min(len(listed[0]), MEASURED)
+    epoch = 0
+    while True:
+        yield Sweep([U[:, :rank], V[:, :rank]], scale * measure(U[:, :rank], V[:, :rank]))
+        U, V = table(U)[:, 0], table(V)[:, 0]  # copies, whose rows share no cache line: threads work on neighbours
+        how: dict[str, Any] = {"negatives": negatives, "step": steps.at(epoch), "ridge": ridge}
+        sgd_pairs(*listed[:2], U=U, V=V, rng=rng, threads=threads, **how)
+        epoch += 1
+
+
+def descend_labels(
+    listed: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    labels: NDArray[Any],
+    start: Factors,
+    *,
+    negatives: float,
+    beside: bool,
+    ridge: float,
+    rng: np.random.Generator,
+    threads: int,
+    step: float = STEP,
+) -> Iterator[Sweep]:
+    r"""Descend :math:`\sum \log(1 + e^{m_{ij}}) - x_{ij} m_{ij}` over listed cells and others drawn as zeros.
+
+    The penalty :math:`\tfrac{\lambda}{2} (\|U\|_F^2 + \|V\|_F^2)` is shared out among the cells that an epoch is
+    expected to have of each row.
+
+    Parameters
+    ----------
+    listed : three ndarray
+        As for :func:`descend_pairs`.
+    labels : ndarray of shape (n,)
+        Zeros and ones.
+    start : two ndarray, of shape (rows, rank) and (columns, rank)
+        They are not changed.
+    negatives : float
+        Unlisted cells drawn for each listed one in an epoch.
+    beside : bool
+        Whether of the same row, or of any.
+    ridge : float
+        :math:`\lambda`.
+    rng : numpy.random.Generator
+    threads : int
+        They do not change what comes out.
+    step : float
+        Of Adagrad.
+
+    Yields
+    ------
+    Sweep
+        First the start, then the end of each epoch, in single precision. The objective is that of the listed cells and
+        of zeros drawn once; reckoned from :data:`MEASURED` of them, if there are more.
+    """
+    rank = start[0].shape[1]
+    U, V = (np.asarray(F, np.float32) for F in start)
+    sums = [np.zeros(len(F)) for F in (U, V)]
+    ridges = [ridge / np.maximum(n, 1) for n in _cells_met(listed, (len(U), len(V)), negatives, beside=beside)]
+    at = rng.permutation(len(labels))[:MEASURED]
+    rows = listed[0][at] if beside else rng.integers(len(U), size=len(at))
+    zeros = absent_columns(listed[2], listed[1], rows, number=len(V), rng=rng)
+    where = np.stack(
+        [np.concatenate([listed[0][at], rows[zeros >= 0]]), np.concatenate([listed[1][at], zeros[zeros >= 0]])]
+    )
+    known = np.concatenate([labels[at], np.zeros(len(where[0]) - len(at))])
+    weights = np.where(np.arange(len(known)) < len(at), 1.0, negatives) * len(labels) / len(at)
+
+    def objective() -> float:
+        m = cp_predict(where.T, np.concatenate([U, V]), offsets=[0, len(U)], threads=threads).astype(float)
+        return float(weights @ (np.logaddexp(0, m) - known * m)) + 0.5 * ridge * sum(
+            float((F**2).sum()) for F in (U, V)
+        )
+
+    while True:
+        yield Sweep([U[:, :rank], V[:, :rank]], objective())
+        U, V = table(U)[:, 0], table(V)[:, 0]
+        how: dict[str, Any] = {"negatives": negatives, "beside": beside, "step": step, "ridges": ridges}
+        sgd_labels(*listed[:2], labels, U=U, V=V, sums=sums, rng=rng, threads=threads, **how)
+
+
+def _cells_met(
+    listed: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], shape: tuple[int, int], negatives: float, *, beside: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Tell how many cells of each row and of each column an epoch is expected to have, those drawn included."""
+    rows, columns, starts = listed
+    n = np.diff(starts)
+    free = shape[1] - n
+    drawn = negatives * (n if beside else np.full(shape[0], n.mean())) * (free > 0)
+    each = drawn / np.maximum(free, 1)
+    of_columns = np.bincount(columns, minlength=shape[1]) + each.sum()
+    return n + drawn, of_columns - np.bincount(columns, weights=each[rows], minlength=shape[1])
+
+
+def _triples(listed: tuple[NDArray[Any], ...], number: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+    """Draw rows, listed and unlisted columns; rows that list all columns have none."""
+    rows, columns, starts = listed
+    at = rng.permutation(len(rows))[:MEASURED]
+    rows, better = rows[at], columns[at]
+    worse = absent_columns(starts, columns, rows, number=number, rng=rng)
+    return [array[worse >= 0] for array in (rows, better, worse)]
+
+
+class _Measure:
+    """The objective of some triples."""
+
+    def __init__(
+        self, triples: list[NDArray[np.int64]], U: NDArray[Any], V: NDArray[Any], ridge: float, threads: int
+    ) -> None:
+        i, j, k = triples
+        self.at = np.stack([np.concatenate([i, i]), np.concatenate([j, k])]).T
+        self.counts = [np.bincount(at, minlength=len(F)) for at, F in ((i, U), (self.at[:, 1], V))]
+        self.ridge, self.threads = ridge, threads
+
+    def __call__(self, U: NDArray[Any], V: NDArray[Any]) -> float:
+        m = cp_predict(self.at, np.concatenate([U, V]), offsets=[0, len(U)], threads=self.threads)
+        better, worse = np.split(m, 2)
+        sizes = sum(float(n @ (F**2).sum(axis=1)) for n, F in zip(self.counts, (U, V), strict=True))
+        return float(np.logaddexp(0, worse - better).sum() + 0.5 * self.ridge * sizes)

@@ -1,0 +1,198 @@
+"""Convex functions of known cells: sums of losses, of one kind or several, with offsets fitted along."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.losses import Convex
+
+    Array = NDArray[np.float64]
+
+STEPS, SETTLED = 60, 1e-10
+"""Newton steps for offsets at most, and the largest slope left, relative to the weight of a group."""
+PROBE = 1e-6
+"""Distance over which the slope of the slope is taken."""
+FARTHEST = 4.0
+"""The longest step: the scale on which log-odds bend."""
+
+
+class Smooth(Protocol):
+    """A convex function of the known cells, with a derivative that does not jump."""
+
+    @property
+    def curvature(self) -> float:
+        """The most by which its gradient grows, per unit of distance."""
+
+    def value(self, m: Array) -> float:
+        """Give the function of predictions."""
+
+    def gradient(self, m: Array) -> Array:
+        """Give its gradient."""
+
+    def conjugate(self, y: Array) -> float:
+        r"""Give :math:`\sup_m y \cdot m - f(m)`."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellLosses:
+    r"""The sum of the losses of cells, :math:`\sum_e w_e \ell(x_e, m_e + b_e)`.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n,)
+        Observed values.
+    loss : Convex
+    weights : ndarray of shape (n,), optional
+        Positive; 1 if absent.
+    offsets : ndarray of shape (n,), optional
+        :math:`b`, what is added to predictions; 0 if absent.
+
+    Examples
+    --------
+    >>> from polyadic.core.losses import Squared
+    >>> CellLosses(np.array([1.0, 2.0]), Squared()).value(np.zeros(2))
+    2.5
+    """
+
+    x: Array
+    loss: Convex
+    weights: Array | None = None
+    offsets: Array | None = None
+
+    @property
+    def curvature(self) -> float:
+        """That of the cell of largest weight."""
+        return self.loss.curvature * (1.0 if self.weights is None else float(self.weights.max()))
+
+    def value(self, m: Array) -> float:
+        """Give the sum."""
+        values = self.loss.value(self.x, m if self.offsets is None else m + self.offsets)
+        return float(values.sum() if self.weights is None else self.weights @ values)
+
+    def gradient(self, m: Array) -> Array:
+        """Give the derivative of each cell's loss."""
+        slopes = self.loss.grad(self.x, m if self.offsets is None else m + self.offsets)
+        return slopes if self.weights is None else self.weights * slopes
+
+    def conjugate(self, y: Array) -> float:
+        """Give the sum of the conjugates."""
+        w = 1.0 if self.weights is None else self.weights
+        shift = 0.0 if self.offsets is None else float(y @ self.offsets)
+        return float(np.sum(w * self.loss.conjugate(self.x, y / w))) - shift
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The sum of functions of different cells.
+
+    Attributes
+    ----------
+    parts : sequence of (ndarray of int, Smooth)
+        Which cells each is of; all together each cell once.
+    """
+
+    parts: Sequence[tuple[NDArray[np.int64], Smooth]]
+
+    @property
+    def curvature(self) -> float:
+        """The largest of theirs."""
+        return max(part.curvature for _, part in self.parts)
+
+    def value(self, m: Array) -> float:
+        """Give the sum."""
+        return sum(part.value(m[at]) for at, part in self.parts)
+
+    def gradient(self, m: Array) -> Array:
+        """Give the gradients, each in its cells."""
+        slopes = np.empty_like(m)
+        for at, part in self.parts:
+            slopes[at] = part.gradient(m[at])
+        return slopes
+
+    def conjugate(self, y: Array) -> float:
+        """Give the sum of the conjugates."""
+        return sum(part.conjugate(y[at]) for at, part in self.parts)
+
+
+@dataclass(frozen=True, eq=False)
+class WithOffsets:
+    r"""Losses of groups of cells, each with the offset that suits it best.
+
+    .. math:: g(m) = \min_b \sum_e w \ell(x_e, m_e + b_{g(e)}) + \tfrac\gamma2 \|b\|^2
+
+    What is minimized over b is convex in m and b together, so g is convex, bends no more than the losses do, and has
+    their slopes at the best b. Its conjugate is theirs plus :math:`\sum_g (\sum_{e \in g} y_e)^2 / 2 \gamma`.
+
+    Attributes
+    ----------
+    x : ndarray of shape (n,)
+    groups : ndarray of int of shape (n,)
+        :math:`g(e)`, from 0.
+    loss : Convex
+    weight : float
+        :math:`w`, of every cell.
+    ridge : float
+        :math:`\gamma`, above 0: log-odds of what never happened would go to infinity.
+    number : int
+        Of groups, some of which may have no cell.
+
+    Examples
+    --------
+    >>> from polyadic.core.losses import Squared
+    >>> one = WithOffsets(np.array([1.0, 3.0]), np.array([0, 0]), Squared(), weight=1.0, ridge=1e-9, number=1)
+    >>> one.offsets(np.zeros(2)).round(6).tolist(), round(one.value(np.zeros(2)), 6)
+    ([2.0], 1.0)
+    """
+
+    x: Array
+    groups: NDArray[np.int64]
+    loss: Convex
+    weight: float
+    ridge: float
+    number: int
+
+    @property
+    def curvature(self) -> float:
+        """That of the losses."""
+        return self.weight * self.loss.curvature
+
+    def value(self, m: Array) -> float:
+        """Give the losses and the ridge at the best offsets."""
+        b = self.offsets(m)
+        return self.weight * float(self.loss.value(self.x, m + b[self.groups]).sum()) + 0.5 * self.ridge * float(b @ b)
+
+    def gradient(self, m: Array) -> Array:
+        """Give the slopes of the losses at the best offsets."""
+        return self.weight * self.loss.grad(self.x, m + self.offsets(m)[self.groups])
+
+    def conjugate(self, y: Array) -> float:
+        """Give the conjugate of the losses, and what the sums over groups cost."""
+        sums = np.bincount(self.groups, y, self.number)
+        apart = self.weight * float(self.loss.conjugate(self.x, y / self.weight).sum())
+        return apart + float(sums @ sums) / (2 * self.ridge)
+
+    def offsets(self, m: Array) -> Array:
+        """Give the best offset of each group, by Newton steps kept between a slope that falls and one that rises."""
+        counts = np.bincount(self.groups, minlength=self.number)
+        b, low, high = np.zeros(len(counts)), np.full(len(counts), -np.inf), np.full(len(counts), np.inf)
+        for _ in range(STEPS):
+            slope = self._slope(m, b)
+            low, high = np.where(slope <= 0, b, low), np.where(slope >= 0, b, high)
+            if np.abs(slope).max() <= SETTLED * self.weight * counts.max():
+                break
+            bend = np.maximum((self._slope(m, b + PROBE) - slope) / PROBE, self.ridge)
+            reached = b - np.clip(slope / bend, -FARTHEST, FARTHEST)
+            b = np.where((reached >= low) & (reached <= high), reached, (low + high) / 2)
+        return b
+
+    def _slope(self, m: Array, b: Array) -> Array:
+        slopes = self.loss.grad(self.x, m + b[self.groups])
+        return np.asarray(self.weight * np.bincount(self.groups, slopes, self.number) + self.ridge * b)

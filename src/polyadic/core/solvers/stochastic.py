@@ -1,0 +1,477 @@
+r"""Stochastic descent over random batches of entries, which may lie on disk, and over random cells that are zero.
+
+Batches are read in pieces of consecutive entries, from memory or disk.
+
+A step adds up the gradient of a batch and moves only the rows that the batch touches. What the batch does not tell of,
+the penalties and the exact sum over zeros, reaches a row when it is touched: its share of an epoch since the last time.
+So a step costs in proportion to its batch, and the gradients of an epoch in which nothing moves add up to the full
+gradient exactly.
+
+References
+----------
+Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.2. arXiv:1704.02686.
+Kolda, Hong (2020), Stochastic gradients for large-scale tensor decomposition, algorithm 3.1: epochs that fail.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.core import kernels
+from polyadic.core.entries import blocks
+from polyadic.core.errors import InputError, check_int, check_number
+from polyadic.core.forms import CP
+from polyadic.core.losses import Squared
+from polyadic.core.objective import _all_zero, _losses, parts_of, seen_by, stacked_importance
+from polyadic.core.penalties import L1, L2, NonNegative
+from polyadic.core.resources import check_memory
+from polyadic.core.solvers.adaptive import Adam, Rule
+from polyadic.core.solvers.run import Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.entries import Entries
+    from polyadic.core.forms import Factors
+    from polyadic.core.objective import Objective, Part, Slot, Term
+    from polyadic.core.penalties import Penalty
+
+
+CHUNK = 1024
+"""Consecutive entries drawn together, at most: long enough for whole fibres and cheap to copy."""
+CHUNKS = 64
+"""Chunks of a batch, at least: neighbours in the list share words, so few long chunks would make poor samples."""
+SLAB = 1 << 18
+"""Consecutive entries whose chunks are drawn while they are likely in memory: some megabytes that a disk reads well."""
+SLABS = 32
+"""Slabs that are drawn from at the same time."""
+LEAVES = 8
+"""Zeros drawn with the same prefix: its search and its product are paid once."""
+
+
+class Batches:
+    """Parts of an objective in random order: each entry of each part once an epoch.
+
+    Parameters
+    ----------
+    parts : list of Part
+        Their arrays may be mapped; only slices are read.
+    batch : int
+        Entries of a step, all parts together.
+    """
+
+    def __init__(self, parts: list[Part], batch: int) -> None:
+        self.parts = parts
+        self.total = sum(len(part.values) for part in parts)
+        self.chunk = min(CHUNK, max(1, batch // CHUNKS))
+        chunks = sum(-(-len(part.values) // self.chunk) for part in parts)
+        self.steps = max(1, min(chunks, round(self.total / batch)))
+
+    def epoch(self, rng: np.random.Generator) -> Iterator[list[Part]]:
+        """Draw the batches of an epoch; each holds of each part its share, and parts without any are left out."""
+        orders = [self._order(-(-len(part.values) // self.chunk), rng) for part in self.parts]
+        of = np.repeat(np.arange(len(orders)), [len(order) for order in orders])
+        due = np.concatenate([(np.arange(len(order)) + 0.5) / len(order) for order in orders])
+        mixed = np.argsort(due, kind="stable")
+        of, chunks = of[mixed], np.concatenate(orders)[mixed]
+        for drawn, which in zip(np.array_split(chunks, self.steps), np.array_split(of, self.steps), strict=True):
+            yield [self._gather(self.parts[k], drawn[which == k]) for k in np.unique(which)]
+
+    def _order(self, chunks: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Shuffle chunks, near ones near in time: a few random slabs, all their chunks in random order, and so on."""
+        length = max(1, SLAB // self.chunk)
+        slabs = rng.permutation(-(-chunks // length))
+        order = []
+        for pool in np.array_split(slabs, max(1, -(-len(slabs) // SLABS))):
+            members = (pool[:, None] * length + np.arange(length)).ravel()
+            order.append(rng.permutation(members[members < chunks]))
+        return np.concatenate(order)
+
+    def _gather(self, part: Part, chunks: NDArray[np.int64]) -> Part:
+        """Copy the entries of chunks side by side."""
+        slices = [slice(k * self.chunk, (k + 1) * self.chunk) for k in chunks.tolist()]
+        columns = part.indices.T
+        return part._replace(
+            indices=np.concatenate([columns[:, s] for s in slices], axis=1).T,
+            values=np.concatenate([part.values[s] for s in slices]),
+            weights=None if part.weights is None else np.concatenate([part.weights[s] for s in slices]),
+        )
+
+
+class Zeros:
+    r"""Random cells of a term that are not listed, each of value zero.
+
+    Cells are drawn uniformly, for symmetric entries among the tuples of different words, and those that turn out to be
+    listed are dropped. Drawn at a rate of :math:`q` per listed entry, :math:`n` of them, with a weight of :math:`w`,
+    they add to the objective in expectation
+
+    .. math:: \frac{q\, n\, w}{C} \sum_{c\ \mathrm{unlisted}} \ell(0, m_c), \qquad C \text{ cells.}
+
+    Drawn beside listed entries, a cell shares all indices but the last with one of them, so its rows are at hand and it
+    is a harder question; a fibre :math:`f` of :math:`C_f` cells, :math:`n_f` of them listed, then adds
+
+    .. math:: \frac{q\, n_f\, w}{C_f} \sum_{c \in f\ \mathrm{unlisted}} \ell(0, m_c).
+
+    Parameters
+    ----------
+    term : Term
+        Its entries are in lexicographic order, as symmetric ones always are.
+    weight : float
+        :math:`w`.
+    beside : bool
+        Whether zeros are drawn beside listed entries.
+
+    Raises
+    ------
+    InputError
+        If a cell cannot be looked up, or zeros mean nothing here.
+    """
+
+    def __init__(self, term: Term, weight: float, *, beside: bool = False) -> None:
+        entries = term.entries
+        if entries.unlisted == "missing":
+            raise InputError("zeros must be 0 where unlisted entries are missing")
+        if term.zero_weight:
+            raise InputError("zeros must be 0 where zero_weight already counts every zero; set one of them to 0")
+        if entries.order < 2 or (entries.symmetric and entries.shape[0] < entries.order):
+            raise InputError(
+                f"zeros of shape {entries.shape} cannot be drawn: a cell needs two or more different indices"
+            )
+        if not entries.symmetric and not _in_order(entries):
+            raise InputError("zeros need entries in lexicographic order, to look cells up; sort them by np.lexsort")
+        self.entries, self.weight, self.alpha, self.beside = entries, weight, term.weight, beside
+        self.arrangements = Counter(permutations(term.slots)) if entries.symmetric else Counter([term.slots])
+        first = np.zeros(entries.shape[0], np.int64)
+        for block in entries.blocks():
+            first += np.bincount(entries.indices[block, 0], minlength=len(first))
+        self.starts = np.concatenate([[0], np.cumsum(first)])
+
+    def draw(self, number: float, part: Part, rng: np.random.Generator) -> Part:
+        """Draw cells for a part of the term: ``number`` in expectation, those that are listed included."""
+        prefixes = int(number / LEAVES + rng.random())  # rounded at random, so that the expectation is exact
+        cells = self._neighbours(prefixes, part, rng) if self.beside else self._cells(prefixes, rng)
+        leaf = rng.random((len(cells), LEAVES))
+        # of a falling tuple the last is any index below the last but one; the prefix has come with that probability
+        below = cells[:, -2:-1] if self.entries.symmetric else self.entries.shape[-1]
+        leaves = (leaf * below).astype(np.int64)
+        absent = kernels.absent_cells(self.entries.indices, self.starts, cells[:, :-1], leaves)
+        columns = [np.repeat(column, absent.sum(axis=1)) for column in cells[:, :-1].T]
+        indices = np.stack([*columns, leaves[absent]]).astype(self.entries.indices.dtype)
+        scale = self.alpha * self.weight * self.arrangements[part.slots]
+        values = np.zeros(indices.shape[1], part.values.dtype)
+        return part._replace(indices=indices.T, values=values, weights=None, scale=scale)
+
+    def _neighbours(self, number: int, part: Part, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw listed entries, in the order of the list; of symmetric ones, those whose fibre has a falling tuple."""
+        cells = part.indices[np.sort(rng.integers(len(part.values), size=number))]
+        if not self.entries.symmetric:
+            return cells
+        prefixes = cells[:, :-1]
+        return cells[(prefixes[:, 1:] < prefixes[:, :-1]).all(axis=1) & (prefixes[:, -1] > 0)]
+
+    def _cells(self, number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw cells uniformly; of symmetric entries, tuples of different words, falling."""
+        shape = self.entries.shape
+        cells = rng.integers(shape, size=(number, len(shape)))
+        if not self.entries.symmetric:
+            return cells
+        while True:
+            cells = np.sort(cells, axis=1)[:, ::-1]
+            again = (cells[:, 1:] == cells[:, :-1]).any(axis=1)
+            if not again.any():
+                return cells
+            cells[again] = rng.integers(shape, size=(int(again.sum()), len(shape)))
+
+
+def _in_order(entries: Entries) -> bool:
+    """Whether rows rise lexicographically."""
+    for block in entries.blocks():
+        rows: NDArray[Any] = entries.indices[max(block.start - 1, 0) : block.stop].T
+        later = np.zeros(rows.shape[1] - 1, bool)
+        for column in rows[::-1]:
+            later = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & later)
+        if not later.all():
+            return False
+    return True
+
+
+def cells_of(entries: Entries) -> int:
+    """Count the cells that :class:`Zeros` draws from."""
+    return math.comb(entries.shape[0], entries.order) if entries.symmetric else math.prod(entries.shape)
+
+
+REFRESHES = (8, 32)
+"""How often an epoch computes anew how the exact zeros pull at each row, at least and at most: what is old misleads."""
+STEPS = 256
+"""Steps of an epoch, by default."""
+BATCHES = (256, 65_536)
+"""Entries of a batch by default, at least and at most: fewer move rows too often, more gain nothing."""
+SLOWER = 0.3
+"""What the step is multiplied with after an epoch that failed."""
+FASTER = 1.1
+"""What it is multiplied with after one that did not, up to its first value."""
+SLOWEST = 1e-3
+"""Where it ends: a step a thousandth of the first no longer lowers the objective."""
+SAMPLE = 1 << 18
+"""Zeros drawn once, at most, to measure their loss after each epoch."""
+
+
+def stochastic(
+    objective: Objective,
+    start: Factors,
+    *,
+    rule: Rule = Adam(),  # noqa: B008 frozen
+    batch: int | None = None,
+    zeros: float = 0.0,
+    zeros_weight: float = 1.0,
+    zeros_beside: bool = False,
+    seed: int | np.random.Generator | None = None,
+) -> Iterator[Sweep]:
+    r"""Descend from ``start`` by random batches; one sweep is one epoch, which sees each listed entry once.
+
+    An epoch that raises the objective is undone and tried again with a shorter step: the objective never rises.
+
+    Parameters
+    ----------
+    objective : Objective
+        Its terms have CP forms, any loss; its factors have one rank.
+    start : list of ndarray
+        Where to begin; it is not changed.
+    rule : Adam or Adagrad
+        How far each element moves.
+    batch : int, optional
+        Listed entries of a step, all terms together, each with its share; by default a 256th of all, from 256 to
+        65,536. (Of 30 thousand, 1 and 18 million entries, ranks 50 to 300, that was the best or within noise of it.)
+    zeros : float
+        Zeros drawn per listed entry; 0 where unlisted cells say nothing or ``zero_weight`` counts them exactly. See
+        :class:`~polyadic.core.solvers.stochastic.Zeros` for what they add to the objective.
+    zeros_weight : float
+        Weight of a drawn zero; that of a listed entry is 1 unless it has its own.
+    zeros_beside : bool
+        Whether zeros are drawn among the cells that share all indices but the last with a listed entry, not among all.
+    seed : int or numpy.random.Generator, optional
+        Draws batches and zeros.
+
+    Yields
+    ------
+    Sweep
+        First the start. The objective is that of all entries, with the loss of a fixed sample of zeros if they are
+        drawn. It ends after failures that leave a thousandth of the first step.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, a form is not CP, factors do not fit, or zeros cannot be drawn.
+
+    Examples
+    --------
+    >>> from polyadic import CP, Entries, L2, Objective, Squared, Term
+    >>> from polyadic.core.solvers.run import run
+    >>> x = Entries.collect([[0, 1, 2], [3, 4, 5]], [1.0, 1.0], 6)
+    >>> objective = Objective([Term(x, CP(), Squared(), (0, 0, 0))], [L2(0.0)])
+    >>> rng = np.random.default_rng(0)
+    >>> result = run(stochastic(objective, [rng.random((6, 2))], seed=rng), max_iter=200)
+    >>> bool(result.history[-1] < 1e-6)
+    True
+    """
+    number = sum(len(term.entries) for term in objective.terms)
+    batch = int(np.clip(number // STEPS, *BATCHES)) if batch is None else check_int("batch", batch, low=1)
+    check_number("zeros", zeros)
+    check_number("zeros_weight", zeros_weight)
+    if any(not isinstance(term.form, CP) for term in objective.terms):
+        raise InputError("stochastic steps know the CP form only; use quasi_newton for others")
+    for penalty in objective.penalties:
+        if penalty.kinked and not isinstance(penalty, L1 | NonNegative):
+            raise InputError(f"stochastic steps know the kinks of L1 and NonNegative; got {penalty}")
+    if len({(u.shape[1:], u.dtype) for u in start}) != 1 or start[0].ndim != 2 or start[0].dtype.kind != "f":
+        shapes = [f"{u.dtype} {u.shape}" for u in start]
+        raise InputError(f"start must be matrices of one rank and one floating type; got {shapes}")
+    if not number:
+        raise InputError("there are no entries to descend on")
+    if any(term.side_by_side for term in objective.terms):
+        raise InputError("stochastic steps take one factor per slot; use quasi_newton for several side by side")
+    seen_by(objective.terms, start)  # refuses what does not fit
+    rng = np.random.default_rng(seed)
+    zeros_of = (
+        {number: Zeros(term, zeros_weight, beside=zeros_beside) for number, term in enumerate(objective.terms)}
+        if zeros
+        else {}
+    )
+    return _Descent(objective, start, rule, batch=batch, zeros=zeros, zeros_of=zeros_of, rng=rng).sweeps()
+
+
+class _Descent:
+    """The memory of a descent: one table of all factors, and what belongs to its rows."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        start: Factors,
+        rule: Rule,
+        *,
+        batch: int,
+        zeros: float,
+        zeros_of: dict[int, Zeros],
+        rng: np.random.Generator,
+    ) -> None:
+        rows, rank = sum(map(len, start)), start[0].shape[1]
+        check_memory(
+            (2 * (2 + rule.layers) + 2) * rows * rank * start[0].itemsize,
+            f"stochastic descent of {rows:,} rows and rank {rank}",
+            "lower the rank, or take Adagrad with whole_rows=True",
+        )
+        self.objective, self.rule, self.rng, self.rate = objective, rule, rng, zeros
+        U = np.concatenate(start)
+        self.T = kernels.table(U, *[np.zeros_like(U)] * (1 + rule.layers))
+        self.U, self.dU = self.T[:, 0, :rank], self.T[:, 1, :rank]
+        self.at = np.cumsum([0, *map(len, start)]).tolist()
+        self.factors = [self.U[a:b] for a, b in zip(self.at, self.at[1:], strict=False)]
+        self.batches = Batches(
+            [part for number, term in enumerate(objective.terms) for part in parts_of(term, number)], batch
+        )
+        self.exact = [term for term in objective.terms if term.zero_weight]
+        self.seen: dict[Slot, NDArray[Any]] = dict(enumerate(self.factors))
+        slots = range(len(start))
+        self.importance = [stacked_importance(term, self.seen, slots) for term in objective.terms]
+        # a refresh costs rows times rank squared, an epoch entries times rank: about half as much for the refreshes
+        self.refreshes = int(np.clip(4 * self.batches.total / self.U.size, *REFRESHES))
+        self.pull = np.zeros_like(U[: len(U) if self.exact else 0])
+        self.penalties, self.others = _row_penalties(objective.penalties, self.factors)
+        self.ridged = bool(self.penalties.ridge.any())
+        self.zeros_of = zeros_of
+        self.sample = [self._draw(part, min(len(part.values) * zeros, SAMPLE)) for part in self.batches.parts if zeros]
+        self.stamp, self.now = np.zeros(rows, np.int64), 0
+        self.paid, self.clock = np.zeros(rows, np.int64), 0
+
+    def sweeps(self) -> Iterator[Sweep]:
+        """Yield the start and the end of each epoch that did not fail."""
+        state, pace, value = self.rule.start(self.T), 1.0, self.value()
+        yield Sweep([u.copy() for u in self.factors], value)
+        while pace >= SLOWEST:
+            before = self.T.copy(), state.copy()
+            self.epoch(state, pace)
+            reached = self.value()
+            if reached <= value:
+                value, pace = reached, min(1.0, pace * FASTER)
+                yield Sweep([u.copy() for u in self.factors], value)
+                continue
+            self.T[:], state[:] = before
+            self.rule.forget(self.T)
+            pace *= SLOWER
+
+    def epoch(self, state: NDArray[Any], pace: float) -> None:
+        """Take a step for each batch."""
+        steps = self.batches.steps
+        paces = self.U.dtype.type(pace) * self.scales()
+        for step, parts in enumerate(self.batches.epoch(self.rng)):
+            if self.exact and step % max(1, steps // self.refreshes) == 0:
+                self.refresh()
+            touched = self.gradient(parts, last=step + 1 == steps)
+            self.rule.move(touched, self.penalties, self.T, state, pace=paces, rank=self.U.shape[1])
+
+    def gradient(self, parts: list[Part], *, last: bool) -> kernels.Touched:
+        """Add the gradient of a batch, and what else is due at the rows it touches, at all rows if ``last``."""
+        rows = np.empty(0, np.int64)
+        self.now += 1
+        self.clock += sum(len(part.values) for part in parts)
+        drawn = [self._draw(part, len(part.values) * self.rate) for part in parts if self.rate]
+        for part in [*parts, *drawn]:
+            offsets = [self._at(slot) for slot in part.slots]
+            rows = kernels.touch_rows(part.indices, offsets, stamp=self.stamp, now=self.now, rows=rows)
+            self._add_part(part, offsets)
+        if last and (self.exact or self.others or self.ridged or self.penalties.lasso.any()):
+            rows = np.concatenate([rows, np.flatnonzero((self.paid < self.clock) & (self.stamp != self.now))])
+        shares = ((self.clock - self.paid[rows]) / self.batches.total).astype(self.U.dtype)
+        self.paid[rows] = self.clock
+        touched = kernels.Touched(rows, shares)
+        if self.exact or self.ridged:
+            kernels.pull_rows(touched, self.penalties.ridge, self.pull, self.T)
+        for slot in self.others:
+            mine = (rows >= self.at[slot]) & (rows < self.at[slot + 1])
+            grad = self.objective.penalties[slot].grad(self.U[rows[mine]])
+            self.dU[rows[mine]] += shares[mine, None] * grad
+        return touched
+
+    def scales(self) -> NDArray[Any]:
+        """Give for each row the root mean square of the elements of its factor; 1 if all of them are zero."""
+        sizes = [float(np.sqrt(np.mean(np.square(u, dtype=float)))) or 1.0 for u in self.factors]
+        return np.repeat(np.array(sizes, self.U.dtype), [len(u) for u in self.factors])
+
+    def refresh(self) -> None:
+        """Compute how the exact zeros pull at each row."""
+        self.pull[:] = 0
+        for term in self.exact:
+            for slot, gradient in _all_zero(term, self.seen)[1]:
+                start = self._at(slot)
+                self.pull[start : start + len(gradient)] += gradient
+
+    def value(self) -> float:
+        """Measure the objective, by predictions alone, and the loss of the sample of zeros."""
+        pairs = zip(self.objective.penalties, self.factors, strict=True)
+        value = sum(penalty.value(u) for penalty, u in pairs)
+        value += sum(_all_zero(term, self.seen)[0] for term in self.exact)
+        for part in self.batches.parts:
+            value += sum(self._loss(part, block) for block in blocks(len(part.values)))
+        for part, drawn in zip(self.batches.parts, self.sample, strict=False):
+            value += max(1.0, len(part.values) * self.rate / SAMPLE) * self._loss(drawn, slice(None))
+        return value
+
+    def _at(self, slot: Slot) -> int:
+        """Say where the rows of a factor begin."""
+        assert isinstance(slot, int)  # others are refused
+        return self.at[slot]
+
+    def _loss(self, part: Part, block: slice) -> float:
+        m = self._predict(part._replace(indices=part.indices[block]), [self._at(slot) for slot in part.slots])
+        return _losses(part, block, m)[0]
+
+    def _draw(self, part: Part, number: float) -> Part:
+        return self.zeros_of[part.number].draw(number, part, self.rng)
+
+    def _add_part(self, part: Part, offsets: list[int]) -> None:
+        if isinstance(part.loss, Squared):
+            weights = np.ones(len(part.values), self.U.dtype) if part.weights is None else part.weights
+            kernels.add_cp_squared(
+                part.indices,
+                part.values,
+                weights,
+                self.T,
+                offsets=offsets,
+                zero_weight=part.zero_weight,
+                importance=self.importance[part.number],
+                scale=part.scale,
+            )
+            return
+        _, derivatives = _losses(part, slice(None), self._predict(part, offsets))
+        kernels.add_cp_pullback(part.indices, derivatives, self.T, offsets=offsets)
+
+    def _predict(self, part: Part, offsets: list[int]) -> NDArray[Any]:
+        return kernels.cp_predict(part.indices, self.T, offsets=offsets, threads=self.objective.threads)
+
+
+def _row_penalties(penalties: tuple[Penalty, ...], factors: Factors) -> tuple[kernels.RowPenalties, list[int]]:
+    """Give the numbers of penalties that the loops know, and the slots of smooth ones that they do not."""
+    numbers, others = [], []
+    for slot, penalty in enumerate(penalties):
+        ridge, lasso = 0.0, 0.0
+        if isinstance(penalty, L2):
+            ridge = penalty.strength
+        elif isinstance(penalty, L1):
+            lasso = penalty.strength
+        elif isinstance(penalty, NonNegative):
+            lasso = penalty.l1
+        else:
+            others.append(slot)
+        numbers.append((ridge, lasso, isinstance(penalty, NonNegative)))
+    ridges, lassos, bounded = (
+        np.repeat(np.array(column), [len(u) for u in factors]) for column in zip(*numbers, strict=True)
+    )
+    kind = factors[0].dtype
+    return kernels.RowPenalties(ridges.astype(kind), lassos.astype(kind), bounded.astype(bool)), others

@@ -1,0 +1,154 @@
+r"""Components of symmetric tensors of order 3 by powers: what eigenvectors are for matrices.
+
+.. math:: T = \sum_{i=1}^r \lambda_i\, v_i \otimes v_i \otimes v_i, \qquad
+          v \leftarrow \frac{T(I, v, v)}{\|T(I, v, v)\|}, \qquad T(I, v, v) = \sum_i \lambda_i (v_i^\top v)^2 v_i
+
+With orthonormal :math:`v_i` each of them attracts, and digits double with each step; other tensors are whitened first
+(:func:`~polyadic.core.linalg.whitening.whitening`). Of several starts the one with the largest :math:`T(v, v, v)` is
+kept,
+taken away from the tensor (deflation), and the next is looked for. In the end each is improved with the others taken
+away, so that none bears the errors of those before it.
+
+References
+----------
+Anandkumar, Ge, Hsu, Kakade, Telgarsky (2014), Tensor decompositions for learning latent variable models, algorithm 1.
+The last step is not theirs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_int, check_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Product = Callable[[Array], Array]
+
+ROUNDS = 5
+"""Times that each component is improved in the end, at most."""
+
+
+class Components(NamedTuple):
+    """Weights and directions.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (rank,)
+        Not negative, falling.
+    vectors : ndarray of shape (k, rank)
+        Columns of unit length.
+    """
+
+    weights: Array
+    vectors: Array
+
+    def toarray(self) -> Array:
+        """Give all cells of the tensor."""
+        return np.einsum("r,ar,br,cr->abc", self.weights, *[self.vectors] * 3, optimize=True)
+
+
+def tensor_power(
+    T: Array | Product,
+    rank: int,
+    *,
+    size: int | None = None,
+    starts: int = 30,
+    max_iter: int = 100,
+    tol: float = 1e-10,
+    seed: int = 0,
+) -> Components:
+    r"""Find components one after another.
+
+    Parameters
+    ----------
+    T : ndarray of shape (k, k, k), or callable
+        Symmetric (not checked). A callable gives :math:`T(I, v, v)` for each column :math:`v` of an array of shape
+        (k, n), so that a tensor need never be written down.
+    rank : int
+        Components, at most k.
+    size : int, optional
+        k, of a callable.
+    starts : int
+        Random directions that each component is looked for from.
+    max_iter : int
+        Steps from each start at most.
+    tol : float
+        Change of a direction in a step at which it has settled.
+    seed : int
+        Of the directions.
+
+    Raises
+    ------
+    InputError
+        If the tensor has another shape or is not finite, or a number is out of range.
+
+    Examples
+    --------
+    >>> T = np.zeros((3, 3, 3))
+    >>> T[0, 0, 0], T[2, 2, 2] = 2.0, -5.0
+    >>> found = tensor_power(T, 2)
+    >>> found.weights.round(6).tolist(), (found.vectors.T.round(6) + 0).tolist()
+    ([5.0, 2.0], [[0.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
+    """
+    apply, k = (T, check_int("size", size, low=1)) if callable(T) else _of_array(T)
+    check_int("rank", rank, low=1, high=k)
+    check_int("starts", starts, low=1)
+    check_int("max_iter", max_iter, low=1)
+    check_number("tol", tol)
+    rng = np.random.default_rng(seed)
+    weights, vectors = np.zeros(0), np.zeros((k, 0))
+    for _ in range(rank):
+        first = _unit(rng.standard_normal((k, starts)))
+        weight, v = _strongest(_less(apply, weights, vectors), first, max_iter, tol)
+        weights, vectors = np.append(weights, weight), np.column_stack([vectors, v])
+    for _ in range(ROUNDS if rank > 1 else 0):
+        before = vectors.copy()
+        for r in range(rank):
+            others = np.arange(rank) != r
+            left = _less(apply, weights[others], vectors[:, others])
+            weights[r], vectors[:, r] = _strongest(left, vectors[:, [r]], max_iter, tol)
+        if np.abs(vectors - before).max() <= tol:
+            break
+    order = np.argsort(-weights, kind="stable")
+    return Components(weights[order], vectors[:, order])
+
+
+def _of_array(T: Array) -> tuple[Product, int]:
+    T = np.asarray(T, float)
+    if T.ndim != 3 or len({*T.shape}) > 1:
+        raise InputError(f"a tensor of order 3 with modes of one size is needed; got shape {T.shape}")
+    if not np.isfinite(T).all():
+        raise InputError("a cell of the tensor is not finite")
+    k = len(T)
+    rows = T.reshape(k, k * k)
+    return lambda V: rows @ (V[:, None, :] * V[None, :, :]).reshape(k * k, -1), k
+
+
+def _less(apply: Product, weights: Array, vectors: Array) -> Product:
+    """Take components away."""
+    return lambda V: apply(V) - vectors @ (weights[:, None] * (vectors.T @ V) ** 2)
+
+
+def _strongest(apply: Product, V: Array, max_iter: int, tol: float) -> tuple[float, Array]:
+    """Take steps from all columns at once, and give the one of largest weight."""
+    for _ in range(max_iter):
+        new = _unit(apply(V))
+        moved = np.abs(new - V).max()
+        V = new
+        if moved <= tol:
+            break
+    values = (V * apply(V)).sum(axis=0)
+    best = int(values.argmax())
+    v: Any = V[:, best]
+    return (float(values[best]), v) if values[best] >= 0 else (-float(values[best]), -v)
+
+
+def _unit(V: Array) -> Array:
+    return np.asarray(V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(float).tiny))

@@ -1,1 +1,0 @@
-"""Loops of factorization machines and rerankers."""

@@ -1,1 +1,0 @@
-"""Loops of chains and automata."""

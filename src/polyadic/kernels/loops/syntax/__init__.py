@@ -1,1 +1,0 @@
-"""Loops of parsers, charts and roles."""

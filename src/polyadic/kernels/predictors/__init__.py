@@ -1,1 +1,0 @@
-"""Doors to the loops of factorization machines and rerankers."""

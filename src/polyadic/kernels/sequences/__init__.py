@@ -1,1 +1,0 @@
-"""Doors to the loops of chains and automata."""

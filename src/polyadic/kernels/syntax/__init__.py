@@ -1,1 +1,0 @@
-"""Doors to the loops of parsers, charts and roles."""

@@ -1,1 +1,0 @@
-"""Models, one estimator family per file."""

@@ -1,1 +1,0 @@
-"""Matrices of which some cells are known: the others predicted."""

@@ -1,1 +1,0 @@
-"""Predictors: numbers, truth values and rankings from features, by few parameters."""

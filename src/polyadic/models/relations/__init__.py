@@ -1,1 +1,0 @@
-"""Relations between typed entities: tables that share their rows and columns."""

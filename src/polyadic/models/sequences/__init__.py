@@ -1,1 +1,0 @@
-"""Models of sequences: tags of words."""

@@ -1,1 +1,0 @@
-"""Tables of counts and of categories: correspondence analysis, its kernels, and the Gini index it maximises."""

@@ -1,1 +1,0 @@
-"""Topics of documents: non-negative factors of documents and words."""

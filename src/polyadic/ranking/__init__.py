@@ -1,0 +1,13 @@
+"""Reranking of candidate lists: perceptron, MIRA, and MIRA in tensor space."""
+
+from polyadic.core.lazy import attach
+
+HOMES = {
+    "Groups": "polyadic.core.query_groups",
+    "MIRA": "polyadic.ranking.linear_rerankers",
+    "NBestLists": "polyadic.ranking.nbest",
+    "RankingPerceptron": "polyadic.ranking.linear_rerankers",
+    "TensorMIRA": "polyadic.ranking.tensor_mira",
+}
+__all__ = sorted(HOMES)  # noqa: PLE0605 # the names are strings
+__getattr__, __dir__ = attach(__name__, HOMES)

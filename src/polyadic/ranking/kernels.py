@@ -1,0 +1,564 @@
+"""Doors to the loops that learn from lists of candidates: perceptron, MIRA, and MIRA with products as weights.
+
+Loops over lists of candidates: each list is scored, and the weights take a step if another candidate was chosen.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+WIDEST = 1 << 31
+"""Features are numbered below it."""
+
+
+class CandidateLists(NamedTuple):
+    """Lists of candidates as the loops read them; made by :func:`candidate_lists`.
+
+    Attributes
+    ----------
+    starts : ndarray of shape (lists + 1,)
+    indptr, indices, values : ndarray
+        Of the rows of candidates in CSR form, without duplicates, sorted.
+    costs : ndarray of shape (candidates,)
+    features : int
+        Above every index.
+    scratch : tuple of ndarray
+        Room for the scores of a list, and for the features that differ between two candidates, and their values.
+    """
+
+    starts: NDArray[np.int64]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    values: NDArray[Any]
+    costs: NDArray[np.float64]
+    features: int
+    scratch: tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64]]
+
+
+def candidate_lists(X: Any, costs: ArrayLike, starts: ArrayLike) -> CandidateLists:
+    """Lay lists out for the loops.
+
+    Parameters
+    ----------
+    X : sparse array of shape (candidates, features)
+        In CSR form.
+    costs : array of shape (candidates,)
+    starts : array of int of shape (lists + 1,)
+        Each list has a candidate.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or an index is outside.
+    """
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    edges, price = frozen(np.asarray(starts), np.int64), frozen(np.asarray(costs), np.float64)
+    if price.shape != (X.shape[0],) or edges[0] != 0 or edges[-1] != X.shape[0] or (np.diff(edges) < 1).any():
+        raise ValueError(f"starts must rise from 0 to {X.shape[0]}, the number of costs; got {price.shape} costs")
+    if len(X.indices) and not 0 <= X.indices.min() <= X.indices.max() < min(X.shape[1], WIDEST):
+        raise ValueError(f"indices must be from 0 to {min(X.shape[1], WIDEST) - 1}")
+    indptr, indices = frozen(X.indptr, np.int64), frozen(X.indices, np.int32)
+    longest = int(np.diff(edges).max(initial=0))
+    room = min(2 * int(np.diff(indptr).max(initial=0)), X.shape[1]) + 1
+    scratch = np.empty(longest), np.empty(room, np.int64), np.empty(room)
+    values = frozen(X.data, np.float32 if X.dtype == np.float32 else np.float64)  # read as they are: no copy each epoch
+    return CandidateLists(edges, indptr, indices, values, price, X.shape[1], scratch)
+
+
+class FeatureCells(NamedTuple):
+    """Where features stand in a tensor, as the loops read it; made by :func:`feature_cells`.
+
+    Attributes
+    ----------
+    at : ndarray of shape (features, D)
+        Rows of the factors of all modes, one below the other.
+    rows : int
+        Above every one of them.
+    """
+
+    at: NDArray[np.int32]
+    rows: int
+
+
+def feature_cells(place: NDArray[Any], sizes: tuple[int, ...]) -> FeatureCells:
+    """Take numbers of cells, the first mode the fastest, apart into rows of factors.
+
+    Parameters
+    ----------
+    place : ndarray of int of shape (features,)
+    sizes : tuple of int
+
+    Raises
+    ------
+    ValueError
+        If there is no mode, or a cell is outside the tensor.
+    """
+    if not sizes or (len(place) and not 0 <= place.min() <= place.max() < int(np.prod(sizes, dtype=np.int64))):
+        raise ValueError(f"cells must lie in a tensor of sizes {sizes}")
+    offsets = np.r_[0, np.cumsum(sizes)]
+    at = np.stack(np.unravel_index(place, sizes, order="F"), axis=1) + offsets[:-1]
+    return FeatureCells(frozen(at, np.int32), int(offsets[-1]))
+
+
+def perceptron_lists(
+    lists: CandidateLists,
+    order: NDArray[Any],
+    *,
+    weights: NDArray[np.float64],
+    summed: NDArray[np.float64],
+    before: int,
+) -> NDArray[np.float64]:
+    """Go through lists, and where a choice is not the cheapest add that and take away the chosen one.
+
+    Parameters
+    ----------
+    lists : CandidateLists
+    order : ndarray of int
+        Lists, in the order to learn from them.
+    weights, summed : ndarray of shape (features,)
+        Changed: weights, and the sum of their steps, each times the number of lists before it.
+    before : int
+        Lists that were learned from earlier.
+
+    Returns
+    -------
+    ndarray of shape (3,)
+        Sums over lists: costs of what was chosen, losses, steps.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit.
+    """
+    sums = np.zeros(3)
+    rows = _order(lists, order)
+    _weights(lists, weights, summed)
+    _perceptron_lists(rows, *lists[:5], weights, summed, before, sums, *lists.scratch)
+    return sums
+
+
+def mira_lists(
+    lists: CandidateLists,
+    order: NDArray[Any],
+    *,
+    weights: NDArray[np.float64],
+    summed: NDArray[np.float64],
+    before: int,
+    C: float,
+    augmented: bool = False,
+    best: int = 1,
+) -> NDArray[np.float64]:
+    r"""Go through lists, each time to the nearest weights that leave no loss, or the least of both.
+
+    .. math:: \min_w \tfrac12 \|w - w_t\|^2 + C \sum_j \max(0, \rho_j - w \cdot \Delta_j)
+
+    over the ``best`` candidates of highest score, :math:`\rho_j` what each costs more than the cheapest and
+    :math:`\Delta_j` the features of the cheapest less those of it.
+
+    Parameters
+    ----------
+    lists, order, weights, summed, before
+        As those of :func:`perceptron_lists`.
+    C : float
+        Positive.
+    augmented : bool
+        Whether costs are added to scores in the search of the best.
+    best : int
+
+    Returns
+    -------
+    ndarray of shape (3,)
+        As that of :func:`perceptron_lists`.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit.
+    """
+    sums = np.zeros(3)
+    rows = _order(lists, order)
+    _weights(lists, weights, summed)
+    room = np.empty(best, np.int64), np.empty(best)
+    arrays = (*lists[:5], weights, summed)
+    _mira_lists(rows, *arrays, before, float(C), float(augmented), sums, *lists.scratch, *room)
+    return sums
+
+
+def tensor_mira_lists(
+    lists: CandidateLists,
+    order: NDArray[Any],
+    *,
+    turns: NDArray[Any],
+    factors: NDArray[np.float64],
+    cells: FeatureCells,
+    norms: NDArray[np.float64],
+    C: float,
+    scaled: bool = True,
+    augmented: bool = False,
+) -> NDArray[np.float64]:
+    r"""Go through lists with weights :math:`\sum_h \prod_d w^d_h`, and step by one vector :math:`w^d_h` at a time.
+
+    Parameters
+    ----------
+    lists, order
+        As those of :func:`perceptron_lists`.
+    turns : ndarray of int of shape (len(order), H D) or (len(order), 0)
+        For each list the order of vectors, ``h D + d`` for mode ``d`` of component ``h``; without columns all step at
+        once.
+    factors : ndarray of shape (rows, H)
+        Those of all modes, one below the other. Changed.
+    cells : FeatureCells
+        The rows of factors whose product is the weight of a feature, one in each mode.
+    norms : ndarray of shape (H, D)
+        Squared norms of the vectors. Changed.
+    C : float
+        Positive; infinite for no bound.
+    scaled : bool
+        Whether the bound of a step is C divided by the squared norms of the other vectors, as the problem has it, or C.
+    augmented : bool
+        As that of :func:`mira_lists`.
+
+    Returns
+    -------
+    ndarray of shape (3,)
+        As that of :func:`perceptron_lists`.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a number is outside.
+    """
+    D, H = cells.at.shape[1], factors.shape[1]
+    if len(cells.at) < lists.features or norms.shape != (H, D) or len(factors) != cells.rows:
+        raise ValueError(f"there are {lists.features} features, {len(cells.at)} with cells, and norms {norms.shape}")
+    if turns.shape not in {(len(order), H * D), (len(order), 0)}:
+        raise ValueError(f"turns must have {H * D} columns, or none, for each of {len(order)} lists; got {turns.shape}")
+    if turns.size and not 0 <= turns.min() <= turns.max() < H * D:
+        raise ValueError(f"turns must be below {H * D}")
+    _owned(factors, norms)
+    sums = np.zeros(3)
+    s, at, x = lists.scratch
+    room = np.empty((D, len(at)), np.int64), np.empty_like(factors), np.zeros(len(factors), bool)
+    rows = _order(lists, order)
+    _tensor_mira_lists(
+        rows, frozen(turns, np.int64), *lists[:5], factors, cells.at, norms, float(C), scaled, float(augmented),
+        sums, s, at, x, *room, np.empty(lists.features), np.zeros(lists.features, np.int64),
+    )  # fmt: skip
+    return sums
+
+
+def _order(lists: CandidateLists, order: NDArray[Any]) -> NDArray[np.int64]:
+    rows = frozen(order, np.int64)
+    if len(rows) and not 0 <= rows.min() <= rows.max() < len(lists.starts) - 1:
+        raise ValueError(f"order must name lists, below {len(lists.starts) - 1}")
+    return rows
+
+
+def _weights(lists: CandidateLists, *arrays: NDArray[np.float64]) -> None:
+    for array in arrays:
+        if array.ndim != 1 or len(array) < lists.features:
+            raise ValueError(f"weights must be at least {lists.features}, one for each feature; got {array.shape}")
+    _owned(*arrays)
+
+
+def _owned(*arrays: NDArray[np.float64]) -> None:
+    for array in arrays:
+        if array.dtype != np.float64 or not array.flags.c_contiguous:
+            raise ValueError("what is changed must be contiguous and in double precision")
+
+
+CYCLES = 100
+"""Rounds at most through the constraints of one list."""
+SETTLED = 1e-10
+"""Part of the largest step below which a round has changed nothing."""
+
+
+@njit(cache=True, nogil=True)
+def _list_scores(w, indptr, indices, values, first, last, s):
+    """Score the candidates of a list by weights."""
+    for c in range(first, last):
+        total = 0.0
+        for k in range(indptr[c], indptr[c + 1]):
+            total += values[k] * w[indices[k]]
+        s[c - first] = total
+
+
+@njit(cache=True, nogil=True)
+def _multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, weighed, turn):
+    """Score the candidates of a list by the products of rows of factors, of which a feature names one per mode.
+
+    Candidates share most features: ``w`` holds the weights of those that were ``weighed`` in this turn.
+    """
+    D, H = cells.shape[1], F.shape[1]
+    for c in range(first, last):
+        total = 0.0
+        for k in range(indptr[c], indptr[c + 1]):
+            f = indices[k]
+            if weighed[f] != turn:
+                weighed[f] = turn
+                weight = 0.0
+                for h in range(H):
+                    product = F[cells[f, 0], h]
+                    for d in range(1, D):
+                        product *= F[cells[f, d], h]
+                    weight += product
+                w[f] = weight
+            total += values[k] * w[f]
+        s[c - first] = total
+
+
+@njit(cache=True, nogil=True)
+def _contenders(s, costs, first, n, augmented):
+    """Give the candidate of highest score, that to learn from, and the best of the cheapest; the first of equals."""
+    best, wrong, right = 0, 0, 0
+    for c in range(1, n):
+        cost = costs[first + c]
+        if s[c] > s[best]:
+            best = c
+        if s[c] + augmented * cost > s[wrong] + augmented * costs[first + wrong]:
+            wrong = c
+        if cost < costs[first + right] or (cost == costs[first + right] and s[c] > s[right]):
+            right = c
+    return best, wrong, right
+
+
+@njit(cache=True, nogil=True)
+def _difference(indptr, indices, values, a, b, at, x):
+    """Write the features of a candidate less those of another, both sorted; return how many differ."""
+    i, j, m = indptr[a], indptr[b], 0
+    while i < indptr[a + 1] or j < indptr[b + 1]:
+        if j == indptr[b + 1] or (i < indptr[a + 1] and indices[i] < indices[j]):
+            at[m], x[m] = indices[i], values[i]
+            i += 1
+        elif i == indptr[a + 1] or indices[j] < indices[i]:
+            at[m], x[m] = indices[j], -values[j]
+            j += 1
+        else:
+            at[m], x[m] = indices[i], np.float64(values[i]) - np.float64(values[j])
+            i += 1
+            j += 1
+        if x[m] != 0.0:
+            m += 1
+    return m
+
+
+@njit(cache=True, nogil=True)
+def _perceptron_lists(order, starts, indptr, indices, values, costs, w, u, before, sums, s, at, x):
+    """Add the cheapest candidate and take away the chosen one; ``u`` adds up steps times the lists before them."""
+    for t in range(len(order)):
+        first, last = starts[order[t]], starts[order[t] + 1]
+        _list_scores(w, indptr, indices, values, first, last, s)
+        best, _, right = _contenders(s, costs, first, last - first, 0.0)
+        sums[0] += costs[first + best]
+        cost = costs[first + best] - costs[first + right]
+        if cost == 0.0:
+            continue
+        sums[1] += cost + s[best] - s[right]
+        m = _difference(indptr, indices, values, first + right, first + best, at, x)
+        sums[2] += m > 0
+        for k in range(m):
+            w[at[k]] += x[k]
+            u[at[k]] += (before + t) * x[k]
+
+
+@njit(cache=True, nogil=True)
+def _highest(s, costs, first, n, augmented, top):
+    """Write the candidates of highest score, and cost if augmented, at most ``len(top)`` of them; return how many."""
+    count = 0
+    for c in range(n):
+        value = s[c] + augmented * costs[first + c]
+        place = count
+        while place > 0 and value > s[top[place - 1]] + augmented * costs[first + top[place - 1]]:
+            place -= 1
+        if place == len(top):
+            continue
+        count = min(count + 1, len(top))
+        for k in range(count - 1, place, -1):
+            top[k] = top[k - 1]
+        top[place] = c
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _mira_lists(order, starts, indptr, indices, values, costs, w, u, before, C, augmented, sums, s, at, x, top, alpha):
+    """Step to the nearest weights that leave no loss against the best candidates, or pay ``C`` times what they leave.
+
+    By coordinates of the dual, one after another: of one candidate this is the closed form.
+    """
+    for t in range(len(order)):
+        first, last = starts[order[t]], starts[order[t] + 1]
+        _list_scores(w, indptr, indices, values, first, last, s)
+        best, wrong, right = _contenders(s, costs, first, last - first, augmented)
+        sums[0] += costs[first + best]
+        if costs[first + wrong] > costs[first + right]:
+            sums[1] += max(0.0, costs[first + wrong] - costs[first + right] - (s[right] - s[wrong]))
+        count = _highest(s, costs, first, last - first, augmented, top)
+        alpha[:] = 0.0
+        moved, worst = 0, 0.0
+        for _ in range(1 if count == 1 else CYCLES):
+            largest = 0.0
+            for j in range(count):
+                cost = costs[first + top[j]] - costs[first + right]
+                if cost == 0.0:
+                    continue
+                m = _difference(indptr, indices, values, first + right, first + top[j], at, x)
+                margin, square = s[right] - s[top[j]], 0.0
+                if moved > 0:
+                    margin = 0.0
+                    for k in range(m):
+                        margin += w[at[k]] * x[k]
+                for k in range(m):
+                    square += x[k] * x[k]
+                if square == 0.0:
+                    continue
+                tau = min(max(alpha[j] + (cost - margin) / square, 0.0), C) - alpha[j]
+                if tau == 0.0:
+                    continue
+                moved = 1
+                alpha[j] += tau
+                largest = max(largest, abs(tau) * square)
+                for k in range(m):
+                    w[at[k]] += tau * x[k]
+                    u[at[k]] += (before + t) * (tau * x[k])
+            worst = max(worst, largest)
+            if largest <= SETTLED * worst:
+                break
+        sums[2] += moved
+
+
+@njit(cache=True, nogil=True)
+def _touched(cells, at, m, marked, rows, counts):
+    """List, by mode, the rows of factors that differing features name, each once."""
+    for d in range(len(counts)):
+        counts[d] = 0
+        for k in range(m):
+            r = cells[at[k], d]
+            if not marked[r]:
+                marked[r] = True
+                rows[d, counts[d]] = r
+                counts[d] += 1
+        for k in range(counts[d]):
+            marked[rows[d, k]] = False
+
+
+@njit(cache=True, nogil=True)
+def _mode_difference(F, cells, at, x, m, h, d, rows, delta):
+    """Add up, by row of mode ``d``, differences times the rows of component ``h`` in other modes; give its square."""
+    for k in range(len(rows)):
+        delta[rows[k], h] = 0.0
+    for k in range(m):
+        product = x[k]
+        for e in range(cells.shape[1]):
+            if e != d:
+                product *= F[cells[at[k], e], h]
+        delta[cells[at[k], d], h] += product
+    square = 0.0
+    for k in range(len(rows)):
+        square += delta[rows[k], h] * delta[rows[k], h]
+    return square
+
+
+@njit(cache=True, nogil=True)
+def _move(F, norms, h, d, rows, delta, tau):
+    """Move the rows of mode ``d`` of component ``h``, and keep its squared norm."""
+    for k in range(len(rows)):
+        step = tau * delta[rows[k], h]
+        norms[h, d] += step * (2 * F[rows[k], h] + step)
+        F[rows[k], h] += step
+
+
+@njit(cache=True, nogil=True)
+def _step_in_turn(turn, F, cells, norms, loss, C, scaled, at, x, m, rows, counts, delta):
+    """Solve for one vector of one mode after another, in the order of ``turn``, until nothing is lost."""
+    H, D = norms.shape
+    moved = False
+    for k in range(H * D):
+        h, d = turn[k] // D, turn[k] % D
+        here = rows[d, : counts[d]]
+        square = _mode_difference(F, cells, at, x, m, h, d, here, delta)
+        B = 1.0
+        if scaled:
+            for e in range(D):
+                if e != d:
+                    B *= norms[h, e]
+        if square == 0.0 or B <= 0.0:
+            continue
+        tau = min(C / B, loss / square)
+        _move(F, norms, h, d, here, delta, tau)
+        moved = True
+        if tau == loss / square:
+            break
+        loss -= tau * square
+    return moved
+
+
+@njit(cache=True, nogil=True)
+def _step_at_once(F, cells, norms, loss, C, at, x, m, rows, counts, delta):
+    """Move all vectors of all modes along the differences that they have now, all as far."""
+    H, D = norms.shape
+    total = 0.0
+    for h in range(H):
+        for d in range(D):
+            total += _mode_difference(F, cells, at, x, m, h, d, rows[d, : counts[d]], delta)
+    if total == 0.0:
+        return False
+    for h in range(H):
+        for d in range(D):
+            _move(F, norms, h, d, rows[d, : counts[d]], delta, min(C, loss / total))
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _tensor_mira_lists(
+    order,
+    turns,
+    starts,
+    indptr,
+    indices,
+    values,
+    costs,
+    F,
+    cells,
+    norms,
+    C,
+    scaled,
+    augmented,
+    sums,
+    s,
+    at,
+    x,
+    rows,
+    delta,
+    marked,
+    w,
+    weighed,
+):
+    """Step from list to list with products of rows of factors as weights; with no ``turns``, all modes at once."""
+    counts = np.zeros(cells.shape[1], np.int64)
+    for t in range(len(order)):
+        first, last = starts[order[t]], starts[order[t] + 1]
+        _multilinear_scores(F, cells, indptr, indices, values, first, last, s, w, weighed, t + 1)
+        best, wrong, right = _contenders(s, costs, first, last - first, augmented)
+        sums[0] += costs[first + best]
+        cost = costs[first + wrong] - costs[first + right]
+        loss = cost - (s[right] - s[wrong])
+        if cost == 0.0 or loss <= 0.0:
+            continue
+        sums[1] += loss
+        m = _difference(indptr, indices, values, first + right, first + wrong, at, x)
+        _touched(cells, at, m, marked, rows, counts)
+        if turns.shape[1]:
+            moved = _step_in_turn(turns[t], F, cells, norms, loss, C, scaled, at, x, m, rows, counts, delta)
+        else:
+            moved = _step_at_once(F, cells, norms, loss, C, at, x, m, rows, counts, delta)
+        sums[2] += moved

@@ -1,0 +1,116 @@
+"""Rerankers with a weight for each feature: the averaged perceptron, and MIRA."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING
+
+from polyadic.core.model import Count, Positive, Seed, Watch
+from polyadic.ranking.passive_aggressive import Linear
+from polyadic.ranking.reranking import Reranker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import numpy as np
+
+    from polyadic.core.query_groups import Groups
+
+
+class RankingPerceptron(Reranker):
+    r"""Weights that move from what was chosen to what costs least, by the difference of their features.
+
+    .. math:: w \leftarrow w + \phi_y - \phi_z \quad \text{where } z = \arg\max w \cdot \phi \text{ costs more than } y
+
+    Parameters
+    ----------
+    max_iter : int
+        Epochs.
+    averaged : bool
+        Whether weights are the mean over all lists, or the last.
+    shuffle : bool
+        Whether each epoch has its own order of the lists of a block.
+    seed : int, optional
+        Of that order.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
+
+    Attributes
+    ----------
+    weights_, names_, classes_, result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.ranking.reranking.Reranker`.
+
+    References
+    ----------
+    Collins (2002), Discriminative training methods for hidden Markov models. Collins, Duffy (2002), New ranking
+    algorithms for parsing and tagging, for lists.
+
+    Examples
+    --------
+    >>> from polyadic.core.query_groups import Groups
+    >>> lists = Groups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
+    >>> RankingPerceptron(seed=0).fit(lists).rerank(lists).tolist()
+    [1, 3]
+    """
+
+    _: KW_ONLY
+    max_iter: Count = 10
+    averaged: bool = True
+    shuffle: bool = True
+    seed: Seed = 0
+    watch: Watch = None
+
+    def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Linear:
+        del blocks, rng
+        return Linear(V, averaged=self.averaged)
+
+
+class MIRA(Reranker):
+    r"""Weights that move no farther than it takes to score the cheapest above others by what these cost more.
+
+    .. math:: w \leftarrow \arg\min_w \tfrac12 \|w - w_t\|^2 + C \sum_j \max(0, \rho_j - w \cdot (\phi_y - \phi_j))
+
+    over the ``best`` candidates :math:`j` of highest score, :math:`\rho_j` what each costs more than :math:`y`.
+
+    Parameters
+    ----------
+    C : float
+        Steps are at most C times a difference of features.
+    best : int
+        How many candidates. One is solved for in closed form, several by coordinates of the dual.
+    augmented : bool
+        Whether costs are added to scores in the search of the best, which then are those of the largest loss.
+    max_iter, averaged, shuffle, seed, watch
+        As those of :class:`RankingPerceptron`.
+
+    Attributes
+    ----------
+    weights_, names_, classes_, result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.ranking.reranking.Reranker`.
+
+    References
+    ----------
+    Crammer, Dekel, Keshet, Shalev-Shwartz, Singer (2006), Online passive-aggressive algorithms, PA-I. McDonald,
+    Crammer, Pereira (2005), Online large-margin training of dependency parsers, for the k best.
+
+    Examples
+    --------
+    >>> from polyadic.core.query_groups import Groups
+    >>> lists = Groups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
+    >>> MIRA(C=1.0).fit(lists).rerank(lists).tolist()
+    [1, 3]
+    """
+
+    _: KW_ONLY
+    C: Positive = 0.1
+    best: Count = 1
+    augmented: bool = True
+    max_iter: Count = 10
+    averaged: bool = True
+    shuffle: bool = True
+    seed: Seed = 0
+    watch: Watch = None
+
+    def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Linear:
+        del blocks, rng
+        return Linear(V, C=float(self.C), augmented=self.augmented, best=self.best, averaged=self.averaged)

@@ -1,0 +1,250 @@
+r"""N-best lists as JSON lines: a list a line, each candidate with what it costs and features by name.
+
+    {"id": 7, "candidates": [{"text": "...", "cost": 0.2, "score": -12.1, "features": {"rule NP": 2}}, ...]}
+
+``features`` is a dict of numbers, or a list of names, of which each counts one. ``score`` is that of whatever proposed
+the candidates, the best first; less the highest of the list it is the feature ``(score)``. ``id``, ``text`` and
+``score`` may be missing, ``score`` in a whole list only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.query_groups import Groups
+from polyadic.text.kept_blocks import KeptBlocks
+from polyadic.text.streams import name_of, open_bytes
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+Unknown = Literal["ignore", "error"]
+SCORE = "(score)"
+BLOCK = 1 << 22
+"""Numbers of a block, more or less."""
+
+
+class NBest(NamedTuple):
+    """A list as it is written.
+
+    Attributes
+    ----------
+    where : str
+        File and line.
+    id : object
+        What stands there, or the number of the list, from 0.
+    texts : list of (str or None)
+    costs : list of float
+    features : list of dict of str to float
+    """
+
+    where: str
+    id: Any
+    texts: list[str | None]
+    costs: list[float]
+    features: list[dict[str, float]]
+
+
+class NBestLists:
+    """Lists of a file, block by block as Groups, as often as wanted; the file is not read again for that.
+
+    Parameters
+    ----------
+    path : path
+        JSON lines, perhaps compressed; see :mod:`polyadic.ranking.nbest`.
+    names : sequence of str, optional
+        Features that are known; by default the file is read once for those there are.
+    min_count : int
+        Lists in which a feature must occur to be known.
+    unknown : {"ignore", "error"}
+        What to do with other features, where names are given.
+    costs : bool
+        Whether each candidate must have a cost; otherwise costs are not looked at, and are 0.
+    size : int
+        Numbers of a block, more or less.
+
+    Attributes
+    ----------
+    names : list of str
+        Features by number.
+    ignored : int
+        Times that other features were met.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or is empty; naming the line, if it is no list of candidates, a number is missing or
+        not finite, or a feature is unknown.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "lists.jsonl"
+    >>> _ = path.write_text('{"candidates": [{"cost": 1, "features": {"a": 2}}, {"cost": 0, "features": ["b"]}]}')
+    >>> lists = NBestLists(path)
+    >>> [groups.features.toarray().tolist() for groups in lists], lists.names
+    ([[[2.0, 0.0], [0.0, 1.0]]], ['a', 'b'])
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        names: Sequence[str] | None = None,
+        min_count: int = 1,
+        unknown: Unknown = "ignore",
+        costs: bool = True,
+        size: int = BLOCK,
+    ) -> None:
+        self.path, self._costs = path, costs
+        self._unknown = "ignore" if names is None else check_choice("unknown", unknown, get_args(Unknown))
+        self._size, self.ignored = check_int("size", size, low=1), 0
+        self.names = self._found(check_int("min_count", min_count, low=1)) if names is None else list(names)
+        self._number = {name: at for at, name in enumerate(self.names)}
+        self._kept = KeptBlocks(lambda: (groups for groups, _ in self.blocks()))
+
+    def __iter__(self) -> Iterator[Groups]:
+        return iter(self._kept)
+
+    def blocks(self) -> Iterator[tuple[Groups, list[NBest]]]:
+        """Give blocks as Groups, and as they are written."""
+        block: list[NBest] = []
+        self.ignored, size = 0, 0
+        for candidates in read_nbest(self.path, costs=self._costs):
+            block.append(candidates)
+            size += sum(map(len, candidates.features))
+            if size >= self._size:
+                yield self._groups(block), block
+                block, size = [], 0
+        if block:
+            yield self._groups(block), block
+
+    def _found(self, min_count: int) -> list[str]:
+        """Give features in the order in which they come."""
+        count: Counter[str] = Counter()
+        for candidates in read_nbest(self.path, costs=self._costs):
+            count.update(dict.fromkeys((name for features in candidates.features for name in features), 1))
+        return [name for name, times in count.items() if times >= min_count]
+
+    def _groups(self, lists: list[NBest]) -> Groups:
+        from scipy.sparse import csr_array
+
+        columns: list[int] = []
+        values: list[float] = []
+        ends = [0]
+        for candidates in lists:
+            for features in candidates.features:
+                known = [(self._number[name], x) for name, x in features.items() if name in self._number]
+                if len(known) < len(features):
+                    self.ignored += len(features) - len(known)
+                    if self._unknown == "error":
+                        name = next(name for name in features if name not in self._number)
+                        raise InputError(f"{candidates.where}: feature {name!r:.60} is not known")
+                columns += [at for at, _ in known]
+                values += [x for _, x in known]
+                ends.append(len(columns))
+        X: Any = csr_array((np.array(values, float), columns, ends), shape=(len(ends) - 1, len(self.names)))
+        X.sort_indices()
+        costs: NDArray[Any] = np.array([cost for candidates in lists for cost in candidates.costs])
+        starts = np.r_[0, np.cumsum([len(candidates.costs) for candidates in lists])]
+        return Groups(X, costs, starts.astype(np.int64))
+
+
+def read_nbest(path: str | os.PathLike[str], *, costs: bool = True) -> Iterator[NBest]:
+    """Read lists one by one; blank lines are passed over. Parameters and errors as for :class:`NBestLists`."""
+    number = -1
+    with open_bytes(str(path)) as file:
+        for line, written in enumerate(file, 1):
+            if not written.strip():
+                continue
+            number += 1
+            where = f"{name_of(str(path))}, line {line}"
+            try:
+                yield _list(written, where, number, costs=costs)
+            except UnicodeEncodeError:
+                raise InputError(f"{where}: a text has half of a surrogate pair, which is no character") from None
+            except (ValueError, RecursionError) as fault:
+                raise InputError(f"{where}: {fault}") from None
+    if number < 0:
+        raise InputError(f"{path} has no lists")
+
+
+def write_nbest(path: str | os.PathLike[str], lists: Iterable[dict[str, Any]]) -> None:
+    """Write lists, dicts as :mod:`polyadic.ranking.nbest` has them; whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If the folder does not exist.
+    """
+    from polyadic.core.files import whole_file
+
+    with whole_file(path) as draft, draft.open("w", encoding="utf-8") as file:
+        for candidates in lists:
+            file.write(json.dumps(candidates, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _list(written: bytes, where: str, number: int, *, costs: bool) -> NBest:
+    try:
+        said = json.loads(written)
+    except ValueError as fault:
+        raise ValueError(f"this is no JSON: {fault}") from None
+    if b"\\ud" in written.lower():  # names and texts must be fit to be written again
+        json.dumps(said, ensure_ascii=False).encode()
+    candidates = said.get("candidates") if isinstance(said, dict) else None
+    if (
+        not isinstance(candidates, list)
+        or not candidates
+        or not all(isinstance(candidate, dict) for candidate in candidates)
+    ):
+        raise ValueError('expected {"candidates": [{...}, ...]} with at least one candidate')
+    paid = [_number("cost", candidate.get("cost")) if costs else 0.0 for candidate in candidates]
+    if min(paid) < 0:
+        raise ValueError(f"a cost must not be negative; got {min(paid):g}")
+    features = [_features(candidate.get("features", {})) for candidate in candidates]
+    scored = [candidate["score"] for candidate in candidates if "score" in candidate]
+    if scored:
+        if len(scored) < len(candidates):
+            raise ValueError("some candidates have a score, others have none")
+        scores = [_number("score", score) for score in scored]
+        highest = max(scores)
+        for named, score in zip(features, scores, strict=True):
+            if SCORE in named:
+                raise ValueError(f"a candidate has a score, and the feature {SCORE!r}, which is made of it")
+            named[SCORE] = score - highest
+    return NBest(where, said.get("id", number), [candidate.get("text") for candidate in candidates], paid, features)
+
+
+def _features(said: Any) -> dict[str, float]:
+    if isinstance(said, list):
+        if not all(isinstance(name, str) for name in said):
+            raise ValueError("features in a list must be names")
+        return {name: float(times) for name, times in Counter(said).items()}
+    if not isinstance(said, dict):
+        raise ValueError(f"features must be names or a dict of numbers; got {said!r:.40}")  # noqa: TRY004 as all faults
+    return {name: _number(f"feature {name!r:.40}", value) for name, value in said.items()}
+
+
+def _number(what: str, value: Any) -> float:
+    if value is None:
+        raise ValueError(f"{what} is missing")
+    number = _float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{what} must be a finite number; got {value!r:.40}")
+    return number
+
+
+def _float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:  # JSON has whole numbers of any length
+        return math.inf

@@ -1,0 +1,318 @@
+r"""Reranking with few parameters for many features: the weights are a tensor of low rank.
+
+A mapping says where features stand in the tensor. Position :math:`a`, from 0, is the cell :math:`(i_1, \dots, i_D)`
+with :math:`a = \sum_d i_d \prod_{k < d} n_k`: the first mode is the fastest. The guided mapping (figure 2a) lays sorted
+weights of a model learned before, positive ones from the largest down and negative ones from the lowest up, into slices
+of the last mode, :math:`u` to each; a slice is of one sign as far as that goes, and slices are about proportional.
+
+References
+----------
+Cao, Khudanpur (2014), Online learning in tensor space, sections 3.2 to 3.4.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.model import Count, Positive, Seed, Watch
+from polyadic.core.solvers.run import run
+from polyadic.ranking.passive_aggressive import Cap, Linear, Multilinear, Updates, passive_aggressive
+from polyadic.ranking.reranking import Reranker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.core.forms import Factors
+    from polyadic.core.query_groups import Groups
+
+
+Mapping = Literal["guided", "sequential", "random", "hashed"]
+
+
+def mode_sizes(V: int, D: int) -> tuple[int, ...]:
+    r"""Give the sizes of ``D`` modes of at least ``V`` cells and the least sum, each :math:`V^{1/D}` rounded.
+
+    Raises
+    ------
+    InputError
+        If a number is below 1.
+
+    Examples
+    --------
+    >>> [sum(mode_sizes(1_333_000, D)) for D in (2, 3, 4)]
+    [2310, 331, 136]
+    """
+    check_int("V", V, low=1)
+    check_int("D", D, low=1)
+    low = round(V ** (1 / D))
+    low -= low**D > V
+    ups = next(k for k in itertools.count() if low ** (D - k) * (low + 1) ** k >= V)
+    return (low,) * (D - ups) + (low + 1,) * ups
+
+
+def guided_order(v: ArrayLike, u: int) -> NDArray[np.int64]:
+    """Give the features of weights ``v`` in the order of positions, slices of ``u`` to a sign.
+
+    Examples
+    --------
+    >>> v = np.array([5.5, -5.5, 4.5, -4.5, 3.5, -3.5, 2.5, -2.5, 1.5, -1.5, 0.5, -0.5])
+    >>> v[guided_order(v, 4)].reshape(3, 4).tolist()
+    [[5.5, 4.5, 3.5, 2.5], [-5.5, -4.5, -3.5, -2.5], [1.5, 0.5, -1.5, -0.5]]
+    """
+    weights = np.asarray(v, float)
+    order = np.argsort(-np.abs(weights), kind="stable")
+    plus, minus = order[weights[order] >= 0], order[weights[order] < 0]
+    e, f = len(plus) - len(plus) % u, len(minus) - len(minus) % u
+    return np.concatenate([plus[:e], minus[:f], plus[e:], minus[f:]])
+
+
+def places(
+    mapping: Mapping, V: int, sizes: Sequence[int], *, v: ArrayLike | None = None, seed: int | None = None
+) -> NDArray[np.int64]:
+    """Give the cell of each feature.
+
+    Parameters
+    ----------
+    mapping : {"guided", "sequential", "random", "hashed"}
+        By the weights ``v``; in the order of features; by chance; by a hash of the number of a feature, which some
+        share.
+    V : int
+        Features.
+    sizes : sequence of int
+        Of the modes.
+    v : array of shape (V,), optional
+        Weights of a linear model; for "guided".
+    seed : int, optional
+        For "random".
+
+    Returns
+    -------
+    ndarray of int of shape (V,)
+        Positions; cells that no feature has are padding.
+
+    Raises
+    ------
+    InputError
+        If the tensor has fewer cells than there are features, or weights are missing.
+    """
+    check_choice("mapping", mapping, get_args(Mapping))
+    for size in sizes:
+        check_int("sizes", size, low=1)
+    room = math.prod(sizes)
+    if mapping == "hashed":
+        return (_mixed(np.arange(V, dtype=np.uint64)) % np.uint64(room)).astype(np.int64)
+    if room < V:
+        raise InputError(f"sizes {tuple(sizes)} have {room:,} cells, and there are {V:,} features")
+    order = np.arange(V)
+    if mapping == "random":
+        order = np.random.default_rng(seed).permutation(room)
+        return order[:V]
+    if mapping == "guided":
+        weights = np.asarray([] if v is None else v, float)
+        if weights.shape != (V,):
+            raise InputError(f"the guided mapping needs a weight for each of {V:,} features; got {weights.shape}")
+        order = guided_order(weights, room // sizes[-1])
+    place = np.empty(V, np.int64)
+    place[order] = np.arange(V)
+    return place
+
+
+def mapped(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:
+    """Lay weights into a dense tensor; features of one cell are added up."""
+    W = np.bincount(place, weights=np.asarray(v, float), minlength=math.prod(sizes))
+    return W.astype(float).reshape(tuple(sizes), order="F")
+
+
+def mapped_spectrum(v: ArrayLike, place: NDArray[Any], sizes: Sequence[int]) -> NDArray[np.float64]:
+    """Give the singular values of weights as a matrix of slices, of which the last mode tells which (figure 4).
+
+    Examples
+    --------
+    >>> v = 1 / np.arange(1.0, 401.0) * np.where(np.arange(400) % 3, 1, -1)
+    >>> for mapping in ("guided", "random"):
+    ...     s = mapped_spectrum(v, places(mapping, 400, (20, 20), v=v, seed=0), (20, 20))
+    ...     print(round(float(s[0] ** 2 / (s**2).sum()), 2))
+    0.95
+    0.68
+    """
+    from scipy.linalg import svdvals
+
+    return np.asarray(svdvals(mapped(v, place, sizes).reshape((-1, sizes[-1]), order="F")))
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Mix the bits of numbers, the same everywhere: the finaliser of SplitMix64 (Steele, Lea, Flood 2014)."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+SWEEPS = 30
+"""Of power iterations; a start need not be exact."""
+
+
+def by_signs(sizes: Sequence[int], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
+    """Give vectors of random signs: equal entries would make all components alike, and zeros would stay."""
+    return _unit([rng.choice([-1.0, 1.0], (n, H)) for n in sizes])
+
+
+def by_components(T: NDArray[np.float64], H: int, rng: np.random.Generator) -> list[NDArray[np.float64]]:
+    """Give vectors whose product is near ``T``: each is the best for what those before it leave.
+
+    Of a matrix these are the singular vectors.
+    """
+    rest, components = T.copy(), []
+    for _ in range(H):
+        vectors = [_normed(rng.standard_normal(n)) for n in T.shape]
+        size = 0.0
+        for _ in range(SWEEPS):
+            for d in range(T.ndim):
+                vectors[d] = _against(rest, vectors, d)
+                size = float(np.linalg.norm(vectors[d]))
+                vectors[d] = _normed(vectors[d])
+        components.append([size ** (1 / T.ndim) * w for w in vectors])
+        rest -= size * reduce(np.multiply.outer, vectors)
+    if not components[0][0].any():
+        return by_signs(T.shape, H, rng)
+    return _unit([np.stack([part[d] for part in components], axis=1) for d in range(T.ndim)])
+
+
+def tensor_norm(factors: Sequence[NDArray[Any]]) -> float:
+    """Give the Frobenius norm of a sum of outer products, of vectors in columns."""
+    return float(np.sqrt(max(reduce(np.multiply, [w.T @ w for w in factors]).sum(), 0.0)))
+
+
+def _against(T: NDArray[Any], vectors: list[NDArray[Any]], d: int) -> NDArray[Any]:
+    """Multiply a tensor in all modes but one."""
+    for e in reversed(range(T.ndim)):
+        if e != d:
+            T = np.tensordot(T, vectors[e], axes=(e, 0))
+    return T
+
+
+def _normed(w: Any) -> NDArray[Any]:
+    size = np.linalg.norm(w)
+    return w / size if size > 0 else w
+
+
+def _unit(factors: list[NDArray[Any]]) -> list[NDArray[np.float64]]:
+    size = tensor_norm(factors)
+    scale = size ** (-1 / len(factors)) if size > 0 else 1.0
+    return [w * scale for w in factors]
+
+
+class TensorMIRA(Reranker):
+    r"""MIRA whose weights are the cells of a tensor of low rank (T-MIRA).
+
+    .. math:: \min_W \tfrac12 \|W - W_t\|_F^2 + C \xi, \qquad
+              W \circ (\Phi_z - \Phi_y) + \rho \le \xi, \quad \xi \ge 0, \qquad
+              W = \sum_{h=1}^H w^1_h \otimes \dots \otimes w^D_h
+
+    solved for one vector at a time (:mod:`polyadic.ranking.passive_aggressive`). :math:`V` features share
+    :math:`H \sum_d n_d` parameters, with :math:`n_d` near :math:`V^{1/D}`, by where they stand in the tensor
+    (:mod:`polyadic.ranking.tensor_mira`). That helps where lists are few and features many.
+
+    Parameters
+    ----------
+    rank : int
+        :math:`H`.
+    order : int
+        :math:`D`. Of order 1 and rank 1, with every feature in a cell of its own, it is MIRA.
+    C : float
+    mapping : {"guided", "sequential", "random", "hashed"}
+        Where features stand; "guided" by the weights of a perceptron that learns first.
+    surrogate : int
+        Epochs of that perceptron, averaged as the model is; the paper has one.
+    sizes : sequence of int, optional
+        Of the modes; by default :func:`~polyadic.ranking.tensor_mira.mode_sizes`.
+    init : {"components", "signs"}
+        Vectors at the start: the components of the perceptron's weights in their cells, one taken away after another
+        (for order 2 the singular vectors); or random signs, near the paper. Either has unit norm. Of order 1: zeros.
+    updates : {"random", "rotated", "fixed", "joint"}
+        The order of vectors in a step. Where the first takes away the loss the others stay, so that "fixed" mostly
+        moves one. "joint" moves all at once.
+    cap : {"scaled", "plain", "none"}
+        What bounds a step: C by the squared norms of the other vectors, as the problem has it; C; or nothing.
+    augmented, max_iter, averaged, shuffle, seed, watch
+        As those of :class:`~polyadic.ranking.linear_rerankers.MIRA`. The mean is that of tensors.
+
+    Attributes
+    ----------
+    factors_ : list of ndarray of shape (n_d, H)
+        The vectors reached last in the epoch that was kept; ``weights_`` is a mean if averaged.
+    place_ : ndarray of int of shape (features,)
+        Cells of features, the first mode the fastest.
+    weights_, names_, classes_, result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.ranking.reranking.Reranker`.
+
+    References
+    ----------
+    Cao, Khudanpur (2014), Online learning in tensor space.
+
+    Examples
+    --------
+    >>> from polyadic.core.query_groups import Groups
+    >>> lists = Groups.of([[1, 0], [0, 1], [1, 1], [0, 1]], costs=[1, 0, 1, 0], group=[0, 0, 1, 1])
+    >>> model = TensorMIRA(1, C=1.0).fit(lists)
+    >>> model.rerank(lists).tolist(), [len(w) for w in model.factors_]
+    ([1, 3], [1, 2])
+    """
+
+    rank: Count = 2
+    _: KW_ONLY
+    order: Count = 2
+    C: Positive = 0.1
+    mapping: Mapping = "guided"
+    surrogate: Count = 5
+    sizes: Sequence[Count] | None = None
+    init: Literal["signs", "components"] = "components"
+    updates: Updates = "random"
+    cap: Cap = "scaled"
+    augmented: bool = True
+    max_iter: Count = 10
+    averaged: bool = True
+    shuffle: bool = True
+    seed: Seed = 0
+    watch: Watch = None
+
+    def check(self) -> None:
+        """Refuse settings out of range, and sizes that are not one for each mode."""
+        super().check()
+        if self.sizes is not None and len(self.sizes) != self.order:
+            raise InputError(f"sizes must be one for each of {self.order} modes; got {tuple(map(int, self.sizes))}")
+
+    def _learner(self, blocks: Iterable[Groups], V: int, rng: np.random.Generator) -> Multilinear:
+        H, D = self.rank, self.order
+        sizes = mode_sizes(V, D) if self.sizes is None else tuple(map(int, self.sizes))
+        v = self._surrogate(blocks, V) if self.mapping == "guided" or self.init == "components" else None
+        place = places(self.mapping, V, sizes, v=v, seed=self.seed)
+        if D == 1:
+            start = [np.zeros((sizes[0], H))]
+        elif v is not None and self.init == "components":
+            start = by_components(mapped(v, place, sizes), H, rng)
+        else:
+            start = by_signs(sizes, H, rng)
+        how: dict[str, Any] = {"C": float(self.C), "updates": self.updates, "cap": self.cap, "averaged": self.averaged}
+        return Multilinear(start, place, augmented=self.augmented, rng=rng, **how)
+
+    def _surrogate(self, blocks: Iterable[Groups], V: int) -> NDArray[np.float64]:
+        """Give the weights of a perceptron."""
+        rng = np.random.default_rng(self.seed) if self.shuffle else None
+        learned = run(passive_aggressive(blocks, Linear(V, averaged=self.averaged), rng=rng), max_iter=self.surrogate)
+        if learned.interrupted:
+            raise KeyboardInterrupt
+        return np.asarray(learned.factors[0])
+
+    def _keep_parts(self, learner: Multilinear, parts: Factors) -> None:
+        self.place_, self.factors_ = learner.place, list(parts)

@@ -1,0 +1,173 @@
+"""Truth values of tuples of words, by a low-rank tensor over what is known of each word."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from scipy.special import expit
+
+from polyadic.core.errors import InputError
+from polyadic.core.forms import CP, Factors
+from polyadic.core.losses import Logistic
+from polyadic.core.model import Amount, Count, Model, Seed, Watch
+from polyadic.core.penalties import L2
+from polyadic.core.solvers.quasi_newton import quasi_newton
+from polyadic.core.solvers.run import run
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+
+SPREAD = 0.1
+"""Standard deviation of the start."""
+
+
+class TupleClassifier(Model):
+    r"""Whether a tuple of words is true: a CP of its words' features, with a constant among them.
+
+    .. math:: \min_\Theta \sum_n \ell\big(y_n, m_n\big) + \tfrac{\lambda}{2} \sum_d \|\Theta_d\|^2, \qquad
+              m_n = \sum_r \prod_d \big[(c, f_{n_d}) \Theta_d\big]_r
+
+    with the logistic loss. The constant c makes the product of all words contain those of every subset: a word without
+    features leaves the product of the others, as in backing off.
+
+    Parameters
+    ----------
+    rank : int
+    ridge : float
+        :math:`\lambda`.
+    constant : float
+        c; the larger, the more is told by few of the words.
+    starts : int
+        Fits from different starts, of which the log-odds are averaged: a CP of ``starts * rank``, that errs less.
+        Ctrl-C ends the present one and leaves out those that have not begun.
+    max_iter, tol
+        See :func:`~polyadic.core.solvers.run.run`. By default every fit ends early, when it has not learned all by
+        heart.
+    seed : int, optional
+        Of the starts.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    factors_ : list of ndarray of shape (words, starts * rank)
+        Of each place; the log-odds of a tuple are the sum of the products of its rows.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`; of the last start.
+
+    References
+    ----------
+    Lei, Zhang, Marquez, Moschitti, Barzilay (2015), High-order low-rank tensors for semantic role labeling (a CP over
+    features). Blondel, Fujino, Ueda, Ishihata (2016), Higher-order factorization machines (subsets).
+
+    Examples
+    --------
+    >>> X, y = [[0, 0], [0, 1], [1, 0], [1, 1]], [True, False, False, True]
+    >>> model = TupleClassifier(2, ridge=0.01, seed=0).fit(X, y, features=[np.eye(2), np.eye(2)])
+    >>> model.predict(X).tolist()
+    [True, False, False, True]
+    """
+
+    rank: Count = 20
+    _: KW_ONLY
+    ridge: Amount = 5.0
+    constant: Amount = 2.0
+    starts: Count = 5
+    max_iter: Count = 60
+    tol: Amount = 0.0
+    seed: Seed = None
+    watch: Watch = None
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, features: Sequence[Any]) -> Self:
+        """Learn from tuples.
+
+        Parameters
+        ----------
+        X : array of int of shape (n, order)
+            Number of the word in each place.
+        y : array of bool of shape (n,)
+        features : sequence of sparse matrices or arrays of shape (words, features)
+            For each place, what is known of each of its words, also of words that are only asked about later.
+
+        Raises
+        ------
+        InputError
+            If a number has no features, the data do not fit one another, or a parameter is out of range.
+        """
+        self.check()
+        known = [_with_constant(f, self.constant) for f in features]
+        numbers = _numbers(X, [f.shape[0] for f in known])
+        truth = np.asarray(y, float)
+        if truth.shape != (len(numbers),) or not np.isin(truth, [0, 1]).all() or not len(truth):
+            raise InputError(f"y must hold a truth value for each of {len(numbers)} tuples; got shape {truth.shape}")
+        rng, fitted = np.random.default_rng(self.seed), []
+        problem = _Problem(known, numbers, truth, L2(self.ridge))
+        for _ in range(self.starts):
+            start = [rng.normal(scale=SPREAD, size=(f.shape[1], self.rank)) for f in known]
+            for theta in start:
+                theta[0] += rng.choice([-1, 1], self.rank) * self.rank ** (-1 / len(known))
+            solver = quasi_newton(problem, start)
+            fitted.append(self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)))
+            if self.interrupted_:
+                break
+        share = len(fitted) ** (-1 / len(known))
+        self.factors_ = [np.hstack([share * (f @ theta[d]) for theta in fitted]) for d, f in enumerate(known)]
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Give the log-odds of tuples, shape (n,)."""
+        return np.asarray(CP()(self.factors_, _numbers(X, [len(u) for u in self.factors_]))[0])
+
+    def predict(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Tell which tuples are more likely true than not, shape (n,)."""
+        return np.asarray(self.decision_function(X) > 0)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Give the probabilities of false and true, shape (n, 2)."""
+        true = expit(self.decision_function(X))
+        return np.stack([1 - true, true], axis=1)
+
+
+class _Problem:
+    """The objective, as a function of weights of features."""
+
+    def __init__(self, features: list[csr_array], X: NDArray[np.int64], y: NDArray[np.float64], penalty: L2) -> None:
+        self.features, self.X, self.y = features, X, y
+        self.penalties = [penalty] * len(features)
+        self.turned = [csr_array(f.T) for f in features]
+
+    def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
+        m, pullback = CP()([f @ theta for f, theta in zip(self.features, factors, strict=True)], self.X)
+        value = float(Logistic().value(self.y, m).sum())
+        gradients = [t @ g for t, g in zip(self.turned, pullback(Logistic().grad(self.y, m)), strict=True)]
+        ridged = zip(self.penalties, factors, gradients, strict=True)
+        value += sum(penalty.value(theta) for penalty, theta in zip(self.penalties, factors, strict=True))
+        return value, [g + penalty.grad(theta) for penalty, theta, g in ridged]
+
+
+def _with_constant(features: Any, constant: float) -> csr_array:
+    from scipy.sparse import hstack
+
+    if np.ndim(features) != 2 and not (issparse(features) and features.ndim == 2):
+        raise InputError(f"features must be a matrix for each place; got an array of shape {np.shape(features)}")
+    table = csr_array(features, dtype=float)
+    if not np.isfinite(table.data).all():
+        raise InputError("features must be finite; remove what is infinite or NaN")
+    return csr_array(hstack([csr_array(np.full((table.shape[0], 1), constant)), table]))
+
+
+def _numbers(X: ArrayLike, sizes: list[int]) -> NDArray[np.int64]:
+    numbers = np.asarray(X)
+    if numbers.ndim != 2 or numbers.shape[1] != len(sizes) or numbers.dtype.kind not in "iu":
+        raise InputError(
+            f"tuples must be {len(sizes)} whole numbers each; got {numbers.dtype} of shape {numbers.shape}"
+        )
+    if numbers.size and ((numbers < 0).any() or (numbers >= sizes).any()):
+        raise InputError(f"numbers of words must be below {sizes} in each place, not negative")
+    return numbers.astype(np.int64)

@@ -1,0 +1,260 @@
+r"""Bilinear forms: how the vectors of two entities and what is known of a relation explain a triple.
+
+.. math:: m_{sro} = a_s^\top M_r\, b_o = q_{sr} \cdot b_o, \qquad q_{sr} = M_r^\top a_s
+
+They differ in :math:`M_r` only. Whoever needs the scores of all objects multiplies :math:`q_{sr}`, the query, by all of
+them at once; those of all subjects have the query :math:`M_r b_o`, which is that of the relation read backwards.
+
+==============  ==========================================  ==========================  =============================
+Form            :math:`M_r`                                 one factor of entities      one of subjects, one of objects
+==============  ==========================================  ==========================  =============================
+:class:`Diagonal`  diagonal                                 DistMult                    CP
+:class:`Complex`   2 x 2 blocks that turn and stretch       ComplEx
+:class:`Slices`    any                                      RESCAL                      Tucker 2
+:class:`Core`      :math:`\sum_k w_{rk} C_k`                TuckER                      Tucker 3
+==============  ==========================================  ==========================  =============================
+
+References
+----------
+Hitchcock (1927), The expression of a tensor or a polyadic as a sum of products (CP). Tucker (1966), Some mathematical
+notes on three-mode factor analysis. Nickel, Tresp, Kriegel (2011), A three-way model for collective learning on
+multi-relational data (RESCAL). Yang, Yih, He, Gao, Deng (2015), Embedding entities and relations for learning and
+inference in knowledge bases (DistMult). Trouillon, Welbl, Riedel, Gaussier, Bouchard (2016), Complex embeddings for
+simple link prediction (ComplEx). Balažević, Allen, Hospedales (2019), TuckER: tensor factorization for knowledge graph
+completion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from polyadic.core.kernels import summed_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+Pullback = Callable[["NDArray[Any]"], tuple["NDArray[Any]", "list[NDArray[Any]]"]]
+"""From derivatives of queries to those of the vectors, shape (n, width), and to gradients of what R holds."""
+
+
+class Bilinear(Protocol):
+    """What :math:`M_r` is."""
+
+    blocks: int
+    """Numbers of a vector that count as one: 2 if they are the parts of a complex number."""
+
+    def width(self, rank: int) -> int:
+        """Length of the vectors of entities."""
+
+    def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:
+        """Shapes of what is known of relations, R; the first has a row for each."""
+
+    def query(
+        self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
+    ) -> tuple[NDArray[Any], Pullback]:
+        """Give queries, shape (n, width), of vectors ``a`` of that shape and relations ``r``, and their pullback.
+
+        Backwards, ``a`` are vectors of objects, and queries meet those of subjects.
+        """
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    r""":math:`m_{sro} = \sum_d a_{sd} w_{rd} b_{od}`.
+
+    Examples
+    --------
+    >>> q, pullback = Diagonal().query(np.array([[1.0, 2.0]]), np.array([0]), [np.array([[3.0, -1.0]])])
+    >>> q.tolist(), pullback(np.ones((1, 2)))[0].tolist()
+    ([[3.0, -2.0]], [[3.0, -1.0]])
+    """
+
+    blocks = 1
+
+    def width(self, rank: int) -> int:
+        """Length of the vectors of entities."""
+        return rank
+
+    def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:  # noqa: ARG002
+        """Shape of w."""
+        return [(relations, rank)]
+
+    def query(
+        self,
+        a: NDArray[Any],
+        r: NDArray[Any],
+        R: list[NDArray[Any]],
+        *,
+        backwards: bool = False,  # noqa: ARG002 it is the same
+    ) -> tuple[NDArray[Any], Pullback]:
+        """Give queries and their pullback."""
+        w = R[0][r]
+
+        def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+            return dq * w, [summed_rows(r, dq * a, len(R[0]))]
+
+        return a * w, pullback
+
+
+@dataclass(frozen=True)
+class Complex:
+    r""":math:`m_{sro} = \mathrm{Re} \sum_d a_{sd} w_{rd} \overline{b_{od}}` of complex numbers.
+
+    Real parts fill the first half of a vector, imaginary ones the second. A real w makes a symmetric relation, an
+    imaginary one an antisymmetric.
+
+    Examples
+    --------
+    >>> w = [np.array([[0.0, 1.0]])]
+    >>> Complex().query(np.array([[1.0, 2.0]]), np.array([0]), w)[0].tolist()
+    [[-2.0, 1.0]]
+    """
+
+    blocks = 2
+
+    def width(self, rank: int) -> int:
+        """Length of the vectors of entities."""
+        return 2 * rank
+
+    def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:  # noqa: ARG002
+        """Shape of w."""
+        return [(relations, 2 * rank)]
+
+    def query(
+        self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
+    ) -> tuple[NDArray[Any], Pullback]:
+        """Give queries and their pullback."""
+        w = _conjugate(R[0][r]) if backwards else R[0][r]
+
+        def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+            dw = _times(_conjugate(a), dq)
+            return _times(dq, _conjugate(w)), [summed_rows(r, _conjugate(dw) if backwards else dw, len(R[0]))]
+
+        return _times(a, w), pullback
+
+
+@dataclass(frozen=True)
+class Slices:
+    """Any matrix for each relation.
+
+    Examples
+    --------
+    >>> R = [np.array([[[0.0, 1.0], [0.0, 0.0]]])]
+    >>> Slices().query(np.array([[1.0, 2.0]]), np.array([0]), R)[0].tolist()
+    [[0.0, 1.0]]
+    """
+
+    blocks = 1
+
+    def width(self, rank: int) -> int:
+        """Length of the vectors of entities."""
+        return rank
+
+    def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:  # noqa: ARG002
+        """Shape of the matrices."""
+        return [(relations, rank, rank)]
+
+    def query(
+        self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
+    ) -> tuple[NDArray[Any], Pullback]:
+        """Give queries and their pullback."""
+        kinds, groups = _grouped(r)
+        q, pullback = _multiply(a, groups, R[0][kinds], backwards=backwards)
+
+        def whole(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+            da, dM = pullback(dq)
+            gradient = np.zeros_like(R[0])
+            gradient[kinds] = dM
+            return da, [gradient]
+
+        return q, whole
+
+
+@dataclass(frozen=True)
+class Core:
+    r""":math:`M_r = \sum_k w_{rk} C_k`: relations share a few matrices, the slices of a core tensor.
+
+    Examples
+    --------
+    >>> w, C = np.array([[2.0]]), np.array([[[0.0, 1.0], [0.0, 0.0]]])
+    >>> Core().query(np.array([[1.0, 2.0]]), np.array([0]), [w, C])[0].tolist()
+    [[0.0, 2.0]]
+    """
+
+    blocks = 1
+
+    def width(self, rank: int) -> int:
+        """Length of the vectors of entities."""
+        return rank
+
+    def shapes(self, rank: int, relations: int, relation_rank: int) -> list[tuple[int, ...]]:
+        """Shapes of w and C."""
+        return [(relations, relation_rank), (relation_rank, rank, rank)]
+
+    def query(
+        self, a: NDArray[Any], r: NDArray[Any], R: list[NDArray[Any]], *, backwards: bool = False
+    ) -> tuple[NDArray[Any], Pullback]:
+        """Give queries and their pullback."""
+        kinds, groups = _grouped(r)
+        w, C = R[0][kinds], R[1].reshape(len(R[1]), -1)
+        q, pullback = _multiply(a, groups, (w @ C).reshape(-1, *R[1].shape[1:]), backwards=backwards)
+
+        def whole(dq: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+            da, dM = pullback(dq)
+            flat = dM.reshape(len(dM), -1)
+            gradient = np.zeros_like(R[0])
+            gradient[kinds] = flat @ C.T
+            return da, [gradient, (w.T @ flat).reshape(R[1].shape)]
+
+        return q, whole
+
+
+def _times(a: NDArray[Any], w: NDArray[Any]) -> NDArray[Any]:
+    """Multiply complex numbers whose parts stand in halves."""
+    d = a.shape[1] // 2
+    product = np.empty_like(a)
+    product[:, :d] = a[:, :d] * w[:, :d] - a[:, d:] * w[:, d:]
+    product[:, d:] = a[:, :d] * w[:, d:] + a[:, d:] * w[:, :d]
+    return product
+
+
+def _conjugate(w: NDArray[Any]) -> NDArray[Any]:
+    other = w.copy()
+    other[:, w.shape[1] // 2 :] *= -1
+    return other
+
+
+def _grouped(r: NDArray[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
+    """Give the relations that occur, and the places of each."""
+    order = np.argsort(r, kind="stable")
+    kinds, first = np.unique(r[order], return_index=True)
+    return kinds, [order[low:high] for low, high in pairwise([*first.tolist(), len(r)])]
+
+
+def _multiply(
+    a: NDArray[Any], groups: list[NDArray[Any]], M: NDArray[Any], *, backwards: bool
+) -> tuple[NDArray[Any], Callable[[NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]]:
+    """Multiply the rows of each group by its matrix, or by its transpose."""
+
+    def matrices() -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        return zip(groups, M.transpose(0, 2, 1) if backwards else M, strict=True)
+
+    q = np.empty_like(a)
+    for at, m in matrices():
+        q[at] = a[at] @ m
+
+    def pullback(dq: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        da, dM = np.empty_like(a), np.empty_like(M)
+        for k, (at, m) in enumerate(matrices()):
+            da[at] = dq[at] @ m.T
+            dM[k] = dq[at].T @ a[at] if backwards else a[at].T @ dq[at]
+        return da, dM
+
+    return q, pullback

@@ -1,0 +1,174 @@
+"""Transitive verbs as matrices between the latent meanings of their subjects and objects (a Tucker2 of fixed nouns)."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal, Self, get_args
+
+import numpy as np
+
+from polyadic.core import resources
+from polyadic.core.errors import InputError, check_choice
+from polyadic.core.model import Model
+from polyadic.core.progress import tracked
+from polyadic.embedding import unit_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.core.entries import Entries
+
+Weight = Literal["total", "specific", "log", "count"]
+
+
+class TransitiveVerbs(Model):
+    r"""What a verb does with the latent meanings of its subject and its object; those of nouns are given.
+
+    .. math:: V_v = \sum_{s, o} x_{svo}\, n_s n_o^\top, \qquad
+              C(s, v, o) = V_v * n_s n_o^\top, \qquad \phi(s, v, o) = \sum C = n_s^\top V_v\, n_o
+
+    :math:`C` is what the sentence means: two are compared by the cosine of theirs. :math:`\phi` tells how well subject
+    and object fit the verb. Where the columns of N are orthonormal, V is the core of the Tucker2 decomposition
+    :math:`X_v \approx N V_v N^\top`.
+
+    Parameters
+    ----------
+    weight : {"total", "specific", "log", "count"}
+        :math:`x` of a clause seen :math:`c` times: the positive part of its total correlation
+        :math:`\log p(s, v, o) / p(s) p(v) p(o)`, or of its specific interaction, which leaves out what its pairs
+        tell (with the sign by which pairs have their PMI); :math:`\log (1 + c)`, or :math:`c`.
+
+    Attributes
+    ----------
+    noun_factors_ : float32 ndarray of shape (nouns, R)
+        N: rows of length 1, or zero.
+    verb_factors_ : float32 ndarray of shape (verbs, R, R)
+        V.
+
+    References
+    ----------
+    Van de Cruys, Poibeau, Korhonen (2013), A tensor-based factorization model of semantic compositionality.
+    Van de Cruys (2011), Two multivariate generalizations of pointwise mutual information.
+
+    Examples
+    --------
+    Dogs (0) and cats (1) eat (0) meat (2); all are seen (1).
+
+    >>> from polyadic.core.entries import Entries
+    >>> counts = Entries(np.array([[0, 0, 2], [1, 0, 2], [2, 1, 0]]), np.array([5.0, 5.0, 1.0]), (3, 2, 3))
+    >>> model = TransitiveVerbs(weight="log").fit(counts, nouns=[[1.0, 0.2], [1.0, 0.1], [0.0, 1.0]])
+    >>> eaten, eating = model.predict([0, 2], [0, 0], [2, 0])
+    >>> bool(eaten > 2 * eating)
+    True
+    """
+
+    _: KW_ONLY
+    weight: Weight = "total"
+
+    def fit(self, X: Entries, y: object = None, *, nouns: ArrayLike) -> Self:
+        """Add up the verbs.
+
+        Parameters
+        ----------
+        X : Entries of shape (nouns, verbs, nouns)
+            How often each clause of subject, verb and object was seen.
+        nouns : array of shape (nouns, R)
+            Latent meanings, such as factors of :class:`~polyadic.topics.nmf.NMF`; scaled to length 1.
+
+        Raises
+        ------
+        InputError
+            If the data do not fit one another, or a parameter is out of range.
+        """
+        self.check()
+        del y
+        N = np.asarray(nouns, np.float32)
+        if X.order != 3 or X.symmetric or N.ndim != 2 or X.shape[0] != len(N) or X.shape[2] != len(N):
+            raise InputError(
+                f"clauses must be of shape (nouns, verbs, nouns), with a row of factors for each noun; got {X.shape}"
+                f" and factors of shape {N.shape}"
+            )
+        if not np.isfinite(N).all():
+            raise InputError("nouns must be finite; remove what is infinite or NaN")
+        rank, verbs = N.shape[1], X.shape[1]
+        resources.check_memory(4.0 * verbs * rank**2, f"{verbs:,} verbs of rank {rank}", "take fewer verbs or factors")
+        N = unit_rows(N)
+        values, verb = associations(X, weight=self.weight), np.asarray(X.indices[:, 1])
+        order = np.argsort(verb, kind="stable")
+        bounds = np.searchsorted(verb[order], np.arange(verbs + 1))
+        V = np.empty((verbs, rank, rank), np.float32)
+        for v in tracked(range(verbs), "adding up verbs"):
+            at = order[bounds[v] : bounds[v + 1]]
+            s, _, o = X.indices[at].T
+            V[v] = (N[s] * values[at, None]).T @ N[o]
+        self.noun_factors_, self.verb_factors_ = N, V
+        return self
+
+    def compose(self, subjects: ArrayLike, verbs: ArrayLike, objects: ArrayLike) -> NDArray[np.float32]:
+        """Give what m sentences mean, :math:`C`; shape (m, R, R)."""
+        s, v, o = self._numbers(subjects, verbs, objects)
+        N = self.noun_factors_
+        return np.asarray(self.verb_factors_[v] * N[s][:, :, None] * N[o][:, None, :])
+
+    def predict(self, subjects: ArrayLike, verbs: ArrayLike, objects: ArrayLike) -> NDArray[np.float32]:
+        r"""Give how well subjects and objects fit the verbs, :math:`\phi`; shape (m,)."""
+        s, v, o = self._numbers(subjects, verbs, objects)
+        N = self.noun_factors_
+        return np.array([N[i] @ self.verb_factors_[j] @ N[k] for i, j, k in zip(s, v, o, strict=True)], np.float32)
+
+    def _numbers(self, *given: ArrayLike) -> list[NDArray[np.int64]]:
+        sizes = len(self.noun_factors_), len(self.verb_factors_), len(self.noun_factors_)
+        places = []
+        for name, numbers, size in zip(("subjects", "verbs", "objects"), map(np.asarray, given), sizes, strict=True):
+            if numbers.ndim != 1 or len(numbers) != len(np.asarray(given[0])):
+                raise InputError(f"subjects, verbs and objects must be lists of one length; {name} are {numbers.shape}")
+            if numbers.size and (numbers.dtype.kind not in "iu" or not 0 <= numbers.min() <= numbers.max() < size):
+                raise InputError(f"{name} must be whole numbers from 0 to {size - 1}")
+            places.append(numbers.astype(np.int64))
+        return places
+
+
+def associations(counts: Entries, *, weight: Weight = "total") -> NDArray[np.float64]:
+    r"""Weigh counts of tuples; probabilities of single places and of pairs are sums over these counts.
+
+    Parameters
+    ----------
+    counts : Entries
+        Of any order, not symmetric.
+    weight : {"total", "specific", "log", "count"}
+        See :class:`TransitiveVerbs`.
+
+    Returns
+    -------
+    ndarray of shape (listed,)
+
+    Raises
+    ------
+    InputError
+        If a count is not above zero.
+
+    Examples
+    --------
+    >>> from polyadic.core.entries import Entries
+    >>> counts = Entries(np.array([[0, 0, 0], [1, 1, 1]]), np.array([2.0, 2.0]), (2, 2, 2))
+    >>> np.exp(associations(counts)).round(3).tolist()
+    [4.0, 4.0]
+    """
+    check_choice("weight", weight, get_args(Weight))
+    c = np.asarray(counts.values, float)
+    if not (np.isfinite(c).all() and (c > 0).all()):
+        raise InputError("counts of clauses must be above zero")
+    if weight == "count":
+        return c
+    if weight == "log":
+        return np.log1p(c)
+    order = counts.order
+    sizes = range(1, order + 1) if weight == "specific" else (1, order)
+    total = np.zeros(len(c))
+    for size in sizes:
+        sign = (-1) ** (order - size) if weight == "specific" else (1 if size == order else -1)
+        for places in combinations(range(order), size):
+            _, group = np.unique(counts.indices[:, places], axis=0, return_inverse=True)
+            total += sign * np.log(np.bincount(group.ravel(), weights=c)[group.ravel()] / c.sum())
+    return np.maximum(total, 0.0)

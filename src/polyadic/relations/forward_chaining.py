@@ -1,0 +1,114 @@
+"""Forward chaining: what follows from facts by rules, until nothing more does.
+
+A rule that is an implication derives the atoms of its conclusion, if that is one atom or several joined by ``&``; other
+rules derive nothing. What is not known counts as false. Facts may be uncertain: what follows is as likely as its
+premise, atoms being independent, or as the likeliest of several that it follows from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+
+from polyadic.core.resources import check_memory
+from polyadic.core.settings import Within, check_setting
+from polyadic.relations.formulas import Implies, atoms_of, check_predicates, worlds
+from polyadic.relations.grounding import Places, joined, probability
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from polyadic.relations.formulas import Rule
+    from polyadic.relations.grounding import Bindings
+    from polyadic.relations.schema import Schema
+
+Probability = Annotated[float, Within(0, 1, above=True)]
+
+
+def chain(
+    schema: Schema, rules: Iterable[Rule], *, facts: csr_array | None = None, threshold: float = 0.5
+) -> csr_array:
+    """Derive what follows.
+
+    Parameters
+    ----------
+    schema : Schema
+        What is said of a pair that has no row is not derived.
+    rules : iterable of Rule
+    facts : csr_array of shape (pairs, predicates), optional
+        How likely each is; by default the cells of the schema, which are certain.
+    threshold : float
+        What is less likely is not known, and a premise that is less likely lets nothing follow.
+
+    Returns
+    -------
+    csr_array of shape (pairs, predicates)
+        Facts that are known, and those that follow from them.
+
+    Raises
+    ------
+    InputError
+        If a predicate is not there, the threshold is no probability, or the memory would not suffice.
+
+    Examples
+    --------
+    >>> from polyadic.relations.rules import parse_rule
+    >>> from polyadic.relations.schema import schema_of
+    >>> schema = schema_of([("Ann", "Tea", "bought")], predicates=["bought", "owns", "sells"])
+    >>> rules = [parse_rule("owns(x, y) => !sells(x, y)"), parse_rule("bought(x, y) => owns(x, y)")]
+    >>> chain(schema, rules).toarray().tolist()
+    [[1.0, 1.0, 0.0]]
+    """
+    from scipy.sparse import csr_array
+
+    check_setting("threshold", threshold, Probability)
+    rules = [rule for rule in rules if rule.conclusions]
+    check_predicates(rules, schema.predicates)
+    columns = {atom.predicate: schema.column(atom.predicate) for rule in rules for atom in rule.atoms}
+    check_memory(8.0 * len(columns) * len(schema.pairs), "forward chaining", "chain the rules part by part")
+    cells = (schema.cells if facts is None else facts).tocoo()
+    rows, kinds, values = (array[cells.data >= threshold] for array in (cells.row, cells.col, cells.data))
+    known = {name: np.zeros(len(schema.pairs)) for name in columns}
+    for name, column in columns.items():
+        known[name][rows[kinds == column]] = values[kinds == column]
+    places, grown = Places(schema), True
+    while grown:
+        grown = sum(_derive(rule, places, known, threshold) for rule in rules) > 0
+    others = ~np.isin(kinds, list(columns.values()))
+    derived = [(rows[others], kinds[others], values[others])]
+    for name, column in columns.items():
+        at = np.flatnonzero(known[name])
+        derived.append((at, np.full(len(at), column), known[name][at]))
+    rows, kinds, values = (np.concatenate(arrays) for arrays in zip(*derived, strict=True))
+    return csr_array((values, (rows, kinds)), shape=cells.shape)
+
+
+def _derive(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]], threshold: float) -> bool:
+    """Add what follows from a rule, and say whether there is more than before."""
+    assert isinstance(rule.formula, Implies)
+    premise = rule.formula.premise
+    bindings = _candidates(rule, places, known)
+    atoms = atoms_of(premise)
+    rows = np.column_stack([places.rows(atom, bindings) for atom in atoms])
+    marginals = np.column_stack([known[atom.predicate][at] for atom, at in zip(atoms, rows.T, strict=True)])
+    marginals[rows < 0] = 0
+    likely = probability(worlds(premise, atoms), marginals)
+    grown = False
+    for atom in rule.conclusions:
+        at = places.rows(atom, bindings)
+        new = (likely >= threshold) & (at >= 0)
+        before = known[atom.predicate].copy()
+        np.maximum.at(known[atom.predicate], at[new], likely[new])
+        grown |= bool((known[atom.predicate] > before).any())
+    return grown
+
+
+def _candidates(rule: Rule, places: Places, known: dict[str, NDArray[np.float64]]) -> Bindings:
+    """Give what the variables of a rule may stand for if its premise holds."""
+    if {variable for atom in rule.binding for variable in atom.arguments} == set(rule.variables):
+        return joined(rule.binding, places, lambda atom: np.flatnonzero(known[atom.predicate]))
+    return places.every(rule)

@@ -1,0 +1,333 @@
+r"""Groundings: what the variables of rules stand for, how likely a formula is, and what rules ask of cells.
+
+A rule of which one atom has all variables is grounded in every pair of which a cell says something that the rule does,
+and in as many pairs drawn anew in each epoch. Others, such as :math:`a(x, z) \land b(z, y) \Rightarrow c(x, y)`, are
+grounded wherever the facts that their premise needs are known, and nowhere else. Where an atom is said of a pair that
+has no row, there is no grounding.
+
+Atoms are held to be independent, each with a marginal :math:`p_i = \sigma(m_i)`. A formula is true in some worlds
+:math:`w \in \{0, 1\}^n`, and its probability is the sum of theirs:
+
+.. math:: [F] = \sum_{w \models F} \prod_i p_i^{w_i} (1 - p_i)^{1 - w_i}, \qquad
+          \frac{\partial \log [F]}{\partial m_i} = \Pr(w_i = 1 \mid F) - p_i .
+
+Where no atom occurs twice these are the products of marginals of the paper, :math:`[\lnot A] = 1 - [A]`,
+:math:`[A \land B] = [A][B]`, :math:`[A \Rightarrow B] = [A]([B] - 1) + 1`. Where one does, those hold its occurrences
+to be independent, :math:`[A \land A] = p^2`; here it is :math:`p`, so that formulas which mean the same are equally
+likely. Every term is positive, so nothing cancels where marginals are all but 0 or 1.
+
+References
+----------
+Rocktäschel, Singh, Riedel (2015), Injecting logical background knowledge into embeddings for relation extraction,
+section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyadic.core.kernels import absent_columns
+from polyadic.core.losses import Logistic
+from polyadic.core.resources import check_memory
+from polyadic.relations.formulas import Atom, check_predicates
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scipy.sparse import csr_array
+
+    from polyadic.relations.formulas import Rule
+    from polyadic.relations.questions import Judge
+    from polyadic.relations.schema import Schema
+
+
+Bindings = dict[str, NDArray[np.int64]]
+"""The number of the entity that each variable stands for, arrays of one shape (bindings,)."""
+Facts = Callable[[Atom], NDArray[np.int64]]
+"""From an atom to the rows of pairs of which its predicate is known."""
+
+
+class Places:
+    """Rows of pairs, by the numbers of their entities."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema, self.arguments = schema, schema.arguments
+        self.size = len(schema.entities)
+        keys = self.arguments @ [self.size, 1]
+        self.order = np.argsort(keys)
+        self.keys = keys[self.order]
+
+    def rows(self, atom: Atom, bindings: Bindings) -> NDArray[np.int64]:
+        """Give the row of the pair of which an atom is said in each grounding, -1 where there is none."""
+        subjects, objects = (bindings[variable] for variable in atom.arguments)
+        keys = subjects * self.size + objects
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[at] == keys, self.order[at], -1)
+
+    def bound(self, atom: Atom, rows: NDArray[np.int64]) -> Bindings:
+        """Give what the variables of an atom stand for where it is said of the pairs of rows."""
+        subjects, objects = self.arguments[rows].T
+        first, second = atom.arguments
+        if first == second:
+            return {first: subjects[subjects == objects]}
+        return {first: subjects, second: objects}
+
+    def every(self, rule: Rule) -> Bindings:
+        """Give what the variables of a rule stand for where an atom that has them all is said of a pair, each once."""
+        rows = np.arange(len(self.arguments))
+        tables = [self.bound(atom, rows) for atom in covering(rule)]
+        all_ways = [np.column_stack([table[variable] for variable in rule.variables]) for table in tables]
+        return dict(zip(rule.variables, np.unique(np.concatenate(all_ways), axis=0).T, strict=True))
+
+    def whole(self, rule: Rule, bindings: Bindings) -> NDArray[np.int64]:
+        """Give the row of each atom, shape (groundings, atoms), of groundings whose pairs all have rows."""
+        rows = np.column_stack([self.rows(atom, bindings) for atom in rule.atoms])
+        return rows[(rows >= 0).all(axis=1)]
+
+
+def covering(rule: Rule) -> list[Atom]:
+    """Give the atoms that have all variables of a rule."""
+    return [atom for atom in rule.atoms if set(rule.variables) == set(atom.arguments)]
+
+
+def joined(atoms: Sequence[Atom], places: Places, facts: Facts) -> Bindings:
+    """Give all ways to bind variables such that atoms hold of facts.
+
+    Raises
+    ------
+    InputError
+        If the memory would not suffice.
+    """
+    left = list(atoms)
+    bindings = places.bound(left[0], facts(left.pop(0)))
+    while left:
+        atom = next((atom for atom in left if set(atom.arguments) & set(bindings)), left[0])
+        left.remove(atom)
+        bindings = _matched(bindings, places.bound(atom, facts(atom)), places.size)
+    return bindings
+
+
+def _matched(left: Bindings, right: Bindings, size: int) -> Bindings:
+    """Bind what two tables bind alike."""
+    keys = [np.zeros(len(next(iter(table.values()))), np.int64) for table in (left, right)]
+    for variable in set(left) & set(right):
+        keys = [key * size + table[variable] for key, table in zip(keys, (left, right), strict=True)]
+    order = np.argsort(keys[1], kind="stable")
+    starts, ends = (np.searchsorted(keys[1][order], keys[0], side) for side in ("left", "right"))
+    counts = ends - starts
+    needed = 8.0 * int(counts.sum()) * (len(left) + len(right) + 2)
+    check_memory(needed, f"{int(counts.sum()):,} ways to bind variables", "leave out the rule with the widest premise")
+    at_left = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(at_left)) - np.repeat(np.cumsum(counts) - counts, counts)
+    at_right = order[np.repeat(starts, counts) + within]
+    both: list[tuple[Bindings, NDArray[np.int64]]] = [(right, at_right), (left, at_left)]
+    return {variable: table[variable][at] for table, at in both for variable in table}
+
+
+class Truth(NamedTuple):
+    """Logarithms of the probability of a formula, shape (n,), and their derivatives, shape (n, atoms)."""
+
+    logarithms: NDArray[Any]
+    derivatives: NDArray[Any]
+
+
+def truth(worlds: NDArray[np.bool_], log_odds: NDArray[Any]) -> Truth:
+    r"""Give the logarithm of the probability of a formula for each grounding, and its derivatives.
+
+    Parameters
+    ----------
+    worlds : ndarray of bool of shape (worlds, atoms)
+        In which it holds.
+    log_odds : ndarray of shape (n, atoms)
+        Of its atoms, in each grounding.
+
+    Examples
+    --------
+    That B follows from A fails in one world of four.
+
+    >>> a_implies_b = np.array([[0, 0], [0, 1], [1, 1]], bool)
+    >>> likely = truth(a_implies_b, np.zeros((1, 2)))
+    >>> float(np.exp(likely.logarithms[0]).round(3)), likely.derivatives.round(3).tolist()
+    (0.75, [[-0.167, 0.167]])
+    """
+    from scipy.special import expit, logsumexp, softmax
+
+    m = np.asarray(log_odds, float)
+    scores = -np.logaddexp(0, -m) @ worlds.T - np.logaddexp(0, m) @ ~worlds.T
+    return Truth(np.minimum(logsumexp(scores, axis=1), 0), softmax(scores, axis=1) @ worlds - expit(m))
+
+
+def probability(worlds: NDArray[np.bool_], marginals: NDArray[Any]) -> NDArray[Any]:
+    """Give the probability of a formula for each grounding, from the marginals of its atoms, shape (n, atoms).
+
+    Examples
+    --------
+    >>> float(probability(np.array([[1, 1]], bool), np.array([[0.5, 0.8]]))[0])
+    0.4
+    """
+    total = np.zeros(len(marginals))
+    for world in worlds:
+        total += np.where(world, marginals, 1 - marginals).prod(axis=1)
+    return total
+
+
+class Asked(NamedTuple):
+    """Groundings of rules that are true in the same worlds.
+
+    Attributes
+    ----------
+    worlds : ndarray of bool of shape (worlds, atoms)
+    cells : ndarray of shape (n, atoms, 2)
+        Row and column of each atom.
+    weights : ndarray of shape (n,)
+    """
+
+    worlds: NDArray[np.bool_]
+    cells: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+class Groundings:
+    r"""What rules ask of log-odds: :math:`-\sum_g w_g \log [F_g]` over their groundings.
+
+    A source of questions for :func:`~polyadic.relations.questions.descend_questions`.
+
+    Parameters
+    ----------
+    schema : Schema
+        Rules whose atoms swap variables need the reversed pairs, see
+        :meth:`~polyadic.relations.schema.Schema.with_reversed`.
+    rules : sequence of Rule
+    drawn : int
+        Pairs drawn in each epoch for each grounding that a cell gives; those in which a rule has no grounding fall
+        out.
+
+    Attributes
+    ----------
+    counts : list of int
+        Groundings of each rule that cells give.
+
+    Raises
+    ------
+    InputError
+        If a predicate is not there, or the memory would not suffice.
+
+    Examples
+    --------
+    >>> from polyadic.relations.rules import parse_rule
+    >>> from polyadic.relations.schema import schema_of
+    >>> schema = schema_of([("Ann", "Tea", "bought"), ("Bob", "Car", "bought"), ("Bob", "Car", "owns")])
+    >>> Groundings(schema, [parse_rule("bought(x, y) => owns(x, y)")]).counts
+    [2]
+    """
+
+    def __init__(self, schema: Schema, rules: Sequence[Rule], *, drawn: int = 1) -> None:
+        check_predicates(rules, schema.predicates)
+        self.places, self.rules, self.drawn = Places(schema), list(rules), drawn
+        self.known = [self._known(rule, schema) for rule in rules]
+        self.counts = [len(rows) for rows in self.known]
+
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
+        """Yield all groundings in random order, in ``steps`` batches."""
+        groups = self._groups(rng)
+        for step in range(steps):
+            asked = [_share(group, step, steps) for group in groups]
+            cells = np.concatenate([np.zeros((0, 2), np.int64), *(group.cells.reshape(-1, 2) for group in asked)])
+            yield cells, judge(asked)
+
+    def _known(self, rule: Rule, schema: Schema) -> NDArray[np.int64]:
+        """Give the rows of the atoms of a rule in all groundings that cells give."""
+
+        def facts(atom: Atom) -> NDArray[np.int64]:
+            return schema.rows_of(atom.predicate)
+
+        if not (atoms := covering(rule)):
+            return np.unique(self.places.whole(rule, joined(rule.binding, self.places, facts)), axis=0)
+        rows = [self.places.whole(rule, self.places.bound(atom, facts(atom))) for atom in atoms]
+        return np.unique(np.concatenate(rows), axis=0)
+
+    def _drawn(self, rule: Rule, known: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Give the rows of the atoms of a rule in groundings drawn at random."""
+        if not (atoms := covering(rule)):
+            return np.zeros((0, len(rule.atoms)), np.int64)
+        rows = rng.integers(len(self.places.arguments), size=self.drawn * known)
+        return self.places.whole(rule, self.places.bound(atoms[0], rows))
+
+    def _groups(self, rng: np.random.Generator) -> list[Asked]:
+        groups: dict[bytes, list[Asked]] = {}
+        for rule, known in zip(self.rules, self.known, strict=True):
+            rows = np.concatenate([known, self._drawn(rule, len(known), rng)])
+            columns = np.array([self.places.schema.column(atom.predicate) for atom in rule.atoms])
+            cells = np.stack([rows, np.broadcast_to(columns, rows.shape)], axis=2)
+            name = bytes([len(rule.atoms)]) + rule.worlds.tobytes()
+            groups.setdefault(name, []).append(Asked(rule.worlds, cells, np.full(len(rows), rule.weight)))
+        return [_shuffled(group, rng) for group in groups.values()]
+
+
+def judge(asked: Sequence[Asked]) -> Judge:
+    """Judge the log-odds of the cells of groundings, one group after another."""
+
+    def judged(log_odds: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+        value, slopes, at = 0.0, [np.zeros(0)], 0
+        for worlds, cells, weights in asked:
+            logarithms, derivatives = truth(worlds, log_odds[at : at + cells.size // 2].reshape(cells.shape[:2]))
+            value -= float(weights @ logarithms)
+            slopes.append(-(weights[:, None] * derivatives).ravel())
+            at += cells.size // 2
+        return value, np.concatenate(slopes)
+
+    return judged
+
+
+def _shuffled(group: list[Asked], rng: np.random.Generator) -> Asked:
+    cells, weights = (np.concatenate([asked[at] for asked in group]) for at in (1, 2))
+    order = rng.permutation(len(weights))
+    return Asked(group[0].worlds, cells[order], weights[order])
+
+
+def _share(group: Asked, step: int, steps: int) -> Asked:
+    """Give what falls to one step of several."""
+    part = slice(len(group.weights) * step // steps, len(group.weights) * (step + 1) // steps)
+    return Asked(group.worlds, group.cells[part], group.weights[part])
+
+
+class Unlisted:
+    """Cells that are held to be false because others of their predicate follow from rules; drawn anew in each epoch.
+
+    Nothing else would say of what such a predicate does not hold: a rule is content with a conclusion that is true of
+    all. There are ``negatives`` for each cell that follows and is not listed, none of them one that follows.
+
+    Parameters
+    ----------
+    listed, derived : csr_array of shape (pairs, predicates)
+        What is listed, and that with what follows, see :func:`~polyadic.relations.forward_chaining.chain`.
+    negatives : int
+    weight : float
+        Of each.
+    """
+
+    def __init__(self, listed: csr_array, derived: csr_array, *, negatives: int, weight: float) -> None:
+        cells = derived.tocsc()
+        cells.sort_indices()
+        self.rows, self.starts = cells.indices.astype(np.int64), cells.indptr.astype(np.int64)
+        self.size = cells.shape[0]
+        new = np.diff(self.starts) - np.bincount(listed.indices, minlength=listed.shape[1])
+        self.columns = np.repeat(np.arange(len(new)), new * negatives)
+        self.weight = weight
+
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
+        """Yield cells in random order, in ``steps`` batches."""
+        columns = rng.permutation(self.columns)
+        rows = absent_columns(self.starts, self.rows, columns, number=self.size, rng=rng)
+        cells = np.column_stack([rows, columns])[rows >= 0]  # a predicate that follows of every pair has none
+        for step in range(steps):
+            yield cells[len(cells) * step // steps : len(cells) * (step + 1) // steps], self._judge
+
+    def _judge(self, m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+        false = np.zeros_like(m)
+        value, slopes = Logistic().value(false, m), Logistic().grad(false, m)
+        return self.weight * float(np.sum(value, dtype=float)), self.weight * slopes

@@ -1,0 +1,446 @@
+"""Horn rules mined from facts, by which facts are completed and explained."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+
+from polyadic.core.errors import check_int
+from polyadic.core.explanation import Explanation
+from polyadic.core.model import Count, Positive, Seed, Share, Within
+from polyadic.core.progress import bar, tracked
+from polyadic.core.resources import check_memory
+from polyadic.relations.facts import Facts, shared, triples_by
+from polyadic.relations.formulas import And, Atom, Implies
+from polyadic.relations.kernels import PATH, TIE, Answers, Rules, graph_of, joining_paths, path_counts, property_counts
+from polyadic.relations.link_prediction import LinkPredictor, by_name, learned_facts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.relations.kernels import Graph
+
+SEARCH = 200
+"""Steps that the search for paths of three takes for each relation, in those that a path is measured by."""
+LONG = 1_000
+"""Paths of three that are measured for each relation, those of most facts."""
+TOGETHER = 256
+"""Paths that are measured at once."""
+BYTES = 60
+"""Of a rule by a property, while they are sorted."""
+BLOCK = 1 << 22
+"""Scores that are computed at once."""
+SURE = 1 - 1e-7
+"""The largest confidence, in single precision: rules without a counterexample stay comparable."""
+
+
+class HornRule(NamedTuple):
+    """A rule, how many pairs its premise holds of, and of how many of them its conclusion does."""
+
+    formula: Implies
+    tried: int
+    right: int
+
+    def __str__(self) -> str:
+        return str(self.formula)
+
+
+class Reason(NamedTuple):
+    """A rule that concludes a fact, and the facts of some of its groundings."""
+
+    rule: HornRule
+    groundings: list[list[tuple[int | str, int | str, int | str]]]
+
+    def __str__(self) -> str:
+        facts = ", ".join(" & ".join(" ".join(map(str, fact)) for fact in grounding) for grounding in self.groundings)
+        return f"{self.rule} ({self.rule.right:,} of {self.rule.tried:,}){': ' if facts else ''}{facts}"
+
+
+class HornRules(LinkPredictor):
+    r"""Rules that are right often enough, and what follows from them.
+
+    Mined are rules by a path between both ends, and by a property of one of them, a and c entities, z any:
+
+    .. math:: h(x, y) \leftarrow b_1(x, z_1) \wedge b_2(z_1, z_2) \wedge \dots, \qquad
+              h(x, a) \leftarrow b(x, c), \qquad h(x, a) \leftarrow b(x, z)
+
+    and the same for subjects; b is a relation read in either direction, and all entities of a path are different. The
+    confidence of a rule is
+
+    .. math:: \hat p = \frac{\text{pairs of which premise and conclusion hold}}{\text{pairs of which the premise holds}
+              + \lambda}
+
+    over the facts that are learned; what is not listed counts as false. The score of an answer is
+    :math:`-\log \prod (1 - \hat p)` over the k best rules of each kind that conclude it: by a path, by a property of
+    what is known, by one of what is sought, and :math:`h(x, a) \leftarrow h(x, z)`, which tells how often a is the
+    answer (noisy-or). Or the best of all rules decides, ties by the next (maximum).
+
+    Parameters
+    ----------
+    longest : int
+        Edges of a path at most, from 1 to 3.
+    support : int
+        Pairs of which a rule is right, at least.
+    confidence : float
+        Of a rule, at least.
+    smoothing : float
+        :math:`\lambda`.
+    aggregation : {"noisy-or", "maximum"}
+    k : int
+        Rules of a kind that count.
+    steps : int
+        Steps along edges after which no further entity begins a path that is measured; paths that need fewer are
+        measured exactly, others by entities drawn at random.
+    seed : int, optional
+        Of these.
+
+    Attributes
+    ----------
+    paths_ : int32 ndarray of shape (m, 4)
+        Conclusion and relations of each rule by a path, -1 behind its end; r + K is relation r backwards.
+    path_counts_ : int64 ndarray of shape (m, 2)
+        Pairs that each was tried on, and those that it is right of.
+    properties_ : int32 ndarray of shape (q, 2)
+        Premise and conclusion of each other rule, numbered as in :mod:`polyadic.relations.kernels`.
+    property_counts_ : int32 ndarray of shape (q,)
+        Entities that have both.
+    entities_, relations_ : list of str or None
+        Names by number, if the facts had any.
+    facts_ : ndarray of shape (n, 3)
+        Those that were learned.
+    temperature_ : float
+        See :meth:`calibrate`, which a validation part is used for; NaN without.
+
+    References
+    ----------
+    Meilicke, Chekol, Ruffinelli, Stuckenschmidt (2019), Anytime bottom-up rule learning for knowledge graph completion:
+    the kinds of rules (section 3), confidence with a constant and the maximum (section 4). Galárraga, Teflioudi, Hose,
+    Suchanek (2013), AMIE. Pearl (1988), Probabilistic reasoning in intelligent systems, section 4.3.2 (noisy-or).
+
+    Examples
+    --------
+    >>> from polyadic import facts_of
+    >>> facts = [(f"person {i}", "born in", f"town {i % 3}") for i in range(9)]
+    >>> facts += [(f"town {i}", "lies in", f"land {i % 2}") for i in range(3)]
+    >>> facts += [(f"person {i}", "citizen of", f"land {i % 3 % 2}") for i in range(8)]
+    >>> model = HornRules().fit(facts_of(facts))
+    >>> [str(rule) for rule in model.rules("citizen of", k=1)]
+    ['"born in"(x, z) & "lies in"(z, y) => "citizen of"(x, y)']
+    >>> from polyadic import complete
+    >>> complete(model, subject="person 8", relation="citizen of", k=1)[0].name
+    'land 0'
+    """
+
+    longest: Annotated[int, Within(1, 3)] = 2
+    _: KW_ONLY
+    support: Count = 2
+    confidence: Share = 0.001
+    smoothing: Positive = 2.0
+    aggregation: Literal["noisy-or", "maximum"] = "noisy-or"
+    k: Count = 3
+    steps: Count = 100_000
+    seed: Seed = None
+
+    unsaid: ClassVar[float] = 0.0
+
+    def fit(self, X: Facts | ArrayLike, y: object = None, *, validation: Facts | ArrayLike | None = None) -> Self:
+        """Mine rules from facts.
+
+        Parameters
+        ----------
+        X : Facts, or array of int or of text, of shape (n, 3)
+            Subject, relation and object of each; what is listed twice counts once.
+        validation : Facts or array of int of shape (m, 3), optional
+            Scores are calibrated by them (:meth:`calibrate`).
+
+        Raises
+        ------
+        InputError
+            If there are no facts, they are malformed, or a parameter is out of range.
+        """
+        self.check()
+        del y
+        X = by_name(X)
+        self.facts_, n, K = learned_facts(X)
+        self.shape_ = n, K
+        self.entities_, self.relations_ = (X.entities, X.relations) if isinstance(X, Facts) else (None, None)
+        names = self.entities_, self.relations_
+        judged = None if validation is None else triples_by("validation", validation, names=names, sizes=(n, K))
+        graph = graph_of(self.facts_, n, K)
+        self.paths_, self.path_counts_ = self._mine_paths(graph)
+        self.properties_, self.property_counts_ = self._mine_properties(graph)
+        self._prepare(graph)
+        self.temperature_ = math.nan
+        if judged is not None and shared(judged, self.facts_) < len(judged):
+            self.calibrate(judged)
+        return self
+
+    def _mine_paths(self, graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Find paths between the ends of facts, then measure them."""
+        K = self.shape_[1]
+        rng = np.random.default_rng(self.seed)
+        found = []
+        for r in tracked(range(K), "finding rules", total=K):
+            facts = rng.permutation(self.facts_[self.facts_[:, 1] == r][:, [0, 2]])
+            how = {"longest": self.longest, "steps": SEARCH * self.steps, "support": self.support}
+            paths, counts = joining_paths(graph, facts, r, **how)
+            long = np.flatnonzero(paths[:, 2] >= 0)
+            spared = long[np.argsort(-counts[long], kind="stable")][LONG:]
+            paths = np.delete(paths, spared, axis=0)
+            found.append(np.column_stack([np.full(len(paths), r), paths]))
+        every = np.concatenate(found)
+        every = every[np.lexsort(every.T[[0, 3, 2, 1]])]
+        bodies, starts = np.unique(every[:, 1:], axis=0, return_index=True)
+        heads = np.split(every[:, 0], starts[1:])
+        order = np.lexsort([rng.random(len(graph.relation)), graph.relation])
+        pairs, right = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for low in tracked(range(0, len(bodies), TOGETHER), "measuring rules", total=-(-len(bodies) // TOGETHER)):
+            part = slice(low, low + TOGETHER)
+            tried, held = path_counts(graph, order, bodies[part], heads[part], most=self.steps)
+            pairs.append(np.repeat(tried, [len(head) for head in heads[part]]))
+            right.append(held)
+        counts = np.column_stack([np.concatenate(pairs), np.concatenate(right)])
+        kept = counts[:, 1] >= np.maximum(self.support, self.confidence * (counts[:, 0] + self.smoothing))
+        return every[kept].astype(np.int32), counts[kept]
+
+    def _mine_properties(self, graph: Graph) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Count properties that entities have together."""
+        how: dict[str, Any] = {"support": self.support, "confidence": self.confidence, "smoothing": self.smoothing}
+        pairs, counts, number = [], [], 0
+        with bar("counting properties", 1.0) as advance:
+            for share, bodies, places, together in property_counts(graph, **how):
+                number += len(bodies)
+                check_memory(BYTES * number, f"{number:,} rules by properties", "raise support or confidence")
+                pairs.append(np.column_stack([bodies, places]))
+                counts.append(together.astype(np.int32))
+                advance(share)
+        return np.concatenate(pairs), np.concatenate(counts)
+
+    def _prepare(self, graph: Graph) -> None:
+        """Sort rules by what they conclude, with how much each counts; those by paths in both directions."""
+        K = self.shape_[1]
+        paths = self.paths_.astype(np.int64)
+        backwards = np.where(paths >= 0, (paths + K) % (2 * K), -1)
+        at = (paths[:, 1:] >= 0).sum(axis=1)[:, None] - [1, 2, 3]
+        turned = np.where(at >= 0, np.take_along_axis(backwards[:, 1:], np.maximum(at, 0), axis=1), -1)
+        both = np.concatenate([paths, np.column_stack([backwards[:, 0], turned])])
+        order = np.lexsort(both.T[::-1])
+        self._path = order % max(len(paths), 1)
+        both = both[order]
+        bodies, heads = self.properties_.T
+        column = np.argsort(heads, kind="stable")
+        sizes = np.diff(graph.bounds)
+        rules = Rules(
+            paths=np.searchsorted(both[:, 0], np.arange(2 * K + 1)),
+            first=both[:, 1].copy(),
+            second=both[:, 2].copy(),
+            third=both[:, 3].copy(),
+            path_weight=self._weights(*self.path_counts_.T)[self._path],
+            rows=np.searchsorted(bodies, np.arange(len(sizes) + 1)),
+            head=heads.copy(),
+            weight=self._weights(sizes[bodies], self.property_counts_),
+            columns=np.searchsorted(heads[column], np.arange(len(graph.relation) + 1)),
+            column=column.astype(np.int32),
+            body=bodies.copy(),
+        )
+        self._reasoner = Answers(graph, rules)
+
+    def _weights(self, tried: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
+        return (-np.log1p(-np.minimum(right / (tried + self.smoothing), SURE))).astype(np.float32)
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._prepare(graph_of(self.facts_, *self.shape_))
+
+    def _entities_count(self) -> int:
+        return int(self.shape_[0])
+
+    def _relations_count(self) -> int:
+        return int(self.shape_[1])
+
+    def _ask(self, known: NDArray[np.int64], r: NDArray[np.int64], *, backwards: bool) -> NDArray[Any]:
+        r = r + self.shape_[1] * backwards
+        return self._reasoner.scores(known, r, k=self.k, summed=self.aggregation == "noisy-or")
+
+    def _triples(self, s: NDArray[np.int64], r: NDArray[np.int64], o: NDArray[np.int64]) -> NDArray[np.float64]:
+        scores = np.zeros(len(s))
+        for known, answers, backwards in ((s, o, False), (o, s, True)):
+            questions, at = np.unique(np.column_stack([known, r]), axis=0, return_inverse=True)
+            order = np.argsort(at, kind="stable")
+            starts = np.searchsorted(at[order], np.arange(len(questions) + 1))
+            rows = max(1, BLOCK // self._entities_count())
+            for low in range(0, len(questions), rows):
+                part = order[starts[low] : starts[min(low + rows, len(questions))]]
+                asked = self._ask(*questions[low : low + rows].T, backwards=backwards)
+                scores[part] += asked[at[part] - low, answers[part]] / 2
+        return scores
+
+    def predict_proba(self, subjects: Any, relations: Any, objects: Any) -> NDArray[np.float64]:
+        r"""Give how likely m triples are, shape (m,), by the rules alone: :math:`1 - e^{-m}`, m the score.
+
+        Rules that are right together are not independent, so that noisy-or says too much; to be told how likely one
+        entity is the answer rather than others, see :meth:`calibrate`.
+        """
+        return -np.expm1(-self.predict(subjects, relations, objects))
+
+    def rules(self, relation: int | str | None = None, *, k: int = 10, properties: bool = True) -> list[HornRule]:
+        """Give the k rules of highest confidence, of all or of those that conclude a relation.
+
+        Parameters
+        ----------
+        relation : int or str, optional
+        k : int
+        properties : bool
+            Whether those by properties are among them; there are many.
+
+        Raises
+        ------
+        InputError
+            If the relation is unknown, or k is out of range.
+        """
+        check_int("k", k, low=1)
+        graph, K = self._reasoner.graph, self.shape_[1]
+        weights = (
+            self._weights(*self.path_counts_.T),
+            self._weights(np.diff(graph.bounds)[self.properties_[:, 0]], self.property_counts_),
+        )
+        about = self.paths_[:, 0], graph.relation[graph.listed[self.properties_[:, 1]]] % K
+        found: list[tuple[float, int, int]] = []
+        for kind in range(1 + properties):
+            w = weights[kind]
+            if relation is not None:
+                w = np.where(about[kind] == self.number_of("relation", relation), w, 0)
+            best = np.argsort(-w, kind="stable")[:k]
+            found += [(-float(w[at]), kind, int(at)) for at in best if w[at]]
+        return [self._path_rule(at) if kind == 0 else self._property_rule(at) for _, kind, at in sorted(found)[:k]]
+
+    def explain(self, subject: int | str, relation: int | str, object: int | str, *, k: int = 10) -> Explanation:  # noqa: A002
+        """Say by which rules a fact is concluded: how much each counts, and the facts that it is concluded from.
+
+        Parameters
+        ----------
+        subject, relation, object : int or str
+            By number or name; the fact need not be known.
+        k : int
+            Groundings of a rule, at most.
+
+        Returns
+        -------
+        Explanation
+            Of the score that :meth:`predict` gives; each part is named by a :class:`Reason`.
+
+        Raises
+        ------
+        InputError
+            If one is unknown, or k is out of range.
+
+        Examples
+        --------
+        >>> from polyadic import facts_of
+        >>> facts = [("Oslo", "in", "Norway"), ("Moss", "in", "Norway"), ("Lund", "in", "Sweden")]
+        >>> facts += [("Malmö", "in", "Sweden"), ("Oslo", "near", "Moss"), ("Lund", "near", "Malmö")]
+        >>> facts += [("Ås", "near", "Moss")]
+        >>> model = HornRules().fit(facts_of(facts))
+        >>> print(model.explain("Ås", "in", "Norway").parts[0][0])
+        near(x, z) & in(z, y) => in(x, y) (2 of 3): Ås near Moss & Moss in Norway
+        """
+        check_int("k", k, low=1)
+        s, r, o = *self._ends("subject", [subject]), *self._kinds([relation]), *self._ends("object", [object])
+        parts: dict[tuple[bool, int], float] = {}
+        for known, asked, answer in ((s, r, o), (o, r + self.shape_[1], s)):
+            for rule, part in self._counting(int(known), int(asked), int(answer)):
+                parts[rule] = parts.get(rule, 0.0) + part / 2
+        value = float(self._triples(np.array([s]), np.array([r]), np.array([o]))[0])
+        return Explanation.of(value, [(self._reason(rule, (s, r, o), k), part) for rule, part in parts.items()])
+
+    def _counting(self, known: int, relation: int, answer: int) -> list[tuple[tuple[bool, int], float]]:
+        """Give the rules that count for an answer, whether each is by a path and its number, and how much they do."""
+        best, by = self._reasoner.rules_for(known, relation, answer, k=self.k)
+        kinds, places = np.nonzero(best)
+        weights = best[kinds, places].astype(float)
+        if self.aggregation == "maximum":
+            first = np.argsort(-weights, kind="stable")[: self.k]
+            kinds, places, weights = kinds[first], places[first], weights[first] * TIE ** np.arange(len(first))
+        numbers = by[kinds, places].tolist()
+        by_path = (kinds == PATH).tolist()
+        rules = [(path, int(self._path[n]) if path else n) for path, n in zip(by_path, numbers, strict=True)]
+        return [*zip(rules, weights.tolist(), strict=True)]
+
+    def _reason(self, rule: tuple[bool, int], fact: tuple[Any, Any, Any], k: int) -> Reason:
+        by_path, number = rule
+        s, _, o = map(int, fact)
+        if by_path:
+            walks = self._walks(s, o, [int(r) for r in self.paths_[number, 1:] if r >= 0], [s])
+            groundings: Iterator[Any] = (
+                [self._fact(r, a, b) for r, a, b in zip(self.paths_[number, 1:].tolist(), walk, walk[1:], strict=False)]
+                for walk in walks
+            )
+            return Reason(self._path_rule(number), [*islice(groundings, k)])
+        graph, G, K = self._reasoner.graph, len(self._reasoner.graph.relation), self.shape_[1]
+        body, place = self.properties_[number].tolist()
+        head = graph.relation[graph.listed[place]]
+        member = o if head < K else s
+        if body < G:
+            facts = [[self._fact(int(graph.relation[body]), int(graph.entity[body]), member)]]
+        elif body - G == (head + K) % (2 * K):
+            facts = []  # how often this is the answer follows from no fact of this entity
+        else:
+            facts = [[self._fact(body - G, member, other)] for other in self._led(member, body - G)[:k].tolist()]
+        return Reason(self._property_rule(number), facts)
+
+    def _led(self, x: int, r: int) -> NDArray[np.int64]:
+        """Give where the edges of x by a relation lead."""
+        graph = self._reasoner.graph
+        g = int(graph.groups[x] + np.searchsorted(graph.relation[graph.groups[x] : graph.groups[x + 1]], r))
+        if g == graph.groups[x + 1] or graph.relation[g] != r:
+            return np.zeros(0, np.int64)
+        return np.asarray(graph.members[graph.bounds[g] : graph.bounds[g + 1]])
+
+    def _walks(self, x: int, y: int, path: list[int], walk: list[int]) -> Iterator[list[int]]:
+        """Give the ways from x to y by a path, whose entities are different."""
+        for z in self._led(x, path[0]).tolist():
+            if len(path) == 1 and z == y and z not in walk:
+                yield [*walk, z]
+            elif len(path) > 1 and z != y and z not in walk:
+                yield from self._walks(z, y, path[1:], [*walk, z])
+
+    def _path_rule(self, number: int) -> HornRule:
+        head, *path = (int(r) for r in self.paths_[number] if r >= 0)
+        ends = {1: "xy", 2: "xzy", 3: "xzwy"}[len(path)]
+        premise = [self._atom(r, a, b) for r, a, b in zip(path, ends, ends[1:], strict=False)]
+        formula = Implies(premise[0] if len(premise) == 1 else And(tuple(premise)), self._atom(head, "x", "y"))
+        return HornRule(formula, *self.path_counts_[number].tolist())
+
+    def _property_rule(self, number: int) -> HornRule:
+        graph, G, K = self._reasoner.graph, len(self._reasoner.graph.relation), self.shape_[1]
+        body, place = self.properties_[number].tolist()
+        g = int(graph.listed[place])
+        head = int(graph.relation[g])
+        member = "y" if head < K else "x"
+        if body < G:
+            premise = self._atom(int(graph.relation[body]), self._name(graph.entity[body]), member)
+        else:
+            premise = self._atom(body - G, member, "z")
+        tried = int(graph.bounds[body + 1] - graph.bounds[body])
+        formula = Implies(premise, self._atom(head, self._name(graph.entity[g]), member))
+        return HornRule(formula, tried, int(self.property_counts_[number]))
+
+    def _name(self, entity: int) -> str:
+        return str(entity) if self.entities_ is None else self.entities_[entity]
+
+    def _atom(self, r: int, a: str, b: str) -> Atom:
+        K = self.shape_[1]
+        name = str(r % K) if self.relations_ is None else self.relations_[r % K]
+        return Atom(name, (a, b) if r < K else (b, a))
+
+    def _fact(self, r: int, a: int, b: int) -> tuple[int | str, int | str, int | str]:
+        K = self.shape_[1]
+        E: Any = self.entities_ or range(self.shape_[0])
+        s, o = (a, b) if r < K else (b, a)
+        return E[s], r % K if self.relations_ is None else self.relations_[r % K], E[o]

@@ -1,0 +1,603 @@
+"""Doors to the loops that mine Horn rules from a graph of facts, and that answer questions by them.
+
+Loops over a graph of facts: which rules hold how often, and what they conclude of a question.
+
+An edge is a fact read in either direction: relation ``r + K`` is ``r`` backwards. Edges of one entity and one relation
+are a group. An edge of x to c is also a property of x, shared by the members of the group of c and the relation
+backwards; so properties are numbered as groups are, and behind them, for each relation, that there is any edge of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = ["PATH", "TIE", "Answers", "Graph", "Rules", "graph_of", "joining_paths", "path_counts", "property_counts"]
+
+KEYS, CHUNK, SHARE = 1 << 21, 1 << 22, 1 << 12
+"""Paths listed, rules of properties written, and properties counted, at once."""
+
+
+class Graph(NamedTuple):
+    """Edges sorted by entity, relation and where they go, and lists of them."""
+
+    groups: Any
+    """Those of entity x are ``groups[x]`` to ``groups[x + 1]``, by relation."""
+    entity: Any
+    relation: Any
+    bounds: Any
+    """Members of property i are ``members[bounds[i]:bounds[i + 1]]``; of a group these are where its edges go."""
+    members: Any
+    property: Any
+    """Of each edge, as one of the entity that it comes from."""
+    listed: Any
+    """Groups by relation: ``listed[of[r]:of[r + 1]]``."""
+    of: Any
+    place: Any
+    """Of each group in ``listed``."""
+    pairs: Any
+    """Neighbours of x are ``neighbour[pairs[x]:pairs[x + 1]]``."""
+    neighbour: Any
+    joined: Any
+    """Relations to neighbour p are ``between[joined[p]:joined[p + 1]]``."""
+    between: Any
+
+
+class Rules(NamedTuple):
+    """Rules by what they conclude, each with how much it counts, minus the logarithm of how often it is wrong."""
+
+    paths: Any
+    """Those that conclude relation r are ``paths[r]`` to ``paths[r + 1]``."""
+    first: Any
+    second: Any
+    third: Any
+    """Relations of a path, sorted; -1 behind its end."""
+    path_weight: Any
+    rows: Any
+    """Rules of property i are ``rows[i]`` to ``rows[i + 1]``."""
+    head: Any
+    """Place of the property that is concluded, sorted."""
+    weight: Any
+    columns: Any
+    """Those that conclude the property at a place are ``column[columns[p]:columns[p + 1]]``."""
+    column: Any
+    body: Any
+
+
+def graph_of(triples: NDArray[np.int64], entities: int, relations: int) -> Graph:
+    """Lay facts out, each in both directions.
+
+    Parameters
+    ----------
+    triples : ndarray of shape (n, 3)
+        Different ones.
+    entities, relations : int
+    """
+    n, K = entities, relations
+    edges = np.concatenate([triples, triples[:, ::-1] + [0, K, 0]])
+    edges = edges[np.lexsort(edges.T[[2, 1, 0]])]
+    x, r, y = edges.T
+    groups, starts = np.unique(x * 2 * K + r, return_index=True)
+    entity, relation = groups // (2 * K), groups % (2 * K)
+    listed = np.argsort(relation, kind="stable")
+    of = np.searchsorted(relation[listed], np.arange(2 * K + 1))
+    place = np.empty(len(groups), np.int64)
+    place[listed] = np.arange(len(groups))
+    order = np.lexsort([r, y, x])
+    joined, firsts = np.unique(x[order] * n + y[order], return_index=True)
+    arrays = Graph(
+        groups=np.searchsorted(entity, np.arange(n + 1)),
+        entity=entity,
+        relation=relation,
+        bounds=np.concatenate([starts, len(edges) + of]),
+        members=np.concatenate([y, entity[listed]]),
+        property=np.searchsorted(groups, y * 2 * K + (r + K) % (2 * K)),
+        listed=listed,
+        of=of,
+        place=place,
+        pairs=np.searchsorted(joined // n, np.arange(n + 1)),
+        neighbour=joined % n,
+        joined=np.append(firsts, len(edges)),
+        between=r[order],
+    )
+    return Graph(*(frozen(array, np.int64) for array in arrays))
+
+
+def joining_paths(
+    graph: Graph, facts: NDArray[np.int64], head: int, *, longest: int, steps: int, support: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Find the paths of other edges between the ends of enough facts of a relation.
+
+    Parameters
+    ----------
+    graph : Graph
+    facts : ndarray of int of shape (n, 2)
+        Subjects and objects.
+    head : int
+        Their relation.
+    longest : int
+        Edges of a path at most, 1 to 3. All facts are looked at for one and two, the first of them for three.
+    steps : int
+        Steps that paths of three may take.
+    support : int
+        Facts, at least.
+
+    Returns
+    -------
+    paths : ndarray of shape (m, 3)
+        Relations, -1 behind the end of a path.
+    counts : ndarray of shape (m,)
+        Of facts.
+    """
+    W, keys = len(graph.of), np.empty(KEYS, np.int64)
+    mark = np.zeros(len(graph.groups) - 1, np.int64)
+    subjects, objects = (frozen(column, np.int64) for column in facts.T)
+    found, counts, first = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
+    while first < len(facts):
+        first, number, steps = _joining_paths(graph, subjects, objects, first, head, longest, steps, keys, mark)
+        more, times = np.unique(keys[:number], return_counts=True)
+        found, at = np.unique(np.concatenate([found, more]), return_inverse=True)
+        counts = np.bincount(at, np.concatenate([counts, times]), minlength=len(found)).astype(np.int64)
+    enough = counts >= support
+    if longest == 1:
+        enough &= found % W**2 == 0
+    found = found[enough]
+    return np.stack([found // W**2, found // W % W, found % W], axis=1) - 1, counts[enough]
+
+
+def path_counts(
+    graph: Graph, order: NDArray[np.int64], paths: NDArray[np.int64], heads: list[NDArray[np.int64]], *, most: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the pairs that each path joins, and those that are facts of each of its ``heads``.
+
+    Parameters
+    ----------
+    graph : Graph
+    order : ndarray of int
+        Groups by relation, as ``graph.listed``, those of each in the order in which paths begin there.
+    paths : ndarray of int of shape (m, 3)
+    heads : list of ndarray of int of length m
+        Relations that each may conclude.
+    most : int
+        Steps after which no further entity begins the path; with fewer, counts are exact.
+
+    Returns
+    -------
+    pairs : ndarray of shape (m,)
+    right : ndarray of shape (sum of lengths of heads,)
+    """
+    starts = np.concatenate([[0], np.cumsum([len(head) for head in heads])]).astype(np.int64)
+    pairs, right = np.zeros(len(paths), np.int64), np.zeros(int(starts[-1]), np.int64)
+    every = frozen(np.concatenate([np.zeros(0, np.int64), *heads]), np.int64)
+    seen = np.zeros(len(graph.groups) - 1, np.int64)
+    _path_counts(graph, frozen(order, np.int64), frozen(paths, np.int64), starts, every, most, seen, pairs, right)
+    return pairs, right
+
+
+def property_counts(
+    graph: Graph, *, support: int, confidence: float, smoothing: float
+) -> Iterator[tuple[float, NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]]:
+    """Count, some properties at a time, how many members of each have each other one, if enough have.
+
+    Yields
+    ------
+    share, bodies, places, counts
+        How much is done; of each pair the property, the place of the other, and how many entities have both.
+    """
+    last, first = len(graph.bounds) - 1, 0
+    count = np.zeros(len(graph.relation), np.int64)
+    size = CHUNK
+    bodies, places = np.empty(size, np.int32), np.empty(size, np.int32)
+    rights = np.empty(size, np.int64)
+    while first < last:
+        reached, number = _property_counts(
+            graph, first, min(first + SHARE, last), support, confidence, smoothing, count, bodies, places, rights
+        )
+        if reached == first:
+            bodies, places, rights = (np.empty(2 * len(array), array.dtype) for array in (bodies, places, rights))
+        yield (reached - first) / last, bodies[:number].copy(), places[:number].copy(), rights[:number].copy()
+        first = reached
+
+
+class Answers:
+    """Answers questions by rules, with the arrays that this takes."""
+
+    def __init__(self, graph: Graph, rules: Rules) -> None:
+        self.graph, self.rules = graph, rules
+        self._found = np.zeros(len(graph.groups), np.int64)
+        self._room = np.zeros((0, 4, 0), np.float32), np.zeros((0, 4, 0), np.int64)
+
+    def scores(self, known: NDArray[Any], relations: NDArray[Any], *, k: int, summed: bool) -> NDArray[np.float64]:
+        """Give the scores of all entities, a row for each question, by the k best rules of each kind."""
+        best, by = self._place(k)
+        scores = np.zeros((len(known), len(best)))
+        questions = frozen(known, np.int64), frozen(relations, np.int64)
+        _score_candidates(self.graph, self.rules, *questions, summed, best, by, self._found, scores)
+        return scores
+
+    def rules_for(
+        self, known: int, relation: int, answer: int, *, k: int
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Give how much the best rules of each kind count for one answer, shape (4, k), and their numbers."""
+        best, by = self._place(k)
+        _conclusions(self.graph, self.rules, known, relation, best, by, self._found)
+        counts = best[answer].copy()
+        best[self._found[1 : self._found[0] + 1]] = 0
+        return counts, by[answer].copy()
+
+    def _place(self, k: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        if self._room[0].shape[2] != k:
+            shape = len(self._found) - 1, 4, k
+            self._room = np.zeros(shape, np.float32), np.zeros(shape, np.int64)
+        return self._room
+
+
+PATH, KNOWN, SOUGHT, PRIOR = 0, 1, 2, 3
+"""Kinds of rules: by a path between both ends, by a property of either, and by how often the answer is one."""
+TIE = 1e-5
+"""How much each further rule counts where the best decides."""
+
+
+@njit(cache=True, nogil=True)
+def _find(array, low, high, value):
+    """Give the first place from ``low`` to ``high`` where a sorted array has at least this value."""
+    while low < high:
+        middle = (low + high) // 2
+        if array[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _span(graph, x, r):
+    """Give where the edges of x by relation r are."""
+    last = graph.groups[x + 1]
+    g = _find(graph.relation, graph.groups[x], last, r)
+    if g < last and graph.relation[g] == r:
+        return graph.bounds[g], graph.bounds[g + 1]
+    return 0, 0
+
+
+@njit(cache=True, nogil=True)
+def _distinct(keys, low, high):
+    """Sort numbers and leave each once; give how far they go."""
+    if high - low < 2:
+        return high
+    part = keys[low:high]
+    part.sort()
+    n = 1
+    for i in range(1, len(part)):
+        if part[i] != part[n - 1]:
+            part[n] = part[i]
+            n += 1
+    return low + n
+
+
+@njit(cache=True, nogil=True)
+def _joining_paths(graph, subjects, objects, first, head, longest, steps, keys, mark):
+    """List the paths between the ends of facts of relation ``head``, all entities different, each path once a fact.
+
+    A path of relations b, c and d is ``((b + 1) W + c + 1) W + d + 1``, W one more than there are, a shorter one has -1
+    behind its end. Paths of three are looked for during ``steps``. Ends where ``keys`` are full, before the facts do.
+
+    Returns
+    -------
+    fact, number, steps
+        The first fact that is left, how many keys there are, and how many steps.
+    """
+    W = len(graph.of)
+    half = (W - 1) // 2
+    pairs, neighbour, joined, between = graph.pairs, graph.neighbour, graph.joined, graph.between
+    number = 0
+    for f in range(first, len(subjects)):
+        x, y = subjects[f], objects[f]
+        began, full = number, False
+        if x == y:
+            continue
+        for p in range(pairs[y], pairs[y + 1]):
+            mark[neighbour[p]] = p + 1
+        for q in range(pairs[x], pairs[x + 1]):
+            z = neighbour[q]
+            if z == x or full:
+                continue
+            for i in range(joined[q], joined[q + 1]):
+                b = (between[i] + 1) * W * W
+                if z == y:
+                    if between[i] != head:
+                        if number == len(keys):
+                            full = True
+                            break
+                        keys[number] = b
+                        number += 1
+                    continue
+                if mark[z]:
+                    for j in range(joined[mark[z] - 1], joined[mark[z]]):
+                        c = (between[j] + half) % (2 * half) + 1
+                        if number == len(keys):
+                            full = True
+                            break
+                        keys[number] = b + c * W
+                        number += 1
+            if longest < 3 or z == y or steps <= 0:
+                continue
+            for q2 in range(pairs[z], pairs[z + 1]):
+                w = neighbour[q2]
+                steps -= 1
+                if mark[w] == 0 or w in (x, y, z) or full:
+                    continue
+                for i in range(joined[q], joined[q + 1]):
+                    for k in range(joined[q2], joined[q2 + 1]):
+                        b = ((between[i] + 1) * W + between[k] + 1) * W
+                        for j in range(joined[mark[w] - 1], joined[mark[w]]):
+                            if number == len(keys):
+                                number = _distinct(keys, began, number)
+                                if number == len(keys):
+                                    full = True
+                                    break
+                            keys[number] = b + (between[j] + half) % (2 * half) + 1
+                            number += 1
+                            steps -= 1
+        for p in range(pairs[y], pairs[y + 1]):
+            mark[neighbour[p]] = 0
+        if full and began:
+            return f, began, steps
+        number = _distinct(keys, began, number)
+    return len(subjects), number, steps
+
+
+@njit(cache=True, nogil=True)
+def _path_counts(graph, order, paths, rules, heads, most, seen, pairs, right):
+    """Count the pairs that each path joins, and those of them that are facts of the relations it may conclude.
+
+    Entities start paths in a random ``order`` of groups, until a path has taken ``most`` steps. Rules of path i
+    conclude relations ``heads[rules[i]:rules[i + 1]]``. Counts are added to ``pairs`` and ``right``.
+    """
+    to = graph.members
+    stamp = 0
+    for i in range(len(paths)):
+        b, c, d = paths[i]
+        steps = 0
+        for at in range(graph.of[b], graph.of[b + 1]):
+            if steps >= most:
+                break
+            g = order[at]
+            x = graph.entity[g]
+            stamp += 1
+            number = 0
+            for e in range(graph.bounds[g], graph.bounds[g + 1]):
+                z = to[e]
+                steps += 1
+                if z == x:
+                    continue
+                if c < 0:
+                    number += seen[z] != stamp
+                    seen[z] = stamp
+                    continue
+                low, high = _span(graph, z, c)
+                for m in range(low, high):
+                    w = to[m]
+                    steps += 1
+                    if w in (x, z):
+                        continue
+                    if d < 0:
+                        number += seen[w] != stamp
+                        seen[w] = stamp
+                        continue
+                    start, end = _span(graph, w, d)
+                    steps += end - start
+                    for k in range(start, end):
+                        y = to[k]
+                        if y not in (x, z, w):
+                            number += seen[y] != stamp
+                            seen[y] = stamp
+            pairs[i] += number
+            if number:
+                for rule in range(rules[i], rules[i + 1]):
+                    low, high = _span(graph, x, heads[rule])
+                    for e in range(low, high):
+                        right[rule] += seen[to[e]] == stamp
+    seen[:] = 0
+
+
+@njit(cache=True, nogil=True)
+def _property_counts(graph, first, last, support, confidence, smoothing, count, bodies, heads, rights):
+    """Count how many members of properties ``first`` to ``last`` have each other property, if enough have.
+
+    Returns
+    -------
+    body, number
+        The first property that is left, since there was no room for more, and how many rules were written, by place.
+    """
+    G = len(graph.relation)
+    touched = np.empty(G, np.int64)
+    number = 0
+    for b in range(first, last):
+        low, high = graph.bounds[b], graph.bounds[b + 1]
+        if high - low < support:
+            continue
+        least = max(support, confidence * (high - low + smoothing))
+        n = 0
+        for m in range(low, high):
+            x = graph.members[m]
+            for e in range(graph.bounds[graph.groups[x]], graph.bounds[graph.groups[x + 1]]):
+                j = graph.property[e]
+                if graph.bounds[j + 1] - graph.bounds[j] >= least:
+                    p = graph.place[j]
+                    if count[p] == 0:
+                        touched[n] = p
+                        n += 1
+                    count[p] += 1
+        kept = 0
+        for t in range(n):
+            if count[touched[t]] < least or graph.listed[touched[t]] == b:
+                count[touched[t]] = 0
+            else:
+                touched[kept] = touched[t]
+                kept += 1
+        if number + kept > len(bodies):
+            for t in range(kept):
+                count[touched[t]] = 0
+            return b, number
+        touched[:kept].sort()
+        for t in range(kept):
+            bodies[number], heads[number], rights[number] = b, touched[t], count[touched[t]]
+            count[touched[t]] = 0
+            number += 1
+    return last, number
+
+
+@njit(cache=True, nogil=True)
+def _conclude(y, kind, weight, rule, best, by, found):
+    """Put a rule among the best of its kind that conclude y, once; ``found`` counts, and lists, what is concluded."""
+    if not (best[y, PATH, 0] or best[y, KNOWN, 0] or best[y, SOUGHT, 0] or best[y, PRIOR, 0]):
+        found[0] += 1
+        found[found[0]] = y
+    top, rules = best[y, kind], by[y, kind]
+    k = len(rules)
+    if weight <= top[k - 1]:
+        return
+    for i in range(k):
+        if rules[i] == rule and top[i] > 0:
+            return
+    at = k - 1
+    while at > 0 and top[at - 1] < weight:
+        top[at], rules[at] = top[at - 1], rules[at - 1]
+        at -= 1
+    top[at], rules[at] = weight, rule
+
+
+@njit(cache=True, nogil=True)
+def _follow(graph, rules, i, start, end, kind, best, by, found):
+    """Conclude what rules by property ``i`` do, of properties from ``start`` on and below ``end``."""
+    low = _find(rules.head, rules.rows[i], rules.rows[i + 1], start)
+    for p in range(low, _find(rules.head, low, rules.rows[i + 1], end)):
+        _conclude(graph.entity[graph.listed[rules.head[p]]], kind, rules.weight[p], p, best, by, found)
+
+
+@njit(cache=True, nogil=True)
+def _conclusions(graph, rules, x, r, best, by, found):
+    """Find the rules that say where edges of x by relation r go: the best of each kind, of each candidate.
+
+    Parameters
+    ----------
+    best : float32 array of shape (entities, 4, k), of zeros
+        How much the k best rules count, in falling order.
+    by : int64 array of shape (entities, 4, k)
+        Their numbers, among paths or others.
+    found : int64 array of shape (entities + 1,)
+        The first tells how many candidates follow.
+    """
+    half = (len(graph.of) - 1) // 2
+    back = (r + half) % (2 * half)
+    G, to, bounds, relation = len(graph.relation), graph.members, graph.bounds, graph.relation
+    found[0] = 0
+    end = rules.paths[r + 1]
+    low = rules.paths[r]
+    for g in range(graph.groups[x], graph.groups[x + 1]):
+        low = _find(rules.first, low, end, relation[g])
+        high = _find(rules.first, low, end, relation[g] + 1)
+        if low == high:
+            continue
+        start = low
+        if rules.second[low] < 0:
+            start += 1
+            for e in range(bounds[g], bounds[g + 1]):
+                if to[e] != x:
+                    _conclude(to[e], PATH, rules.path_weight[low], low, best, by, found)
+        if start == high:
+            continue
+        for e in range(bounds[g], bounds[g + 1]):
+            z = to[e]
+            if z == x:
+                continue
+            p = start
+            for g2 in range(graph.groups[z], graph.groups[z + 1]):
+                while p < high and rules.second[p] < relation[g2]:
+                    p += 1
+                if p == high:
+                    break
+                if rules.second[p] > relation[g2]:
+                    continue
+                if rules.third[p] < 0:
+                    for m in range(bounds[g2], bounds[g2 + 1]):
+                        if to[m] != x and to[m] != z:
+                            _conclude(to[m], PATH, rules.path_weight[p], p, best, by, found)
+                    p += 1
+                last = _find(rules.second, p, high, relation[g2] + 1)
+                if p == last:
+                    continue
+                for m in range(bounds[g2], bounds[g2 + 1]):
+                    w = to[m]
+                    if w in (x, z):
+                        continue
+                    q = p
+                    for g3 in range(graph.groups[w], graph.groups[w + 1]):
+                        while q < last and rules.third[q] < relation[g3]:
+                            q += 1
+                        if q == last:
+                            break
+                        if rules.third[q] > relation[g3]:
+                            continue
+                        for k in range(bounds[g3], bounds[g3 + 1]):
+                            y = to[k]
+                            if y not in (x, z, w):
+                                _conclude(y, PATH, rules.path_weight[q], q, best, by, found)
+    start, end = graph.of[back], graph.of[back + 1]
+    for g in range(graph.groups[x], graph.groups[x + 1] + 1):
+        prior = g == graph.groups[x + 1]  # whether x has this relation or not, it is asked for
+        if not prior:
+            for e in range(bounds[g], bounds[g + 1]):
+                _follow(graph, rules, graph.property[e], start, end, KNOWN, best, by, found)
+        if prior:
+            _follow(graph, rules, G + r, start, end, PRIOR, best, by, found)
+        elif relation[g] != r:
+            _follow(graph, rules, G + relation[g], start, end, KNOWN, best, by, found)
+    g = _find(relation, graph.groups[x], graph.groups[x + 1], r)
+    if g < graph.groups[x + 1] and relation[g] == r:
+        for at in range(rules.columns[graph.place[g]], rules.columns[graph.place[g] + 1]):
+            p = rules.column[at]
+            i = rules.body[p]
+            if i != G + back:
+                for m in range(bounds[i], bounds[i + 1]):
+                    _conclude(to[m], SOUGHT, rules.weight[p], p, best, by, found)
+
+
+@njit(cache=True, nogil=True)
+def _score_candidates(graph, rules, known, relations, summed, best, by, found, scores):
+    """Write how much the best rules of each kind count together, or the best of all, of every candidate of questions.
+
+    ``scores`` has a row of zeros for each question; ``best`` is zero again in the end.
+    """
+    k = by.shape[2]
+    every = np.empty(by.shape[1] * k)
+    for q in range(len(known)):
+        _conclusions(graph, rules, known[q], relations[q], best, by, found)
+        for at in range(1, found[0] + 1):
+            y = found[at]
+            n = 0
+            for kind in range(by.shape[1]):
+                for i in range(k):
+                    if best[y, kind, i] > 0:
+                        every[n] = best[y, kind, i]
+                        n += 1
+            total = 0.0
+            if summed:
+                for i in range(n):
+                    total += every[i]
+            else:
+                every[:n].sort()
+                for i in range(max(n - k, 0), n):
+                    total = every[i] + TIE * total
+            scores[q, y] = total
+            best[y] = 0.0

@@ -1,0 +1,169 @@
+r"""The log-odds that a predicate holds of a pair of entities: models N, F and E, and their sums.
+
+With :math:`r = (s, o)` a pair and :math:`c` a predicate,
+
+.. math:: m_{rc} = \underbrace{u_r \cdot v_c}_{F} + \underbrace{\sum_{c' \in r,\ c' \ne c} w_{cc'}}_{N}
+          + \underbrace{t_s \cdot d^1_c + t_o \cdot d^2_c}_{E} + a_r + b_c.
+
+Model N asks what else is known of the pair, so that it needs no vector of its own; a weight :math:`w_{cc'}` is there
+for predicates that were seen together. Model E asks of what kind the two entities are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.core.entries import blocks
+from polyadic.relations.questions import Parts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from polyadic.relations.schema import Schema
+
+    Array = NDArray[Any]
+
+
+CELLS = 4096
+"""Whose rows of weights are looked at together."""
+
+
+class Terms(NamedTuple):
+    """What the terms of the log-odds are made of; arrays of no column, and zeros, for terms that a model lacks.
+
+    Attributes
+    ----------
+    U, V : ndarray of shape (pairs, R) and (predicates, R)
+    W : csr_array of shape (predicates, predicates)
+    T : ndarray of shape (entities + 1, R)
+        The last row, of zeros, is that of entities that were never seen.
+    D1, D2 : ndarray of shape (predicates, R)
+    a, b : ndarray of shape (pairs,) and (predicates,)
+    """
+
+    U: Array
+    V: Array
+    W: csr_array
+    T: Array
+    D1: Array
+    D2: Array
+    a: Array
+    b: Array
+
+    def cells(self, cells: NDArray[np.int64], known: csr_array, arguments: NDArray[np.int64]) -> Array:
+        """Give the log-odds of cells, shape (n, 2), of the rows of ``known`` and ``arguments``."""
+        r, c = cells.T
+        subjects, objects = arguments[r].T
+        products = ((self.U[r], self.V[c]), (self.T[subjects], self.D1[c]), (self.T[objects], self.D2[c]))
+        m = np.asarray(sum(np.einsum("nr,nr->n", x, y) for x, y in products) + self.a[r] + self.b[c], float)
+        for part in blocks(len(cells), CELLS):
+            m[part] += known[r[part]].multiply(self.W[c[part]]).sum(axis=1)
+        return m
+
+    def matrix(self, rows: Array, known: csr_array, arguments: NDArray[np.int64], columns: Array) -> Array:
+        """Give the log-odds of some rows, by their numbers, and some columns."""
+        subjects, objects = arguments[rows].T
+        m = self.U[rows] @ self.V[columns].T + self.a[rows, None] + self.b[columns]
+        m += self.T[subjects] @ self.D1[columns].T + self.T[objects] @ self.D2[columns].T
+        return np.asarray(m + (known[rows] @ self.W[columns].T).toarray())
+
+
+class Together(NamedTuple):
+    """Which predicates were seen together, and what is known of each pair.
+
+    Attributes
+    ----------
+    keys : ndarray of int64
+        ``c * predicates + c'`` of each weight, rising.
+    known : csr_array of shape (pairs, predicates)
+    """
+
+    keys: NDArray[np.int64]
+    known: csr_array
+
+    def __call__(self, cells: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Give the weights that cells add up: which cell, from 0, and which weight."""
+        starts = self.known.indptr.astype(np.int64)
+        first, sizes = starts[cells[:, 0]], np.diff(starts)[cells[:, 0]]
+        owners = np.repeat(np.arange(len(cells)), sizes)
+        within = np.arange(len(owners)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        keys = cells[owners, 1] * self.known.shape[1] + self.known.indices[first[owners] + within]
+        places = np.searchsorted(self.keys[:-1], keys)  # of the last, if a key is above all
+        seen = self.keys[places] == keys if len(self.keys) else np.zeros(len(keys), bool)
+        return owners[seen], places[seen]
+
+
+def seen_together(known: csr_array) -> Together:
+    """Collect the ordered pairs of two predicates that some pair of entities lists both."""
+    both = (known.T @ known).tocoo()
+    apart = both.row != both.col
+    keys = both.row[apart].astype(np.int64) * known.shape[1] + both.col[apart]
+    return Together(np.sort(keys), known)
+
+
+class PairForm:
+    """The form of log-odds, and the way back to terms.
+
+    For :func:`~polyadic.relations.questions.descend_questions`.
+    The table of vectors holds U, V, T, D1 and D2, one below the other; that of weights W, b and a.
+
+    Parameters
+    ----------
+    schema : Schema
+    features : str
+        Of the letters N, F and E.
+    rows, columns : bool
+        Whether there are biases of rows, and of columns.
+    """
+
+    def __init__(self, schema: Schema, features: str, *, rows: bool, columns: bool) -> None:
+        pairs, predicates = schema.cells.shape
+        self.arguments, self.predicates = schema.arguments, predicates
+        self.factors, self.kinds = "F" in features, "E" in features
+        self.together = seen_together(schema.cells) if "N" in features else None
+        vectors = [pairs * self.factors, predicates * self.factors]
+        vectors += [size * self.kinds for size in (len(schema.entities), predicates, predicates)]
+        together = 0 if self.together is None else len(self.together.keys)
+        self.vectors = np.cumsum([0, *vectors]).tolist()
+        self.weights = np.cumsum([0, together, predicates * columns, pairs * rows]).tolist()
+
+    def __call__(self, cells: NDArray[np.int64]) -> Parts:
+        """Give the parts of the log-odds of cells, shape (n, 2)."""
+        r, c = cells.T
+        u, v, t, d1, d2, _ = self.vectors
+        w, b, a, end = self.weights
+        products = []
+        if self.factors:
+            products.append(np.column_stack([u + r, v + c]))
+        if self.kinds:
+            subjects, objects = self.arguments[r].T
+            products += [np.column_stack([t + subjects, d1 + c]), np.column_stack([t + objects, d2 + c])]
+        none = np.zeros(0, np.int64)
+        owners, weights = [none], [none]
+        if b > w and self.together is not None:
+            owner, weight = self.together(cells)
+            owners, weights = [owner], [weight]
+        for start, last, numbers in ((b, a, c), (a, end, r)):
+            if last > start:
+                owners.append(np.arange(len(cells)))
+                weights.append(start + numbers)
+        at = np.concatenate(weights)
+        return Parts(products, np.concatenate(owners), at, np.ones(len(at)))
+
+    def terms(self, vectors: Array, weights: Array) -> Terms:
+        """Give the terms that tables hold."""
+        from scipy.sparse import csr_array
+
+        P = self.predicates
+        U, V, T, D1, D2 = (vectors[first:last] for first, last in zip(self.vectors[:-1], self.vectors[1:], strict=True))
+        w, b, a = (weights[x:y, 0] for x, y in zip(self.weights[:-1], self.weights[1:], strict=True))
+        keys = np.zeros(0, np.int64) if self.together is None else self.together.keys
+        pairs, entities, none = len(self.arguments), int(self.arguments.max()) + 1, np.zeros
+        T = np.concatenate([T, none((1, T.shape[1]), T.dtype)]) if self.kinds else none((entities + 1, 0), T.dtype)
+        U, V = (U, V) if self.factors else (none((pairs, 0)), none((P, 0)))
+        D1, D2 = (D1, D2) if self.kinds else (none((P, 0)), none((P, 0)))
+        W = csr_array((w, np.divmod(keys, P)), shape=(P, P))
+        return Terms(U, V, W, T, D1, D2, a if len(a) else none(pairs), b if len(b) else none(P))

@@ -1,0 +1,204 @@
+"""What a sentence says of two entities: the path of dependencies between their mentions, and the words between them.
+
+Of *Marc Goldman, president of Farmland Dairies, said* the pair (Marc Goldman, Farmland Dairies) gets::
+
+    path#->appos->president->nmod:of->
+    words#, president of
+
+A path goes from the first mention to the second: ``<-nsubj<-`` climbs to the word above, ``->obj->`` descends. The word
+that marks a phrase with its case, such as a preposition, is told with the relation, for it is not on the path itself.
+
+References
+----------
+Lin, Pantel (2001), DIRT - discovery of inference rules from text. Riedel, Yao, McCallum, Marlin (2013), Relation
+extraction with matrix factorization and universal schemas, section 5.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from polyadic.core.errors import check_int
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from polyadic.syntax.trees import Tree
+
+    Triple = tuple[str, str, str]
+
+PARTS_OF_NAMES = {"compound", "flat", "name", "goeswith", "amod", "punct"}
+"""Relations between the words of a name, without their subtypes; adjectives with a capital, and hyphens."""
+MARKED_BY_CASE = {"obl", "nmod"}
+"""Relations whose word of case tells what they mean."""
+
+
+class Mention(NamedTuple):
+    """Words of a sentence that name an entity.
+
+    Attributes
+    ----------
+    name : str
+    first, last : int
+        The words, from 0, both included.
+    head : int
+        That of them on which the others depend.
+    """
+
+    name: str
+    first: int
+    last: int
+    head: int
+
+
+def mentions(tree: Tree, *, key: str | None = None) -> list[Mention]:
+    """Find the mentions of entities in a sentence.
+
+    Parameters
+    ----------
+    tree : Tree
+    key : str, optional
+        Words with one value of this key in the last column, such as ``Entity=Acme_Corporation``, are a mention of the
+        entity of that name, an underscore for a space. Without a key a mention is a run of words that belong to one
+        proper noun: *New York Times*, *Saudi Arabia*, *Al - Qaeda*.
+    """
+    values = _names(tree) if key is None else [_value(misc, key) for misc in tree.misc]
+    runs, first = [], 0
+    for last, value in enumerate(values):
+        if last + 1 < len(values) and values[last + 1] == value:
+            continue
+        if value:
+            name = " ".join(tree.forms[first : last + 1]) if key is None else value.replace("_", " ")
+            runs.append(Mention(name, first, last, _head(tree, first, last)))
+        first = last + 1
+    return runs
+
+
+def patterns(tree: Tree, *, key: str | None = None, longest_path: int = 5, longest_gap: int = 8) -> Iterator[Triple]:
+    r"""Tell what a sentence says of each two entities in it, the one that comes first as the subject.
+
+    Parameters
+    ----------
+    tree : Tree
+    key : str, optional
+        See :func:`mentions`.
+    longest_path : int
+        Dependencies on a path, at most; 0 for no paths.
+    longest_gap : int
+        Words between mentions, at most, if they are to be told; 0 for none. Mentions side by side say nothing.
+
+    Yields
+    ------
+    subject, object, predicate : str
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from polyadic.syntax.trees import read_trees
+    >>> rows = ["1 Ann Ann PROPN _ _ 2 nsubj _ _", "2 joined join VERB _ _ 0 root _ _"]
+    >>> rows += ["3 Acme Acme PROPN _ _ 2 obj _ _"]
+    >>> path = os.path.join(tempfile.mkdtemp(), "one.conllu")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("\n".join(rows).replace(" ", "\t") + "\n\n")
+    >>> [tree] = read_trees(path)
+    >>> list(patterns(tree))
+    [('Ann', 'Acme', 'path#<-nsubj<-join->obj->'), ('Ann', 'Acme', 'words#joined')]
+    """
+    check_int("longest_path", longest_path, low=0)
+    check_int("longest_gap", longest_gap, low=0)
+    for subject, object_ in combinations(mentions(tree, key=key), 2):
+        if subject.name == object_.name:
+            continue
+        if path := _path(tree, subject.head, object_.head, longest_path):
+            yield subject.name, object_.name, f"path#{path}"
+        if 0 < object_.first - subject.last - 1 <= longest_gap:
+            between = " ".join(form.lower() for form in tree.forms[subject.last + 1 : object_.first])
+            yield subject.name, object_.name, f"words#{between}"
+
+
+def pattern_triples(
+    trees: Iterable[Tree], *, key: str | None = None, longest_path: int = 5, longest_gap: int = 8
+) -> Iterator[Triple]:
+    """Tell what all sentences say, as :func:`patterns` does of one; for :func:`~.schema.schema_of`."""
+    for tree in trees:
+        yield from patterns(tree, key=key, longest_path=longest_path, longest_gap=longest_gap)
+
+
+def _names(tree: Tree) -> list[str]:
+    """Give for each word the number of the proper noun whose name it is part of; empty if there is none."""
+    heads = tree.heads.tolist()
+
+    def fits(word: int) -> bool:
+        if tree.upos[word] == "ADJ":
+            return tree.relations[word] == "amod" and tree.forms[word][:1].isupper()
+        return tree.upos[word] == "PROPN" or tree.forms[word] == "-"
+
+    def above(word: int) -> int:
+        head, relation = heads[word] - 1, tree.relations[word].split(":")[0]
+        within = head >= 0 and relation in PARTS_OF_NAMES and tree.upos[head] == "PROPN"
+        return head if within and fits(word) else word
+
+    tops = np.array([above(word) for word in range(len(tree))], np.int64)
+    for _ in range(len(tree).bit_length()):  # each time twice as far up
+        tops = tops[tops]
+    names = [str(at) if tree.upos[at] == "PROPN" else "" for at in tops.tolist()]
+    for words, beside in ((range(len(names)), -1), (reversed(range(len(names))), 1)):  # no name begins or ends so
+        for word in words:
+            within = 0 <= word + beside < len(names) and names[word + beside] == names[word]
+            if tree.forms[word] == "-" and not within:
+                names[word] = ""
+    return names
+
+
+def _value(misc: str, key: str) -> str:
+    """Give the value of a key in the last column, empty if it is not there."""
+    pairs = (field.partition("=") for field in misc.split("|"))
+    return next((value for name, _, value in pairs if name == key), "")
+
+
+def _head(tree: Tree, first: int, last: int) -> int:
+    """Give the first word of a mention whose own head lies outside."""
+    return next(word for word in range(first, last + 1) if not first <= tree.heads[word] - 1 <= last)
+
+
+def _path(tree: Tree, start: int, end: int, longest: int) -> str:
+    """Give the path between two words; empty if it is too long, or there is none."""
+    up, down = _ancestors(tree, start), _ancestors(tree, end)
+    meeting = next((word for word in up if word in down), None)
+    if meeting is None:
+        return ""
+    climbed, descended = up[: up.index(meeting)], down[: down.index(meeting)][::-1]
+    if not 0 < len(climbed) + len(descended) <= longest:
+        return ""
+    steps = [f"<-{_relation(tree, word)}<-" for word in climbed]
+    steps += [f"->{_relation(tree, word)}->" for word in descended]
+    on_the_way = [*climbed[1:], *([meeting] if climbed and descended else []), *descended[:-1]]
+    lemmas = [_lemma(tree, word) for word in on_the_way]
+    return "".join(step + lemma for step, lemma in zip(steps, [*lemmas, ""], strict=True))
+
+
+def _ancestors(tree: Tree, word: int) -> list[int]:
+    """Give a word and those above it, up to a root."""
+    above = [word]
+    while (head := int(tree.heads[above[-1]]) - 1) >= 0:
+        above.append(head)
+    return above
+
+
+def _relation(tree: Tree, word: int) -> str:
+    """Give the relation of a word to its head, with its word of case."""
+    relation = tree.relations[word]
+    if relation.split(":")[0] not in MARKED_BY_CASE or ":" in relation:
+        return relation
+    cases = (child for child in range(len(tree)) if tree.heads[child] == word + 1 and tree.relations[child] == "case")
+    case = next(cases, None)
+    return relation if case is None else f"{relation}:{_lemma(tree, case)}"
+
+
+def _lemma(tree: Tree, word: int) -> str:
+    """Give the lemma of a word, or its form where the file tells none."""
+    lemma = tree.lemmas[word]
+    return (tree.forms[word] if lemma == "_" else lemma).lower()

@@ -1,0 +1,287 @@
+r"""Stochastic descent on losses of log-odds: whatever asks how likely some cells of a matrix are.
+
+A question is a batch of cells and a judge of their log-odds. Sources of questions are listed cells with others drawn
+beside them, groundings of rules, and anything else that can say how wrong log-odds are and where they should go. A step
+answers the batches of all sources together and moves only the rows of factors that take part.
+
+The log-odds of a cell are products of rows of one table of vectors, and rows of one table of weights times values:
+
+.. math:: m = \sum_{(i, j)} t_i \cdot t_j + \sum_{(k, x)} x\, w_k.
+
+The penalty is due wherever a vector takes part, :math:`\lambda \|t\|^2` for each product it is in, so that what many
+cells ask about is held as firmly as what few ask about.
+
+References
+----------
+Riedel, Yao, McCallum, Marlin (2013), Relation extraction with matrix factorization and universal schemas, section 3.
+Rocktäschel, Singh, Riedel (2015), Injecting logical background knowledge into embeddings for relation extraction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from polyadic.core import kernels
+from polyadic.core.losses import Logistic
+from polyadic.core.resources import check_memory
+from polyadic.core.solvers.adaptive import Adagrad, Adam
+from polyadic.core.solvers.run import Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.forms import Factors
+
+Judge = Callable[["NDArray[Any]"], tuple[float, "NDArray[Any]"]]
+"""From the log-odds of n cells to a value, the lower the better, and its derivatives, shape (n,)."""
+MEASURED = 1 << 17
+"""Cells, about, whose loss is measured after each epoch; an epoch of fewer is measured whole."""
+
+
+class Parts(NamedTuple):
+    """What the log-odds of some cells add up.
+
+    Attributes
+    ----------
+    products : list of ndarray of shape (n, 2)
+        Rows of the table of vectors, one product for each cell.
+    owners, weights : ndarray of int of shape (k,)
+        Cells, from 0, and the rows of the table of weights that are added to each.
+    values : ndarray of shape (k,)
+        What the weights are multiplied with.
+    """
+
+    products: list[NDArray[np.int64]]
+    owners: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    values: NDArray[Any]
+
+
+class LogOdds(Protocol):
+    """A form of log-odds: which vectors and weights explain a cell."""
+
+    def __call__(self, cells: NDArray[np.int64]) -> Parts:
+        """Give the parts of the log-odds of cells, shape (n, 2)."""
+
+
+class Source(Protocol):
+    """Something that asks about cells."""
+
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
+        """Yield exactly ``steps`` batches, cells of shape (n, 2) and their judge; together all there is to ask."""
+
+
+class Ridges(NamedTuple):
+    r"""Strength :math:`\lambda` of the penalties of a vector and of a weight, wherever they take part."""
+
+    vectors: float
+    weights: float
+
+
+class Listed:
+    r"""Listed cells, which are true, each with unlisted cells of its column, which are held to be false.
+
+    Those are drawn anew in each epoch, uniformly from the rows that do not list the column. Of a logistic loss each
+    cell is a question of its own; of ``"bpr"`` the listed cell is to be the likelier of the two:
+
+    .. math:: -\log \sigma(m_{rc}) - w \log \sigma(-m_{qc}) \quad\text{or}\quad -\log \sigma(m_{rc} - m_{qc}).
+
+    Parameters
+    ----------
+    cells : ndarray of int of shape (n, 2)
+        Row and column of each, no two alike.
+    shape : (int, int)
+        Of the matrix.
+    loss : {"logistic", "bpr"}
+    negatives : int
+        Cells drawn for each listed one.
+    weight : float
+        :math:`w`, of each drawn cell of the logistic loss.
+    """
+
+    def __init__(
+        self, cells: NDArray[np.int64], shape: tuple[int, int], *, loss: str, negatives: int, weight: float
+    ) -> None:
+        order = np.lexsort((cells[:, 0], cells[:, 1]))
+        self.cells, self.shape = cells[order], shape
+        self.starts = np.searchsorted(self.cells[:, 1], np.arange(shape[1] + 1))
+        self.loss, self.negatives, self.weight = loss, negatives, weight
+
+    def epoch(self, rng: np.random.Generator, steps: int) -> Iterator[tuple[NDArray[np.int64], Judge]]:
+        """Yield all listed cells in random order, in ``steps`` batches."""
+        order = rng.permutation(len(self.cells))
+        bounds = np.linspace(0, len(order), steps + 1).astype(np.int64)
+        for first, last in pairwise(bounds.tolist()):
+            listed = self.cells[order[first:last]]
+            drawn = self._beside(listed, rng)
+            here = drawn[:, 0] >= 0  # a column that every row lists has none
+            if self.loss == "bpr":
+                better = np.tile(listed, (self.negatives, 1))[here]
+                yield np.concatenate([better, drawn[here]]), _pairs
+            else:
+                yield np.concatenate([listed, drawn[here]]), self._cells(len(listed))
+
+    def _beside(self, listed: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw cells of the columns of listed ones; row -1 where there is none."""
+        columns = np.tile(listed[:, 1], self.negatives)
+        rows = kernels.absent_columns(self.starts, self.cells[:, 0], columns, number=self.shape[0], rng=rng)
+        return np.column_stack([rows, columns])
+
+    def _cells(self, listed: int) -> Judge:
+        """Judge cells of which the first are true."""
+
+        def judge(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+            x = (np.arange(len(m)) < listed).astype(m.dtype)
+            w = np.where(x, 1, self.weight).astype(m.dtype)
+            return float(np.sum(w * Logistic().value(x, m), dtype=float)), w * Logistic().grad(x, m)
+
+        return judge
+
+
+def _pairs(m: NDArray[Any]) -> tuple[float, NDArray[Any]]:
+    """Judge cells of which the first half is to be likelier than the second, one by one."""
+    better, worse = np.split(m, 2)
+    ones = np.ones_like(better)
+    slopes = Logistic().grad(ones, better - worse)
+    return float(np.sum(Logistic().value(ones, better - worse), dtype=float)), np.concatenate([slopes, -slopes])
+
+
+def descend_questions(
+    form: LogOdds,
+    start: Factors,
+    sources: Sequence[Source],
+    *,
+    steps: int,
+    rng: np.random.Generator,
+    rule: Adagrad | Adam = Adagrad(0.1),  # noqa: B008 frozen
+    ridges: Ridges = Ridges(0.01, 0.01),  # noqa: B008 frozen
+) -> Iterator[Sweep]:
+    """Descend what sources ask, one sweep an epoch.
+
+    Parameters
+    ----------
+    form : LogOdds
+    start : two floating ndarray of one type, of shape (vectors, rank) and (weights, 1)
+        The tables; they are not changed.
+    sources : sequence of Source
+    steps : int
+        Of an epoch.
+    rng : numpy.random.Generator
+    rule : Adagrad or Adam
+        Here a step is absolute, not relative to the size of factors: weights start at zero.
+    ridges : Ridges
+
+    Yields
+    ------
+    Sweep
+        First the start, then the end of each epoch. The objective is that of one epoch of questions, asked once at the
+        start, or of a part of it scaled up.
+
+    Raises
+    ------
+    InputError
+        If the memory would not suffice.
+    """
+    descent = _Descent(form, start, rule, ridges)
+    measure = _Measure(descent, sources, steps, rng)
+    while True:
+        yield Sweep([table.rows.copy() for table in descent.tables], measure())
+        for asked in zip(*(source.epoch(rng, steps) for source in sources), strict=True):
+            descent.step(list(asked))
+
+
+class _Table:
+    """Rows of a factor, their gradient, and what the rule remembers of them."""
+
+    def __init__(self, rows: NDArray[Any], rule: Adagrad | Adam, ridge: float) -> None:
+        layers = 2 + rule.layers
+        if rows.shape[1] == 1:  # without the padding that keeps rows in cache lines of their own
+            self.T = np.zeros((len(rows), layers, 1), rows.dtype)
+            self.T[:, 0] = rows
+        else:
+            self.T = kernels.table(rows, *[np.zeros_like(rows)] * (layers - 1))
+        self.rows, self.rule, self.ridge, self.rank = self.T[:, 0, : rows.shape[1]], rule, ridge, rows.shape[1]
+        self.state = rule.start(self.T)
+        none, kind = np.zeros(len(rows), rows.dtype), rows.dtype.type
+        self.pace = none + kind(1)
+        self.penalties = kernels.RowPenalties(none + kind(2 * ridge), none, np.zeros(len(rows), bool))
+
+    def move(self, indices: NDArray[np.int64]) -> None:
+        """Move the rows that took part, each held by the penalty as often as it did."""
+        rows, counts = np.unique(indices, return_counts=True)
+        touched = kernels.Touched(rows, counts.astype(self.T.dtype))
+        if self.ridge:
+            kernels.pull_rows(touched, self.penalties.ridge, np.zeros((0, self.rank), self.T.dtype), self.T)
+        self.rule.move(touched, self.penalties, self.T, self.state, pace=self.pace, rank=self.rank)
+
+    def penalty(self, indices: NDArray[np.int64]) -> float:
+        """Give the penalties of rows, as often as they take part."""
+        rows, counts = np.unique(indices, return_counts=True)
+        return self.ridge * float(counts @ np.square(self.rows[rows], dtype=float).sum(axis=1))
+
+
+class _Descent:
+    """Both tables, and how a batch moves them."""
+
+    def __init__(self, form: LogOdds, start: Factors, rule: Adagrad | Adam, ridges: Ridges) -> None:
+        needed = sum((4 + rule.layers) * factor.nbytes for factor in start)
+        size = f"{start[0].shape[0]:,} vectors of rank {start[0].shape[1]}"
+        check_memory(needed, f"stochastic descent of {size}", "lower the rank")
+        self.form = form
+        self.tables = [_Table(factor, rule, ridge) for factor, ridge in zip(start, ridges, strict=True)]
+
+    def log_odds(self, parts: Parts, n: int) -> NDArray[Any]:
+        """Add up products and weights of n cells."""
+        vectors, weights = self.tables
+        m = np.bincount(parts.owners, parts.values * weights.rows[parts.weights, 0], n).astype(vectors.T.dtype)
+        for product in parts.products:
+            m += kernels.cp_predict(product, vectors.T, threads=1)
+        return m
+
+    def value(self, cells: NDArray[np.int64], judge: Judge) -> float:
+        """Give what a judge says of cells, and their penalty."""
+        parts = self.form(cells)
+        vectors, weights = self.tables
+        value = judge(self.log_odds(parts, len(cells)))[0]
+        if parts.products and vectors.ridge:
+            value += vectors.penalty(np.concatenate([product.ravel() for product in parts.products]))
+        return value + weights.penalty(parts.weights)
+
+    def step(self, asked: list[tuple[NDArray[np.int64], Judge]]) -> None:
+        """Ask, and move what took part in the answers."""
+        cells = np.concatenate([batch for batch, _ in asked])
+        parts, (vectors, weights) = self.form(cells), self.tables
+        bounds = np.cumsum([len(batch) for batch, _ in asked])[:-1]
+        answers = np.split(self.log_odds(parts, len(cells)), bounds)
+        slopes = np.concatenate([judge(m)[1] for (_, judge), m in zip(asked, answers, strict=True)])
+        slopes = slopes.astype(vectors.T.dtype, copy=False)
+        for product in parts.products:
+            kernels.add_cp_pullback(product, slopes, vectors.T, offsets=[0, 0])
+        if parts.products:
+            vectors.move(np.concatenate([product.ravel() for product in parts.products]))
+        if len(parts.weights):
+            shares = parts.values.astype(weights.T.dtype) * slopes[parts.owners]
+            kernels.add_cp_pullback(parts.weights[:, None], shares, weights.T, offsets=[0])
+            weights.move(parts.weights)
+
+
+class _Measure:
+    """What is asked in one epoch, or in some of its batches: the objective of a descent."""
+
+    def __init__(self, descent: _Descent, sources: Sequence[Source], steps: int, rng: np.random.Generator) -> None:
+        self.descent = descent
+        batches = list(zip(*(source.epoch(rng, steps) for source in sources), strict=True))
+        cells = sum(len(batch) for asked in batches for batch, _ in asked)
+        kept = max(1, min(steps, int(steps * MEASURED / max(cells, 1))))
+        self.questions = [question for asked in batches[:kept] for question in asked]
+        self.scale = steps / kept
+
+    def __call__(self) -> float:
+        """Measure it where the descent is."""
+        return self.scale * sum(self.descent.value(*question) for question in self.questions)

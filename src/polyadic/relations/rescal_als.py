@@ -1,0 +1,201 @@
+r"""Alternating least squares for RESCAL: all relations between entities share one factor.
+
+.. math:: \min_{A, R} \tfrac12 \sum_k \|X_k - A R_k A^\top\|_F^2
+          + \tfrac{\lambda_A}{2} \|A\|_F^2 + \tfrac{\lambda_R}{2} \sum_k \|R_k\|_F^2
+
+With :math:`A = U \,\mathrm{diag}(s)\, V^\top` the best :math:`R_k` is known:
+
+.. math:: R_k = V (P * Z_k) V^\top, \qquad Z_k = U^\top X_k U, \qquad P_{ij} = \frac{s_i s_j}{s_i^2 s_j^2 + \lambda_R}.
+
+In these coordinates :math:`A R_k A^\top = U C_k U^\top` with :math:`C_k = s s^\top * P * Z_k`, so the squared error is
+:math:`\|X_k\|^2 - 2 \langle Z_k, C_k \rangle + \|C_k\|^2`, and no matrix of entities by entities is formed.
+
+References
+----------
+Nickel, Tresp, Kriegel (2011), A three-way model for collective learning on multi-relational data, section 4.
+Nickel (2013), Tensor factorization for relational learning, section 4.2 (the singular value form of R).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_number
+from polyadic.core.linalg import truncated_eigh
+from polyadic.core.solvers.run import Sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+HALVINGS = 40
+"""Of a step, at most: what is then left of it, a share of 1e-12, no longer changes the objective beyond rounding."""
+
+
+def rescal_start(slices: Sequence[Any], rank: int, *, seed: int | None = None) -> NDArray[np.float64]:
+    r"""Give the leading eigenvectors of :math:`\sum_k X_k + X_k^\top`, those of largest magnitude.
+
+    Parameters
+    ----------
+    slices : sequence of sparse arrays of shape (n, n)
+        :math:`X_k`.
+    rank : int
+        At most ``n - 1``.
+    seed : int, optional
+        Of the Lanczos method; small problems are decomposed exactly.
+
+    Returns
+    -------
+    ndarray of shape (n, rank)
+
+    Raises
+    ------
+    InputError
+        If the rank does not fit.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> rescal_start([csr_array([[3.0, 0.0], [0.0, 1.0]]), csr_array([[0.0, 0.0], [0.0, -5.0]])], 1).tolist()
+    [[0.0], [1.0]]
+    """
+    total = sum(slices[1:], start=slices[0])
+    return np.asarray(truncated_eigh(total + total.T, rank, seed=seed)[1], float)
+
+
+def rescal(
+    slices: Sequence[Any], start: NDArray[Any], *, ridge_A: float = 0.0, ridge_R: float = 0.0
+) -> Iterator[Sweep]:
+    r"""Move A, then solve for all R; one sweep does both once.
+
+    The published step for A treats the A on the other side of each relation as fixed,
+
+    .. math:: A \leftarrow \Bigl(\sum_k X_k A R_k^\top + X_k^\top A R_k\Bigr)
+              \Bigl(\sum_k R_k A^\top A R_k^\top + R_k^\top A^\top A R_k + \lambda_A I\Bigr)^{-1},
+
+    so it need not lower the objective. But it is the step against the gradient, divided by the positive semidefinite
+    matrix on the right: some part of it does. Hence the whole step is tried first, then its half, its quarter and so
+    on, each with the best R, until the objective is not above that before. Where no part lowers it, the solver ends.
+
+    Parameters
+    ----------
+    slices : sequence of sparse arrays of shape (n, n)
+        :math:`X_k`, one per relation, rows the subjects; what is not stored is zero.
+    start : ndarray of shape (n, R)
+        A to begin with (:func:`rescal_start`); it is not changed.
+    ridge_A, ridge_R : float
+        :math:`\lambda_A` and :math:`\lambda_R`.
+
+    Yields
+    ------
+    Sweep
+        Factors ``[A, R]`` of shapes (n, R) and (K, R, R). First the start with its best R. The objective never rises.
+
+    Raises
+    ------
+    InputError
+        If shapes do not fit or a ridge is negative.
+    """
+    check_number("ridge_A", ridge_A)
+    check_number("ridge_R", ridge_R)
+    n = len(start)
+    if not slices or start.ndim != 2 or any(X.shape != (n, n) for X in slices):
+        raise InputError(
+            f"each relation must be a matrix of shape ({n}, {n}) to fit a start of shape {start.shape}, and there must"
+            f" be one; got {[X.shape for X in slices[:3]]}"
+        )
+    squares = float(sum((X.data.astype(float) ** 2).sum() for X in slices))
+
+    def reach(A: NDArray[Any]) -> Sweep:
+        R, error = relation_factors(slices, A, ridge_R=ridge_R)
+        ridges = ridge_A * float(np.vdot(A, A)) + ridge_R * float(np.vdot(R, R))
+        return Sweep([A, R], 0.5 * (squares + error + ridges))
+
+    yield from guarded(np.array(start, float), reach, lambda A, R: _step(slices, A, R, ridge_A))
+
+
+def guarded(
+    start: NDArray[np.float64],
+    reach: Callable[[NDArray[np.float64]], Sweep],
+    step: Callable[..., NDArray[np.float64]],
+) -> Iterator[Sweep]:
+    """Go by steps of A, or parts of them, that never raise the objective.
+
+    Parameters
+    ----------
+    start : ndarray of shape (n, R)
+    reach : callable
+        From A to the sweep that ends there, of which A is the first factor: the others are the best for it.
+    step : callable
+        From the factors of a sweep to what is added to A.
+
+    Yields
+    ------
+    Sweep
+        First the start. Ends where no part of a step lowers the objective.
+    """
+    now = reach(start)
+    yield now
+    while True:
+        A = now.factors[0]
+        whole = step(*now.factors)
+        for halving in range(HALVINGS):
+            reached = reach(A + 0.5**halving * whole)
+            if reached.objective <= now.objective:
+                break
+        else:
+            return
+        now = reached
+        yield now
+
+
+def relation_factors(
+    slices: Sequence[Any], A: NDArray[Any], *, ridge_R: float = 0.0
+) -> tuple[NDArray[np.float64], float]:
+    r"""Give the best R for one A, and the squared error that it leaves.
+
+    Parameters
+    ----------
+    slices : sequence of sparse arrays of shape (n, n)
+        :math:`X_k`.
+    A : ndarray of shape (n, R)
+        Factor of the entities.
+    ridge_R : float
+        :math:`\lambda_R`; with 0, the shortest of the best.
+
+    Returns
+    -------
+    R : ndarray of shape (K, R, R)
+    error : float
+        :math:`\sum_k \|X_k - A R_k A^\top\|^2 - \|X_k\|^2`, not positive.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> R, error = relation_factors([csr_array([[4.0, 0.0], [0.0, 0.0]])], np.array([[2.0], [0.0]]))
+    >>> R.tolist(), error
+    ([[[1.0]]], -16.0)
+    """
+    U, s, Vt = np.linalg.svd(A, full_matrices=False)
+    Z = np.stack([U.T @ (X @ U) for X in slices])
+    W = np.outer(s, s)
+    kept = np.finfo(float).eps * max(A.shape) * W.max() < W
+    P = np.where(kept, W / np.where(kept, W**2 + ridge_R, 1.0), 0.0)
+    C = W * P * Z
+    return Vt.T @ (P * Z) @ Vt, float(np.vdot(C, C) - 2 * np.vdot(Z, C))
+
+
+def _step(slices: Sequence[Any], A: NDArray[Any], R: NDArray[Any], ridge_A: float) -> NDArray[Any]:
+    """Give what the published update adds to A; nothing where its matrix is singular."""
+    gram = A.T @ A
+    right = -ridge_A * A
+    H = ridge_A * np.eye(A.shape[1])
+    for X, Rk in zip(slices, R, strict=True):
+        right += (X @ A) @ Rk.T + (X.T @ A) @ Rk
+        term = Rk @ gram @ Rk.T + Rk.T @ gram @ Rk
+        right -= A @ term
+        H += term
+    return np.asarray(right @ np.linalg.pinv(H, hermitian=True), float)

@@ -1,0 +1,259 @@
+r"""Rules about the predicates of pairs of entities, as text.
+
+A file has one rule a line; what follows ``#`` is a remark::
+
+    # a premise, and what follows from it
+    "X , head of Y"(x, y) => leads(x, y)
+    leads(x, y) & !retired(x, x) => works_for(x, y)
+    owns(x, y) => part_of(y, x)                     # the other way round
+    capital_of(x, z) & country_of(z, y) => in(x, y)
+    0.5 parent(x, y) => !parent(y, x)               # counts half as much as the others
+
+``!`` binds closest, then ``&``, ``|`` and ``=>``; parentheses group. A predicate stands between quotes if its name has
+a space or one of ``( ) & | ! , = # "``, or is a number; between quotes ``\"`` is a quote and ``\\`` a backslash. A
+number before a rule is its weight. All variables stand for all entities.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from polyadic.core.errors import InputError, check_choice
+from polyadic.relations.formulas import (
+    BARE,
+    And,
+    Atom,
+    Formula,
+    Implies,
+    Not,
+    Or,
+    Place,
+    Rule,
+    check_predicates,
+    is_number,
+)
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Collection, Iterator
+
+BLANKS = re.compile(r"\s*")
+TOKEN = re.compile(rf'(?P<mark>=>|[()&|!,])|"(?P<quoted>[^"\\]*+(?:\\["\\][^"\\]*+)*+)"|(?P<name>{BARE})')
+
+DEEPEST = 50
+"""Levels of a formula; what is done with formulas is done level by level."""
+
+
+def read_rules(path: str | os.PathLike[str], *, predicates: Collection[str] | None = None) -> list[Rule]:
+    """Read a file of rules.
+
+    Parameters
+    ----------
+    path : path
+        In UTF-8.
+    predicates : collection of str, optional
+        Those that there are.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or holds no rule; or a rule is malformed, names a predicate that there is not, or has
+        a variable that its premise does not bind. The message names file, line and column.
+    """
+    rules = []
+    for number, line in enumerate(_lines(path), 1):
+        if rule := _Reader(line, str(path), number).whole():
+            rules.append(rule)
+    return _known(path, rules, predicates)
+
+
+def parse_rule(text: str, *, predicates: Collection[str] | None = None) -> Rule:
+    """Read one rule.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_rules`; the file is called ``rule``.
+
+    Examples
+    --------
+    >>> print(parse_rule('2 (a(x,y)) & !(b(y,x) | c(x,y)) => "d e"(x,y)'))
+    2.0 a(x, y) & !(b(y, x) | c(x, y)) => "d e"(x, y)
+    >>> parse_rule("bought(x, y) => owns(x, z)")
+    Traceback (most recent call last):
+    polyadic.core.errors.InputError: rule, line 1, column 17: the premise does not bind z, of which 'owns' is said
+    """
+    rule = _Reader(text, "rule", 1).whole()
+    return _known("rule", [rule] if rule else [], predicates)[0]
+
+
+def read_published_rules(
+    path: str | os.PathLike[str],
+    *,
+    inverses: Literal["swapped", "columns"] = "swapped",
+    predicates: Collection[str] | None = None,
+) -> list[Rule]:
+    """Read implications between predicates without variables, the form of the rules that were published.
+
+    Lines are ``premise => conclusion`` or ``premise => !conclusion``; those that begin with ``//`` are remarks. A
+    premise that ends in ``:INV`` is said of object and subject.
+
+    Parameters
+    ----------
+    path : path
+    inverses : {"swapped", "columns"}
+        Whether to swap the variables of a predicate with ``:INV`` and drop the mark, or, for pairs that have columns of
+        that name, take it as a part of the name.
+    predicates : collection of str, optional
+        Those that there are.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or holds no rule, a line has another form, or there is no such predicate.
+
+    References
+    ----------
+    Rocktäschel, Singh, Riedel (2015), Injecting logical background knowledge into embeddings for relation extraction.
+    """
+    check_choice("inverses", inverses, ("swapped", "columns"))
+    rules = []
+    for number, line in enumerate(_lines(path), 1):
+        if not line.strip() or line.startswith("//"):
+            continue
+        sides = line.split(" => ")
+        if len(sides) != 2 or not all(side.strip() for side in sides):
+            raise InputError(f"{path}, line {number}: expected 'premise => conclusion'; got {line.strip()!r:.80}")
+        atoms: list[Formula] = []
+        for side, start in zip(sides, (0, len(sides[0]) + 4), strict=True):
+            name = side.strip().removeprefix("!")
+            swapped = inverses == "swapped" and name.endswith(":INV")
+            place = Place(str(path), number, start + 1 + side.find(name))
+            atom = Atom(name.removesuffix(":INV") if swapped else name, ("y", "x") if swapped else ("x", "y"), place)
+            atoms.append(Not(atom) if side.strip().startswith("!") else atom)
+        rules.append(Rule(Implies(*atoms), place=Place(str(path), number, 1)))
+    return _known(path, rules, predicates)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    column: int
+
+
+class _Reader:
+    """A line and how far it is read."""
+
+    def __init__(self, line: str, file: str, number: int) -> None:
+        self.file, self.number = file, number
+        self.tokens = list(self._split(line))
+        self.at = self.depth = 0
+
+    def whole(self) -> Rule | None:
+        if self.tokens[0].kind == "end":
+            return None
+        weight = self._weight()
+        start = self._place()
+        formula = self._implication()
+        self._take("end", "=>, &, | or the end of the line")
+        return Rule(formula, weight, start)
+
+    def _split(self, line: str) -> Iterator[_Token]:
+        at = 0
+        while (at := BLANKS.match(line, at).end()) < len(line) and line[at] != "#":  # type: ignore[union-attr] # it fits
+            match = TOKEN.match(line, at)
+            if not match:
+                what = "this quote is not closed, or has a backslash that stands alone" if line[at] == '"' else ""
+                what = what or f"a predicate with {line[at]!r} in its name stands between quotes"
+                raise InputError(f"{Place(self.file, self.number, at + 1)}: {what}")
+            kind = str(match.lastgroup)
+            text = re.sub(r"\\(.)", r"\1", match[kind]) if kind == "quoted" else match[kind]
+            yield _Token(text if kind == "mark" else kind, text, at + 1)
+            at = match.end()
+        yield _Token("end", "the end of the line", at + 1)
+
+    def _weight(self) -> float:
+        token = self.tokens[0]
+        if token.kind != "name" or not is_number(token.text):
+            return 1.0
+        if not 0 < (weight := float(token.text)) < math.inf:
+            raise self._fault(f"the weight of a rule is a finite number above 0; found {token.text:.80}")
+        self.at += 1
+        return weight
+
+    def _implication(self) -> Formula:
+        premise = self._several("|", Or, lambda: self._several("&", And, self._negation))
+        return Implies(premise, self._inner(self._implication)) if self._skip("=>") else premise
+
+    def _several(self, mark: str, kind: type[And | Or], inner: Callable[[], Formula]) -> Formula:
+        parts = [inner()]
+        while self._skip(mark):
+            parts.append(inner())
+        return parts[0] if len(parts) == 1 else kind(tuple(parts))
+
+    def _negation(self) -> Formula:
+        if self._skip("!"):
+            return Not(self._inner(self._negation))
+        if self._skip("("):
+            inner = self._inner(self._implication)
+            self._take(")", "')'")
+            return inner
+        place = self._place()
+        predicate = self._take("quoted" if self.tokens[self.at].kind == "quoted" else "name", "a predicate, '!' or '('")
+        self._take("(", f"'(' and the variables of {predicate!r:.80}")
+        subject = self._variable()
+        self._take(",", "',' and a second variable")
+        second = self._variable()
+        self._take(")", "')' after two variables")
+        return Atom(predicate, (subject, second), place)
+
+    def _inner(self, read: Callable[[], Formula]) -> Formula:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise self._fault("formulas are nested too deeply")
+        formula = read()
+        self.depth -= 1
+        return formula
+
+    def _variable(self) -> str:
+        if not self.tokens[self.at].text.isidentifier():
+            raise self._fault(f"expected a variable; found {self._found()}")
+        return self._take("name", "a variable")
+
+    def _skip(self, kind: str) -> bool:
+        there = self.tokens[self.at].kind == kind
+        self.at += there
+        return there
+
+    def _take(self, kind: str, expected: str) -> str:
+        if not self._skip(kind):
+            raise self._fault(f"expected {expected}; found {self._found()}")
+        return self.tokens[self.at - 1].text
+
+    def _found(self) -> str:
+        token = self.tokens[self.at]
+        return token.text if token.kind == "end" else f"{token.text!r:.80}"
+
+    def _place(self) -> Place:
+        return Place(self.file, self.number, self.tokens[self.at].column)
+
+    def _fault(self, what: str) -> InputError:
+        return InputError(f"{self._place()}: {what}")
+
+
+def _known(path: str | os.PathLike[str], rules: list[Rule], predicates: Collection[str] | None) -> list[Rule]:
+    if not rules:
+        raise InputError(f"{path} holds no rule")
+    if predicates is not None:
+        check_predicates(rules, predicates)
+    return rules
+
+
+def _lines(path: str | os.PathLike[str]) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {error}") from None

@@ -1,0 +1,221 @@
+"""A universal schema: pairs of entities, and the predicates that are known of them, from text and from tables alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyadic.core.errors import InputError
+from polyadic.text.fields import read_fields
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csc_array, csr_array
+
+    Triple = tuple[str, str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Schema:
+    """Pairs of entities x predicates: which predicates are known to hold of which pairs.
+
+    A predicate is anything that can be said of two entities: a relation of a knowledge base, or a pattern of words
+    between their mentions. A pair is ordered: (subject, object).
+
+    Parameters
+    ----------
+    pairs : list of (str, str)
+        Rows, no two alike.
+    predicates : list of str
+        Columns, no two alike.
+    cells : csr_array of shape (pairs, predicates)
+        1 at what is known; the columns of a row rise.
+
+    Raises
+    ------
+    InputError
+        If a name is given twice, the shape does not fit, or the cells are others.
+
+    Examples
+    --------
+    >>> schema = schema_of([("Ann", "Acme", "leads"), ("Ann", "Acme", "X , head of Y"), ("Acme", "Ann", "led by")])
+    >>> schema.cells.toarray().tolist(), schema.reversed_rows.tolist()
+    ([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]], [1, 0])
+    """
+
+    pairs: list[tuple[str, str]]
+    predicates: list[str]
+    cells: csr_array
+
+    def __post_init__(self) -> None:
+        from scipy.sparse import csr_array
+
+        if self.cells.shape != (len(self.pairs), len(self.predicates)):
+            raise InputError(
+                f"cells must be of shape {len(self.pairs), len(self.predicates)}, pairs by predicates;"
+                f" got {self.cells.shape}"
+            )
+        if not isinstance(self.cells, csr_array) or not self.cells.has_canonical_format or (self.cells.data != 1).any():
+            raise InputError("cells must be a csr_array of ones, each cell once and the columns of a row rising")
+        if self.cells.dtype.kind not in "iuf":
+            raise InputError(f"cells must be numbers, to be counted; got {self.cells.dtype}")
+        if len(self._rows) < len(self.pairs) or len(self._columns) < len(self.predicates):
+            raise InputError("a pair or a predicate is named twice")
+
+    def row(self, subject: str, object: str) -> int:  # noqa: A002 the word of the field
+        """Give the row of a pair, or say that there is none."""
+        if (row := self._rows.get((subject, object))) is None:
+            raise InputError(f"there is no pair ({subject!r}, {object!r})")
+        return row
+
+    def column(self, name: str) -> int:
+        """Give the column of a predicate, or say that there is none."""
+        if (column := self._columns.get(name)) is None:
+            raise InputError(f"there is no predicate {name!r}")
+        return column
+
+    def rows_of(self, name: str) -> NDArray[np.int64]:
+        """Give the rows of the pairs of which a predicate is known to hold, rising."""
+        column = self.column(name)
+        return self._by_column.indices[slice(*self._by_column.indptr[column : column + 2])].astype(np.int64)
+
+    def triples(self) -> Iterator[Triple]:
+        """Give subject, object and predicate of each cell."""
+        rows, columns = self.indices.T.tolist()
+        for i, j in zip(rows, columns, strict=True):
+            yield *self.pairs[i], self.predicates[j]
+
+    @cached_property
+    def indices(self) -> NDArray[np.int64]:
+        """Row and column of each cell, shape (cells, 2), by row and then by column."""
+        rows = np.repeat(np.arange(len(self.pairs)), np.diff(self.cells.indptr))
+        return np.column_stack([rows, self.cells.indices]).astype(np.int64)
+
+    @cached_property
+    def entities(self) -> list[str]:
+        """Names of entities, in the order in which pairs mention them."""
+        return list(dict.fromkeys(name for pair in self.pairs for name in pair))
+
+    @cached_property
+    def arguments(self) -> NDArray[np.int64]:
+        """Number of the subject and of the object of each pair among the entities, shape (pairs, 2)."""
+        number = {name: at for at, name in enumerate(self.entities)}
+        return np.array([(number[s], number[o]) for s, o in self.pairs], np.int64).reshape(-1, 2)
+
+    @cached_property
+    def reversed_rows(self) -> NDArray[np.int64]:
+        """For each row the row of (object, subject), -1 where there is none."""
+        return np.array([self._rows.get((o, s), -1) for s, o in self.pairs], np.int64)
+
+    def with_reversed(self) -> Schema:
+        """Add an empty row for each pair whose reverse is missing; the others keep their numbers."""
+        missing = [(o, s) for (s, o), at in zip(self.pairs, self.reversed_rows, strict=True) if at < 0]
+        return self._of(self.indices, [*self.pairs, *missing])
+
+    def only(self, chosen: ArrayLike) -> Schema:
+        """Keep some cells, all pairs and all predicates.
+
+        Parameters
+        ----------
+        chosen : array of bool or of int
+            Of the cells, in the order of :attr:`indices`.
+
+        Raises
+        ------
+        InputError
+            If there is no such cell.
+        """
+        try:
+            return self._of(self.indices[np.asarray(chosen)], self.pairs)
+        except IndexError as error:
+            raise InputError(f"cells are chosen among {len(self.indices):,}: {error}") from None
+
+    def _of(self, indices: NDArray[np.int64], pairs: list[tuple[str, str]]) -> Schema:
+        return Schema(pairs, self.predicates, _ones(indices, (len(pairs), len(self.predicates))))
+
+    @cached_property
+    def _by_column(self) -> csc_array:
+        return self.cells.tocsc()
+
+    @cached_property
+    def _rows(self) -> dict[tuple[str, str], int]:
+        return {pair: at for at, pair in enumerate(self.pairs)}
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {name: at for at, name in enumerate(self.predicates)}
+
+
+def schema_of(triples: Iterable[Triple], *, predicates: Sequence[str] | None = None) -> Schema:
+    """Gather what is known of pairs of entities; a fact that is told twice is one fact.
+
+    Parameters
+    ----------
+    triples : iterable of (subject, object, predicate)
+    predicates : sequence of str, optional
+        The columns; facts of others are left out, but their pairs are not. By default those that are mentioned, in
+        that order.
+
+    Raises
+    ------
+    InputError
+        If there is no triple.
+    """
+    rows: dict[tuple[str, str], int] = {}
+    columns = {} if predicates is None else {name: at for at, name in enumerate(predicates)}
+    cells: list[tuple[int, int]] = []
+    for subject, object_, predicate in triples:
+        row = rows.setdefault((subject, object_), len(rows))
+        column = columns.get(predicate, -1) if predicates is not None else columns.setdefault(predicate, len(columns))
+        if column >= 0:
+            cells.append((row, column))
+    if not rows:
+        raise InputError("there is no triple of subject, object and predicate")
+    names = list(columns) if predicates is None else list(predicates)
+    return Schema(list(rows), names, _ones(np.array(cells, np.int64).reshape(-1, 2), (len(rows), len(names))))
+
+
+def read_schema(path: str | os.PathLike[str]) -> Schema:
+    r"""Read lines of subject, object and predicate between tabs; quotes are letters like others.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a line has other fields; the message names the line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "facts.tsv"
+    >>> _ = path.write_text("Ann\tAcme\tleads\n" 'Bob\tAcme\t" said' "\n")
+    >>> read_schema(path).predicates
+    ['leads', '" said']
+    """
+    return schema_of(_triples(path))
+
+
+def _triples(path: str | os.PathLike[str]) -> Iterator[Triple]:
+    for line, fields in read_fields(path, marks="\t", quotes=False):
+        if len(fields) != 3 or not all(fields):
+            text = "\t".join(fields)
+            raise InputError(
+                f"{path}, line {line}: expected subject, object and predicate between tabs; got {text!r:.200}"
+            )
+        yield fields[0], fields[1], fields[2]
+
+
+def _ones(indices: NDArray[np.int64], shape: tuple[int, int]) -> csr_array:
+    """Give a matrix of ones at cells, some of which may be listed twice."""
+    from scipy.sparse import csr_array
+
+    cells = csr_array((np.ones(len(indices)), (indices[:, 0], indices[:, 1])), shape=shape)
+    cells.sum_duplicates()
+    cells.data[:] = 1
+    return cells

@@ -1,0 +1,511 @@
+r"""Universal schemas: what texts and tables say of pairs of entities, in one matrix, completed.
+
+Pairs that were not trained get a vector from the predicates known of them. Vectors of predicates stay as they are. What
+training would then ask of a new row in an epoch, on average over what is drawn, is a convex function of its vector
+alone. With :math:`n_c` of :math:`n` pairs listed by column c and k cells drawn for each, a row that does not list c is
+drawn :math:`\kappa_c = k n_c / (n - n_c)` times, and
+
+.. math:: \min_u \sum_{c \in r} -\log \sigma(m_c) - \sum_{c \notin r} w \kappa_c \log \sigma(-m_c)
+          + \lambda \Big(|r| + \sum_{c \notin r} \kappa_c\Big) \|u\|^2 .
+
+In the loss of pairs of cells, :math:`m_c` is compared with the log-odds of other rows, of some that do not list c and
+some that do, which are drawn once.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+import numpy as np
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.core.entries import blocks
+from polyadic.core.errors import InputError, SeenFactsWarning, check_int
+from polyadic.core.explanation import Explanation
+from polyadic.core.kernels import absent_columns
+from polyadic.core.model import Amount, Count, Model, Positive, Seed, Watch
+from polyadic.core.progress import tracked
+from polyadic.core.resources import check_memory
+from polyadic.core.solvers.adaptive import Adagrad
+from polyadic.core.solvers.run import run
+from polyadic.metrics.judged import ranked_cells
+from polyadic.relations.log_odds import PairForm
+from polyadic.relations.questions import Listed, Ridges, descend_questions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+    from scipy.sparse import csr_array
+
+    from polyadic.metrics.judged import Judged
+    from polyadic.relations.log_odds import Terms
+    from polyadic.relations.questions import Source
+    from polyadic.relations.schema import Schema
+
+    Array = NDArray[Any]
+
+COMPARED = 16
+"""Rows of each kind that a cell is compared with."""
+SOLVED_AT_ONCE = 256
+"""New rows solved for together."""
+SETTLED, NEWTON_STEPS = 1e-5, 500
+"""Largest element of the gradient that is left, and quasi-Newton steps at most."""
+
+
+class Training(NamedTuple):
+    """How the model was trained: see :class:`~polyadic.relations.universal.UniversalSchema`."""
+
+    loss: str
+    negatives: int
+    negative_weight: float
+    ridge: float
+    weight_ridge: float
+
+
+class Expected(NamedTuple):
+    r"""What training asks of a row on average.
+
+    Attributes
+    ----------
+    listed : ndarray of shape (predicates,)
+        Times that a listed cell is asked about in an epoch.
+    weight : float
+        Of a drawn cell.
+    drawn : ndarray of shape (predicates,)
+        :math:`\kappa`.
+    below, above : ndarray of shape (predicates, k)
+        What the log-odds are to be above of where a cell is listed, and below of where it is not; zeros in the logistic
+        loss.
+    """
+
+    listed: Array
+    weight: float
+    drawn: Array
+    below: Array
+    above: Array
+
+    def __call__(self, m: Array, listed: Array) -> tuple[float, Array]:
+        """Give the loss of log-odds and its derivatives, of shape (rows, predicates) as ``listed`` is."""
+        from scipy.special import expit
+
+        weights = np.where(listed, self.listed, self.weight * self.drawn) / self.below.shape[1]
+        value, slopes = 0.0, np.zeros_like(m)
+        for below, above in zip(self.below.T, self.above.T, strict=True):
+            short = np.where(listed, below - m, m - above)
+            value += float(np.sum(weights * np.logaddexp(0, short)))
+            slopes += np.where(listed, -1.0, 1.0) * weights * expit(short)
+        return value, slopes
+
+
+def expected(schema: Schema, terms: Terms, training: Training, *, rng: np.random.Generator) -> Expected:
+    """Give what training on a schema asks on average."""
+    n, counts = len(schema.pairs), np.bincount(schema.indices[:, 1], minlength=len(schema.predicates))
+    drawn = np.where(counts < n, training.negatives * counts / np.maximum(n - counts, 1), 0.0)
+    if training.loss == "logistic":
+        none = np.zeros((len(counts), 1))
+        return Expected(np.ones(len(counts)), training.negative_weight, drawn, none, none)
+    columns = schema.cells.tocsc()
+    numbers = np.repeat(np.arange(len(counts)), COMPARED)
+    out = absent_columns(columns.indptr, columns.indices, numbers, number=n, rng=rng)
+    starts = columns.indptr[numbers]
+    places = starts + (rng.random(len(numbers)) * counts[numbers]).astype(np.int64)
+    rows = columns.indices[np.minimum(places, max(len(columns.indices) - 1, 0))]
+    usable = (out >= 0) & (counts[numbers] > 0)
+    levels = [
+        np.where(usable, terms.cells(np.column_stack([at, numbers]), schema.cells, schema.arguments), 0.0)
+        for at in (np.maximum(out, 0), rows)
+    ]
+    below, above = (level.reshape(-1, COMPARED) for level in levels)
+    times = np.where(counts < n, float(training.negatives), 0.0)  # a cell that every row lists is compared with none
+    return Expected(times, 1.0, drawn, below, above)
+
+
+def fold_in(
+    terms: Terms,
+    known: csr_array,
+    arguments: NDArray[np.int64],
+    training: Training,
+    cost: Expected,
+    *,
+    row_biases: bool,
+) -> Terms:
+    """Give the terms with vectors and biases of new rows in place of the old ones.
+
+    Parameters
+    ----------
+    terms : Terms
+        Of the model.
+    known : csr_array of shape (new pairs, predicates)
+        What is known of them.
+    arguments : ndarray of shape (new pairs, 2)
+        Their entities; -1 for those never seen.
+    training : Training
+    cost : Expected
+    row_biases : bool
+        Whether rows have biases.
+
+    Raises
+    ------
+    InputError
+        If a row does not settle.
+    """
+    rank = terms.V.shape[1]
+    new = terms._replace(U=np.zeros((known.shape[0], rank)), a=np.zeros(known.shape[0]))
+    if not rank and not row_biases:
+        return new
+    V = terms.V.astype(float)
+    V = np.column_stack([V, np.ones(len(V))]) if row_biases else V
+    ridges = np.r_[np.full(rank, training.ridge), np.full(V.shape[1] - rank, training.weight_ridge)]
+    every = np.arange(len(V))
+    parts = list(blocks(known.shape[0], SOLVED_AT_ONCE))
+    for part in tracked(parts, "folding in", total=len(parts)) if len(parts) > 1 else parts:
+        rows = np.arange(part.start, part.stop)
+        listed = known[rows].toarray() > 0
+        times = listed @ cost.listed + (~listed) @ cost.drawn
+        u = _solved(new.matrix(rows, known, arguments, every), listed, V, np.outer(times, ridges), cost)
+        new.U[rows], new.a[rows] = u[:, :rank], u[:, rank] if row_biases else 0.0
+    return new
+
+
+def _solved(offsets: Array, listed: Array, V: Array, ridges: Array, cost: Expected) -> Array:
+    """Minimize over vectors of some rows at once; ``ridges`` is of their shape."""
+    from scipy.optimize import minimize
+
+    def objective(flat: Array) -> tuple[float, Array]:
+        u = flat.reshape(ridges.shape)
+        value, slopes = cost(offsets + u @ V.T, listed)
+        return value + float(np.sum(ridges * u * u)), (slopes @ V + 2 * ridges * u).ravel()
+
+    options = {"maxiter": NEWTON_STEPS, "gtol": SETTLED, "ftol": 0.0, "maxcor": 20}
+    settled = minimize(objective, np.zeros(ridges.size), jac=True, method="L-BFGS-B", options=options)
+    if np.abs(objective(settled.x)[1]).max() > 100 * SETTLED * max(1.0, float(ridges.max())):
+        raise InputError(f"the vectors of {len(listed)} pairs did not settle: {settled.message}")
+    return np.asarray(settled.x).reshape(ridges.shape)
+
+
+Features = Literal["F", "N", "E", "NF", "NE", "FE", "NFE"]
+Biases = Literal["none", "columns", "rows", "both"]
+LossName = Literal["logistic", "bpr"]
+
+SCALE = 0.1
+"""Standard deviation of the elements of vectors at the start, the published one."""
+STEPS, BATCHES = 128, (16, 1024)
+"""Steps of an epoch by default, and listed cells of one, at least and at most."""
+ROWS = 4096
+"""Of log-odds computed at a time."""
+
+
+class LikelyPair(NamedTuple):
+    """A pair of entities, and how likely a predicate holds of it."""
+
+    subject: str
+    object: str
+    probability: float
+
+
+class UniversalSchema(Model):
+    r"""Log-odds that predicates hold of pairs of entities, learned from what is known to hold.
+
+    .. math:: m_{rc} = u_r \cdot v_c + \sum_{c' \in r,\ c' \ne c} w_{cc'} + t_s \cdot d^1_c + t_o \cdot d^2_c + b_c
+
+    Rows :math:`r = (s, o)` are ordered pairs of entities, columns :math:`c` predicates: relations of a knowledge base
+    and patterns of text alike. Cells that are listed are true; others of the same column, drawn anew in each epoch, are
+    held to be false or at least less likely (:class:`~polyadic.relations.questions.Listed`). Probabilities are
+    those among listed and drawn cells; after the loss ``"bpr"`` only their order within a predicate means something.
+
+    Parameters
+    ----------
+    rank : int
+        Length of vectors.
+    features : {"F", "N", "E", "NF", "NE", "FE", "NFE"}
+        Terms of the log-odds: factors, neighbours (what else is known of the pair), entities.
+    loss : {"logistic", "bpr"}
+    biases : {"none", "columns", "rows", "both"}
+        :math:`b_c` of columns, :math:`a_r` of rows.
+    negatives : int
+        Cells drawn for each listed one.
+    negative_weight : float
+        Of each, in the logistic loss.
+    ridge, weight_ridge : float
+        :math:`\lambda` of the penalty :math:`\lambda \|x\|^2` of each vector, and of each weight and bias, wherever it
+        takes part. The first is the published one; the second told held-out paths better than 0.01.
+    step : float
+        Of Adagrad: how far an element moves in its first step.
+    batch : int, optional
+        Listed cells of a step; by default a 128th of all, from 16 to 1,024.
+    max_iter, tol
+        See :func:`~polyadic.core.solvers.run.run`; a sweep is an epoch.
+    seed : int, optional
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        What it was fitted to.
+    terms_ : Terms
+        U, V, W, T, D1, D2, a and b; T has a row of zeros for entities that were never seen.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    Riedel, Yao, McCallum, Marlin (2013), Relation extraction with matrix factorization and universal schemas, sections
+    2 and 3. Rocktäschel, Singh, Riedel (2015), Injecting logical background knowledge into embeddings for relation
+    extraction, for the settings.
+
+    Examples
+    --------
+    >>> from polyadic.relations.schema import schema_of
+    >>> staff = [(f"person {i}", f"firm {i}", what) for i in range(8) for what in ("works for", ", head of")]
+    >>> towns = [(f"town {i}", f"land {i}", what) for i in range(8) for what in ("lies in", ", a town in")]
+    >>> model = UniversalSchema(4, seed=0).fit(schema_of((staff + towns)[1:]))
+    >>> [(pair.subject, pair.object) for pair in model.likeliest("works for", n=1)]
+    [('person 0', 'firm 0')]
+    """
+
+    rank: Count = 100
+    _: KW_ONLY
+    features: Features = "NF"
+    loss: LossName = "logistic"
+    biases: Biases = "columns"
+    negatives: Count = 1
+    negative_weight: Positive = 1.0
+    ridge: Amount = 0.01
+    weight_ridge: Amount = 0.001
+    step: Amount = 0.1
+    batch: Count | None = None
+    max_iter: Count = 100
+    tol: Amount = 0.0
+    seed: Seed = None
+    watch: Watch = None
+
+    def fit(self, schema: Schema, y: Any = None, *, beside: Sequence[Source] = ()) -> Self:
+        """Fit to a schema.
+
+        Parameters
+        ----------
+        schema : Schema
+        beside : sequence of Source
+            What else is asked about its cells in each epoch, such as groundings of rules.
+
+        Raises
+        ------
+        InputError
+            If nothing is listed, no cell can be drawn beside what is, or a parameter is out of range.
+        """
+        self.check()
+        del y
+        if not (counts := np.bincount(schema.indices[:, 1])).size or counts.max() < 1:
+            raise InputError("no predicate is known to hold of any pair")
+        if not (counts[counts > 0] < len(schema.pairs)).any():
+            raise InputError("every predicate holds of every pair; there is none to tell apart")
+        rng = np.random.default_rng(self.seed)
+        form = PairForm(schema, self.features, rows=self._row_biases, columns=self.biases in {"columns", "both"})
+        start = [
+            (SCALE * rng.standard_normal((form.vectors[-1], self.rank))).astype(np.float32),
+            np.zeros((form.weights[-1], 1), np.float32),
+        ]
+        how: dict[str, Any] = {"loss": self.loss, "negatives": self.negatives, "weight": self.negative_weight}
+        sources = [Listed(schema.indices, schema.cells.shape, **how), *beside]
+        batch = int(np.clip(len(schema.indices) // STEPS, *BATCHES)) if self.batch is None else self.batch
+        steps = max(1, round(len(schema.indices) / batch))
+        ridges = Ridges(self.ridge, self.weight_ridge)
+        solver = descend_questions(form, start, sources, steps=steps, rng=rng, rule=Adagrad(self.step), ridges=ridges)
+        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        self.schema_, self.terms_ = schema, form.terms(*self._keep(result))
+        return self
+
+    @property
+    def _row_biases(self) -> bool:
+        return self.biases in {"rows", "both"}
+
+    def predict(self, pairs: Sequence[tuple[str, str]], predicates: Sequence[str]) -> NDArray[Any]:
+        """Give the probabilities that predicates hold of pairs, one predicate for each pair; refuse what is unknown.
+
+        What is listed of a pair counts as known, save the predicate that is asked about.
+        """
+        check_is_fitted(self)
+        if len(pairs) != len(predicates):
+            raise InputError(f"give one predicate for each pair; got {len(predicates)} for {len(pairs)}")
+        rows = [self.schema_.row(*pair) for pair in pairs]
+        cells = np.array([rows, [self.schema_.column(name) for name in predicates]], np.int64).T
+        return np.asarray(expit(self.log_odds(cells)))
+
+    def log_odds(self, cells: ArrayLike) -> NDArray[Any]:
+        """Give the log-odds of cells of the schema, shape (n, 2), by row and column; refuse others."""
+        check_is_fitted(self)
+        at, shape = np.asarray(cells), self.schema_.cells.shape
+        if at.ndim != 2 or at.shape[1] != 2 or at.dtype.kind not in "iu":
+            raise InputError(f"cells are whole numbers of shape (n, 2); got {at.dtype} of shape {at.shape}")
+        if at.size and (at.min() < 0 or (at.max(axis=0) >= shape).any()):
+            raise InputError(f"cells are rows below {shape[0]:,} and columns below {shape[1]:,}")
+        return self.terms_.cells(at.astype(np.int64), self.schema_.cells, self.schema_.arguments)
+
+    def explain(self, pair: tuple[str, str], predicate: str) -> Explanation:
+        """Say which known predicates of a pair speak for another one, or against it, and how much.
+
+        The value is in log-odds; its parts are the weights :math:`w_{cc'}` of what is listed of the pair, and the base
+        is what vectors and biases say. A model without neighbours has no parts.
+
+        Raises
+        ------
+        InputError
+            If there is no such pair or predicate.
+
+        Examples
+        --------
+        >>> from polyadic.relations.schema import schema_of
+        >>> staff = [(f"person {i}", f"firm {i}", what) for i in range(8) for what in ("works for", ", head of")]
+        >>> towns = [(f"town {i}", f"land {i}", what) for i in range(8) for what in ("lies in", ", a town in")]
+        >>> model = UniversalSchema(features="N", seed=0).fit(schema_of((staff + towns)[1:]))
+        >>> [name for name, weight in model.explain(("person 0", "firm 0"), "works for").parts]
+        [', head of']
+        """
+        check_is_fitted(self)
+        row, column = self.schema_.row(*pair), self.schema_.column(predicate)
+        weights = self.schema_.cells[[row]].multiply(self.terms_.W[[column]]).tocoo()
+        names = [self.schema_.predicates[at] for at in weights.col.tolist()]
+        parts = zip(names, weights.data.astype(float).tolist(), strict=True)
+        return Explanation.of(float(self.log_odds([[row, column]])[0]), parts)
+
+    def column_log_odds(self, columns: ArrayLike) -> NDArray[Any]:
+        """Give the log-odds of all pairs for some columns, shape (pairs, columns); refuse columns that are not."""
+        check_is_fitted(self)
+        schema = self.schema_
+        at = columns_at(columns, schema)
+        _check_room(len(schema.pairs), len(at))
+        m = np.empty((len(schema.pairs), len(at)))
+        for part in blocks(len(m), ROWS):
+            rows = np.arange(part.start, part.stop)
+            m[part] = self.terms_.matrix(rows, schema.cells, schema.arguments, at)
+        return m
+
+    def likeliest(self, predicate: str, *, n: int = 10, listed: bool = False) -> list[LikelyPair]:
+        """Give the pairs of which a predicate most likely holds, the likeliest first.
+
+        Parameters
+        ----------
+        predicate : str
+        n : int
+        listed : bool
+            Whether to name those of which it is known.
+        """
+        check_int("n", n, low=1)
+        check_is_fitted(self)
+        column = self.schema_.column(predicate)
+        scores = self.column_log_odds([column])[:, 0]
+        if not listed:
+            scores[self.schema_.rows_of(predicate)] = -np.inf
+        best = np.argsort(-scores, kind="stable")[:n]
+        rows = [int(row) for row in best if np.isfinite(scores[row])]
+        return [LikelyPair(*self.schema_.pairs[row], float(expit(scores[row]))) for row in rows]
+
+    def most_similar(self, predicate: str, *, n: int = 10) -> list[tuple[str, float]]:
+        """Give the predicates whose vectors are most like that of one, with the cosines; refuse models without."""
+        check_is_fitted(self)
+        check_int("n", n, low=1)
+        vectors = np.column_stack([self.terms_.V, self.terms_.D1, self.terms_.D2]).astype(float)
+        if not vectors.shape[1]:
+            raise InputError("a model of neighbours alone has no vectors; give it the feature F or E")
+        at = self.schema_.column(predicate)
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
+        cosines = vectors @ vectors[at]
+        cosines[at] = -np.inf
+        best = np.argsort(-cosines, kind="stable")[: min(n, len(cosines) - 1)]
+        return [(self.schema_.predicates[j], float(cosines[j])) for j in best]
+
+    def evaluate(self, test: Iterable[tuple[str, str, str]]) -> Judged:
+        """Rank the pairs for each predicate of some facts: theirs are true, others that were not learned false.
+
+        Parameters
+        ----------
+        test : iterable of tuple
+            Subject, object and predicate; facts that were learned are left out, with a warning.
+
+        Raises
+        ------
+        InputError
+            If the model lacks a pair or predicate, or nothing is left.
+        """
+        check_is_fitted(self)
+        schema = self.schema_
+        cells = np.array([(schema.row(s, t), schema.column(p)) for s, t, p in test], np.int64).reshape(-1, 2)
+        if not len(cells):
+            raise InputError("there is no fact to predict")
+        new = np.array(schema.cells[*cells.T] == 0).ravel()
+        if not new.any():
+            raise InputError("all facts to predict were learned")
+        if not new.all():
+            seen = len(cells) - int(new.sum())
+            what = f"{seen:,} of {len(cells):,} facts to predict were learned; left out"
+            warnings.warn(what, SeenFactsWarning, stacklevel=2)
+        return ranked_cells(
+            lambda column: self.column_log_odds([column])[:, 0], schema.cells, cells[new], names=schema.predicates
+        )
+
+    def predict_unseen(self, schema: Schema) -> NDArray[Any]:
+        """Give the probability of every predicate of the model for pairs that it was not trained on.
+
+        Vectors of pairs are those that training would settle at, given what is known of them; see
+        :mod:`polyadic.relations.universal`. Entities that were never seen have none.
+
+        Parameters
+        ----------
+        schema : Schema
+            New pairs, or known ones of which other things are known; predicates that the model lacks say nothing.
+
+        Returns
+        -------
+        ndarray of shape (pairs, predicates of the model)
+
+        Raises
+        ------
+        InputError
+            If the model lacks all of the predicates, or the memory would not suffice.
+        """
+        check_is_fitted(self)
+        known, arguments = self._renumbered(schema)
+        _check_room(*known.shape)
+        training = Training(self.loss, self.negatives, self.negative_weight, self.ridge, self.weight_ridge)
+        cost = expected(self.schema_, self.terms_, training, rng=np.random.default_rng(0))
+        terms = fold_in(self.terms_, known, arguments, training, cost, row_biases=self._row_biases)
+        likely, every = np.empty(known.shape), np.arange(known.shape[1])
+        for part in blocks(len(likely), ROWS):
+            likely[part] = expit(terms.matrix(np.arange(part.start, part.stop), known, arguments, every))
+        return likely
+
+    def _renumbered(self, schema: Schema) -> tuple[Any, NDArray[np.int64]]:
+        """Give the cells of another schema in the columns of this one, and its entities by the numbers of this one."""
+        from scipy.sparse import csr_array
+
+        mine = {name: at for at, name in enumerate(self.schema_.predicates)}
+        columns = np.array([mine.get(name, -1) for name in schema.predicates], np.int64)
+        if (columns < 0).all():
+            raise InputError("the model knows none of these predicates")
+        rows, places = schema.indices.T
+        here = columns[places] >= 0
+        shape = len(schema.pairs), len(mine)
+        known = csr_array((np.ones(here.sum()), (rows[here], columns[places[here]])), shape=shape)
+        entities = {name: at for at, name in enumerate(self.schema_.entities)}
+        numbers = np.array([entities.get(name, -1) for name in schema.entities], np.int64)
+        return known, numbers[schema.arguments]
+
+
+def columns_at(columns: ArrayLike, schema: Schema) -> NDArray[np.int64]:
+    """Give columns by number, and refuse those that a schema lacks."""
+    at, number = np.asarray(columns), len(schema.predicates)
+    if at.ndim != 1 or (at.size and (at.dtype.kind not in "iu" or at.min() < 0 or at.max() >= number)):
+        raise InputError(
+            f"columns are whole numbers, several in a list, from 0 and below {number:,}; got {columns!r:.60}"
+        )
+    return at.astype(np.int64)
+
+
+def _check_room(pairs: int, predicates: int) -> None:
+    what = f"what is said of {pairs:,} pairs by {predicates:,} predicates"
+    check_memory(8.0 * pairs * predicates, what, "ask about fewer at a time")

@@ -1,0 +1,245 @@
+r"""What all vectors of sentences share: sentences to signals to vectors, in blocks, with what is unknown counted.
+
+Pooling makes a vector of one length from signals of any: what is kept of activations is
+
+=============  =========================================================================================
+``"mean"``     the mean, sum over places by number of words
+``"moments"``  the mean and the root of the mean square
+``"largest"``  the k largest of each signal, falling
+``"extremes"`` the k largest and the k smallest of each, as the sign of a coordinate means nothing
+``"all"``      the k largest over all signals of a coordinate together, as Huang and Anandkumar print it
+=============  =========================================================================================
+
+Which of them tells most is measured in ``docs/results/huang2017.md``. Means do not know the order of words, nor do the
+moments of what is decoded in closed form, whose squares sum to a function of the power spectrum; the others do, and so
+do segments.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.model import Count, Transformer, learned
+from polyadic.core.progress import tracked
+from polyadic.embedding import Embedding
+from polyadic.sentences.words import BLOCK, Words, blocks
+from polyadic.text.corpus import Corpus
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polyadic.sentences.words import Rows, Sentences
+
+Empty = Literal["zero", "error"]
+NUMBERS = 1 << 21
+"""Size of the largest array of activations made at a time."""
+Pooling = Literal["mean", "moments", "largest", "extremes", "all"]
+
+
+class EmptySentencesWarning(UserWarning):
+    """Some sentences have no known word."""
+
+
+class SentenceVectors(Transformer, ABC):
+    """Base of estimators that make signals of sentences, decode them and pool what is decoded.
+
+    A subclass has ``embedding_`` after a fit, and ``_decoded``, from signals (S, K, N) to activations (S, K, L, N);
+    ``_margin`` zeros follow the words, so that nothing wraps around.
+    """
+
+    embedding_: Embedding = learned()
+    pooling: Pooling
+    pool: Count
+    segments: Count
+    empty: Empty
+    words: Words | Embedding
+    rank: Count
+    min_count: Count
+
+    def fit_transform(self, sentences: Sentences, y: Any = None) -> NDArray[np.float32]:
+        """Fit to sentences and give their vectors; what can be read but once is kept in memory."""
+        del y
+        kept = sentences if isinstance(sentences, Corpus | Sequence) else list(sentences)
+        return self.fit(kept).transform(kept)
+
+    def transform(self, sentences: Sentences) -> NDArray[np.float32]:
+        """Give the vectors of sentences.
+
+        Parameters
+        ----------
+        sentences : iterable of str or of lists of words, or Corpus
+            Text is cut into words in lower case; read once, in blocks. A corpus has a row for each of its sentences,
+            and those that were left empty when it was built have none.
+
+        Raises
+        ------
+        InputError
+            If a sentence has no known word and ``empty="error"``.
+
+        Warns
+        -----
+        EmptySentencesWarning
+            If some have none, with their number; their vectors are zero.
+        """
+        check_is_fitted(self)
+        return self._vectors(sentences, size=BLOCK, shown=False)
+
+    def encode(
+        self,
+        sentences: Sentences,
+        *,
+        batch_size: int = BLOCK,
+        show_progress_bar: bool = False,
+        convert_to_numpy: bool = True,
+        normalize_embeddings: bool = False,
+    ) -> NDArray[np.float32] | list[NDArray[np.float32]]:
+        """Give the vectors of sentences, by the name and options that evaluation code for sentence encoders uses.
+
+        Parameters
+        ----------
+        sentences : str, or as for :meth:`transform`
+            One text gives one vector.
+        batch_size : int
+            Sentences in a block; changes nothing but memory.
+        show_progress_bar, convert_to_numpy : bool
+            A bar on a terminal; an array, else a list of vectors.
+        normalize_embeddings : bool
+            Scale vectors to length 1; those of zeros stay.
+        """
+        check_is_fitted(self)
+        size = check_int("batch_size", batch_size, low=1)
+        many = [sentences] if isinstance(sentences, str) else sentences
+        vectors = self._vectors(many, size=size, shown=show_progress_bar)
+        if normalize_embeddings:
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+            vectors /= np.where(lengths > 0, lengths, 1)
+        if isinstance(sentences, str):
+            return np.asarray(vectors[0])
+        return vectors if convert_to_numpy else list(vectors)
+
+    def activations(self, sentence: str | list[str]) -> NDArray[np.float64]:
+        """Give what is decoded of one sentence, shape (K, L, places): its known words, then what begins before them."""
+        check_is_fitted(self)
+        block = next(blocks([sentence], self.embedding_))
+        return self._decoded(self._signals(block, np.array([0]), len(block.rows)))[0]
+
+    def _vectors(self, sentences: Sentences, *, size: int, shown: bool) -> NDArray[np.float32]:
+        parts, unknown, total = [np.zeros((0, self._n_features_out), np.float32)], 0, 0
+        read = blocks(sentences, self.embedding_, size=size)
+        for block in tracked(read, "encoding") if shown else read:
+            parts.append(self._of_block(block))
+            unknown += int((block.lengths == 0).sum())
+            total += len(block.lengths)
+        if unknown:
+            what = f"{unknown:,} of {total:,} sentences have no known word"
+            if self.empty == "error":
+                raise InputError(f"{what}; leave them out, or take empty='zero'")
+            warnings.warn(f"{what}; their vectors are zero", EmptySentencesWarning, stacklevel=3)
+        return np.concatenate(parts)
+
+    def _of_block(self, block: Rows) -> NDArray[np.float32]:
+        """Decode sentences of equal length together."""
+        vectors = np.zeros((len(block.lengths), self._n_features_out), np.float32)
+        K = self.embedding_.rank
+        for words in np.unique(block.lengths[block.lengths > 0]).tolist():
+            rows = np.flatnonzero(block.lengths == words)
+            step = max(1, NUMBERS // (K * self._number * (words + self._margin)))
+            for start in range(0, len(rows), step):
+                some = rows[start : start + step]
+                w = self._decoded(self._signals(block, some, words))
+                vectors[some] = pooled(w, words, self.pooling, pool=self.pool, segments=self.segments)
+        return vectors
+
+    def _signals(self, block: Rows, some: NDArray[np.int64], words: int) -> NDArray[np.float64]:
+        """Vectors of sentences of so many words, with zeros after them; shape (S, K, N)."""
+        values = self._values(block.rows[block.edges[:-1][some, None] + np.arange(words)]).astype(float)
+        return np.pad(np.swapaxes(values, 1, 2), ((0, 0), (0, 0), (0, self._margin)))
+
+    def _values(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        return self.embedding_.vectors[rows]
+
+    @abstractmethod
+    def _decoded(self, Y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Give activations (S, K, L, N) of signals (S, K, N)."""
+
+    @property
+    def _number(self) -> int:
+        """Signals of each coordinate."""
+        return 1
+
+    @property
+    def _margin(self) -> int:
+        return 0
+
+    @property
+    def _n_features_out(self) -> int:
+        signals = 1 if self.pooling == "all" else self._number
+        return self.embedding_.rank * signals * self.segments * width(self.pooling, self.pool)
+
+
+def pooled(w: NDArray[Any], words: int, pooling: Pooling, *, pool: int = 1, segments: int = 1) -> NDArray[np.float64]:
+    """Pool the signals of sentences of one length, in so many equal segments one after another.
+
+    Parameters
+    ----------
+    w : ndarray of shape (S, K, L, N)
+        L signals of each of K coordinates.
+    words : int
+        How many words the sentences have, at most N. Filters at the other places begin before the first word: they are
+        in the sums of the first segment, but not among the largest.
+    pooling : str
+        See the module.
+    pool : int
+        k; where there are fewer values, zeros fill up.
+    segments : int
+        Parts of the sentence that are pooled apart, to tell what is where.
+
+    Returns
+    -------
+    ndarray of shape (S, segments * K * L * width(pooling, pool)), without L for ``"all"``
+
+    Examples
+    --------
+    >>> w = np.array([[[[1.0, -3.0, 2.0, 4.0]]]])
+    >>> [pooled(w, 4, how, pool=2).round(3).tolist() for how in ("moments", "largest", "extremes")]
+    [[[1.0, 2.739]], [[4.0, 2.0]], [[4.0, 2.0, 1.0, -3.0]]]
+    >>> pooled(w, 4, "mean", segments=2).tolist()
+    [[-1.0, 3.0]]
+    """
+    places = np.array_split(np.arange(words), segments)
+    parts = []
+    for number, inside in enumerate(places):
+        if pooling in ("mean", "moments"):
+            summed = [*inside, *range(words, w.shape[-1])] if number == 0 else inside
+            kept = _moments(w[..., summed], max(len(inside), 1))[..., : width(pooling, pool)]
+        else:
+            part = w[..., inside]
+            if pooling == "all":
+                part = part.reshape(*w.shape[:2], 1, -1)
+            kept = _largest(part, pool, both=pooling == "extremes")
+        parts.append(kept.reshape(len(w), -1))
+    return np.concatenate(parts, axis=1)
+
+
+def width(pooling: Pooling, pool: int) -> int:
+    """Give how many numbers are kept of each signal."""
+    return {"mean": 1, "moments": 2, "largest": pool, "extremes": 2 * pool, "all": pool}[pooling]
+
+
+def _moments(w: NDArray[Any], words: int) -> NDArray[np.float64]:
+    return np.stack([w.sum(axis=-1) / words, np.sqrt((w**2).sum(axis=-1) / words)], axis=-1)
+
+
+def _largest(w: NDArray[Any], pool: int, *, both: bool) -> NDArray[np.float64]:
+    falling = -np.sort(-w, axis=-1)
+    k = min(pool, w.shape[-1])
+    short = [(0, 0)] * (w.ndim - 1) + [(0, pool - k)]
+    ends = [falling[..., :k], falling[..., falling.shape[-1] - k :]][: 1 + both]
+    return np.concatenate([np.pad(end, short) for end in ends], axis=-1)

@@ -1,0 +1,464 @@
+r"""Classes of documents: a linear model of words, their pairs and pieces, drawn to their log-count ratios."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, replace
+from itertools import chain, compress
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+from sklearn.base import ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.core.errors import InputError
+from polyadic.core.explanation import Explanation
+from polyadic.core.model import Model, Positive, Share, Within
+from polyadic.core.selection import Search
+from polyadic.text.corpus import Corpus
+from polyadic.text.documents import counts_by_row
+from polyadic.text.pieces import checked, nested
+from polyadic.text.tokens import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.text.pieces import Content
+
+    Documents = Iterable[Content]
+
+TOKENIZER = Tokenizer(punctuation="keep")
+"""Marks are words here: an exclamation tells something."""
+FEWEST = 2
+"""Documents that have a piece of a word; words and pairs count from one on."""
+TOLERANCE = 1e-2
+"""Of the logistic regression; a smaller one changed no figure in docs/results/classes.md by .001."""
+VALUES = {"C": (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0), "share": (1.0, 0.75, 0.5, 0.25, 0.0)}
+"""What documents held out choose from."""
+FOLDS = 5
+"""Parts of the documents, each of which is held out once."""
+
+
+class _Numbered(NamedTuple):
+    """Documents as numbers of words: those of document d are ``ids[starts[d]:starts[d + 1]]``."""
+
+    words: Sequence[str]
+    ids: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+class _Weights(NamedTuple):
+    """Of one class against others: the regression's weights and intercept, the ratios, and the scale of these."""
+
+    w: NDArray[np.float64]
+    b: float
+    r: NDArray[np.float64]
+    odds: float
+    k: float
+
+
+class TextClassifier(ClassifierMixin, Model):  # type: ignore[misc]
+    r"""Say which class a document is of, how likely that is, and which of its words say so.
+
+    A document is a vector of two parts, each of length 1: its words and pairs of neighbours, and the pieces of its
+    words of 2 to ``characters`` characters, both as :math:`x_f = (1 + \log n_f) (1 + \log \frac{1 + D}{1 + D_f})` for
+    :math:`n_f` occurrences and :math:`D_f` of D documents that have it. For each class, against all others, a logistic
+    regression of these finds weights w and b, and its log-count ratios are
+
+    .. math:: r_f = \log \frac{p_f / \|p\|_1}{q_f / \|q\|_1}, \qquad \rho = \log \frac{D_+}{D_-},
+
+    with p, q the numbers of documents of the class and of others that have a feature, plus ``alpha``. What decides is
+
+    .. math:: (1 - s)\, (w^\top x + b) + s\, k\, (r^\top x + \rho), \qquad k = \overline{|w|} \,/\, \overline{|r|}
+
+    with s the ``share``.
+
+    Parameters
+    ----------
+    C : float
+        Of the logistic regression: more trusts the documents more.
+    share : float
+        Of the log-count ratios in what decides.
+    characters : int
+        Of the longest pieces of words; 0 leaves them out.
+    alpha : float
+        Added to all counts of the ratios.
+    language : str
+        The code of the language that documents are in; ``"auto"`` guesses it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (classes,)
+    coef_ : ndarray of shape (classes, features), or (1, features) if there are two
+        Words, pairs, then pieces.
+    intercept_ : ndarray of shape (classes,), or (1,)
+    words_, pairs_, pieces_ : tuple of str, ndarray of int, tuple of str
+        What the features are; a pair of words i and j is ``i * len(words_) + j``.
+    idf_ : ndarray of shape (features,)
+    language_ : str
+
+    References
+    ----------
+    Wang, Manning (2012), Baselines and bigrams: simple, good sentiment and topic classification, sections 2.1 to 2.3:
+    the ratios, and what is between them and a linear model; there the ratios are factors of the features.
+
+    Examples
+    --------
+    >>> model = TextClassifier().fit(["a good film", "good fun", "a bad film", "so bad"], ["+", "+", "-", "-"])
+    >>> model.predict(["good!", "a bad one"]).tolist()
+    ['+', '-']
+    >>> model.explain("a bad one").parts[0][0]
+    'bad'
+    """
+
+    _: KW_ONLY
+    C: Positive = 30.0
+    share: Share = 0.5
+    characters: Annotated[int, Within(0, 16)] = 5
+    alpha: Positive = 1.0
+    language: str = "auto"
+
+    def fit(self, documents: Corpus | Documents, y: ArrayLike) -> Self:
+        """Learn from documents of known classes.
+
+        Parameters
+        ----------
+        documents : Corpus or iterable of str
+            Or of documents that are lists of words already.
+        y : array-like of shape (documents,)
+            The class of each, names or numbers.
+
+        Raises
+        ------
+        InputError
+            If there are not two classes, or not one for each document, or a setting is out of range.
+        """
+        self.check()
+        X, labels = self._tables(documents, y)
+        classes = np.unique(labels)
+        return self._mixed(classes, self._weights_of(X, labels, classes))
+
+    def search(self, documents: Corpus | Documents, *, y: ArrayLike, seed: int | None = 0) -> Search:
+        """Judge the share of ratios and C by all documents, each by a model that did not learn it: in folds.
+
+        Of what is held out the words are known, and nothing else. That a tenth of some thousand documents cannot tell
+        settings apart is measured in docs/results/choosing.md.
+        """
+        base = type(self)(**self.get_params(deep=False))
+        X, labels = base._tables(documents, y)  # noqa: SLF001 # of its own kind
+        classes, right = np.unique(labels, return_inverse=True)
+        fold = folds(labels, FOLDS, seed)
+        last: dict[int, tuple[float, list[_Weights]]] = {}
+
+        def learned(model: TextClassifier, k: int) -> TextClassifier:
+            """Learn all but a fold; while C is the same the weights are, too."""
+            model._restore(base._state())  # noqa: SLF001
+            if last.get(k, (None,))[0] != model.C:
+                last[k] = model.C, model._weights_of(X[fold != k], labels[fold != k], classes)
+            return model._mixed(classes, last[k][1])
+
+        def losses(model: TextClassifier) -> NDArray[np.float64]:
+            p = np.ones((len(labels), len(classes)))
+            for k in range(FOLDS):
+                p[fold == k] = learned(clone(model), k)._probabilities(X[fold == k])  # noqa: SLF001
+            return -np.log(p[np.arange(len(right)), right][fold >= 0])
+
+        return Search(
+            values=VALUES,
+            fit=lambda model: learned(model, FOLDS),
+            last=lambda model: learned(model, FOLDS),
+            losses=losses,
+            units="documents",
+            measure="log loss",
+            whole=True,
+        )
+
+    def decision_function(self, documents: Documents) -> NDArray[np.float64]:
+        """Give what decides, shape (documents, classes), or (documents,) for the second of two."""
+        values = self._decisions(self._features(self._numbered(documents)))
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict_proba(self, documents: Documents) -> NDArray[np.float64]:
+        """Give the probability of each class, shape (documents, classes); of more than two, each against the others."""
+        return self._probabilities(self._features(self._numbered(documents)))
+
+    def predict(self, documents: Documents) -> NDArray[Any]:
+        """Give the likeliest class of each document."""
+        return np.asarray(self.classes_[self.predict_proba(documents).argmax(axis=1)])
+
+    def explain(self, document: Content, label: Any = None) -> Explanation:
+        """Take what decides for a class apart into what each word of a document adds, wherever it stands.
+
+        A pair adds half to either word, a piece to the words that have it. The base is the intercept. Of two classes
+        the value is the log-odds of the class; of more, those against all others, before probabilities are made to sum
+        to one.
+
+        Parameters
+        ----------
+        document : str or list of str
+        label : optional
+            The class; by default the likeliest.
+
+        Returns
+        -------
+        Explanation
+            With a part for each of the words, known or not.
+
+        Raises
+        ------
+        InputError
+            If there is no such class.
+        """
+        check_is_fitted(self)
+        numbered = self._numbered([document])
+        x = self._features(numbered)
+        at = int(self._probabilities(x).argmax()) if label is None else self._place(label)
+        w = self._of(self.coef_, at)
+        counts = self._counts(numbered)
+        each = csr_array((x.data * w[x.indices] / counts.data, x.indices, x.indptr), shape=x.shape).toarray().ravel()
+        ids, known = numbered.ids, self._known(numbered.words)[numbered.ids]
+        added = np.where(known >= 0, each[known], 0.0)
+        pairs, places = self._pairs(known, numbered.starts)
+        for offset in (0, 1):
+            np.add.at(added, places + offset, each[len(self.words_) + pairs] / 2)
+        added += (self._spelled(numbered.words) @ each[len(self.words_) + len(self.pairs_) :])[ids]
+        parts = np.bincount(ids, added, len(numbered.words))
+        value = float(self._of(self._decisions(x)[0], at))
+        return Explanation.of(value, zip(numbered.words, parts.tolist(), strict=True))
+
+    def top_features(self, label: Any, top: int = 10) -> list[tuple[str, float]]:
+        r"""Give the words and pairs that most part a class from the others, falling.
+
+        Each has its weight times the standard deviation of whether a document that was learned has it,
+        :math:`\sqrt{p (1 - p)}`: large weights of the rarest would name what is in one document, sums over documents
+        what is in all.
+
+        Raises
+        ------
+        InputError
+            If there is no such class.
+        """
+        check_is_fitted(self)
+        V = len(self.words_)
+        p = np.exp(1 - self.idf_)
+        weights = (self._of(self.coef_, self._place(label)) * self.idf_ * np.sqrt(p * (1 - p)))[: V + len(self.pairs_)]
+        best = np.argsort(-weights, kind="stable")[:top]
+
+        def name(at: int) -> str:
+            return self.words_[at] if at < V else " ".join(self.words_[i] for i in divmod(int(self.pairs_[at - V]), V))
+
+        return [(name(at), float(weights[at])) for at in best.tolist() if weights[at] > 0]
+
+    def _place(self, label: Any) -> int:
+        places = np.flatnonzero(self.classes_ == label)
+        if not len(places):
+            raise InputError(f"there is no class {label!r}; there are {', '.join(map(str, self.classes_))}"[:300])
+        return int(places[0])
+
+    def _of(self, values: NDArray[np.float64], at: int) -> Any:
+        """Give the value for a class, from those of all, or of the second of two."""
+        return values[at] if len(values) > 1 else values[0] * (1 if at else -1)
+
+    def _tables(self, documents: Corpus | Documents, y: ArrayLike) -> tuple[csr_array, NDArray[Any]]:
+        """Find the features of documents, and give their table, with the classes."""
+        if isinstance(documents, Corpus):
+            corpus = documents
+        else:
+            how: dict[str, Any] = {"tokenizer": TOKENIZER, "min_count": 1, "stop_words": None}
+            corpus = Corpus.build(documents, **how, language=self.language)
+        labels = np.asarray(y)
+        starts = np.asarray(corpus.sentences)[np.asarray(corpus.documents)].astype(np.int64)
+        if labels.shape != (len(starts) - 1,):
+            raise InputError(f"y must have a class for each of {len(starts) - 1:,} documents; got {labels.shape}")
+        if len(np.unique(labels)) < 2:
+            raise InputError(f"y must have at least two classes; all documents are {str(labels[0])!r:.60}")
+        self.language_ = str(corpus.settings["language"])
+        numbered = _Numbered(corpus.vocabulary.words, np.asarray(corpus.ids).astype(np.int64), starts)
+        self.pairs_ = np.unique(_neighbours(numbered.ids, starts, len(numbered.words))[0])
+        pieces = dict.fromkeys(chain.from_iterable(map(self._pieces, numbered.words)))
+        self._name(numbered.words, pieces)
+        counts = self._counts(numbered)
+        having = np.bincount(counts.indices, minlength=counts.shape[1])
+        first = len(self.words_) + len(self.pairs_)
+        kept = having >= np.where(np.arange(len(having)) < first, 1, FEWEST)
+        self._name(self.words_, compress(pieces, kept[first:]))
+        self.idf_ = 1 + np.log((1 + len(labels)) / (1 + having[kept]))
+        return self._weighted(counts[:, kept]), labels
+
+    def _name(self, words: Iterable[str], pieces: Iterable[str]) -> None:
+        """Keep what words and pieces of words are called, and where each is found."""
+        self.words_, self.pieces_ = tuple(words), tuple(pieces)
+        self._word_index, self._piece_index = (
+            {name: at for at, name in enumerate(names)} for names in (self.words_, self.pieces_)
+        )
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._name(self.words_, self.pieces_)
+
+    def _weights_of(self, X: csr_array, y: NDArray[Any], classes: NDArray[Any]) -> list[_Weights]:
+        """Find weights for what documents have, of each class or, of two, of the second."""
+        return [self._against(X, y == label) for label in (classes[1:] if len(classes) == 2 else classes)]
+
+    def _mixed(self, classes: NDArray[Any], weights: list[_Weights]) -> Self:
+        """Take the share of ratios."""
+        s = self.share
+        self.classes_ = classes
+        self.coef_ = np.stack([(1 - s) * each.w + s * each.k * each.r for each in weights])
+        self.intercept_ = np.array([(1 - s) * each.b + s * each.k * each.odds for each in weights])
+        return self
+
+    def _against(self, X: csr_array, positive: NDArray[np.bool_]) -> _Weights:
+        """Give the weights for one class against others."""
+        model = LogisticRegression(C=self.C, solver="liblinear", dual=True, tol=TOLERANCE, random_state=0)
+        model.fit(X, positive)
+        w, b = model.coef_[0], float(model.intercept_[0])
+        p, q = (self.alpha + np.bincount(X[is_].indices, minlength=X.shape[1]) for is_ in (positive, ~positive))
+        r = np.log(p / p.sum()) - np.log(q / q.sum())
+        k = float(np.abs(w).mean() / max(np.abs(r).mean(), np.finfo(float).tiny))
+        return _Weights(w, b, r, float(np.log(positive.sum() / (~positive).sum())), k)
+
+    def _decisions(self, X: csr_array) -> NDArray[np.float64]:
+        return np.asarray(X @ self.coef_.T) + self.intercept_
+
+    def _probabilities(self, X: csr_array) -> NDArray[np.float64]:
+        chances = 1 / (1 + np.exp(-self._decisions(X)))
+        if chances.shape[1] == 1:
+            return np.hstack([1 - chances, chances])
+        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+    def _numbered(self, documents: Documents) -> _Numbered:
+        """Give numbers to the words of other documents, known or not."""
+        check_is_fitted(self)
+        if isinstance(documents, str | bytes):
+            raise InputError("documents must be an iterable of documents; got a single text: pass [text]")
+        index: dict[str, int] = {}
+        ids = [[index.setdefault(word, len(index)) for word in words] for words in self._cut(documents)]
+        starts = np.cumsum([0, *map(len, ids)])
+        return _Numbered(list(index), np.fromiter(chain.from_iterable(ids), np.int64, starts[-1]), starts)
+
+    def _cut(self, documents: Documents) -> Iterator[Iterator[str]]:
+        """Cut documents into words."""
+        cut = replace(TOKENIZER, language=self.language_)
+        for number, document in enumerate(documents):
+            content = checked(document, f"document {number}")
+            yield chain.from_iterable(cut(content) if isinstance(content, str) else nested(content))
+
+    def _known(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """Give the numbers that words have in the model; -1 for others."""
+        return np.array([self._word_index.get(word, -1) for word in words], np.int64)
+
+    def _pairs(self, known: NDArray[np.int64], starts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Give the numbers of the known pairs of neighbours, and the place of each."""
+        pairs, places = _neighbours(known, starts, len(self.words_))
+        at = np.minimum(np.searchsorted(self.pairs_, pairs), max(len(self.pairs_) - 1, 0))
+        found = np.zeros(len(pairs), bool) if not len(self.pairs_) else self.pairs_[at] == pairs
+        return at[found], places[found]
+
+    def _counts(self, numbered: _Numbered) -> csr_array:
+        """Count what documents have of all features."""
+        ids, starts = numbered.ids, numbered.starts
+        document = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        known = self._known(numbered.words)[ids]
+        pairs, places = self._pairs(known, starts)
+        shape = len(starts) - 1, len(self.words_)
+        words = _table(document[known >= 0], known[known >= 0], shape)
+        both = _table(document[places], pairs, (shape[0], len(self.pairs_)))
+        every = _table(document, ids, (shape[0], len(numbered.words)))
+        return counts_by_row(hstack([words, both, every @ self._spelled(numbered.words)], format="csr"))
+
+    def _spelled(self, words: Sequence[str]) -> csr_array:
+        """Count the known pieces of words, shape (words, pieces)."""
+        index = self._piece_index
+        known = [[index[piece] for piece in self._pieces(word) if piece in index] for word in words]
+        row = np.repeat(np.arange(len(words)), [len(some) for some in known])
+        return _table(row, np.fromiter(chain.from_iterable(known), np.int64, len(row)), (len(words), len(index)))
+
+    def _pieces(self, word: str) -> Iterator[str]:
+        """Cut a word, with a blank at either end, into pieces; a shorter one is a piece itself."""
+        edged = f" {word} "
+        for length in range(2, self.characters + 1):
+            for at in range(max(1, len(edged) - length + 1)):
+                yield edged[at : at + length]
+            if length >= len(edged):
+                return
+
+    def _features(self, numbered: _Numbered) -> csr_array:
+        """Give the vectors of documents."""
+        return self._weighted(self._counts(numbered))
+
+    def _weighted(self, counts: csr_array) -> csr_array:
+        """Weigh counts, and give both parts the length 1."""
+        X = counts.copy()
+        X.data = (1 + np.log(X.data)) * self.idf_[X.indices]
+        first = len(self.words_) + len(self.pairs_)
+        X = hstack([normalize(part) for part in (X[:, :first], X[:, first:]) if part.shape[1]], format="csr")
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # liblinear takes no others
+        return X
+
+
+def _neighbours(
+    ids: NDArray[np.int64], starts: NDArray[np.int64], words: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give the pairs of neighbours within documents as one number each, and where they begin; -1 is no word."""
+    within = np.ones(max(len(ids) - 1, 0), bool)
+    edges = starts[1:-1]
+    within[edges[(edges > 0) & (edges < len(ids))] - 1] = False
+    places = np.flatnonzero(within & (ids[:-1] >= 0) & (ids[1:] >= 0))
+    return ids[places] * words + ids[places + 1], places
+
+
+def _table(rows: NDArray[Any], columns: NDArray[Any], shape: tuple[int, int]) -> csr_array:
+    """Count how often each column stands in each row."""
+    return csr_array((np.ones(len(rows)), (rows, columns)), shape=shape)
+
+
+def held_out(labels: NDArray[Any], share: float, seed: int | None) -> NDArray[np.bool_]:
+    """Say which documents are held out: a share of those of each class, rounded down.
+
+    Raises
+    ------
+    InputError
+        If there are too few to hold any out.
+
+    Examples
+    --------
+    >>> held_out(np.array(["a"] * 6 + ["b"] * 4 + ["c"]), 0.25, seed=0).sum()
+    np.int64(2)
+    """
+    rng = np.random.default_rng(seed)
+    out = np.zeros(len(labels), bool)
+    for label in np.unique(labels):
+        members = rng.permutation(np.flatnonzero(labels == label))
+        out[members[: int(share * len(members))]] = True
+    if not out.any():
+        raise InputError(f"the {len(labels):,} documents are too few of each class to hold any out")
+    return out
+
+
+def folds(labels: NDArray[Any], number: int, seed: int | None) -> NDArray[np.int64]:
+    """Give the fold of each document, with those of a class in all folds alike; -1 if it is the only one of its class.
+
+    Raises
+    ------
+    InputError
+        If no class has two.
+
+    Examples
+    --------
+    >>> folds(np.array(["a", "a", "b", "a"]), 3, seed=0)[2]
+    np.int64(-1)
+    """
+    rng = np.random.default_rng(seed)
+    fold = np.full(len(labels), -1)
+    for label in np.unique(labels):
+        members = rng.permutation(np.flatnonzero(labels == label))
+        if len(members) > 1:
+            fold[members] = (rng.integers(number) + np.arange(len(members))) % number
+    if (fold < 0).all():
+        raise InputError(f"each of the {len(labels):,} documents is alone in its class: none can be held out")
+    return fold

@@ -1,0 +1,119 @@
+"""Two sentences: features of how they compare, and a regression of scores people gave them."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.model import Amount, Count, Model, Positive, Within
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def pair_features(left: ArrayLike, right: ArrayLike) -> NDArray[Any]:
+    r"""Give :math:`[u \odot v, |u - v|]` for vectors of pairs of sentences, which does not depend on their order.
+
+    Raises
+    ------
+    InputError
+        If the two do not have the same shape.
+
+    References
+    ----------
+    Tai, Socher, Manning (2015), Improved semantic representations from tree-structured LSTM networks, section 4.2.
+
+    Examples
+    --------
+    >>> pair_features([[1.0, 2.0]], [[3.0, -1.0]]).tolist()
+    [[3.0, -2.0, 2.0, 3.0]]
+    """
+    u, v = (x if x.dtype.kind == "f" else x.astype(float) for x in map(np.asarray, (left, right)))
+    if u.shape != v.shape or u.ndim != 2:
+        raise InputError(f"two arrays of shape (pairs, features) are compared; got {u.shape} and {v.shape}")
+    return np.hstack([u * v, np.abs(u - v)])
+
+
+class ScoreRegression(RegressorMixin, Model):  # type: ignore[misc]
+    r"""Regression of scores between two whole numbers, by way of a distribution over the whole numbers.
+
+    A score :math:`t` is the distribution with :math:`1 - (t - \lfloor t \rfloor)` on :math:`\lfloor t \rfloor` and the
+    rest on the number above. A softmax of linear functions comes as close to these as it can in Kullback-Leibler
+    divergence (ridge penalty), and the prediction is the mean of its distribution. Numbers that no score is near have
+    no part in it; of two, only the difference of their functions is penalised.
+
+    Parameters
+    ----------
+    low, high : int
+        :math:`K_1` and :math:`K_2`, the range of scores.
+    C : float
+        Inverse strength of the penalty, as in scikit-learn's logistic regression.
+    max_iter, tol
+        Of L-BFGS.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (c,)
+        The whole numbers that some score is near.
+    coef_, intercept_ : ndarray of shape (c, features) and (c,)
+        The linear functions; of two numbers, their difference alone.
+
+    References
+    ----------
+    Tai, Socher, Manning (2015), section 4.2; Huang, Anandkumar (2016), section 3.3, with its indices counted from 1.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 1, 50)[:, None]
+    >>> ScoreRegression(low=0, high=2, C=1e4).fit(X, 2 * X[:, 0]).predict([[0.5]]).round(2).tolist()
+    [1.0]
+    """
+
+    _: KW_ONLY
+    low: Annotated[int, Within(-(10**6))] = 0
+    high: int = 5
+    C: Positive = 1.0
+    max_iter: Count = 1000
+    tol: Amount = 1e-4
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit to scores.
+
+        Raises
+        ------
+        InputError
+            If a score is out of the range, all are the same whole number, or a setting is out of range.
+        """
+        self.check()
+        X, t = validate_data(self, X, y, dtype=float, y_numeric=True)
+        if t.min() < self.low or t.max() > self.high:
+            raise InputError(f"scores must be from {self.low} to {self.high}; got {t.min():g} to {t.max():g}")
+        below = np.floor(t).astype(int)
+        more = t - below
+        labels, weights = np.concatenate([below, below + 1]), np.concatenate([1 - more, more])
+        used = weights > 0  # each pair is there once, or twice with weights that sum to 1
+        if len(np.unique(labels[used])) < 2:
+            raise InputError(f"all scores are {t[0]:g}; there is nothing to tell apart")
+        softmax = LogisticRegression(C=self.C, max_iter=self.max_iter, tol=self.tol)
+        softmax.fit(np.vstack([X, X])[used], labels[used], weights[used])
+        self.classes_, self.coef_, self.intercept_ = softmax.classes_, softmax.coef_, softmax.intercept_
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Give the mean score of each row."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=float, reset=False)
+        softmax = LogisticRegression()
+        softmax.classes_, softmax.coef_, softmax.intercept_ = self.classes_, self.coef_, self.intercept_
+        return np.asarray(softmax.predict_proba(X) @ self.classes_)
+
+    def check(self) -> None:
+        """Refuse settings out of range, and a range of less than two numbers."""
+        super().check()
+        check_int("high", self.high, low=self.low + 1)

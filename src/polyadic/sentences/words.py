@@ -1,0 +1,181 @@
+"""What models of sentences are made of: their words, vectors of these from nothing but the sentences, and rows of them.
+
+Sentences become rows of word vectors block by block, so that memory does not grow with the text.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.embedding import Embedding
+from polyadic.tables.vectors import CorrespondenceVectors
+from polyadic.text.contexts import contexts
+from polyadic.text.corpus import Corpus
+from polyadic.text.counts import count
+from polyadic.text.tokens import Tokenizer
+from polyadic.text.weighting import ppmi
+from polyadic.words.pairwise import PPMISVD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Sentence = str | Sequence[str]
+    Sentences = Iterable[Sentence] | Corpus
+
+Words = Literal["ppmi-svd", "ca", "one-hot"]
+WIDTH = 5
+"""Words up to so far away are neighbours."""
+BLOCK = 2048
+"""Sentences in a block."""
+
+
+def words_of(sentences: Iterable[Sentence]) -> Iterator[list[str]]:
+    """Cut sentences into words, in lower case; those that are lists of words already stay as they are.
+
+    Raises
+    ------
+    InputError
+        If a single text is given for a list, or a sentence is neither text nor words.
+
+    Examples
+    --------
+    >>> list(words_of(["A good film.", ["a", "Bad", "one"]]))
+    [['a', 'good', 'film'], ['a', 'Bad', 'one']]
+    """
+    if isinstance(sentences, str | bytes) or not hasattr(sentences, "__iter__"):
+        given = "one text" if isinstance(sentences, str | bytes) else repr(sentences)
+        raise InputError(f"sentences must be a list of sentences, not {given:.60}")
+    tokenizer = Tokenizer()
+    for number, sentence in enumerate(sentences):
+        if isinstance(sentence, str):
+            yield list(chain.from_iterable(tokenizer(sentence)))
+        elif isinstance(sentence, list | tuple | np.ndarray) and all(isinstance(word, str) for word in sentence):
+            yield [str(word) for word in sentence]
+        else:
+            raise InputError(f"sentence {number} is neither a text nor a list of words: {sentence!r:.60}")
+
+
+def known_words(words: Iterable[str], embedding: Embedding) -> list[str]:
+    """Leave out words without a vector."""
+    return [word for word in words if embedding.find(word) is not None]
+
+
+def corpus_of(sentences: Sentences, *, min_count: int = 1) -> Corpus:
+    """Put sentences on disk as numbers, so that they are read once and never all in memory; a corpus stays as it is.
+
+    Raises
+    ------
+    InputError
+        If nothing is left of the sentences.
+    """
+    if isinstance(sentences, Corpus):
+        return sentences
+    return Corpus.build(words_of(sentences), min_count=min_count, jobs=1)
+
+
+def vectors_of(corpus: Corpus, words: Words | Embedding, *, rank: int, seed: int | None) -> Embedding:
+    """Give the words of sentences vectors, from nothing but the sentences unless they are given.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The sentences.
+    words : {"ppmi-svd", "ca", "one-hot"} or Embedding
+        ``"ca"``: correspondence analysis of roots of counts of neighbours. ``"ppmi-svd"``: eigenvectors of the PPMI
+        matrix. ``"one-hot"``: principal components of one-hot vectors. Those are the one-hot vectors of the ``rank``
+        most frequent words, as one-hot vectors of different words are orthogonal already; all other words are zero.
+    rank : int
+        Length of the vectors, unless they are given.
+    seed : int, optional
+
+    Raises
+    ------
+    InputError
+        If there are not more words than the rank.
+    """
+    if isinstance(words, Embedding):
+        return words
+    check_choice("words", words, get_args(Words))
+    check_int("rank", rank, low=1)
+    known = corpus.vocabulary
+    if rank >= len(known):
+        raise InputError(
+            f"rank must be below {len(known):,}, the number of words that occur often enough; got {rank}"
+            " (lower it, or min_count)"
+        )
+    vectors: Any
+    if words == "one-hot":
+        vectors = np.eye(len(known), rank, dtype=np.float32)
+    elif words == "ca":
+        model = CorrespondenceVectors(rank, temper=0.5, seed=seed)
+        vectors = model.fit(contexts(corpus, width=WIDTH).astype(np.float32)).vectors_
+    else:
+        vectors = PPMISVD(rank, seed=seed).fit(ppmi(count(corpus, order=2, width=WIDTH), smoothing=0.75)).vectors_
+    return Embedding(known.words, vectors, counts=known.counts)
+
+
+class Rows(NamedTuple):
+    """Words of sentences that have a vector, one sentence after another.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (T,)
+        Which vector each word has.
+    edges : ndarray of shape (S + 1,)
+        Sentence ``s`` is ``rows[edges[s]:edges[s + 1]]``.
+    """
+
+    rows: NDArray[np.int64]
+    edges: NDArray[np.int64]
+
+    def split(self, most: int) -> Iterator[Rows]:
+        """Give parts of whole sentences with so many words each, or one sentence."""
+        start, last = 0, len(self.edges) - 1
+        while start < last:
+            end = int(np.searchsorted(self.edges, self.edges[start] + most, side="right")) - 1
+            end = min(max(end, start + 1), last)
+            edges = self.edges[start : end + 1]
+            yield Rows(self.rows[edges[0] : edges[-1]], edges - edges[0])
+            start = end
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Known words of each sentence."""
+        return np.diff(self.edges)
+
+
+def blocks(sentences: Sentences, embedding: Embedding, *, size: int = BLOCK) -> Iterator[Rows]:
+    """Look up the words of sentences; unknown words are left out, and the rest closes up.
+
+    Examples
+    --------
+    >>> from polyadic import Embedding
+    >>> block = next(blocks(["a bad film", ""], Embedding(["film", "bad"], [[1.0], [2.0]])))
+    >>> block.rows.tolist(), block.edges.tolist()
+    ([1, 0], [0, 2, 2])
+    """
+    if isinstance(sentences, Corpus):
+        yield from _of_corpus(sentences, embedding, size)
+        return
+    texts = words_of(sentences)
+    while some := list(islice(texts, size)):
+        rows = [[row for word in words if (row := embedding.find(word)) is not None] for words in some]
+        edges = np.cumsum([0, *map(len, rows)])
+        yield Rows(np.array([*chain.from_iterable(rows)], np.int64), edges)
+
+
+def _of_corpus(corpus: Corpus, embedding: Embedding, size: int) -> Iterator[Rows]:
+    places = [embedding.find(word) for word in corpus.vocabulary.words]
+    row_of = np.array([-1 if place is None else place for place in places], np.int64)
+    total = len(corpus.sentences) - 1
+    for start in range(0, total, size):
+        edges = corpus.sentences[start : start + size + 1]
+        rows = row_of[corpus.ids[edges[0] : edges[-1]]]
+        known = np.concatenate([[0], np.cumsum(rows >= 0)])
+        yield Rows(rows[rows >= 0], known[edges - edges[0]])

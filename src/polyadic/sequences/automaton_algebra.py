@@ -1,0 +1,176 @@
+r"""What can be done to automata without data: other statistics, fewer states, whether two are the same function.
+
+With :math:`S = (I - \sum_a A_a)^{-1}`, the same matrices give
+
+========  =====================  ==========================
+function  start                  stop
+========  =====================  ==========================
+string    :math:`\alpha_0`       :math:`\alpha_\infty`
+prefix    :math:`\alpha_0`       :math:`S \alpha_\infty`
+factor    :math:`\alpha_0 S`     :math:`S \alpha_\infty`
+========  =====================  ==========================
+
+of the probability of strings, of those that begin with a string, and of how often a substring is expected.
+
+References
+----------
+Balle, Carreras, Luque, Quattoni (2014), Spectral learning of weighted automata, lemma 1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_choice
+from polyadic.sequences.automata import WeightedAutomaton
+from polyadic.sequences.hankel import Statistic
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+TOL = 1e-8
+"""Lengths below this share of the largest are rounding errors; they are roots of what states matter."""
+
+
+def converted(automaton: WeightedAutomaton, *, before: Statistic, after: Statistic) -> WeightedAutomaton:
+    """Give the automaton of another statistic of the same strings.
+
+    Parameters
+    ----------
+    automaton : WeightedAutomaton
+    before, after : {"string", "prefix", "factor"}
+
+    Raises
+    ------
+    InputError
+        If sums over all strings are needed and do not exist.
+
+    Examples
+    --------
+    >>> half = WeightedAutomaton(np.array([1.0]), np.array([[[0.5]]]), np.array([0.5]))
+    >>> factor = converted(half, before="string", after="factor")
+    >>> factor([0]), converted(factor, before="factor", after="string")([0])
+    (1.0, 0.25)
+    """
+    kinds = get_args(Statistic)  # each sums over more than the one before
+    check_choice("before", before, kinds)
+    check_choice("after", after, kinds)
+    if kinds.index(before) < kinds.index(after):
+        automaton.check_sums()
+    start, stop = automaton.alpha0, automaton.alpha_inf
+    rest = np.eye(automaton.rank) - automaton.A.sum(axis=0)
+    if before == "factor" and after != "factor":
+        start = start @ rest
+    if before != "string" and after == "string":
+        stop = rest @ stop
+    if before != "factor" and after == "factor":
+        start = automaton.anywhere
+    if before == "string" and after != "string":
+        stop = automaton.total
+    return WeightedAutomaton(start, automaton.A, stop)
+
+
+def minimised(automaton: WeightedAutomaton, *, tol: float = TOL) -> WeightedAutomaton:
+    """Give the automaton of the fewest states of the same function.
+
+    Parameters
+    ----------
+    automaton : WeightedAutomaton
+    tol : float
+        Share of the largest direction below which one counts as none.
+
+    References
+    ----------
+    Schuetzenberger (1961), On the definition of a family of automata.
+
+    Examples
+    --------
+    >>> twice = WeightedAutomaton(np.array([0.5, 0.5]), np.array([np.eye(2) / 2]), np.array([0.5, 0.5]))
+    >>> minimised(twice).rank
+    1
+    """
+    even = _balanced(automaton)
+    reached = _restricted(even, _span(even.alpha0, even.A, tol))
+    turned = _reversed(reached)
+    return _reversed(_restricted(turned, _span(turned.alpha0, turned.A, tol)))
+
+
+def _reversed(automaton: WeightedAutomaton) -> WeightedAutomaton:
+    """Read strings from their end."""
+    return WeightedAutomaton(automaton.alpha_inf, automaton.A.transpose(0, 2, 1).copy(), automaton.alpha0)
+
+
+def _balanced(automaton: WeightedAutomaton) -> WeightedAutomaton:
+    """Give each state the unit in which as much comes to it as goes from it: a weight small by its unit is no error.
+
+    Sums are of magnitudes, over strings whose weights shrink by half with each symbol or faster.
+    """
+    M = np.abs(automaton.A).sum(axis=0)
+    radius = float(np.abs(np.linalg.eigvals(M)).max(initial=0.0))
+    far = np.linalg.inv(np.eye(len(M)) - M / (2 * radius if radius > 0 else 1))
+    before, after = np.abs(automaton.alpha0) @ far, far @ np.abs(automaton.alpha_inf)
+    used = (before > 0) & (after > 0)
+    unit = np.sqrt(np.where(used, after, 1) / np.where(used, before, 1))
+    return WeightedAutomaton(automaton.alpha0 * unit, automaton.A * (unit / unit[:, None]), automaton.alpha_inf / unit)
+
+
+def _restricted(automaton: WeightedAutomaton, Q: Array) -> WeightedAutomaton:
+    """Restrict to a space, of orthonormal columns, that the start lies in and no matrix leads out of."""
+    return WeightedAutomaton(automaton.alpha0 @ Q, Q.T @ automaton.A @ Q, Q.T @ automaton.alpha_inf)
+
+
+def _span(start: Array, A: Array, tol: float) -> Array:
+    """Give orthonormal columns of what is reached from the start, breadth first."""
+    length = np.linalg.norm(start)
+    Q = (start / length)[:, None] if length > 0 else np.zeros((len(start), 0))
+    scale = max(float(np.abs(np.linalg.norm(A, ord=2, axis=(1, 2))).max(initial=0)), np.finfo(float).tiny)
+    done = 0
+    while done < Q.shape[1] < len(start):
+        for a in A:
+            new = Q[:, done] @ a / scale
+            for _ in range(2):  # once leaves rounding errors
+                new = new - Q @ (Q.T @ new)
+            size = np.linalg.norm(new)
+            if size > tol and Q.shape[1] < len(start):
+                Q = np.column_stack([Q, new / size])
+        done += 1
+    return Q
+
+
+def difference(first: WeightedAutomaton, second: WeightedAutomaton) -> WeightedAutomaton:
+    """Give the automaton of the difference of two functions of the same symbols."""
+    if first.size != second.size:
+        raise InputError(f"both automata must be of as many symbols; got {first.size} and {second.size}")
+    r, s = first.rank, second.rank
+    A = np.zeros((first.size, r + s, r + s))
+    A[:, :r, :r], A[:, r:, r:] = first.A, second.A
+    return WeightedAutomaton(np.append(first.alpha0, -second.alpha0), A, np.append(first.alpha_inf, second.alpha_inf))
+
+
+def equivalent(first: WeightedAutomaton, second: WeightedAutomaton, *, tol: float = 1e-7) -> bool:
+    """Tell whether two automata are the same function of strings.
+
+    Parameters
+    ----------
+    first, second : WeightedAutomaton
+    tol : float
+        Share of the largest direction below which one counts as not reached, and share of the lengths of both stops
+        that may be left of their difference in those that are.
+
+    Examples
+    --------
+    >>> half = WeightedAutomaton(np.array([1.0]), np.array([[[0.5]]]), np.array([0.5]))
+    >>> twice = WeightedAutomaton(np.array([0.5, 0.5]), np.array([np.eye(2) / 2]), np.array([0.5, 0.5]))
+    >>> equivalent(half, twice)
+    True
+    """
+    if first.size != second.size:
+        return False
+    both = _balanced(difference(first, second))
+    Q = _span(both.alpha0, both.A, tol)
+    size = float(np.linalg.norm(both.alpha_inf))
+    return bool(np.linalg.norm(Q.T @ both.alpha_inf) <= tol * size)

@@ -1,0 +1,141 @@
+r"""Cells of a Hankel matrix that were seen too rarely, filled in so that the trace norm is small.
+
+.. math:: \min_f \tfrac12 \sum_{uv\ \mathrm{known}} (\hat f(uv) - f(uv))^2 + \lambda \|H_f\|_*
+
+over functions f of strings: cells of equal strings, such as (a, ba) and (ab, a), are one number. With alternating
+directions a copy :math:`Z = H_f` is shrunk on its own, and each f(x) is the mean of what the data and the cells of Z
+say. The matrix is that of all prefixes with and without a symbol more, so that all blocks are filled in together.
+Without the constraint cells are completed one by one, and those of equal strings averaged afterwards.
+
+References
+----------
+Bailly, Carreras, Luque, Quattoni (2013), Unsupervised spectral learning of WCFG as low-rank matrix completion,
+section 4.
+Boyd, Parikh, Chu, Peleato, Eckstein (2011), Distributed optimization and statistical learning via the alternating
+direction method of multipliers, section 3.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from polyadic.core.errors import InputError, check_choice, check_int, check_number
+from polyadic.core.linalg.spectral import shrunk, zero
+from polyadic.core.losses import Squared
+from polyadic.core.solvers.proximal import proximal_gradient
+from polyadic.core.solvers.run import Sweep, run
+from polyadic.core.solvers.smooth import CellLosses
+from polyadic.core.solvers.trace_norm import Pattern, Problem, solve
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from polyadic.sequences.hankel import Hankel
+
+    Array = NDArray[np.float64]
+
+Structure = Literal["constrained", "averaged"]
+EXACT, GAP = 1e-8, 1e-4
+"""Residual of singular vectors, and duality gap at which cells count as completed."""
+
+
+def shared_cells(table: Hankel) -> NDArray[np.int64]:
+    """Give the number of the string in each cell of the matrix and of all its blocks; shape ((k + 1) P, S).
+
+    Examples
+    --------
+    >>> from polyadic.sequences.hankel import hankel
+    >>> from polyadic.sequences.symbols import coded
+    >>> table = hankel(coded(["a"], {"a": 0}), 1, statistic="string", prefixes=[(), (0,)], suffixes=[(), (0,)])
+    >>> shared_cells(table).tolist()
+    [[0, 1], [1, 2], [1, 2], [2, 3]]
+    """
+    k = len(table.shifted_begins)
+    rows = [*table.prefixes, *((*u, a) for a in range(k) for u in table.prefixes)]
+    number: dict[tuple[int, ...], int] = {}
+    return np.array([[number.setdefault((*u, *v), len(number)) for v in table.suffixes] for u in rows])
+
+
+def completed_hankel(
+    table: Hankel,
+    penalty: float,
+    *,
+    least: int = 0,
+    structure: Structure = "constrained",
+    max_iter: int = 500,
+) -> Hankel:
+    r"""Fill in cells of strings seen fewer than ``least`` times, and shrink all.
+
+    Parameters
+    ----------
+    table : Hankel
+        Kept dense: for some hundred prefixes and suffixes.
+    penalty : float
+        :math:`\lambda`, in units of the cells.
+    least : int
+        0 takes what never occurred for rare, 1 for unknown, which helped less with strings from planted automata.
+    structure : {"constrained", "averaged"}
+    max_iter : int
+
+    Returns
+    -------
+    Hankel
+        With the completed blocks. Of whole strings, what begins and ends is taken from them where the empty string is
+        in the basis; of other statistics it is as it was.
+
+    Raises
+    ------
+    InputError
+        If no string is known, or a parameter is out of range.
+    """
+    check_number("penalty", penalty, above=True)
+    check_int("least", least, low=0)
+    check_choice("structure", structure, get_args(Structure))
+    cells = shared_cells(table)
+    dense = np.vstack([table.H.toarray(), table.shifted.toarray()])
+    known = np.round(dense * table.strings) >= least
+    if not known.any():
+        raise InputError(f"no string of the basis occurs least={least} times")
+    if structure == "constrained":
+        f = run(_constrained(dense, known, cells, penalty), max_iter=max_iter, tol=GAP).factors[0]
+    else:
+        rows, columns = np.nonzero(known)
+        problem = Problem(Pattern(rows, columns, dense.shape), CellLosses(dense[known], Squared()), penalty)
+        M = solve(problem, proximal_gradient(problem), max_iter=max_iter, tol=GAP).M.toarray()
+        f = np.bincount(cells.ravel(), M.ravel()) / np.bincount(cells.ravel())
+    return _filled(table, f[cells])
+
+
+def _constrained(dense: Array, known: NDArray[np.bool_], cells: NDArray[np.int64], penalty: float) -> Iterator[Sweep]:
+    """Alternate between the numbers of strings and a copy of their matrix that is shrunk."""
+    flat, where = cells.ravel(), known.ravel()
+    times = np.bincount(flat)
+    seen = np.bincount(flat, where)
+    data = np.bincount(flat, np.where(where, dense.ravel(), 0.0))
+    f = np.where(seen > 0, data / np.maximum(seen, 1), 0.0)
+    U, near = np.zeros_like(dense), zero(*dense.shape)
+    while True:
+        H = f[cells]
+        norm = float(np.linalg.svd(H, compute_uv=False).sum())
+        yield Sweep([f], 0.5 * float(((dense - H)[known] ** 2).sum()) + penalty * norm)
+        near = shrunk(H + U, penalty, near=near, tol=EXACT)
+        Z = near.toarray()
+        U = U + H - Z
+        f = (data + np.bincount(flat, (Z - U).ravel())) / (seen + times)
+
+
+def _filled(table: Hankel, dense: Array) -> Hankel:
+    P = len(table.prefixes)
+    begins, shifted_begins, ends = table.begins, table.shifted_begins, table.ends
+    if table.statistic == "string" and () in table.prefixes:
+        at = table.prefixes.index(())
+        begins, shifted_begins = dense[at], dense[P + at :: P]
+    if table.statistic == "string" and () in table.suffixes:
+        ends = dense[:P, table.suffixes.index(())]
+    blocks = {"H": csr_array(dense[:P]), "shifted": csr_array(dense[P:])}
+    return table._replace(**blocks, begins=begins, shifted_begins=shifted_begins, ends=ends)

@@ -1,0 +1,339 @@
+"""Hidden Markov models of symbols, from moments and by Baum-Welch."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.model import Amount, Count, Model, Seed, Threads, Watch
+from polyadic.core.selection import Search, held_out_share
+from polyadic.core.solvers.run import Sweep, run
+from polyadic.sequences.hidden_spectral import FewMomentsWarning, spectral_chain
+from polyadic.sequences.hidden_starts import anchor_chain, cluster_chain
+from polyadic.sequences.kernels.hidden import Chain, expected_counts, hidden_states, viterbi_states
+from polyadic.sequences.symbols import coded, held_out, known_symbols, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.sequences.symbols import Coded
+
+    Sequences = Iterable[Sequence[Hashable]]
+
+MIXED = 0.3
+"""Share of the uniform (of symbols: the mean) distribution in what Baum-Welch starts from: what is 0 would stay 0."""
+SMOOTHINGS = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.0)
+STATES = (1, 2, 3, 4, 5, 7, 10, 14, 20, 28, 40, 56, 80)
+"""What sequences held out choose from."""
+ESTIMATED = "spectral", "anchors", "clusters"
+TRIED = 10
+"""Steps from each start before the likeliest goes on; with 5 to 40 the same is chosen (docs/results/spectral.md)."""
+NEVER = -1e30
+"""Stands for the logarithm of 0 where it must be finite: no path that can be costs as much."""
+
+
+class HiddenMarkov(Model):
+    r"""Sequences of symbols whose hidden states are a Markov chain.
+
+    .. math:: P(x_1 \dots x_n) = \sum_{s_1 \dots s_n} \pi_{s_1} O_{s_1 x_1} \prod_{i > 1} A_{s_{i-1} s_i} O_{s_i x_i}
+
+    There is no end: where sequences end by themselves, end each with a symbol of its own, and that is learned as others
+    are.
+
+    Parameters
+    ----------
+    states : int
+    init : {"best", "spectral", "anchors", "clusters", "random"}
+        Where Baum-Welch starts: at what moments of three symbols tell
+        (:func:`~polyadic.sequences.hidden_spectral.spectral_chain`), at mixtures of anchors or clusters of
+        symbols by the company they keep (:mod:`~polyadic.sequences.hidden_starts`), or at random distributions.
+        Of "best" ten steps are taken from each of the first three, and the likeliest goes on: none of them is best
+        everywhere. All but "random" allow at most as many states as symbols.
+    max_iter : int
+        Steps of Baum-Welch at most.
+    tol
+        See :func:`~polyadic.core.solvers.run.run`.
+    smoothing : float
+        Added to each expected count: the maximum a posteriori under Dirichlet distributions of parameters
+        1 + ``smoothing``.
+    unknown : {"raise", "missing"}
+        Whether a symbol that was not seen in training is refused, or says nothing of its state, with probability 1.
+    seed : int, optional
+        Of random distributions, and of the directions of the power method.
+    threads : int, optional
+        For expected counts; the same number gives the same bits.
+    watch : callable, optional
+        Called with a :class:`~polyadic.core.solvers.run.Result` after each step; the objective is minus the logarithm
+        of the probability of the mean symbol, less that of the parameters where they are smoothed.
+
+    Attributes
+    ----------
+    start_ : ndarray of shape (states,)
+        :math:`\pi`, the probability of the first state.
+    moves_ : ndarray of shape (states, states)
+        A, of each state (column) after each (row).
+    emissions_ : ndarray of shape (states, symbols)
+        O, of each symbol in each state.
+    symbols_ : list
+        Of the columns of ``emissions_``.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    Rabiner (1989), A tutorial on hidden Markov models and selected applications in speech recognition
+
+    Examples
+    --------
+    >>> model = HiddenMarkov(2, max_iter=20).fit(["abababab", "babab", "ababa"])
+    >>> [path.tolist() for path in model.predict(["ab", "ba"])] in ([[0, 1], [1, 0]], [[1, 0], [0, 1]])
+    True
+    >>> model.next_symbols("ab")[-1].round(3).tolist()
+    [1.0, 0.0]
+    """
+
+    states: Count = 10
+    _: KW_ONLY
+    init: Literal["best", "spectral", "anchors", "clusters", "random"] = "best"
+    max_iter: Count = 100
+    tol: Amount = 1e-4
+    smoothing: Amount = 0.0
+    unknown: Literal["raise", "missing"] = "raise"
+    seed: Seed = 0
+    threads: Threads = 1
+    watch: Watch = None
+
+    def fit(self, sequences: Sequences) -> Self:
+        """Learn from sequences.
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+            Strings are sequences of letters.
+
+        Raises
+        ------
+        InputError
+            If there are no symbols, there are more states than the start can tell apart, or a parameter is out of
+            range.
+        """
+        self.check()
+        strings = listed(sequences)
+        symbols = known_symbols(strings)
+        data = coded(strings, {symbol: at for at, symbol in enumerate(symbols)})
+        solver = self._sweeps(data, len(symbols))
+        result = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        start, moves, emit = self._keep(result)
+        self.start_, self.moves_, self.emissions_ = start, moves, np.ascontiguousarray(emit.T)
+        self.symbols_ = symbols
+        return self
+
+    def search(self, sequences: Sequences, *, seed: int | None = 0) -> Search:
+        """Judge smoothing and states by a tenth of the sequences, where symbols that are only there say nothing."""
+        strings = listed(sequences)
+        out = held_out(len(strings), held_out_share(len(strings)), seed)
+        part, judged = ([string for string, is_out in zip(strings, out, strict=True) if is_out == at] for at in (0, 1))
+        mean = sum(map(len, judged)) / len(judged)
+        whole, most = (len(known_symbols(some)) if self.init != "random" else max(STATES) for some in (strings, part))
+
+        def fit(model: HiddenMarkov) -> HiddenMarkov:
+            lost = most < model.states <= whole  # with symbols that are only held out
+            return model.set_params(states=most if lost else model.states).fit(part)
+
+        def losses(model: HiddenMarkov) -> NDArray[np.float64]:
+            asked, model.unknown = model.unknown, "missing"
+            try:
+                return -model.score_sequences(judged) / mean
+            finally:
+                model.unknown = asked
+
+        return Search(
+            values={"smoothing": SMOOTHINGS, "states": [states for states in STATES if states <= most]},
+            fit=fit,
+            last=lambda model: model.fit(strings),
+            losses=losses,
+            units="sequences",
+            measure="perplexity",
+            figure=lambda loss: math.exp(loss) if loss < math.log(sys.float_info.max) else math.inf,
+            size="states",
+        )
+
+    def score(self, sequences: Sequences) -> float:
+        """Give the logarithm of the probability of all sequences together; minus infinity if one cannot be.
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+
+        Raises
+        ------
+        InputError
+            If a symbol was not seen in training, unless it counts as missing.
+        """
+        return float(np.sum(self.score_sequences(sequences)))
+
+    def score_sequences(self, sequences: Sequences) -> NDArray[np.float64]:
+        """Give the logarithm of the probability of each sequence; 0 for an empty one."""
+        data = self._coded(sequences)
+        logs = self.log_probabilities(data)
+        return np.array([part.sum() for part in data.split(logs)])
+
+    def log_probabilities(self, data: Coded) -> NDArray[np.float64]:
+        """Give the logarithm of the probability of each token, given those before it."""
+        return hidden_states(*data, self._chain(), smoothed=False)[1]
+
+    def predict(self, sequences: Sequences) -> list[NDArray[np.int32]]:
+        """Give the likeliest path of states of each sequence (Viterbi), in single precision."""
+        data = self._coded(sequences)
+        with np.errstate(divide="ignore"):
+            start, moves, emit = (np.maximum(np.log(part), NEVER) for part in self._chain())
+        return data.split(viterbi_states(*data, scores=emit, start=start, move=moves))
+
+    def predict_proba(self, sequences: Sequences) -> list[NDArray[np.float64]]:
+        """Give the distribution of the state at each place, given the whole sequence: arrays of (length, states)."""
+        data = self._coded(sequences)
+        return data.split(hidden_states(*data, self._chain(), smoothed=True)[0])
+
+    def next_symbols(self, sequence: Sequence[Hashable]) -> NDArray[np.float64]:
+        """Give the distribution of each symbol of a sequence given those before it, and of the one to come.
+
+        Parameters
+        ----------
+        sequence : sequence of symbols
+
+        Returns
+        -------
+        ndarray of shape (length + 1, symbols)
+            NaN behind a symbol that cannot stand where it does.
+        """
+        data = self._coded([sequence])
+        states, _ = hidden_states(*data, self._chain(), smoothed=False)
+        return np.asarray(np.vstack([self.start_, states @ self.moves_]) @ self.emissions_)
+
+    def sample(
+        self, n: int = 1, *, length: int = 20, stop: Hashable = None, seed: int | np.random.Generator | None = None
+    ) -> list[list[Any]]:
+        """Draw sequences.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        length : int
+            Symbols of each, at most.
+        stop : symbol, optional
+            A sequence ends behind it.
+        seed : int or Generator, optional
+
+        Raises
+        ------
+        InputError
+            If a number is out of range, or nothing was learned yet.
+        """
+        self._check_fitted()
+        check_int("n", n, low=1)
+        check_int("length", length, low=1)
+        chain = Chain(self.start_, self.moves_, self.emissions_.T)
+        drawn = draw_symbols(chain, n, length, rng=np.random.default_rng(seed))
+        sequences = [[self.symbols_[x] for x in row] for row in drawn.tolist()]
+        return [row[: row.index(stop) + 1] if stop is not None and stop in row else row for row in sequences]
+
+    def _sweeps(self, data: Coded, symbols: int) -> Iterator[Sweep]:
+        """Yield the chain after each step of Baum-Welch."""
+        chain = self._first(data, symbols)
+        while True:
+            objective, following = self._step(data, chain)
+            yield Sweep([*chain], objective)
+            chain = following
+
+    def _step(self, data: Coded, chain: Chain) -> tuple[float, Chain]:
+        """Give the objective of a chain, and the chain that Baum-Welch makes of it."""
+        expected = expected_counts(*data, chain, threads=self._threads)
+        objective = -expected.log_probability
+        if self.smoothing:
+            objective -= self.smoothing * sum(float(np.log(part).sum()) for part in chain)
+        starts, moves, emits = (part + self.smoothing for part in expected[:3])
+        following = Chain(_shares(starts), _shares(moves), np.ascontiguousarray(_shares(emits.T).T))
+        return objective / len(data.symbols), following
+
+    def _first(self, data: Coded, symbols: int) -> Chain:
+        """Give where to start."""
+        k = self.states
+        if self.init == "random":
+            rng = np.random.default_rng(self.seed)
+            start, moves, emit = (rng.dirichlet(np.ones(n), size=m) for n, m in ((k, 1), (k, k), (symbols, k)))
+            return Chain(start[0], moves, np.ascontiguousarray(emit.T))
+        if self.init != "best":
+            return self._estimated(data, symbols, self.init)
+        reached: list[tuple[float, int, Chain]] = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FewMomentsWarning)  # the likeliest may be another
+            for init in ESTIMATED:
+                try:
+                    chain = self._estimated(data, symbols, init)
+                except InputError as error:
+                    refused = error
+                    continue
+                for _ in range(TRIED):
+                    chain = self._step(data, chain)[1]
+                reached.append((self._step(data, chain)[0], len(reached), chain))
+        if not reached:
+            raise refused
+        return min(reached)[2]
+
+    def _estimated(self, data: Coded, symbols: int, init: str) -> Chain:
+        """Estimate a chain, and mix it with the mean, as what is 0 would stay 0."""
+        k, seed = self.states, 0 if self.seed is None else self.seed
+        if k > symbols:
+            raise InputError(
+                f"at most as many states can be told apart as there are symbols, {symbols}; got {k}: give fewer, or"
+                " start at random (init='random')"
+            )
+        if init == "spectral":
+            chain = spectral_chain(data, k, symbols=symbols, seed=seed)
+        elif init == "anchors":
+            chain = anchor_chain(data, k, symbols=symbols)
+        else:
+            chain = cluster_chain(data, k, symbols=symbols, seed=seed)
+        shares = np.bincount(data.symbols, minlength=symbols) / len(data.symbols)
+        means: tuple[Any, ...] = (1 / k, 1 / k, shares[:, None])
+        return Chain(*((1 - MIXED) * part + MIXED * mean for part, mean in zip(chain, means, strict=True)))
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "symbols_"):
+            raise InputError(f"this {type(self).__name__} is not fitted yet; call fit first")
+
+    def _coded(self, sequences: Sequences) -> Coded:
+        self._check_fitted()
+        number = {symbol: at for at, symbol in enumerate(self.symbols_)}
+        return coded(sequences, number, unknown=self.unknown == "missing")
+
+    def _chain(self) -> Chain:
+        """Give the chain, with a symbol that was not seen and says nothing."""
+        return Chain(self.start_, self.moves_, np.vstack([self.emissions_.T, np.ones(len(self.start_))]))
+
+
+def draw_symbols(chain: Chain, n: int, length: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw sequences of one length from a chain, of shape (n, length)."""
+    start, moves, emit = (np.cumsum(part, axis=-1)[..., :-1] for part in (chain.start, chain.move, chain.emit.T))
+    drawn = np.empty((n, length), np.int64)
+    row = start
+    for place in range(length):
+        states = (rng.random(n)[:, None] >= row).sum(axis=1)
+        drawn[:, place] = (rng.random(n)[:, None] >= emit[states]).sum(axis=1)
+        row = moves[states]
+    return drawn
+
+
+def _shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide rows by their sums; a state that is never there moves and gives symbols evenly."""
+    sums = counts.sum(axis=-1, keepdims=True)
+    return np.where(sums > 0, counts / np.where(sums > 0, sums, 1), 1 / counts.shape[-1])

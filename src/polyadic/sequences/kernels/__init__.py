@@ -1,0 +1,1 @@
+"""Numba kernels of automata, hidden Markov models and taggers."""

@@ -1,0 +1,287 @@
+"""Doors to the loops of weighted automata.
+
+States of weighted automata along strings, and how often their transitions are taken.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+LEAST = 1e-300
+"""Probability of what an automaton cannot make."""
+
+
+def automaton_values(
+    symbols: NDArray[Any], edges: NDArray[Any], *, start: Array, stop: Array, A: Array
+) -> tuple[Array, Array]:
+    r"""Give the weights of strings, :math:`\alpha_0 A_{x_1} \cdots A_{x_n} \alpha_\infty`, as numbers and logs.
+
+    Parameters
+    ----------
+    symbols, edges : ndarray of int of shape (N,) and (strings + 1,)
+        Strings one after another, and where each begins and ends.
+    start, stop : ndarray of shape (r,)
+    A : ndarray of shape (k, r, r)
+
+    Returns
+    -------
+    values, logs : ndarray of shape (strings,)
+        The weight is ``values * exp(logs)``; the logs are those of the length of the last states.
+    """
+    symbols, edges, A = _checked(symbols, edges, start, A)
+    if stop.shape != start.shape:
+        raise ValueError(f"start and stop must be as long; got {len(start)} and {len(stop)}")
+    values, logs = np.empty(len(edges) - 1), np.empty(len(edges) - 1)
+    _automaton_values(symbols, edges, frozen(start, float), frozen(stop, float), A, values, logs)
+    return values, logs
+
+
+def follow_automaton(
+    symbols: NDArray[Any],
+    edges: NDArray[Any],
+    *,
+    start: Array,
+    A: Array,
+    total: Array,
+    again: Array,
+    floor: float,
+) -> Array:
+    """Give the states of an automaton along strings, each of mass 1.
+
+    Parameters
+    ----------
+    symbols, edges, start, A
+        As of :func:`automaton_values`; the start has mass 1.
+    total : ndarray of shape (r,)
+        Mass of all that may come, from each state.
+    again : ndarray of shape (k, r)
+        Where to go on after a symbol of no mass.
+    floor : float
+        The mass that counts as none.
+
+    Returns
+    -------
+    ndarray of shape (N + strings, r)
+        Before each symbol, and before the end of each string.
+    """
+    symbols, edges, A = _checked(symbols, edges, start, A)
+    if again.shape != A.shape[:2] or total.shape != start.shape:
+        raise ValueError(f"again and total must fit {A.shape[:2]}; got shapes {again.shape} and {total.shape}")
+    states = np.empty((len(symbols) + len(edges) - 1, len(start)))
+    first = (frozen(array, float) for array in (total, again))
+    _follow_automaton(symbols, edges, frozen(start, float), A, *first, floor, states)
+    return states
+
+
+class Transitions(NamedTuple):
+    """Transitions listed by symbol and state.
+
+    Attributes
+    ----------
+    bounds : ndarray of int64 of shape (k, r + 1)
+        Those of a symbol from a state stand between two bounds.
+    to : ndarray of int64 of shape (n,)
+    weights : ndarray of shape (n,)
+    """
+
+    bounds: NDArray[np.int64]
+    to: NDArray[np.int64]
+    weights: Array
+
+
+def listed_transitions(A: Array, *, above: float = 0.0) -> Transitions:
+    """List the weights of matrices of shape (k, r, r) that are above a bound."""
+    k, r, _ = A.shape
+    a, i, j = np.nonzero(above < A)
+    ends = np.cumsum(np.bincount(a * r + i, minlength=k * r)).reshape(k, r)
+    begins = np.concatenate([[0], ends[:-1, -1]])
+    return Transitions(np.column_stack([begins, ends]).astype(np.int64), j.astype(np.int64), A[a, i, j])
+
+
+def transition_counts(
+    parent: NDArray[Any],
+    last: NDArray[Any],
+    passing: NDArray[Any],
+    *,
+    ending: NDArray[Any],
+    start: Array,
+    stop: Array,
+    transitions: Transitions,
+) -> tuple[float, Array, Array, Array]:
+    """Give the log-likelihood of strings, and how often transitions, ends and starts are expected in them.
+
+    Parameters
+    ----------
+    parent, last : ndarray of int of shape (n,)
+        A tree of prefixes: the node without the last symbol, which comes earlier, and that symbol. Node 0 is the root.
+    passing, ending : ndarray of shape (n,)
+        How many strings go through each, and end there.
+    start, stop : ndarray of shape (r,)
+        Not negative, as the transitions.
+    transitions : Transitions
+
+    Returns
+    -------
+    float
+    taken : ndarray of shape (transitions,)
+    stopped, began : ndarray of shape (r,)
+    """
+    k, r = len(transitions.bounds), len(start)
+    if transitions.bounds.shape != (k, r + 1) or stop.shape != (r,):
+        raise ValueError(f"start, stop and transitions must be of as many states; got {r} and {len(stop)}")
+    inner = parent[1:]
+    if len(inner) and not (inner.min() >= 0 and (inner < np.arange(1, len(parent))).all()):
+        raise ValueError("parents must come before their nodes")
+    if len(inner) and not 0 <= last[1:].min() <= last[1:].max() < k:
+        raise ValueError(f"symbols must be below {k}; got {last[1:].min()} to {last[1:].max()}")
+    taken, stopped, began = np.zeros(len(transitions.to)), np.zeros(r), np.zeros(r)
+    whole = (frozen(array, np.int64) for array in (parent, last))
+    real = (frozen(array, float) for array in (passing, ending, start, stop))
+    lists = (frozen(transitions.bounds), frozen(transitions.to), frozen(transitions.weights))
+    fit = _transition_counts(*whole, *real, *lists, LEAST, taken, stopped, began)
+    return float(fit), taken, stopped, began
+
+
+def _checked(symbols: NDArray[Any], edges: NDArray[Any], start: Array, A: Array) -> tuple[Any, Any, Any]:
+    """Refuse shapes that do not fit and symbols that are none."""
+    r = len(start)
+    if A.ndim != 3 or A.shape[1:] != (r, r):
+        raise ValueError(f"A must be of shape (symbols, {r}, {r}); got {A.shape}")
+    edges = frozen(edges, np.int64)
+    if edges[0] != 0 or edges[-1] != len(symbols) or (np.diff(edges) < 0).any():
+        raise ValueError(f"edges must rise from 0 to {len(symbols)}")
+    if len(symbols) and not 0 <= symbols.min() <= symbols.max() < len(A):
+        raise ValueError(f"symbols must be below {len(A)}; got {symbols.min()} to {symbols.max()}")
+    return frozen(symbols, np.int64), edges, frozen(A, float)
+
+
+@njit(cache=True, nogil=True)
+def _automaton_values(symbols, edges, start, stop, A, values, logs):
+    """Write the weight of each string, ``values`` times ``exp(logs)``; states are kept at length 1 on the way."""
+    size = len(start)
+    now, then = np.empty(size), np.empty(size)
+    for s in range(len(edges) - 1):
+        for j in range(size):
+            now[j] = start[j]
+        logs[s] = 0.0
+        for i in range(edges[s], edges[s + 1] + 1):
+            largest = 0.0
+            for j in range(size):
+                largest = max(largest, abs(now[j]))
+            if largest == 0.0:
+                break
+            logs[s] += np.log(largest)
+            for j in range(size):
+                now[j] /= largest
+            if i == edges[s + 1]:
+                break
+            then[:] = 0.0
+            for j in range(size):
+                x = now[j]
+                if x != 0.0:
+                    for t in range(size):
+                        then[t] += x * A[symbols[i], j, t]
+            now, then = then, now
+        values[s] = 0.0
+        for j in range(size):
+            values[s] += now[j] * stop[j]
+
+
+@njit(cache=True, nogil=True)
+def _follow_automaton(symbols, edges, start, A, total, again, floor, states):
+    """Write the state before each symbol and before the end of each string, of mass 1.
+
+    ``total`` is the mass of all that may come from each state. Where a symbol has no more than ``floor`` of it, the
+    automaton goes on from ``again[symbol]``.
+    """
+    size = len(start)
+    row = 0
+    for s in range(len(edges) - 1):
+        states[row] = start
+        for i in range(edges[s], edges[s + 1]):
+            a = symbols[i]
+            row += 1
+            for t in range(size):
+                states[row, t] = 0.0
+            for j in range(size):
+                x = states[row - 1, j]
+                if x != 0.0:
+                    for t in range(size):
+                        states[row, t] += x * A[a, j, t]
+            mass = 0.0
+            for t in range(size):
+                mass += states[row, t] * total[t]
+            if mass > floor:
+                for t in range(size):
+                    states[row, t] /= mass
+            else:
+                for t in range(size):
+                    states[row, t] = again[a, t]
+        row += 1
+
+
+@njit(cache=True, nogil=True)
+def _transition_counts(parent, last, passing, ending, start, stop, bounds, to, weights, least, taken, stopped, began):
+    """Add how often transitions are expected to be taken by strings in a tree of prefixes; return their log-likelihood.
+
+    Transitions of symbol ``a`` from state ``i`` go to ``to`` with ``weights``, both from ``bounds[a, i]`` to
+    ``bounds[a, i + 1]``. ``passing`` and ``ending`` count the strings that go through a node, and end there.
+    A string that the automaton cannot make counts as one of probability ``least``, and takes no transition.
+    """
+    nodes, size = len(parent), len(start)
+    ahead = np.empty((nodes, size))
+    mass = np.empty(nodes)
+    back = np.zeros((nodes, size))
+    for i in range(size):
+        ahead[0, i] = start[i]
+    fit = 0.0
+    for v in range(nodes):
+        if v > 0:
+            a, before = last[v], ahead[parent[v]]
+            ahead[v] = 0.0
+            for i in range(size):
+                if before[i] != 0.0:
+                    for e in range(bounds[a, i], bounds[a, i + 1]):
+                        ahead[v, to[e]] += before[i] * weights[e]
+            total = 0.0
+            for i in range(size):
+                total += ahead[v, i]
+            mass[v] = max(total, least)
+            fit += passing[v] * np.log(mass[v])
+            if total > least:
+                for i in range(size):
+                    ahead[v, i] /= total
+            else:
+                ahead[v] = 0.0
+        if ending[v] > 0:
+            total = 0.0
+            for i in range(size):
+                total += ahead[v, i] * stop[i]
+            fit += ending[v] * np.log(max(total, least))
+            if total > least:
+                for i in range(size):
+                    share = ending[v] * stop[i] / total
+                    back[v, i] = share
+                    stopped[i] += share * ahead[v, i]
+    for v in range(nodes - 1, 0, -1):
+        a, p = last[v], parent[v]
+        for i in range(size):
+            x = ahead[p, i]
+            if x != 0.0:
+                for e in range(bounds[a, i], bounds[a, i + 1]):
+                    share = weights[e] * back[v, to[e]] / mass[v]
+                    back[p, i] += share
+                    taken[e] += x * share
+    for i in range(size):
+        began[i] += start[i] * back[0, i]
+    return fit

@@ -1,0 +1,439 @@
+"""Door to the loops of chains of tags.
+
+Chains of tags: the best path, sums over all paths, and steps of one pass over sentences.
+
+Token ``i`` has the features ``columns[starts[i]:starts[i + 1]]``, sentence ``k`` the tokens from ``edges[k]`` to
+``edges[k + 1]``. With Y tags, ``T[s, t]`` is what tag t after s adds; row Y is of the start, column Y of the end, minus
+infinity what cannot be. ``scores[i, t]`` is V times the sum of rows of U; an empty V stands for the identity.
+
+Weights come in tables of shape (rows, 3, width): weight, sum of squared gradients, sum for the mean.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.averaging import mean_weights
+from polyadic.core.kernels.common import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class CodedSentences(NamedTuple):
+    """Sentences as numbers of features.
+
+    Attributes
+    ----------
+    columns : ndarray of int32
+        Features of all tokens, one after another.
+    starts : ndarray of int64 of shape (tokens + 1,)
+        Where the features of each token begin and end.
+    edges : ndarray of int64 of shape (sentences + 1,)
+        Where each sentence begins and ends.
+    """
+
+    columns: NDArray[np.int32]
+    starts: NDArray[np.int64]
+    edges: NDArray[np.int64]
+
+
+class TagParts(NamedTuple):
+    """Weights of F features and Y tags.
+
+    Attributes
+    ----------
+    U : ndarray of shape (F, K)
+    V : ndarray of shape (Y, K)
+        Of shape (0, Y) for the identity, where K is Y.
+    T : ndarray of shape (Y + 1, Y + 1)
+        Of tags after tags; the last row of those at the start, the last column of those at the end.
+    """
+
+    U: NDArray[Any]
+    V: NDArray[Any]
+    T: NDArray[Any]
+
+
+class TagTables(NamedTuple):
+    """Weights on their way: U, V and T, each with sums of squared gradients and sums for the mean beside them.
+
+    Attributes
+    ----------
+    U, V, T : ndarray of shape (rows, 3, width)
+    """
+
+    U: NDArray[np.float32]
+    V: NDArray[np.float32]
+    T: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, parts: TagParts) -> TagTables:
+        """Begin from weights, with 1 for the squares."""
+        tables = []
+        for part in parts:
+            table = np.zeros((len(part), 3, part.shape[1]), np.float32)
+            table[:, 0], table[:, 1] = part, 1
+            tables.append(table)
+        return cls(*tables)
+
+    def weights(self) -> TagParts:
+        """Give a copy of the weights."""
+        return TagParts(*(table[:, 0].copy() for table in self))
+
+    def means(self, seen: int) -> TagParts:
+        """Give the mean of the weights at the start and after each of ``seen`` sentences."""
+        return TagParts(*(mean_weights(table[:, 0], table[:, 2], seen) for table in self))
+
+
+def tag_epoch(
+    sentences: CodedSentences,
+    gold: NDArray[np.int32],
+    tables: TagTables,
+    *,
+    order: NDArray[np.int64],
+    importance: NDArray[np.float32],
+    seen: int,
+    soft: bool,
+    cost: float,
+    step: float,
+    ridge: float,
+) -> float:
+    r"""Take a step of AdaGrad for each sentence, in place; gives the sum of their losses, each before its step.
+
+    Parameters
+    ----------
+    sentences : CodedSentences
+    gold : ndarray of int32 of shape (tokens,)
+    tables : TagTables
+        Changed in place.
+    order : ndarray of int64
+        Sentences to go through.
+    importance : ndarray of float32 of shape (F,)
+        Sentences per time that a feature occurs, by which its decay is multiplied; so the expected gradient is that
+        of :math:`\frac{1}{n} \sum_i \text{loss}_i + \frac{\text{ridge}}{2} (\|U\|^2 + \|V\|^2 + \|T\|^2)`.
+    seen : int
+        Sentences gone through before.
+    soft : bool
+        Negative log-likelihood, or else the best score, with ``cost`` for each wrong tag, minus that of ``gold``.
+    cost, step, ridge : float
+    """
+    _check(sentences, *(table[:, 0] for table in tables))
+    size = len(tables.T) - 1
+    if gold.shape != (len(sentences.starts) - 1,) or (len(gold) and not 0 <= gold.min() <= gold.max() < size):
+        raise ValueError(f"gold must be a tag below {size} for each token")
+    if importance.shape != (len(tables.U),):
+        raise ValueError(f"importance must be one for each of {len(tables.U)} features")
+    if len(order) and not 0 <= order.min() <= order.max() < len(sentences.edges) - 1:
+        raise ValueError(f"order must be of sentences below {len(sentences.edges) - 1}")
+    how = (seen, soft, float(cost), float(step), float(ridge))
+    return float(_tag_epoch(tuple(sentences), gold, order, importance, tuple(tables), *how))
+
+
+def tag_paths(sentences: CodedSentences, parts: TagParts) -> NDArray[np.int32]:
+    r"""Give the tags of highest score of each sentence, one after another; of equals those that end in the first.
+
+    .. math:: \max_t \sum_i (V \sum_{f \in \phi_i} U_f)_{t_i} + T_{t_{i-1} t_i}
+    """
+    _check(sentences, *parts)
+    paths = np.zeros(len(sentences.starts) - 1, np.int32)
+    _tag_paths(*sentences, *(frozen(part) for part in parts), paths)
+    return paths
+
+
+def tag_marginals(sentences: CodedSentences, parts: TagParts) -> NDArray[np.float64]:
+    """Give the probability of each tag of each token, of shape (tokens, Y), where paths have that of exp(score)."""
+    _check(sentences, *parts)
+    shares = np.empty((len(sentences.starts) - 1, len(parts.T) - 1))
+    _tag_marginals(*sentences, *(frozen(part) for part in parts), shares)
+    return shares
+
+
+def _check(sentences: CodedSentences, U: NDArray[Any], V: NDArray[Any], T: NDArray[Any]) -> None:
+    """Refuse what does not fit together, for a loop would read beyond."""
+    columns, starts, edges = sentences
+    size = len(T) - 1
+    full = len(V) == 0
+    if T.shape != (size + 1, size + 1) or V.shape != (0 if full else size, U.shape[1]) or (full and U.shape[1] != size):
+        raise ValueError(f"U, V and T have shapes {U.shape}, {V.shape} and {T.shape}, which do not fit")
+    for name, bounds, end in (("starts", starts, len(columns)), ("edges", edges, len(starts) - 1)):
+        if bounds[0] != 0 or bounds[-1] != end or (np.diff(bounds) < 0).any():
+            raise ValueError(f"{name} must rise from 0 to {end}")
+    if len(columns) and not 0 <= columns.min() <= columns.max() < len(U):
+        raise ValueError(f"columns must be rows of U, below {len(U)}; got {columns.min()} to {columns.max()}")
+
+
+SMALLEST = 1e-290
+
+
+@njit(cache=True, nogil=True)
+def _scores(columns, starts, first, last, U, V, sums, scores):
+    """Write the sums of rows of U, and the scores of tags, of the tokens from ``first`` to ``last``."""
+    for i in range(first, last):
+        z, score = sums[i - first], scores[i - first]
+        z[:] = 0
+        for at in range(starts[i], starts[i + 1]):
+            row = U[columns[at]]
+            for k in range(len(z)):
+                z[k] += row[k]
+        if len(V) == 0:
+            for k in range(len(z)):
+                score[k] = z[k]
+            continue
+        for y in range(len(score)):
+            total = 0.0
+            for k in range(len(z)):
+                total += V[y, k] * z[k]
+            score[y] = total
+
+
+@njit(cache=True, nogil=True)
+def _best_path(scores, n, T, best, path):
+    """Write the path of highest score into ``path`` and return that score; of equals that with the first tags.
+
+    ``best`` receives the score of the best path up to each tag; the path is then found from its end.
+    """
+    size = scores.shape[1]
+    for t in range(size):
+        best[0, t] = T[size, t] + scores[0, t]
+    for i in range(1, n):
+        now = best[i]
+        now[:] = -np.inf
+        for s in range(size):
+            before, move = best[i - 1, s], T[s]
+            for t in range(size):
+                through = before + move[t]
+                now[t] = max(now[t], through)
+        for t in range(size):
+            now[t] += scores[i, t]
+    after, top = size, -np.inf
+    for i in range(n - 1, -1, -1):
+        state, value = 0, -np.inf
+        for s in range(size):
+            through = best[i, s] + T[s, after]
+            if through > value:
+                state, value = s, through
+        if i == n - 1:
+            top = value
+        path[i] = after = state
+    return top
+
+
+@njit(cache=True, nogil=True)
+def _log_products(logs, E, moves, shift, out):
+    """Write ``log(sum_s exp(logs[s] + moves[s, t]))``, where E is ``exp(moves - shift)``."""
+    size = len(out)
+    highest = logs.max()
+    if highest == -np.inf:
+        out[:] = -np.inf
+        return
+    out[:] = 0
+    for s in range(size):
+        p = np.exp(logs[s] - highest)
+        if p > 0:
+            for t in range(size):
+                out[t] += p * E[s, t]
+    for t in range(size):
+        if out[t] > SMALLEST:
+            out[t] = np.log(out[t]) + highest + shift
+            continue
+        top = -np.inf  # what is far below the rest, and may yet come before it, has lost its digits
+        for s in range(size):
+            top = max(top, logs[s] + moves[s, t])
+        total = 0.0
+        if top > -np.inf:
+            for s in range(size):
+                total += np.exp(logs[s] + moves[s, t] - top)
+        out[t] = np.log(total) + top if total > 0 else -np.inf
+
+
+@njit(cache=True, nogil=True)
+def _tag_sums(scores, n, T, alpha, beta, expected):
+    """Write logarithms of sums over paths up to (``alpha``) and after (``beta``) each tag; return that over all.
+
+    ``expected``, of the shape of T, receives how often each move is expected; an empty one receives nothing.
+    """
+    size = scores.shape[1]
+    moves = np.ascontiguousarray(T[:size, :size]).astype(np.float64)
+    turned = np.ascontiguousarray(moves.T)
+    shift = moves.max()
+    shift = shift if shift > -np.inf else 0.0
+    E = np.exp(moves - shift)
+    turned_E = np.ascontiguousarray(E.T)
+    after = np.empty(size)
+    for t in range(size):
+        alpha[0, t] = T[size, t] + scores[0, t]
+        beta[n - 1, t] = T[t, size]
+    for i in range(1, n):
+        _log_products(alpha[i - 1], E, moves, shift, alpha[i])
+        for t in range(size):
+            alpha[i, t] += scores[i, t]
+    for i in range(n - 1, 0, -1):
+        for t in range(size):
+            after[t] = scores[i, t] + beta[i, t]
+        _log_products(after, turned_E, turned, shift, beta[i - 1])
+    ends = alpha[n - 1] + beta[n - 1]
+    highest = ends.max()
+    if highest == -np.inf:
+        return -np.inf
+    total = np.log(np.exp(ends - highest).sum()) + highest
+    if len(expected) == 0:
+        return total
+    for t in range(size):
+        expected[size, t] += np.exp(alpha[0, t] + beta[0, t] - total)
+        expected[t, size] += np.exp(ends[t] - total)
+    for i in range(1, n):
+        for t in range(size):
+            after[t] = scores[i, t] + beta[i, t]
+        left, right = alpha[i - 1].max(), after.max()
+        rest = left + right + shift - total
+        after_p = np.exp(after - right)
+        for s in range(size):
+            if rest < 500:
+                p = np.exp(alpha[i - 1, s] - left) * np.exp(rest)
+                if p > 0:
+                    for t in range(size):
+                        expected[s, t] += p * E[s, t] * after_p[t]
+            else:
+                for t in range(size):
+                    expected[s, t] += np.exp(alpha[i - 1, s] + moves[s, t] + after[t] - total)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _tag_gradient(scores, gold, T, soft, cost, D, G):
+    """Write the gradient of the loss of a sentence by scores and moves into D and G, and return the loss.
+
+    ``soft``: the negative log-likelihood. Else the score of the best path, each wrong tag of which earns ``cost``,
+    minus that of ``gold``; ``scores`` then has the cost in it on return.
+    """
+    n, size = len(gold), scores.shape[1]
+    G[:] = 0
+    right = T[size, gold[0]] + T[gold[n - 1], size]
+    for i in range(n):
+        right += scores[i, gold[i]] + (T[gold[i - 1], gold[i]] if i else 0.0)
+    if soft:
+        alpha, beta = np.empty((n, size)), np.empty((n, size))
+        total = _tag_sums(scores, n, T, alpha, beta, G)
+        for i in range(n):
+            for t in range(size):
+                D[i, t] = np.exp(alpha[i, t] + beta[i, t] - total)
+    else:
+        path = np.empty(n, np.int32)
+        if cost > 0:
+            for i in range(n):
+                for t in range(size):
+                    scores[i, t] += cost
+                scores[i, gold[i]] -= cost
+        total = _best_path(scores, n, T, np.empty((n, size)), path)
+        for i in range(n):
+            for t in range(size):
+                D[i, t] = 0
+            D[i, path[i]] = 1
+            G[path[i - 1] if i else size, path[i]] += 1
+        G[path[n - 1], size] += 1
+    for i in range(n):
+        D[i, gold[i]] -= 1
+        G[gold[i - 1] if i else size, gold[i]] -= 1
+    G[gold[n - 1], size] -= 1
+    return total - right
+
+
+@njit(cache=True, nogil=True)
+def _step(row, gradient, decay, step, clock):
+    """Take a step of AdaGrad from the gradient plus ``decay`` times the weights; a mean is weight - sum / clock."""
+    weight, square, total = row[0], row[1], row[2]
+    for k in range(len(gradient)):
+        g = gradient[k] + decay * weight[k]
+        if g == 0:
+            continue
+        square[k] += g * g
+        move = -step * g / np.sqrt(square[k])
+        weight[k] += move
+        total[k] += clock * move
+
+
+@njit(cache=True, nogil=True)
+def _tag_epoch(sentences, gold, order, importance, tables, clock, soft, cost, step, ridge):
+    """Take a step for each sentence of ``order`` and return the sum of losses, each before its step.
+
+    ``sentences`` is (columns, starts, edges), ``tables`` those of U, V and T. Each time a feature occurs, its row of
+    U decays by ``ridge`` times its ``importance``, the number of sentences per time that it occurs.
+    """
+    columns, starts, edges = sentences
+    P, Q, R = tables
+    rank, size = P.shape[2], len(R) - 1
+    longest = 1
+    for k in order:
+        longest = max(longest, edges[k + 1] - edges[k])
+    sums, scores, D = np.empty((longest, rank)), np.empty((longest, size)), np.empty((longest, size))
+    G, dz, dV = np.empty((size + 1, size + 1)), np.empty(rank), np.empty((len(Q), rank))
+    U, V, T = P[:, 0], Q[:, 0], R[:, 0]
+    loss = 0.0
+    for k in order:
+        low, n = edges[k], edges[k + 1] - edges[k]
+        clock += 1
+        if n == 0:
+            continue
+        _scores(columns, starts, low, low + n, U, V, sums, scores)
+        loss += _tag_gradient(scores[:n], gold[low : low + n], T, soft, cost, D, G)
+        dV[:] = 0
+        for i in range(n):
+            if ridge == 0 and not soft and D[i].min() == 0:
+                continue  # the tag is right
+            if len(Q) == 0:
+                for r in range(rank):
+                    dz[r] = D[i, r]
+            else:
+                dz[:] = 0
+                for y in range(size):
+                    d = D[i, y]
+                    if d != 0:
+                        for r in range(rank):
+                            dz[r] += d * V[y, r]
+                            dV[y, r] += d * sums[i, r]
+            for at in range(starts[low + i], starts[low + i + 1]):
+                f = columns[at]
+                _step(P[f], dz, ridge * importance[f], step, clock)
+        for y in range(len(Q)):
+            _step(Q[y], dV[y], ridge, step, clock)
+        for s in range(size + 1):
+            _step(R[s], G[s], ridge, step, clock)
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def _tag_paths(columns, starts, edges, U, V, T, paths):
+    """Write the best tags of each sentence into ``paths``."""
+    longest = 1
+    for k in range(len(edges) - 1):
+        longest = max(longest, edges[k + 1] - edges[k])
+    sums, scores = np.empty((longest, U.shape[1])), np.empty((longest, len(T) - 1))
+    best = np.empty((longest, len(T) - 1))
+    for k in range(len(edges) - 1):
+        low, high = edges[k], edges[k + 1]
+        if high > low:
+            _scores(columns, starts, low, high, U, V, sums, scores)
+            _best_path(scores, high - low, T, best, paths[low:high])
+
+
+@njit(cache=True, nogil=True)
+def _tag_marginals(columns, starts, edges, U, V, T, shares):
+    """Write the probability of each tag of each token into ``shares``."""
+    longest = 1
+    for k in range(len(edges) - 1):
+        longest = max(longest, edges[k + 1] - edges[k])
+    size = len(T) - 1
+    sums, scores = np.empty((longest, U.shape[1])), np.empty((longest, size))
+    alpha, beta = np.empty((longest, size)), np.empty((longest, size))
+    for k in range(len(edges) - 1):
+        low, n = edges[k], edges[k + 1] - edges[k]
+        if n:
+            _scores(columns, starts, low, low + n, U, V, sums, scores)
+            total = _tag_sums(scores, n, T, alpha[:n], beta[:n], np.empty((0, 0)))
+            for i in range(n):
+                for t in range(size):
+                    shares[low + i, t] = np.exp(alpha[i, t] + beta[i, t] - total)

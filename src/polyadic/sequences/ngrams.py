@@ -1,0 +1,203 @@
+r"""Probabilities of the next symbol from the last few, each order smoothed by the one below.
+
+.. math:: p(a \mid u) = \frac{\max(n_{ua} - d, 0)}{n_u} + \frac{d\, t_u}{n_u}\, p(a \mid u')
+
+with :math:`u'` without its first symbol and :math:`t_u` the number of different symbols seen after u. The end of a
+string counts as a symbol, and its start is part of what came before. Below order 1 all symbols are equal.
+
+References
+----------
+Ney, Essen, Kneser (1994), On structuring probabilistic dependences in stochastic language modelling, section 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from polyadic.core.model import Model, Natural, Share
+from polyadic.sequences.substrings import ANYWHERE, AT_END, AT_START, WHOLE, count_substrings
+from polyadic.sequences.symbols import Coded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+DISCOUNTS = (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.97)
+"""Those that are tried."""
+CELLS = 1 << 22
+"""Numbers in the largest table made at a time."""
+
+
+def next_symbols(data: Coded, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Give what comes at each place, ``size`` for the end, and the number of the string; N + strings of each.
+
+    Examples
+    --------
+    >>> from polyadic.sequences.symbols import Coded
+    >>> [part.tolist() for part in next_symbols(Coded(np.array([1, 0]), np.array([0, 2, 2])), 2)]
+    [[1, 0, 2, 2], [0, 0, 0, 1]]
+    """
+    lengths = np.diff(data.edges)
+    string = np.repeat(np.arange(len(lengths)), lengths + 1)
+    symbols = np.full(len(string), size)
+    symbols[np.arange(len(data.symbols)) + np.repeat(np.arange(len(lengths)), lengths)] = data.symbols
+    return symbols, string
+
+
+def contexts(data: Coded, width: int) -> NDArray[np.int64]:
+    """Give the last symbols before each place, -1 before the start; shape (N + strings, width).
+
+    Examples
+    --------
+    >>> from polyadic.sequences.symbols import Coded
+    >>> contexts(Coded(np.array([1, 0]), np.array([0, 2])), 2).tolist()
+    [[-1, -1], [-1, 1], [1, 0]]
+    """
+    lengths = np.diff(data.edges)
+    first = np.repeat(data.edges[:-1], lengths + 1)
+    place = np.arange(len(first)) - np.repeat(np.arange(len(lengths)), lengths + 1)
+    at = place[:, None] + np.arange(-width, 0)
+    padded = data.symbols if len(data.symbols) else np.zeros(1, np.int64)
+    return np.where(at >= first[:, None], padded[np.maximum(at, 0)], -1)
+
+
+def blocks(data: Coded, size: int) -> Iterator[tuple[int, Coded]]:
+    """Cut strings into parts whose tables of next symbols are not too large; with the number of their first."""
+    rows = max(CELLS // (size + 1), 1)
+    lengths = np.cumsum(np.diff(data.edges) + 1)
+    first, strings = 0, len(lengths)
+    while first < strings:
+        done = int(lengths[first - 1]) if first else 0
+        last = max(int(np.searchsorted(lengths, done + rows, side="right")), first + 1)
+        edges = data.edges[first : last + 1]
+        yield first, Coded(data.symbols[edges[0] : edges[-1]], edges - edges[0])
+        first = last
+
+
+def string_logs(data: Coded, size: int, along: Callable[[Coded], Array]) -> Array:
+    """Give the log-likelihood of each string, by what a model says of the next symbols along strings."""
+    logs = np.zeros(len(data.edges) - 1)
+    for first, block in blocks(data, size):
+        symbols, string = next_symbols(block, size)
+        p = along(block)[np.arange(len(symbols)), symbols]
+        with np.errstate(divide="ignore"):
+            logs[first : first + len(block.edges) - 1] = np.bincount(string, np.log(p))
+    return logs
+
+
+class NGrams(Model):
+    r"""Probabilities of the next symbol from the last few, each order smoothed by the one below.
+
+    .. math:: p(a \mid u) = \frac{\max(n_{ua} - d, 0)}{n_u} + \frac{d\, t_u}{n_u}\, p(a \mid u')
+
+    with :math:`n_u` how often u was seen, :math:`t_u` how many different symbols behind it, and :math:`u'` what is
+    left of u without its first symbol.
+
+    Parameters
+    ----------
+    order : int
+        Symbols, with the next; 0 knows nothing, 1 how frequent symbols are, 3 are trigrams.
+    discount : float
+        :math:`d`: what is taken from each count, and given to what the order below knows.
+
+    Attributes
+    ----------
+    tree_ : Substrings
+        Counts of all substrings of at most ``order`` symbols.
+
+    Examples
+    --------
+    >>> from polyadic.sequences.ngrams import contexts
+    >>> from polyadic.sequences.symbols import coded
+    >>> data = coded(["ab", "ab", "b"], {"a": 0, "b": 1})
+    >>> NGrams(2, discount=0.5).fit(data, 2).next_probabilities(contexts(data, 1))[1].round(6).tolist()
+    [0.0625, 0.84375, 0.09375]
+    """
+
+    order: Natural = 3
+    _: KW_ONLY
+    discount: Share = 0.7
+
+    def fit(self, data: Coded, size: int) -> Self:
+        """Count strings of numbers below ``size``.
+
+        Raises
+        ------
+        InputError
+            If a parameter is out of range.
+        """
+        self.check()
+        self.tree_ = count_substrings(data, size, longest=self.order)
+        return self
+
+    def next_probabilities(self, before: NDArray[np.int64]) -> Array:
+        """Give probabilities of each symbol and, last, of the end; rows add to 1.
+
+        Parameters
+        ----------
+        before : ndarray of int of shape (n, at least order - 1)
+            The last symbols, -1 before the start: see :func:`contexts`.
+        """
+        tree = self.tree_
+        p = np.full((len(before), tree.size + 1), 1 / (tree.size + 1))
+        for length in range(self.order):
+            node = np.zeros(len(before), np.int64)
+            for symbols in before[:, before.shape[1] - length :].T:
+                node = np.where(symbols >= 0, tree.child(node, symbols), node)
+            whole = before[:, -length] >= 0 if length else np.ones(len(before), bool)  # whether all are symbols
+            starts = ~whole & ((before[:, -length + 1] >= 0) if length > 1 else True)
+            p = self._mixed(p, node, whole, starts)
+        return p
+
+    def _mixed(self, p: Array, node: Any, whole: NDArray[np.bool_], starts: NDArray[np.bool_]) -> Array:
+        """Mix what comes after nodes, anywhere or at the start of strings, with the order below."""
+        tree, d = self.tree_, self.discount
+        p = p.copy()
+        for which, column, end, kind in ((whole, ANYWHERE, AT_END, 0), (starts, AT_START, WHOLE, 1)):
+            rows = np.flatnonzero(which & (node >= 0))
+            at = node[rows]
+            known = tree.counts[at, column] > 0
+            rows, at = rows[known], at[known]
+            if not len(rows):
+                continue
+            after = tree.child(at[:, None], np.arange(tree.size))
+            counts = np.column_stack([np.where(after >= 0, tree.counts[after, column], 0), tree.counts[at, end]])
+            all_, kinds = tree.counts[at, column][:, None], tree.kinds[at, kind][:, None]
+            p[rows] = np.maximum(counts - d, 0) / all_ + d * kinds / all_ * p[rows]
+        return p
+
+    def along(self, data: Coded) -> Array:
+        """Give the same before each symbol of strings and before their ends; shape (N + strings, k + 1)."""
+        return self.next_probabilities(contexts(data, max(self.order - 1, 1)))
+
+    def logs(self, data: Coded) -> Array:
+        """Give the log-likelihood of each string; minus infinity if it cannot be."""
+        return string_logs(data, self.tree_.size, self.along)
+
+
+def tuned_ngrams(
+    data: Coded, held_out: Coded, size: int, *, orders: Sequence[int] = (3,), discounts: Sequence[float] = DISCOUNTS
+) -> NGrams:
+    """Choose order and discount by the likelihood of strings held out; the model is that of ``data``.
+
+    Parameters
+    ----------
+    data, held_out : Coded
+    size : int
+        Of the alphabet.
+    orders, discounts : sequence
+    """
+
+    def tried() -> Iterator[tuple[float, NGrams]]:
+        for order in orders:
+            for discount in discounts:
+                model = NGrams(order, discount=discount).fit(data, size)
+                yield float(model.logs(held_out).mean()), model
+
+    return max(tried(), key=lambda pair: pair[0])[1]

@@ -1,0 +1,178 @@
+r"""Probabilities of sequences by operators on what can be observed: hidden Markov models without their states.
+
+.. math:: b_1 = U^\top P_1, \quad b_\infty = (P_{21}^\top U)^+ P_1, \quad B_x = U^\top P_{3x1} (U^\top P_{21})^+, \qquad
+          P(x_1 \dots x_n) = b_\infty^\top B_{x_n} \cdots B_{x_1} b_1
+
+with U the leading left singular vectors of :math:`P_{21}`, whose rows and columns are divided by the roots of the
+shares of their symbols. Pairs and triples are counted wherever they stand, the first symbol apart.
+
+Estimates can be negative. What is said of the next symbol is therefore the distribution nearest to the estimate, mixed
+with how often symbols occur; a sequence has the product of these as its probability. Errors add up from operator to
+operator, so the state behind a symbol is mixed with the mean state behind that symbol, and is that one where the
+estimate of what was just seen is not positive. Neither is in the paper.
+
+References
+----------
+Hsu, Kakade, Zhang (2012), A spectral algorithm for learning hidden Markov models. arXiv:0811.4413
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.model import Count, Model, Share
+from polyadic.core.solvers.conditional_gradient import onto_simplex
+from polyadic.sequences.hidden_spectral import leading, triples
+from polyadic.sequences.symbols import coded, known_symbols, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+LEAST = 1e-9
+"""Chance of a symbol below which its estimate tells nothing of the state behind it."""
+
+
+class ObservableOperators(Model):
+    r"""Next symbols and probabilities of sequences, in closed form.
+
+    Parameters
+    ----------
+    rank : int
+        States of the hidden Markov model that is meant; at most as many as symbols.
+    background : float
+        Share of how often symbols occur in what is said of the next one.
+    fresh : float
+        Share of the mean state behind a symbol in the state behind it, from 0, the method as published, to 1, which
+        forgets all but the last symbol. 0.6 to 0.8 foretold universal parts of speech best.
+
+    Attributes
+    ----------
+    first_ : ndarray of shape (rank,)
+        :math:`b_1`, of the first symbols.
+    anywhere_ : ndarray of shape (rank,)
+        The same at any place.
+    last_ : ndarray of shape (rank,)
+        :math:`b_\infty`.
+    operators_ : ndarray of shape (symbols, rank, rank)
+        :math:`B_x`.
+    shares_ : ndarray of shape (symbols,)
+        How often symbols occur.
+    symbols_ : list
+
+    Examples
+    --------
+    >>> model = ObservableOperators(2).fit(["abababab", "babab", "ababab"])
+    >>> model.next_symbols("ab")[-1].round(2).tolist()
+    [1.0, 0.0]
+    """
+
+    rank: Count = 10
+    _: KW_ONLY
+    background: Share = 1e-3
+    fresh: Share = 0.6
+
+    def fit(self, sequences: Iterable[Sequence[Hashable]]) -> Self:
+        """Count and decompose.
+
+        Parameters
+        ----------
+        sequences : iterable of sequences of symbols
+
+        Raises
+        ------
+        InputError
+            If there are no three symbols in a row, pairs have a lower rank, or a parameter is out of range.
+        """
+        self.check()
+        strings = listed(sequences)
+        symbols = known_symbols(strings)
+        data = coded(strings, {symbol: at for at, symbol in enumerate(symbols)})
+        V = len(symbols)
+        check_int("rank", self.rank, low=1, high=V)
+        x, weights = triples(data, V)
+        share = np.bincount(x.ravel(), np.repeat(weights, 3), minlength=V) / 3
+        D = np.where(share > 0, 1 / np.sqrt(np.where(share > 0, share, 1)), 0.0)
+        P21 = csr_array((weights * D[x[:, 1]] * D[x[:, 0]], (x[:, 1], x[:, 0])), shape=(V, V))
+        U, s, right = leading(P21, self.rank)
+        U, inverse = D[:, None] * U, D[:, None] * right / s
+        operators = np.zeros((V, self.rank, self.rank))
+        order = np.argsort(x[:, 1], kind="stable")
+        x, weights = x[order], weights[order]
+        for some in np.split(np.arange(len(x)), np.flatnonzero(np.diff(x[:, 1])) + 1):
+            before, symbol, after = x[some].T
+            operators[symbol[0]] = (weights[some, None] * U[after]).T @ inverse[before]
+        first = np.bincount(data.symbols[data.edges[:-1][np.diff(data.edges) > 0]], minlength=V)
+        P1 = np.bincount(x[:, 0], weights, minlength=V)
+        self.first_, self.anywhere_ = U.T @ (first / first.sum()), U.T @ P1
+        self.last_, self.operators_ = P1 @ inverse, operators
+        self.shares_, self.symbols_ = np.bincount(data.symbols, minlength=V) / len(data.symbols), symbols
+        return self
+
+    def next_symbols(self, sequence: Sequence[Hashable]) -> Array:
+        """Give the distribution of each symbol of a sequence given those before it, and of the one to come.
+
+        Returns
+        -------
+        ndarray of shape (length + 1, symbols)
+
+        Raises
+        ------
+        InputError
+            If a symbol was not seen in training, or nothing was learned yet.
+        """
+        x = coded([sequence], self._number).symbols
+        steps = np.einsum("r,xrs->xs", self.last_, self.operators_)
+        b, rows = self.first_, []
+        for symbol in [*x.tolist(), None]:
+            estimates = steps @ b
+            falling = np.argsort(-estimates)
+            row = self.background * self.shares_
+            row[falling] += (1 - self.background) * onto_simplex(estimates[falling], 1.0)
+            rows.append(row)
+            if symbol is not None:
+                b = self._after(symbol, b, steps)
+        return np.array(rows)
+
+    def raw_probability(self, sequence: Sequence[Hashable]) -> float:
+        """Give the estimate of the probability of a sequence as it comes; it may be negative."""
+        x = coded([sequence], self._number).symbols
+        b = self.first_
+        for symbol in x:
+            b = self.operators_[symbol] @ b
+        return float(self.last_ @ b)
+
+    def score(self, sequences: Iterable[Sequence[Hashable]]) -> float:
+        """Give the logarithm of the probability of all sequences, by the distributions of :meth:`next_symbols`."""
+        number, total = self._number, 0.0
+        for sequence in listed(sequences):
+            rows = self.next_symbols(sequence)
+            chances = rows[np.arange(len(sequence)), [number[symbol] for symbol in sequence]]
+            with np.errstate(divide="ignore"):
+                total += float(np.log(chances).sum())
+        return total
+
+    @property
+    def _number(self) -> dict[Any, int]:
+        if not hasattr(self, "symbols_"):
+            raise InputError(f"this {type(self).__name__} is not fitted yet; call fit first")
+        return {symbol: at for at, symbol in enumerate(self.symbols_)}
+
+    def _after(self, symbol: int, b: Array, steps: Array) -> Array:
+        """Give the state behind a symbol."""
+        states: list[Array] = []
+        for before in (b, self.anywhere_):
+            chance = float(steps[symbol] @ before)
+            if chance > LEAST:
+                states.append(self.operators_[symbol] @ before / chance)
+        if len(states) < 2:
+            return states[0] if states else self.anywhere_
+        return (1 - self.fresh) * states[0] + self.fresh * states[1]

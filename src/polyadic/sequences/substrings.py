@@ -1,0 +1,180 @@
+"""Substrings of strings with their counts, in a tree that is one sorted array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from polyadic.core import resources
+from polyadic.core.errors import check_int
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.sequences.symbols import Coded
+
+ANYWHERE, AT_START, AT_END, WHOLE = range(4)
+"""Columns of counts: at any place, at the start of a string, at its end, and as the whole of it."""
+BYTES = 60
+"""Needed for each node, or place of a string, while it is counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class Substrings:
+    """A tree of substrings, shorter ones first, those of a length in the order of their symbols.
+
+    Node 0 is the empty string. Others are known by their key, the node without the last symbol times ``size`` plus that
+    symbol; keys rise, so that a child is found by bisection.
+
+    Attributes
+    ----------
+    keys : ndarray of int64 of shape (n,)
+        -1 for the empty string.
+    counts : ndarray of int64 of shape (n, 4)
+        See :data:`ANYWHERE`.
+    lengths : ndarray of int64 of shape (n,)
+    size : int
+        Of the alphabet.
+    strings : int
+        How many were counted.
+    """
+
+    keys: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    size: int
+    strings: int
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @cached_property
+    def parent(self) -> NDArray[np.int64]:
+        """The node without the last symbol; -1 for the empty string."""
+        return np.where(self.keys < 0, -1, self.keys // self.size)
+
+    @cached_property
+    def last(self) -> NDArray[np.int64]:
+        """The last symbol."""
+        return np.where(self.keys < 0, -1, self.keys % self.size)
+
+    @cached_property
+    def kinds(self) -> NDArray[np.int64]:
+        """How many different symbols, or the end, come after each node: anywhere, and of those at the start."""
+        kinds = (self.counts[:, [AT_END, WHOLE]] > 0).astype(np.int64)
+        for column, counted in enumerate((ANYWHERE, AT_START)):
+            seen = self.counts[1:, counted] > 0
+            kinds[:, column] += np.bincount(self.parent[1:][seen], minlength=len(self))
+        return kinds
+
+    def child(self, nodes: Any, symbols: Any) -> NDArray[np.int64]:
+        """Give the nodes one symbol longer, -1 where there is none or the node given is -1."""
+        keys = np.asarray(nodes) * self.size + symbols
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self) - 1)
+        return np.where((np.asarray(nodes) >= 0) & (self.keys[at] == keys), at, -1)
+
+    def find(self, string: Sequence[int]) -> int:
+        """Give the node of a string of numbers, -1 if it was not counted."""
+        node = 0
+        for symbol in string:
+            node = int(self.child(node, symbol))
+        return node
+
+    def spell(self, node: int) -> tuple[int, ...]:
+        """Give the string of a node."""
+        symbols: list[int] = []
+        while node > 0:
+            symbols.append(int(self.last[node]))
+            node = int(self.parent[node])
+        return tuple(symbols[::-1])
+
+    def table(self, rows: NDArray[np.int64], suffixes: list[tuple[int, ...]], column: int) -> Any:
+        """Give how often nodes occur with suffixes behind them, a mean over strings, as a sparse array.
+
+        Parameters
+        ----------
+        rows : ndarray of int of shape (n,)
+            Nodes; -1 is a row of zeros.
+        suffixes : list of tuple of int
+        column : int
+            Which count; see :data:`ANYWHERE`.
+        """
+        path: list[tuple[Any, Any]] = [(np.flatnonzero(rows >= 0), rows[rows >= 0])]
+        before: tuple[int, ...] = ()
+        where, which, values = [], [], []
+        # sorted, so that all rows go once along what two suffixes have in common
+        for place in sorted(range(len(suffixes)), key=lambda s: suffixes[s]):
+            suffix = suffixes[place]
+            shared = next((d for d, (a, b) in enumerate(zip(before, suffix, strict=False)) if a != b), len(before))
+            del path[shared + 1 :]
+            for symbol in suffix[shared:]:
+                at, nodes = path[-1]
+                nodes = self.child(nodes, symbol)
+                path.append((at[nodes >= 0], nodes[nodes >= 0]))
+            at, nodes = path[-1]
+            count = self.counts[nodes, column]
+            where.append(at[count > 0])
+            which.append(np.full(len(where[-1]), place))
+            values.append(count[count > 0] / self.strings)
+            before = suffix
+        cells = (np.concatenate(values), (np.concatenate(where), np.concatenate(which)))
+        return csr_array(cells, shape=(len(rows), len(suffixes)))
+
+
+def count_substrings(data: Coded, size: int, *, longest: int | None = None, anywhere: bool = True) -> Substrings:
+    """Count substrings, one length after another: those of a length are runs of sorted keys.
+
+    Parameters
+    ----------
+    data : Coded
+        Strings of numbers below ``size``.
+    size : int
+    longest : int, optional
+        Longer ones are not counted.
+    anywhere : bool
+        Else those that begin a string only: with no limit it is the tree of all prefixes.
+
+    Examples
+    --------
+    >>> from polyadic.sequences.symbols import Coded
+    >>> tree = count_substrings(Coded(np.array([0, 0, 1]), np.array([0, 3])), 2, longest=2)
+    >>> [(tree.spell(n), tree.counts[n].tolist()) for n in range(4)]
+    [((), [4, 1, 1, 0]), ((0,), [2, 1, 0, 0]), ((1,), [1, 0, 1, 0]), ((0, 0), [1, 1, 0, 0])]
+    """
+    check_int("size", size, low=1)
+    symbols, edges = data
+    lengths = np.diff(edges)
+    limit = int(lengths.max(initial=0))
+    if longest is not None:
+        limit = min(limit, check_int("longest", longest, low=0))
+    many = len(lengths)
+    nodes = (limit + 4.0) * (len(symbols) + many) if anywhere else len(symbols) + 4.0 * many
+    resources.check_memory(BYTES * nodes, "the table of substrings", "count shorter substrings")
+    string = np.repeat(np.arange(many), lengths + 1) if anywhere else np.arange(many)
+    place = np.arange(len(symbols) + many) - string if anywhere else edges[:-1]
+    first, high = place == edges[:-1][string], edges[1:][string]
+    node, keys, counts, base = np.zeros(len(place), np.int64), [np.array([-1])], [], 0
+    for length in range(limit + 1):
+        if length:
+            inside = place + length <= high
+            place, high, first, node = place[inside], high[inside], first[inside], node[inside]
+            if not len(place):
+                break
+            base += len(keys[-1])
+            level, node = np.unique(node * size + symbols[place + length - 1], return_inverse=True)
+            node += base
+            keys.append(level)
+        counts.append(_tally(node - base, first, place + length == high, len(keys[-1])))
+    depth = np.repeat(np.arange(len(keys)), list(map(len, keys)))
+    return Substrings(np.concatenate(keys), np.concatenate(counts), depth, size, many)
+
+
+def _tally(at: NDArray[np.int64], first: NDArray[np.bool_], end: NDArray[np.bool_], many: int) -> NDArray[np.int64]:
+    places = (slice(None), first, end, first & end)
+    return np.stack([np.bincount(at[which], minlength=many) for which in places], axis=1)

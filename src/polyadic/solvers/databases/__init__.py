@@ -1,1 +1,0 @@
-"""Solvers of tables that share entities: by coordinates, by drawing, by variational bounds."""

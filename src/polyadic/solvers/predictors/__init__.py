@@ -1,1 +1,0 @@
-"""Solvers of factorization machines, of tasks, and of what chooses from lists."""

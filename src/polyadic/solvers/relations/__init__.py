@@ -1,1 +1,0 @@
-"""Solvers of facts: questions to all entities, triples, RESCAL."""

@@ -1,1 +1,0 @@
-"""Solvers of sentences: convolutional decomposition, sparse codes."""

@@ -1,1 +1,0 @@
-"""Solvers of parsers and of semantic roles."""

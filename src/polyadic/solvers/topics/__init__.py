@@ -1,1 +1,0 @@
-"""Solvers of topics: non-negative factors, mixtures, regularized latent semantic indexing."""

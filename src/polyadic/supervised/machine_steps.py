@@ -1,0 +1,216 @@
+r"""Stochastic gradient descent of factorization machines, over batches of rows or of pairs of rows.
+
+A feature's penalty is spread over the rows that it stands in, :math:`\tfrac12 (n_j^\gamma / N_j) \sum_f \lambda_f
+v_{jf}^2` for each of these :math:`N_j`; :math:`n_j` is their number too, or the sum of their weights.
+
+Epoch :math:`t` from 0 takes steps of :math:`\eta / (1 + d t)`. In a plain step each feature goes by the mean gradient
+of the rows of the batch that it stands in: rare ones move as far as if rows came one by one, frequent ones no farther;
+then it is shrunk. By Adagrad it goes by their sum over the root of the sum of squared gradients of the parameter so
+far.
+
+References
+----------
+Rendle (2010), Factorization machines, section III.C. Duchi, Hazan, Singer (2011), Adaptive subgradient methods for
+online learning and stochastic optimization, section 1.2. Rendle, Freudenthaler, Gantner, Schmidt-Thieme (2009), BPR:
+Bayesian personalized ranking from implicit feedback, for pairs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from polyadic.core.solvers.run import Sweep
+from polyadic.supervised.kernels import Moves, anova_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.losses import Loss
+    from polyadic.core.solvers.sgd import Steps
+    from polyadic.supervised.kernels import FeatureTable
+    from polyadic.supervised.machine_descent import Machine, Observed, Ridge
+
+    Array = NDArray[np.float64]
+
+EPS = 1e-8
+"""Added to the root, so that a parameter without a gradient does not move."""
+
+
+class Pairs(NamedTuple):
+    """Rows of a table of which one is to score above the other.
+
+    Attributes
+    ----------
+    table : FeatureTable
+    better, worse : ndarray of int of shape (pairs,)
+    """
+
+    table: FeatureTable
+    better: NDArray[np.int64]
+    worse: NDArray[np.int64]
+
+    def loss(self, V: Array, orders: NDArray[np.int64]) -> float:
+        """Give the sum of ``log(1 + exp(-difference))``."""
+        m = anova_scores(self.table, V, orders=orders)
+        return float(np.logaddexp(0, m[self.worse] - m[self.better]).sum())
+
+
+class Stepper:
+    r"""A machine that moves, and what it remembers of its moves.
+
+    Parameters
+    ----------
+    start : Machine
+        It is not changed.
+    orders : ndarray of shape (K,)
+        Rising.
+    ridge : Ridge
+    steps : Steps
+    batch : int
+        Rows, or pairs, of a step.
+    adagrad : bool
+    squares : (float, ndarray of shape (features, K)), optional
+        Sums of squared gradients to go on with.
+
+    Attributes
+    ----------
+    bias, V
+        Where it is.
+    counts, rows : ndarray of shape (features,)
+        :math:`n_j` and :math:`N_j`; the caller keeps them up.
+    """
+
+    def __init__(
+        self,
+        start: Machine,
+        *,
+        orders: NDArray[np.int64],
+        ridge: Ridge,
+        steps: Steps,
+        batch: int,
+        adagrad: bool,
+        squares: tuple[float, Array] | None = None,
+    ) -> None:
+        self.bias, self.V = start.bias, np.ascontiguousarray(start.V, float).copy()
+        self.counts: NDArray[Any] = np.zeros(len(self.V))
+        self.rows: NDArray[Any] = self.counts
+        self.epochs = 0
+        self._orders, self._ridge, self._steps, self._batch, self._adagrad = orders, ridge, steps, batch, adagrad
+        self._bias_squares, before = squares or (0.0, None)
+        self._moves = Moves(self.V.shape, squares=before)
+
+    @property
+    def squares(self) -> tuple[float, Array]:
+        """Sums of squared gradients so far."""
+        return self._bias_squares, self._moves.squares
+
+    def epoch(self, data: Observed, loss: Loss, order: NDArray[np.int64]) -> None:
+        """Go once through these rows."""
+
+        def slopes(part: NDArray[np.int64], m: Array) -> Array:
+            g = loss.grad(data.y[part], m)
+            return g if data.weights is None else g * data.weights[part]
+
+        for part in self._batches(order):
+            self._step(data.table, part, lambda m, part=part: slopes(part, m))  # type: ignore[misc]
+        self.epochs += 1
+
+    def epoch_pairs(self, pairs: Pairs, order: NDArray[np.int64]) -> None:
+        """Go once through these pairs."""
+        from scipy.special import expit
+
+        def slopes(m: Array) -> Array:
+            better, worse = np.split(m, 2)
+            g = expit(worse - better)
+            return np.concatenate([-g, g])
+
+        for part in self._batches(order):
+            self._step(pairs.table, np.concatenate([pairs.better[part], pairs.worse[part]]), slopes)
+        self.epochs += 1
+
+    def _batches(self, order: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        # what a feature's penalty is in each of its rows; constant through an epoch
+        self._shares = self._ridge.features(self.counts) / np.maximum(self.rows, 1)
+        return (order[k : k + self._batch] for k in range(0, len(order), self._batch))
+
+    def _step(self, table: FeatureTable, rows: NDArray[np.int64], slopes: Callable[[Array], Array]) -> None:
+        step, shares, ridges = self._steps.at(self.epochs), self._shares, self._ridge.columns
+        g = slopes(self.bias + anova_scores(table, self.V, orders=self._orders, rows=rows))
+        self._moves.pull(table, self.V, orders=self._orders, rows=rows, slopes=g)
+        total = float(g.sum())
+        if self._adagrad:
+            self._moves.adagrad(self.V, shares=shares, ridges=ridges, step=step, eps=EPS)
+            self._bias_squares += total**2
+            total /= np.sqrt(self._bias_squares) + EPS
+        else:
+            self._moves.sgd(self.V, shares=shares, ridges=ridges, step=step)
+            total /= len(rows)
+        self.bias -= step * total
+
+
+def descend_rows(
+    stepper: Stepper, data: Observed, *, loss: Loss, orders: NDArray[np.int64], ridge: Ridge, rng: np.random.Generator
+) -> Iterator[Sweep]:
+    """Go through all rows again and again, each time in another order.
+
+    Parameters
+    ----------
+    stepper : Stepper
+        It moves.
+    data : Observed
+    loss : Loss
+    orders, ridge
+        As those of the stepper.
+    rng : numpy.random.Generator
+
+    Yields
+    ------
+    Sweep
+        Of factors ``[bias, V]``; first the start, then the end of each epoch.
+    """
+    stepper.counts, stepper.rows = data.counts, data.table.counts
+    while True:
+        bias, V = stepper.bias, stepper.V.copy()
+        m = bias + anova_scores(data.table, V, orders=orders)
+        yield Sweep([np.array([bias]), V], data.loss(loss, m) + ridge.value(V, stepper.counts))
+        stepper.epoch(data, loss, rng.permutation(data.table.shape[0]))
+
+
+def descend_row_pairs(
+    stepper: Stepper,
+    drawn: Callable[[np.random.Generator], Pairs],
+    *,
+    orders: NDArray[np.int64],
+    ridge: Ridge,
+    rng: np.random.Generator,
+) -> Iterator[Sweep]:
+    """Go through drawn pairs again and again, each time through others.
+
+    Parameters
+    ----------
+    stepper : Stepper
+        It moves.
+    drawn : callable
+        Draws pairs.
+    orders, ridge
+        As those of the stepper.
+    rng : numpy.random.Generator
+
+    Yields
+    ------
+    Sweep
+        Of factors ``[V]``; first the start, then the end of each epoch. The objective is that of the first pairs.
+    """
+    first = drawn(rng)
+    at = np.concatenate([first.better, first.worse])
+    # a feature that none of these pairs has may be in others
+    stepper.counts = stepper.rows = np.maximum(first.table.times(at), 1)
+    while True:
+        V = stepper.V.copy()
+        yield Sweep([V], first.loss(V, orders) + ridge.value(V, stepper.counts))
+        pairs = drawn(rng)
+        stepper.epoch_pairs(pairs, rng.permutation(len(pairs.better)))

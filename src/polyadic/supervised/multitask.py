@@ -1,0 +1,320 @@
+r"""Many tasks or labels over the same features, whose weights lie in a space of few dimensions.
+
+Many tasks over the same features, through few directions: the objective, its gradient and where to begin.
+
+.. math:: f(U, V, b) = \sum_{(i, k)\ \mathrm{known}} \ell(y_{ik}, x_i^\top U v_k + b_k)
+          + \tfrac\lambda2 (\|U\|_F^2 + \|V\|_F^2)
+
+with :math:`U \in \mathbb R^{d \times R}`, :math:`V \in \mathbb R^{K \times R}`, and targets of the squared and Huber
+loss less the mean of all. The least :math:`\tfrac12 (\|U\|_F^2 + \|V\|_F^2)` over all :math:`U V^\top = \Theta` is the
+trace norm of :math:`\Theta`, so with a rank that does not bind this is the convex problem with the penalty
+:math:`\lambda \|\Theta\|_*`.
+
+References
+----------
+Yu, Jain, Kar, Dhillon (2014), Large-scale multi-label learning with missing labels, equation 2.
+Srebro, Rennie, Jaakkola (2005), Maximum-margin matrix factorization, lemma 1, for the trace norm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from polyadic.core.errors import InputError
+from polyadic.core.linalg import truncated_svd
+from polyadic.core.losses import Huber, Logistic, Squared
+from polyadic.core.model import Amount, Count, Model, Watch
+from polyadic.core.penalties import L2
+from polyadic.core.selection import Search, held_out_share
+from polyadic.core.solvers.quasi_newton import quasi_newton
+from polyadic.core.solvers.run import run
+from polyadic.core.solvers.smooth import WithOffsets
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from polyadic.core.losses import Convex
+
+    Array = NDArray[np.float64]
+    from polyadic.core.forms import Factors
+
+LossName = Literal["squared", "logistic", "huber"]
+LOSSES: dict[str, Convex] = {"squared": Squared(), "logistic": Logistic(), "huber": Huber()}
+RIDGES = 3000.0, 1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01
+RANKS = 1, 2, 5, 10, 20, 50, 100, 200
+"""What rows held out choose from; ranks up to the number of features or tasks."""
+
+
+class LowRankTasks(Model):
+    r"""Regressions, or yes-and-no decisions, that share a few directions of the features.
+
+    .. math:: \min_{U, V, b} \sum_{(i, k)\ \mathrm{known}} \ell(y_{ik}, x_i^\top U v_k + b_k)
+              + \tfrac\lambda2 (\|U\|_F^2 + \|V\|_F^2)
+
+    Each row of V is the embedding of a task or label. With a rank of at least that of the convex solution, the penalty
+    is :math:`\lambda` times the trace norm of :math:`U V^\top`.
+
+    Parameters
+    ----------
+    rank : int
+        R; no more than features or tasks are used.
+    loss : {"squared", "logistic", "huber"}
+        Targets of ``"logistic"`` are from 0 to 1.
+    ridge : float
+        :math:`\lambda`, in units of a feature's and a target's scale.
+    max_iter, tol
+        Steps of L-BFGS at most, and the relative change at which to stop; see :func:`~polyadic.core.solvers.run.run`.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each step.
+
+    Attributes
+    ----------
+    U_ : ndarray of shape (features, R)
+    V_ : ndarray of shape (tasks, R)
+    intercept_ : ndarray of shape (tasks,)
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    See :mod:`polyadic.supervised.multitask`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, w = rng.normal(size=(60, 5)), rng.normal(size=5)
+    >>> Y = np.outer(X @ w, [1.0, 2.0, -1.0]) + [0.0, 1.0, 5.0]
+    >>> Y[::2, 0] = Y[1::2, 1] = np.nan
+    >>> model = LowRankTasks(1, ridge=1e-3, tol=1e-9).fit(X, Y)
+    >>> bool(np.nanmax(np.abs(model.predict(X) - Y)) < 0.01)
+    True
+    """
+
+    rank: Count = 10
+    _: KW_ONLY
+    loss: LossName = "squared"
+    ridge: Amount = 1.0
+    max_iter: Count = 500
+    tol: Amount = 1e-4
+    watch: Watch = None
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit to rows of features, sparse or dense, and targets of shape (n, tasks), NaN where they are not known.
+
+        Raises
+        ------
+        InputError
+            If no target is known, one does not fit the loss, or a parameter is out of range.
+        """
+        self.check()
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        tasks = Tasks.of(X, y, loss=LOSSES[self.loss], ridge=float(self.ridge))
+        solver = quasi_newton(tasks, tasks.start(self.rank))
+        self.U_, self.V_, b = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.intercept_ = b + tasks.centre
+        return self
+
+    def search(self, X: Any, *, y: ArrayLike, seed: int | None = 0) -> Search:
+        """Judge ridge and rank by a tenth of the rows: by the loss of their known targets."""
+        X, Y = check_array(X, accept_sparse="csr", dtype=np.float64), np.asarray(y, float)
+        Tasks.of(X, Y, loss=LOSSES[self.loss], ridge=float(self.ridge))  # which refuses what does not fit
+        out = np.random.default_rng(seed).random(len(Y)) < held_out_share(len(Y))
+        known = ~np.isnan(Y)
+        judged = out & known.any(axis=1)
+        if not judged.any() or not known[~out].any():
+            raise InputError(f"the {len(Y):,} rows have too few targets to hold any out")
+        known, right, Z = known[judged], Y[judged], X[judged]
+        mean = known.sum() / len(known)
+
+        def losses(model: LowRankTasks) -> Array:
+            each = LOSSES[model.loss].value(np.where(known, right, 0.0), model.decision_function(Z))
+            return np.asarray(np.where(known, each, 0.0).sum(axis=1) / mean)
+
+        most = min(X.shape[1], Y.shape[1])
+        return Search(
+            values={"ridge": RIDGES, "rank": (*(rank for rank in RANKS if rank < most), most)},
+            fit=lambda model: model.fit(X[~out], Y[~out]),
+            last=lambda model: model.fit(X, Y),
+            losses=losses,
+            units="rows",
+            measure=f"{self.loss} loss",
+        )
+
+    def decision_function(self, X: Any) -> Array:
+        """Give what the loss is of: targets, or log-odds; of shape (n, tasks)."""
+        check_is_fitted(self, "U_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.asarray((X @ self.U_) @ self.V_.T + self.intercept_)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give targets; with the logistic loss, whether each label is likelier than not."""
+        m = self.decision_function(X)
+        return m > 0 if self.loss == "logistic" else m
+
+    def predict_proba(self, X: Any) -> Array:
+        """Give the probability of each label, of shape (n, labels).
+
+        Raises
+        ------
+        InputError
+            If the loss is not the logistic one.
+        """
+        from scipy.special import expit
+
+        if self.loss != "logistic":
+            raise InputError(f"there are probabilities with the logistic loss alone; this is {self.loss}")
+        return np.asarray(expit(self.decision_function(X)))
+
+    def predict_tasks(self, X: Any, tasks: ArrayLike) -> Array:
+        """Give one target for each row, that of its task, which is given by number.
+
+        Raises
+        ------
+        InputError
+            If there is no such task, or not one for each row.
+        """
+        at = np.asarray(tasks)
+        check_is_fitted(self, "U_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        if (
+            at.shape != (X.shape[0],)
+            or at.dtype.kind not in "iu"
+            or (at.size and not 0 <= at.min() <= at.max() < len(self.V_))
+        ):
+            raise InputError(
+                f"tasks are one whole number for each of {X.shape[0]:,} rows, from 0 and below {len(self.V_):,}"
+            )
+        return np.asarray(np.einsum("nr,nr->n", X @ self.U_, self.V_[at]) + self.intercept_[at])
+
+    def score(self, X: Any, y: ArrayLike) -> float:
+        """Give the mean loss of the known targets of rows, with a minus: the more the better."""
+        Y, m = np.asarray(y, float), self.decision_function(X)
+        if Y.shape != m.shape:
+            raise InputError(f"targets must be of shape {m.shape}; got {Y.shape}")
+        known = ~np.isnan(Y)
+        return -float(LOSSES[self.loss].value(Y[known], m[known]).mean())
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what it takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = tags.target_tags.required = True
+        return tags
+
+
+RIDGE = 0.01
+"""Of offsets, which keeps that of a label which nothing has finite, and gives a task without targets the mean."""
+SCALES = 2.0 ** np.arange(-20, 11)
+"""Of the start that are tried."""
+
+
+class Tasks:
+    r"""Losses of known cells, and their gradient.
+
+    Parameters
+    ----------
+    X : csr_array or ndarray of shape (n, d)
+    rows, columns : ndarray of int of shape (m,), or None
+        The known cells; None for both if all are.
+    y : ndarray of shape (m,), or (n, K) if all are known
+    tasks : int
+        K.
+    loss : Convex
+    ridge : float
+        :math:`\lambda`.
+
+    Attributes
+    ----------
+    centre : float
+        What was taken from all targets, so that a shift of them changes nothing else; 0 for the logistic loss.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        rows: NDArray[np.int64] | None,
+        columns: NDArray[np.int64] | None,
+        y: Array,
+        *,
+        tasks: int,
+        loss: Convex,
+        ridge: float,
+    ) -> None:
+        self.centre = 0.0 if isinstance(loss, Logistic) else float(y.mean())
+        self.X, self.rows, self.columns, self.y, self.loss = X, rows, columns, y - self.centre, loss
+        self.shape = (X.shape[0], tasks)
+        self.penalties = (L2(ridge), L2(ridge), L2(RIDGE))
+
+    @classmethod
+    def of(cls, X: Any, targets: ArrayLike, *, loss: Convex, ridge: float) -> Tasks:
+        """Take rows of features and targets of shape (n, K), NaN where they are not known.
+
+        Raises
+        ------
+        InputError
+            If shapes do not fit, no target is known, one is infinite, or not from 0 to 1 where the loss wants that.
+        """
+        Y = np.asarray(targets, float)
+        if Y.ndim != 2 or len(Y) != X.shape[0]:
+            raise InputError(
+                f"targets must have a row for each of {X.shape[0]:,} and a column for each task; got {Y.shape}"
+            )
+        known = ~np.isnan(Y)
+        if not known.any() or np.isinf(Y).any():
+            raise InputError("targets must be finite, NaN where they are not known, and some must be known")
+        y = Y[known]
+        if isinstance(loss, Logistic) and not (y.min() >= 0 and y.max() <= 1):
+            raise InputError(f"truth values are from 0 to 1; got {y.min():g} to {y.max():g}")
+        if known.all():
+            return cls(X, None, None, Y, tasks=Y.shape[1], loss=loss, ridge=ridge)
+        rows, columns = known.nonzero()
+        return cls(X, rows, columns, y, tasks=Y.shape[1], loss=loss, ridge=ridge)
+
+    def value_and_gradient(self, factors: Factors) -> tuple[float, Factors]:
+        """Give the objective at U, V and b, and its gradient."""
+        U, V, b = factors
+        Z = self.X @ U
+        m = self._predicted(Z, V, b)
+        value = float(self.loss.value(self.y, m).sum()) + sum(
+            penalty.value(u) for penalty, u in zip(self.penalties, factors, strict=True)
+        )
+        G = self.slopes(m)
+        gradient = [self.X.T @ (G @ V), G.T @ Z, np.asarray(G.sum(axis=0)).ravel()]
+        return value, [np.asarray(g) + p.grad(u) for g, p, u in zip(gradient, self.penalties, factors, strict=True)]
+
+    def slopes(self, m: Array) -> Any:
+        """Give the derivatives of cells as a matrix of shape (n, K), sparse unless all cells are known."""
+        g = self.loss.grad(self.y, m)
+        return g if self.rows is None else csr_array((g, (self.rows, self.columns)), shape=self.shape)
+
+    def start(self, rank: int) -> Factors:
+        """Give the best offsets, and U and V along the strongest directions in which the loss falls.
+
+        Zero is a saddle, which descent does not leave; the scale is the best of ``SCALES``.
+        """
+        n, K = self.shape
+        columns = np.tile(np.arange(K), n) if self.columns is None else self.columns
+        flat = WithOffsets(self.y.ravel(), columns, self.loss, 1.0, RIDGE, K)
+        b = flat.offsets(np.zeros(self.y.size))
+        S = -(self.X.T @ self.slopes(b[columns].reshape(self.y.shape)))
+        S = S.toarray() if issparse(S) else np.asarray(S)
+        if rank < min(S.shape):
+            u, s, v = truncated_svd(S, rank, seed=0)
+        else:
+            u, s, w = np.linalg.svd(S, full_matrices=False)
+            v = w.T
+        if not s[0]:
+            return [u * 0, v * 0, b]
+        root = np.sqrt(s / s[0])
+        starts = [[u * root * c, v * root * c, b] for c in SCALES]
+        return min(starts, key=lambda factors: self.value_and_gradient(factors)[0])
+
+    def _predicted(self, Z: Array, V: Array, b: Array) -> Array:
+        if self.rows is None or self.columns is None:
+            return np.asarray(Z @ V.T + b)
+        return np.asarray(np.einsum("mr,mr->m", Z[self.rows], V[self.columns]) + b[self.columns])

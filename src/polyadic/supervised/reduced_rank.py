@@ -1,0 +1,267 @@
+r"""Reduced-rank regression: several numbers predicted from the same features through a few directions.
+
+.. math:: \min_{b, U, V} \|Y - \mathbf 1 b^\top - X U V^\top\|_F^2 + \lambda \|U V^\top\|_F^2
+
+with :math:`U \in \mathbb R^{d \times R}` and :math:`V \in \mathbb R^{K \times R}`. The objective is, but for a
+constant, the distance between :math:`\hat Y = [X; \sqrt\lambda I]\, \hat\Theta`, the fit of plain (ridge) regression,
+and the same of :math:`U V^\top`. So the best V are the first R eigenvectors of :math:`\hat Y^\top \hat Y = Y^\top X
+\hat\Theta`, and :math:`U = \hat\Theta V`. One decomposition gives every rank, and one of :math:`X^\top X = Q
+\,\mathrm{diag}(w)\, Q^\top`, or of :math:`X X^\top` if that is smaller, every ridge: :math:`\hat\Theta = Q\,
+\mathrm{diag}(1 / (w + \lambda))\, Q^\top X^\top Y`. X and Y are centred.
+
+References
+----------
+Izenman (1975), Reduced-rank regression for the multivariate linear model.
+Mukherjee, Zhu (2011), Reduced rank ridge regression and its kernel extensions, section 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse import issparse
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from polyadic.core.errors import InputError
+from polyadic.core.model import Amount, Count, Model, Natural, Within
+from polyadic.core.resources import check_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+class Spectrum(NamedTuple):
+    r"""What the solutions of all ranks and ridges are made of.
+
+    Attributes
+    ----------
+    x, y : ndarray of shape (d,) and (K,)
+        Means of features and targets.
+    Q, w : ndarray of shape (d, m) and (m,)
+        Eigenvectors and eigenvalues of the Gram matrix of the centred features, but for those of zero.
+    C : ndarray of shape (m, K)
+        :math:`Q^\top X^\top Y`.
+    """
+
+    x: Array
+    y: Array
+    Q: Array
+    w: Array
+    C: Array
+
+    def directions(self, ridge: float) -> tuple[Array, Array]:
+        """Give U and V of the largest rank, the strongest first; the largest element of a column of V is positive."""
+        D = self.C / (self.w + ridge)[:, None]
+        V = eigh(self.C.T @ D)[1][:, ::-1][:, : len(self.w)]
+        V = V * np.sign(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])])
+        return self.Q @ (D @ V), V
+
+
+def spectrum_of(X: Any, Y: Array) -> Spectrum:
+    """Decompose features, sparse or dense, of shape (n, d), beside targets of shape (n, K).
+
+    Raises
+    ------
+    InputError
+        If memory does not suffice.
+
+    Examples
+    --------
+    >>> spectrum = spectrum_of(np.array([[0.0, 0.0], [2.0, 0.0]]), np.array([[1.0], [5.0]]))
+    >>> U, V = spectrum.directions(0.0)
+    >>> (U @ V.T).tolist(), spectrum.w.tolist()
+    ([[2.0], [0.0]], [2.0])
+    """
+    n, d = X.shape
+    check_memory(24.0 * min(n, d) ** 2, f"a decomposition of {min(n, d):,} directions", "use fewer rows or features")
+    check_memory(24.0 * Y.shape[1] ** 2, f"a decomposition of {Y.shape[1]:,} targets", "use fewer")
+    x, y = np.asarray(X.mean(axis=0)).ravel(), Y.mean(axis=0)
+    shift = np.zeros(d)
+    if issparse(X):
+        shift = x  # products are corrected for the mean, as subtracting it would fill the matrix
+    else:
+        X = X - x
+    w, P = eigh(_gram(X, shift))
+    keep = w > max(n, d) * np.finfo(float).eps * w[-1]
+    w, P = w[keep], P[:, keep]
+    Q = (X.T @ P - np.outer(shift, P.sum(axis=0))) / np.sqrt(w) if n < d else P
+    C = Q.T @ np.asarray(X.T @ (Y - y))  # those of Y - y add up to zero, so the mean of X makes no difference
+    return Spectrum(x, y, np.asarray(Q), w, C)
+
+
+def _gram(X: Any, shift: Array) -> Array:
+    """Give the smaller Gram matrix of X less a shift, which is zero or its mean."""
+    n, d = X.shape
+    S = X @ X.T if n < d else X.T @ X
+    G = S.toarray() if issparse(S) else S
+    if n < d:
+        m = np.asarray(X @ shift)
+        return np.asarray(G - m[:, None] - m + shift @ shift)
+    return np.asarray(G - n * np.outer(shift, shift))
+
+
+SHARES = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+"""Ridges to be tried, as shares of the largest eigenvalue of :math:`X^\\top X`."""
+
+
+class LowRankMap(RegressorMixin, Model):  # type: ignore[misc] # scikit-learn has no types
+    """Base of linear maps of low rank; results are ``U_``, ``V_`` and ``intercept_``."""
+
+    def predict(self, X: Any) -> Array:
+        """Give the targets of rows of features."""
+        check_is_fitted(self, "U_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        Y = np.asarray((X @ self.U_) @ self.V_.T) + self.intercept_
+        return Y[:, 0] if self._flat_ else Y
+
+    def _set(self, spectrum: Spectrum, rank: int, ridge: float, *, flat: bool) -> Self:
+        U, V = spectrum.directions(float(ridge))
+        self.U_, self.V_ = U[:, :rank], V[:, :rank]
+        self.intercept_ = spectrum.y - (spectrum.x @ self.U_) @ self.V_.T
+        self._flat_ = flat
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what it takes."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class ReducedRankRegression(LowRankMap):
+    r"""A linear map of low rank from features to targets, in closed form.
+
+    Parameters
+    ----------
+    rank : int
+        R, at most the number of targets; larger ones are plain ridge regression.
+    ridge : float
+        :math:`\lambda`, in units of the features squared.
+
+    Attributes
+    ----------
+    U_ : ndarray of shape (features, R)
+        Directions of the features; ``X @ U_`` is what all targets are predicted from.
+    V_ : ndarray of shape (targets, R)
+        Orthonormal columns: how targets depend on each.
+    intercept_ : ndarray of shape (targets,)
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(50, 8))
+    >>> Y = X @ np.outer(rng.normal(size=8), [1.0, -2.0, 0.5]) + 3
+    >>> bool(np.allclose(ReducedRankRegression(1, ridge=1e-9).fit(X, Y).predict(X), Y))
+    True
+    """
+
+    rank: Count = 10
+    _: KW_ONLY
+    ridge: Amount = 1.0
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to rows of features, sparse or dense, of shape (n, d), and targets of shape (n,) or (n, K).
+
+        Raises
+        ------
+        InputError
+            If the rank or the ridge is out of range.
+        """
+        self.check()
+        X, Y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, y_numeric=True)
+        return self._set(spectrum_of(X, _columns(Y)), self.rank, self.ridge, flat=Y.ndim == 1)
+
+
+class ReducedRankRegressionCV(LowRankMap):
+    """Reduced-rank regression of the rank and the ridge that predict best what is held out, fold by fold.
+
+    Parameters
+    ----------
+    ranks : sequence of int, optional
+        All up to the number of targets by default; they cost next to nothing.
+    ridges : sequence of float, optional
+        By default ``SHARES`` of the largest eigenvalue of the features' Gram matrix.
+    folds : int
+    seed : int
+        Of the folds.
+
+    Attributes
+    ----------
+    rank_, ridge_ : int, float
+        The best.
+    errors_ : ndarray of shape (ridges, ranks)
+        Mean squared error of the rows held out.
+    U_, V_, intercept_
+        As of :class:`ReducedRankRegression`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(90, 8))
+    >>> Y = X @ rng.normal(size=(8, 2)) @ rng.normal(size=(2, 5)) + 0.1 * rng.normal(size=(90, 5))
+    >>> ReducedRankRegressionCV().fit(X, Y).rank_
+    2
+    """
+
+    _: KW_ONLY
+    ranks: Sequence[Count] | None = None
+    ridges: Sequence[Amount] | None = None
+    folds: Annotated[int, Within(2)] = 5
+    seed: Natural = 0
+
+    def check(self) -> None:
+        """Refuse settings out of range, and nothing to choose from."""
+        super().check()
+        if 0 in (len(tried) for tried in (self.ranks, self.ridges) if tried is not None):
+            raise InputError("give at least one rank and one ridge")
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose and fit; X and y as of :class:`ReducedRankRegression`.
+
+        Raises
+        ------
+        InputError
+            If a rank, a ridge or the number of folds is out of range.
+        """
+        self.check()
+        kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "ensure_min_samples": 2}
+        X, Y = validate_data(self, X, y, multi_output=True, y_numeric=True, **kinds)
+        T = _columns(Y)
+        ranks = list(range(1, T.shape[1] + 1) if self.ranks is None else self.ranks)
+        whole = spectrum_of(X, T)
+        ridges = list(whole.w.max(initial=0) * np.array(SHARES) if self.ridges is None else self.ridges)
+        top = max(ranks)
+        fold = np.random.default_rng(self.seed).permutation(len(T)) % min(self.folds, len(T))
+        errors = np.zeros((len(ridges), top))
+        for k in range(fold.max() + 1):
+            errors += _errors(spectrum_of(X[fold != k], T[fold != k]), X[fold == k], T[fold == k], ridges, top)
+        self.errors_ = errors[:, np.array(ranks) - 1] / T.size
+        i, j = np.unravel_index(self.errors_.argmin(), self.errors_.shape)
+        self.rank_, self.ridge_ = int(ranks[j]), float(ridges[i])
+        return self._set(whole, self.rank_, self.ridge_, flat=Y.ndim == 1)
+
+
+def _errors(spectrum: Spectrum, X: Any, Y: Array, ridges: Sequence[float], top: int) -> Array:
+    """Give the squared errors of rows for each ridge, and each rank from 1 to ``top``."""
+    R = Y - spectrum.y
+    errors = np.empty((len(ridges), top))
+    for at, ridge in enumerate(ridges):
+        U, V = spectrum.directions(float(ridge))
+        T = np.asarray(X @ U) - spectrum.x @ U
+        gains = (T**2).sum(axis=0) - 2 * (T * (R @ V)).sum(axis=0)  # of each direction, as V is orthonormal
+        steps = np.zeros(top)
+        steps[: min(top, len(gains))] = gains[:top]
+        errors[at] = (R**2).sum() + np.cumsum(steps)
+    return errors
+
+
+def _columns(Y: Array) -> Array:
+    return Y[:, None] if Y.ndim == 1 else Y

@@ -1,0 +1,224 @@
+"""What a parser knows of the words of a sentence: numbers of features, the pairs that are joined, and word vectors.
+
+Weights of pairs are hashed: :func:`pair_collisions` tells how many share one.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_int
+from polyadic.syntax.kernels.arc_tensor import DISTANCES, Pairs, hashed_cells, tensor_cells
+from polyadic.syntax.token_features import (
+    BIAS,
+    LEFT_TAGS,
+    LEMMA,
+    LEMMA_POS,
+    MORPHOLOGY,
+    POS,
+    RIGHT_TAGS,
+    TAG,
+    WORD,
+    WORD_TAG,
+    TokenCoder,
+    token_features,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.embedding import Embedding
+    from polyadic.syntax.trees import Tree
+
+_PAIRS = (
+    *((end, BIAS) for end in (WORD_TAG, WORD, TAG)),
+    *((BIAS, end) for end in (WORD_TAG, WORD, TAG)),
+    *((WORD_TAG, WORD_TAG), (TAG, WORD_TAG), (WORD, WORD_TAG), (WORD_TAG, TAG), (WORD_TAG, WORD), (WORD, WORD)),
+    *((TAG, TAG), (POS, POS), (LEMMA, LEMMA), (LEMMA, POS), (POS, LEMMA), (LEMMA_POS, LEMMA_POS)),
+    *((RIGHT_TAGS, LEFT_TAGS), (LEFT_TAGS, LEFT_TAGS), (RIGHT_TAGS, RIGHT_TAGS), (LEFT_TAGS, RIGHT_TAGS)),
+    *((RIGHT_TAGS, TAG), (LEFT_TAGS, TAG), (TAG, LEFT_TAGS), (TAG, RIGHT_TAGS)),
+    *((end, MORPHOLOGY) for end in (BIAS, TAG, LEMMA, MORPHOLOGY)),
+    *((MORPHOLOGY, end) for end in (BIAS, TAG, LEMMA)),
+)
+PAIRS = Pairs(np.array(_PAIRS), TAG)
+"""Features of head and word that are paired (McDonald et al. 2005, and morphology); tags between them come in too."""
+
+AROUND = 3
+"""A word has its own vector, that of the word before it and that of the word after it, one beside the other."""
+
+
+class Sentence(NamedTuple):
+    """A sentence to learn from: features of the root and the words, heads, and features that are numbers."""
+
+    table: NDArray[np.int32]
+    heads: NDArray[np.int32]
+    dense: NDArray[np.float32] | None = None
+
+    @classmethod
+    def of(cls, tree: Tree, coder: TokenCoder, vectors: Embedding | None) -> Sentence:
+        """Look up what a parser knows of a sentence."""
+        return cls(coded_tree(tree, coder), tree.heads, vector_rows(tree.forms, vectors))
+
+
+def check_trees(trees: Sequence[Tree]) -> None:
+    """Refuse a treebank without sentences, sentences without words, and heads that are no tree.
+
+    Raises
+    ------
+    InputError
+    """
+    if not trees:
+        raise InputError("a parser needs at least one sentence")
+    for at, tree in enumerate(trees, 1):
+        if not len(tree):
+            raise InputError(f"sentence {at} has no words")
+        if len(tree.heads) != len(tree) or not 0 <= tree.heads.min() <= tree.heads.max() <= len(tree):
+            raise InputError(f"sentence {at}: each word needs a head from 0 to {len(tree)}; got {tree.heads.tolist()}")
+        above = np.concatenate([[0], tree.heads])
+        for _ in range(len(tree).bit_length()):  # each time twice as far up
+            above = above[above]
+        if above.any():
+            raise InputError(f"sentence {at}: word {int(np.flatnonzero(above)[0])} does not come up to the root")
+
+
+class SeveralRootsWarning(UserWarning):
+    """Sentences to learn from have several roots, which the parser does not give."""
+
+
+def check_tagged(trees: Sequence[Tree]) -> None:
+    """Refuse a treebank none of whose words has a part of speech.
+
+    Raises
+    ------
+    InputError
+    """
+    if all(tag == "_" for tree in trees for tag in (*tree.xpos, *tree.upos)):
+        raise InputError("no word has a part of speech, in column 4 or 5; a parser needs them: tag the words first")
+
+
+def tell_of_roots(trees: Sequence[Tree]) -> None:
+    """Warn of sentences of which several words are roots."""
+    if several := sum(int((tree.heads == 0).sum() > 1) for tree in trees):
+        warnings.warn(
+            f"sentences with several roots: {several:,} of {len(trees):,}; unless one_root is off, parses have one",
+            SeveralRootsWarning,
+            stacklevel=3,
+        )
+
+
+def known_features(trees: Iterable[Tree], *, least: int) -> dict[str, int]:
+    """Give numbers to the features that words of some sentences have at least so many times."""
+    counts = Counter(feature for tree in trees for row in rows_of(tree) for feature in row if feature)
+    return {feature: at for at, feature in enumerate(f for f, count in counts.items() if count >= least)}
+
+
+def rows_of(tree: Tree) -> list[list[str]]:
+    """Give the features of the root and the words of a sentence."""
+    return token_features(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)
+
+
+def coded_tree(tree: Tree, coder: TokenCoder) -> NDArray[np.int32]:
+    """Give the numbers of features of the root and the words of a sentence."""
+    return coder(tree.forms, tree.xpos, pos=tree.upos, lemmas=tree.lemmas, features=tree.features)
+
+
+def coded(rows: Sequence[Sequence[str]], known: dict[str, int]) -> NDArray[np.int32]:
+    """Give the numbers of features; minus one for those that are not known, and where a row is shorter."""
+    width = max(map(len, rows))
+    padded = chain.from_iterable([*row, *[""] * (width - len(row))] for row in rows)
+    return np.fromiter(map(known.get, padded, repeat(-1)), np.int32, len(rows) * width).reshape(-1, width)
+
+
+def vector_rows(forms: Sequence[str], vectors: Embedding | None) -> NDArray[np.float32] | None:
+    """Give a row for the root, of zeros, and for each word; nothing without vectors.
+
+    Vectors have length 1. A word that has none is looked for in lower case; if that has none either, it is zeros.
+
+    Parameters
+    ----------
+    forms : sequence of str
+    vectors : Embedding, optional
+
+    Returns
+    -------
+    ndarray of float32 of shape (n + 1, 3 * rank), or None
+
+    References
+    ----------
+    Lei, Xin, Zhang, Barzilay, Jaakkola (2014), Low-rank tensors for scoring dependency structures, table 1
+
+    Examples
+    --------
+    >>> from polyadic.embedding import Embedding
+    >>> vector_rows(["Dogs", "bark"], Embedding(["dogs", "bark"], [[2.0], [-3.0]])).tolist()
+    [[0.0, 0.0, 0.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]]
+    """
+    if vectors is None:
+        return None
+    at = np.array([vectors.index.get(form, vectors.index.get(form.lower(), -1)) for form in forms])
+    rank = vectors.rank
+    rows = np.zeros((len(forms) + 1, AROUND * rank), np.float32)
+    rows[1:, :rank] = np.where(at[:, None] >= 0, vectors.unit[at], 0)
+    rows[2:, rank : 2 * rank] = rows[1:-1, :rank]
+    rows[1:-1, 2 * rank :] = rows[2:, :rank]
+    return rows
+
+
+class Collisions(NamedTuple):
+    """Pairs that a treebank has, cells that they have their weights in, and the share of pairs not alone in theirs."""
+
+    pairs: int
+    cells: int
+    shared: float
+
+
+def pair_collisions(trees: Iterable[Tree], *, bits: int = 22, least: int = 1) -> Collisions:
+    r"""Count the pairs of features, with and without distance, of the arcs of some trees, and those that collide.
+
+    A parser has weights for arcs that it found by mistake too, and for tags between the ends of arcs; they are in the
+    same cells and not counted here.
+
+    Parameters
+    ----------
+    trees : iterable of Tree
+    bits : int
+        There are :math:`2^\text{bits}` cells.
+    least : int
+        Times that a feature must be seen to be known.
+
+    Raises
+    ------
+    InputError
+        If there are no sentences, heads are no tree, or a parameter is out of range.
+
+    Examples
+    --------
+    >>> from polyadic.syntax.trees import Tree
+    >>> none, heads = ("_", "_"), np.array([2, 0], np.int32)
+    >>> dogs = Tree(("Dogs", "bark"), none, none, ("NNS", "VBP"), none, heads, none, none, none)
+    >>> pair_collisions([dogs, dogs], bits=20)
+    Collisions(pairs=84, cells=84, shared=0.0)
+    """
+    check_int("bits", bits, low=4, high=30)
+    check_int("least", least, low=1)
+    treebank = list(trees)
+    check_trees(treebank)
+    known = known_features(treebank, least=least)
+    coder = TokenCoder(known)
+    room = np.zeros(16, np.float32)  # weights are not asked for
+    keys = []
+    for tree in treebank:
+        triples, _ = tensor_cells(coded_tree(tree, coder), room, PAIRS, heads=tree.heads)
+        keys.append((triples[:, 0] * len(known) + triples[:, 1]) * DISTANCES + triples[:, 2])
+    ends, away = np.divmod(np.unique(np.concatenate(keys)), DISTANCES)
+    cells = hashed_cells(np.stack([*np.divmod(ends, len(known)), away], axis=1), bits=bits)
+    used, times = np.unique(cells, return_counts=True)
+    alone = int((times == 1).sum())
+    return Collisions(len(cells), len(used), 1 - alone / len(cells) if len(cells) else 0.0)

@@ -1,0 +1,165 @@
+"""Trees for grammars: labels with their surroundings, and at most two children each; and the way back.
+
+An annotated label is a category and, after each ``^``, something of where it stands: ``NP^S`` is a noun phrase below a
+sentence. A phrase of more than two children is built from its head outwards, first to the right, then to the left, by
+symbols that begin with ``@`` and tell the category, the head and the last siblings (Klein & Manning 2003):
+``VP -> VBD NP PP`` becomes ``VP -> @VP|VBD>NP PP`` and ``@VP|VBD>NP -> VBD NP``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from polyadic.core.errors import InputError
+from polyadic.syntax.brackets import Phrase
+from polyadic.syntax.heads import head_child
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MARK, PARTIAL = "^", "@"
+VERBAL = {"VBD", "VBZ", "VBP", "MD"}
+
+
+def bare(symbol: str) -> str:
+    """Give the category of a symbol; of a partial phrase with ``@`` before it.
+
+    Examples
+    --------
+    >>> [bare(symbol) for symbol in ("NP^S^base", "NP", "@VP^S|VBD>NP", ",^NP")]
+    ['NP', 'NP', '@VP', ',']
+    """
+    symbol = symbol.partition(MARK)[0]
+    return symbol.partition("|")[0] if symbol.startswith(PARTIAL) else symbol
+
+
+def annotate(tree: Phrase, *, tags: bool = True, splits: bool = True) -> Phrase:
+    """Add to the label of each phrase that of the phrase above, and what tells apart phrases that behave differently.
+
+    Parameters
+    ----------
+    tree : Phrase
+        Clean; what lies above its root is called ``TOP``.
+    tags : bool
+        Whether tags get the category of their phrase too.
+    splits : bool
+        Whether these are marked, after Klein & Manning: noun phrases of tags alone (``base``) and possessive ones
+        (``poss``); finite, infinitive and other verb phrases by the tag of their head; sentences without a
+        subject (``bare``); tags that are alone in their phrase (``U``).
+
+    Raises
+    ------
+    InputError
+        If a label holds a mark of annotation.
+
+    References
+    ----------
+    Johnson (1998), PCFG models of linguistic tree representations. Klein, Manning (2003), Accurate unlexicalized
+    parsing
+
+    Examples
+    --------
+    >>> from polyadic.syntax.brackets import parse_phrase
+    >>> tree = parse_phrase("(S (NP (DT The) (NN dog)) (VP (VBZ barks)))")
+    >>> str(annotate(tree, splits=False))
+    '(S^TOP (NP^S (DT^NP The) (NN^NP dog)) (VP^S (VBZ^VP barks)))'
+    >>> str(annotate(tree))
+    '(S^TOP (NP^S^base (DT^NP The) (NN^NP dog)) (VP^S^fin (VBZ^VP^U barks)))'
+    """
+    return _annotated(tree, "TOP", alone=False, tags=tags, splits=splits)
+
+
+def _annotated(tree: Phrase, above: str, *, alone: bool, tags: bool, splits: bool) -> Phrase:
+    label = tree.label
+    if MARK in label or label.startswith(PARTIAL):
+        raise InputError(f"labels may not hold {MARK} nor begin with {PARTIAL}; got {label!r}")
+    if tree.word is not None:
+        marks = (MARK + above if tags else "") + (MARK + "U" if splits and alone else "")
+        return Phrase(label + marks, tree.children)
+    below = tree.below
+    marks = MARK + above + (_split(tree) if splits else "")
+    return Phrase(
+        label + marks,
+        tuple(_annotated(child, label, alone=len(below) == 1, tags=tags, splits=splits) for child in below),
+    )
+
+
+def _split(phrase: Phrase) -> str:
+    """Give the marks of a phrase that are its own."""
+    labels = [child.label for child in phrase.below]
+    if phrase.label == "NP":
+        marks = MARK + "poss" if labels[-1] == "POS" else ""
+        return marks + (MARK + "base" if all(child.word is not None for child in phrase.below) else "")
+    if phrase.label == "VP":
+        head = labels[head_child("VP", labels)]
+        return MARK + ("fin" if head in VERBAL else head if head in {"TO", "VB", "VBN", "VBG"} else "other")
+    if phrase.label == "S" and "NP" not in labels:
+        return MARK + "bare"
+    return ""
+
+
+def binarise(tree: Phrase, *, horizontal: int = 2) -> Phrase:
+    """Give a tree whose phrases have one or two children.
+
+    Parameters
+    ----------
+    tree : Phrase
+        Annotated or not.
+    horizontal : int
+        How many of the last siblings the symbol of a partial phrase tells.
+
+    Examples
+    --------
+    >>> from polyadic.syntax.brackets import parse_phrase
+    >>> tree = parse_phrase("(VP (MD may) (RB not) (VP (VB bark)) (. .))")
+    >>> str(binarise(tree, horizontal=1))
+    '(VP (@VP|MD>VP (@VP|MD>RB (MD may) (RB not)) (VP (VB bark))) (. .))'
+    >>> unbinarise(binarise(tree)) == tree
+    True
+    """
+    if tree.word is not None:
+        return tree
+    below = [binarise(child, horizontal=horizontal) for child in tree.below]
+    labels = [bare(child.label) for child in tree.below]
+    head = head_child(bare(tree.label), labels)
+    order = [(i, ">") for i in range(head + 1, len(below))] + [(i, "<") for i in range(head - 1, -1, -1)]
+    stem = f"{PARTIAL}{tree.label}|{labels[head]}"
+    built, seen = below[head], list[str]()
+    for place, (i, side) in enumerate(order):
+        seen.append(side + labels[i])
+        last = place == len(order) - 1
+        symbol = tree.label if last else stem + "".join(seen[-horizontal:] if horizontal else side)
+        built = Phrase(symbol, (built, below[i]) if side == ">" else (below[i], built))
+    return built if order else Phrase(tree.label, (built,))
+
+
+def unbinarise(tree: Phrase) -> Phrase:
+    """Give the tree that was annotated and binarised: the inverse of both."""
+    return _spliced(tree)[0]
+
+
+def _spliced(tree: Phrase) -> tuple[Phrase, ...]:
+    """Give a tree, or in the place of a partial phrase what it is made of."""
+    if tree.word is not None:
+        return (Phrase(bare(tree.label), tree.children),)
+    below = joined(_spliced(child) for child in tree.below)
+    return below if tree.label.startswith(PARTIAL) else (Phrase(bare(tree.label), below),)
+
+
+def joined(parts: Iterable[tuple[Phrase, ...]]) -> tuple[Phrase, ...]:
+    """Put rows of phrases one after another."""
+    return tuple(phrase for part in parts for phrase in part)
+
+
+def without_loops(tree: Phrase) -> Phrase:
+    """Drop phrases whose only child has their own category: such rules would let a parser turn in circles.
+
+    Examples
+    --------
+    >>> from polyadic.syntax.brackets import parse_phrase
+    >>> str(without_loops(parse_phrase("(S (NP (NP (PRP It))) (VP (VBZ is)))")))
+    '(S (NP (PRP It)) (VP (VBZ is)))'
+    """
+    while len(tree.below) == 1 and tree.below[0].label == tree.label:
+        tree = tree.below[0]
+    return tree if tree.word is not None else Phrase(tree.label, tuple(map(without_loops, tree.below)))

@@ -1,0 +1,55 @@
+"""Sentences in columns: a token a line, an empty line between sentences, as in the shared tasks of CoNLL."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from polyadic.core.errors import InputError
+from polyadic.syntax.trees import numbered_sentences
+from polyadic.text.streams import name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Path = str | os.PathLike[str]
+
+
+_BLANKS = re.compile(r"[ \t]+")
+
+
+def read_columns(path: Path, *, columns: int | None = None) -> Iterator[tuple[tuple[str, ...], ...]]:
+    r"""Read sentences; of each its columns, such as words, parts of speech and tags of chunks.
+
+    Parameters
+    ----------
+    path : path
+        In UTF-8, compressed if its suffix says so; ``"-"`` is standard input. Spaces and tabs are between
+        columns; a no-break space is a letter of a word.
+    columns : int, optional
+        How many there must be; else as many as in the first line.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a line has another number of columns: with the file and the line.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "two.txt")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("He PRP B-NP\nreckons VBZ B-VP\n\nYes UH O\n")
+    >>> list(read_columns(path))
+    [(('He', 'reckons'), ('PRP', 'VBZ'), ('B-NP', 'B-VP')), (('Yes',), ('UH',), ('O',))]
+    """
+    for first, lines in numbered_sentences(path):
+        rows = [_BLANKS.split(line.strip(" \t")) for line in lines]
+        columns, name = columns or len(rows[0]), name_of(os.fspath(path))
+        for at, row in enumerate(rows, first):
+            if len(row) != columns:
+                raise InputError(
+                    f"{name}, line {at} must have {columns} columns between blanks, as the others; got {len(row)}"
+                )
+        yield tuple(map(tuple, zip(*rows, strict=True)))

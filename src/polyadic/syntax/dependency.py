@@ -1,0 +1,182 @@
+r"""Dependency trees whose score is a sum over arcs, learned by the perceptron.
+
+.. math:: s(y) = \sum_{(h, m) \in y} w \cdot f(h, m), \qquad w \mathrel{+}= f(y) - f(\hat y)
+
+where :math:`\hat y` is the best projective tree, if it is not the right one; the weights used in the end are the mean
+of those at the start and after each sentence. Features tell of words and tags at both ends of an arc, around them and
+between them, and are hashed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated, Self
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.model import Count, Model, Seed, Watch, Within
+from polyadic.core.progress import tracked
+from polyadic.core.solvers.run import Sweep, run
+from polyadic.syntax.arc_features import check_trees
+from polyadic.syntax.kernels.arcs import score_arcs, step_arcs
+from polyadic.syntax.kernels.best_trees import best_arcs, best_projective_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.syntax.trees import Tree
+
+    Coded = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
+
+ROOT, END, UNKNOWN = 1, 2, 3
+"""Numbers of what is no word and no tag, and of words seen once."""
+
+
+class ArcFactored(Model):
+    r"""First-order dependency parser.
+
+    Words are told apart if they were seen twice; their tags must be given.
+
+    Parameters
+    ----------
+    max_iter : int
+        Passes over the sentences.
+    bits : int
+        There are :math:`2^\text{bits}` weights.
+    seed : int, optional
+        Of the order of the sentences.
+    watch : callable, optional
+        Called with a :class:`~polyadic.core.solvers.run.Result` after each pass; the objective is the share of words
+        that got a wrong head.
+
+    Attributes
+    ----------
+    weights_ : ndarray of float32
+    words_, tags_ : dict of str to int
+        Numbers of the words seen twice, and of tags.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    McDonald, Crammer, Pereira (2005), Online large-margin training of dependency parsers, for the features. Collins
+    (2002), Discriminative training methods for hidden Markov models
+
+    Examples
+    --------
+    >>> from polyadic.syntax.trees import Tree
+    >>> none, heads = ("_", "_"), np.array([2, 0], np.int32)
+    >>> dogs = Tree(("Dogs", "bark"), none, none, ("NNS", "VBP"), none, heads, none, none, none)
+    >>> ArcFactored(max_iter=2, seed=0).fit([dogs] * 3).parse(["Cats", "sleep"], ["NNS", "VBP"]).tolist()
+    [2, 0]
+    """
+
+    _: KW_ONLY
+    max_iter: Count = 5
+    bits: Annotated[int, Within(8, 30)] = 22
+    seed: Seed = None
+    watch: Watch = None
+
+    def fit(self, trees: Iterable[Tree]) -> Self:
+        """Learn from sentences, of which words, treebank tags and heads count.
+
+        Parameters
+        ----------
+        trees : iterable of Tree
+
+        Raises
+        ------
+        InputError
+            If there are no sentences, heads are no tree, no word has a tag, or a parameter is out of range.
+        """
+        self.check()
+        treebank = list(trees)
+        check_trees(treebank)
+        counts = Counter(word for tree in treebank for word in tree.forms)
+        often = [word for word, count in counts.items() if count > 1]
+        tags = dict.fromkeys(tag for tree in treebank for tag in tree.xpos)
+        if set(tags) == {"_"}:
+            raise InputError(
+                "no word has a tag in column 5 (xpos); put those of column 4 there: replace(tree, xpos=tree.upos)"
+            )
+        known = [{name: at for at, name in enumerate(names, UNKNOWN + 1)} for names in (often, tags)]
+        sentences = [(_coded(tree.forms, known[0]), _coded(tree.xpos, known[1]), tree.heads) for tree in treebank]
+        [weights] = self._keep(run(self._epochs(sentences), max_iter=self.max_iter, watch=self.watch))
+        (self.words_, self.tags_), self.weights_ = known, weights
+        return self
+
+    def _epochs(self, sentences: Sequence[Coded]) -> Iterator[Sweep]:
+        """Yield the averaged weights after each pass, and the share of wrong heads during it."""
+        rng = np.random.default_rng(self.seed)
+        weights, sums = np.zeros(1 << self.bits, np.float32), np.zeros(1 << self.bits)
+        total = sum(len(heads) for *_, heads in sentences)
+        yield Sweep([weights.copy()], 1.0)
+        time = 0
+        while True:
+            wrong = 0
+            for at in tracked(rng.permutation(len(sentences)).tolist(), "learning arcs"):
+                words, tags, heads = sentences[at]
+                best, _ = best_projective_tree(score_arcs(words, tags, weights))
+                time += 1
+                if missed := int((best != heads).sum()):
+                    wrong += missed
+                    for tree, step in ((heads, 1.0), (best, -1.0)):
+                        step_arcs(words, tags, tree, step=step, time=time, weights=weights, sums=sums)
+            yield Sweep([(weights - sums / (time + 1)).astype(np.float32)], wrong / total)
+
+    def scores(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.float64]:
+        """Give the score of each arc, from each word (row) and the root (row 0) to each word (column).
+
+        Parameters
+        ----------
+        words, tags : sequence of str
+
+        Raises
+        ------
+        InputError
+            If there are no words, or a text in their place, or not as many tags.
+        """
+        if isinstance(words, str):
+            raise InputError("words must be a list; split the text as the treebank does")
+        if not words or len(words) != len(tags):
+            raise InputError(f"a sentence needs words, and as many tags; got {len(words)} and {len(tags)}")
+        return score_arcs(_coded(words, self.words_), _coded(tags, self.tags_), self.weights_)
+
+    def k_best(
+        self, words: Sequence[str], tags: Sequence[str], *, k: int = 50
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Give the best trees and their scores, best first: see :func:`~polyadic.syntax.kernels.best_trees.best_arcs`.
+
+        Parameters
+        ----------
+        words, tags : sequence of str
+        k : int
+
+        Raises
+        ------
+        InputError
+            As :meth:`scores`.
+        """
+        check_int("k", k, low=1)
+        return best_arcs(self.scores(words, tags), k)
+
+    def candidates(self, tree: Tree, *, k: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """Give the best trees of a sentence of a treebank: :meth:`k_best` of its words and tags."""
+        return self.k_best(tree.forms, tree.xpos, k=k)
+
+    def parse(self, words: Sequence[str], tags: Sequence[str]) -> NDArray[np.int32]:
+        """Give the head of each word in the best tree, from 1; 0 for the root.
+
+        Parameters
+        ----------
+        words, tags : sequence of str
+        """
+        return best_projective_tree(self.scores(words, tags))[0]
+
+
+def _coded(names: Sequence[str], known: dict[str, int]) -> NDArray[np.int64]:
+    return np.array([ROOT, *(known.get(name, UNKNOWN) for name in names), END])

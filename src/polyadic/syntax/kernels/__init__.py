@@ -1,0 +1,1 @@
+"""Numba kernels of parsers, grammars and semantic roles."""

@@ -1,0 +1,552 @@
+"""Doors to the loops that score dependency arcs with a tensor of low rank, and move its factors.
+
+Scores of dependency arcs from hashed pairs of features and from a tensor of low rank, and their update.
+
+A row of ``table`` holds the numbers of the features of a word, minus one where there is none. An arc has a *cell* of
+``theta`` for each pair of features of its ends, once and once for its distance; the two are in one line of the cache.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BINS = 15
+"""Distances: 0 for any, then 1 to 5, 6 to 10, and more, to the left and to the right."""
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _mixed(a, b):
+    """Scramble two numbers into one."""
+    key = (np.uint64(a) << np.uint64(32)) ^ np.uint64(b)
+    key = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    key = (key ^ (key >> np.uint64(29))) * np.uint64(0xFF51AFD7ED558CCD)
+    return key ^ (key >> np.uint64(32))
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _bin(h, m):
+    """Give the bin of a distance."""
+    away = abs(h - m)
+    size = away if away <= 5 else 6 if away <= 10 else 7
+    return size + 7 if h < m else size
+
+
+@njit(cache=True, nogil=True)
+def _pair_cells(table, pairs, h, m, mask, cells):
+    """Write the cells of the pairs of features of an arc; gives how many there are."""
+    away, count = np.uint64(_bin(h, m)), 0
+    for k in range(len(pairs)):
+        a, b = table[h, pairs[k, 0]], table[m, pairs[k, 1]]
+        if a >= 0 and b >= 0:
+            cell = _mixed(a, b) & mask
+            cells[count] = cell
+            cells[count + 1] = cell ^ away
+            count += 2
+    return count
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _between_cell(h_tag, tag, m_tag, right, mask):
+    """Give the cell of a tag between the ends of an arc."""
+    return (_mixed(_mixed(h_tag, tag) & np.uint64(0x7FFFFFFF), m_tag) & mask) ^ right
+
+
+@njit(cache=True, nogil=True)
+def _arc_cells(table, pairs, tag, h, m, mask, cells):
+    """Write all cells of an arc; gives how many there are."""
+    count = _pair_cells(table, pairs, h, m, mask, cells)
+    left, right = min(h, m), max(h, m)
+    a, b, side = table[h, tag], table[m, tag], np.uint64(1 if h < m else 0)
+    if a >= 0 and b >= 0:
+        for at in range(left + 1, right):
+            new = table[at, tag] >= 0
+            for other in range(left + 1, at):
+                if table[other, tag] == table[at, tag]:
+                    new = False
+                    break
+            if new:
+                cells[count] = _between_cell(a, table[at, tag], b, side, mask)
+                count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _feature_sums(table, U, total):
+    """Add the rows of ``U`` of the features of each word: one row per word."""
+    for i in range(table.shape[0]):
+        total[i] = 0
+        for k in range(table.shape[1]):
+            f = table[i, k]
+            if f >= 0:
+                for r in range(U.shape[1]):
+                    total[i, r] += U[f, r]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"}, forceinline=True)
+def _low_rank_scores(P, Q, W, share, scores):
+    """Add the share of the tensor to each arc."""
+    size, rank = P.shape
+    scaled = np.empty((BINS, rank), W.dtype)
+    for d in range(BINS):
+        for r in range(rank):
+            scaled[d, r] = share * (W[0, r] + (W[d, r] if d else 0))
+    for h in range(size):
+        for m in range(1, size):
+            if h != m:
+                d, total = _bin(h, m), np.float32(0)
+                for r in range(rank):
+                    total += P[h, r] * Q[m, r] * scaled[d, r]
+                scores[h, m] += total
+
+
+@njit(cache=True, nogil=True)
+def _tensor_arc_scores(table, pairs, tag, theta, P, Q, W, gamma, scores):
+    """Fill ``scores[h, m]``, zeros at first."""
+    size, mask = len(scores), np.uint64(len(theta) - 1)
+    cells = np.empty(2 * len(pairs), np.int64)
+    tags = np.empty(size, np.int64)
+    if gamma > 0:
+        for h in range(size):
+            for m in range(1, size):
+                if h != m:
+                    total = 0.0
+                    for k in range(_pair_cells(table, pairs, h, m, mask, cells)):
+                        total += theta[cells[k]]
+                    scores[h, m] = gamma * total
+        for left in range(size):
+            count = 0  # different tags between left and right
+            for right in range(left + 2, size):
+                new = table[right - 1, tag] >= 0
+                for k in range(count):
+                    new = new and tags[k] != table[right - 1, tag]
+                if new:
+                    tags[count] = table[right - 1, tag]
+                    count += 1
+                a, b = table[left, tag], table[right, tag]
+                if a >= 0 and b >= 0:
+                    for k in range(count):
+                        scores[left, right] += gamma * theta[_between_cell(a, tags[k], b, np.uint64(1), mask)]
+                        scores[right, left] += gamma * theta[_between_cell(b, tags[k], a, np.uint64(0), mask)]
+    if gamma < 1:
+        _low_rank_scores(P, Q, W, 1 - gamma, scores)
+
+
+@njit(cache=True, nogil=True)
+def _sparse_difference(table, pairs, tag, heads, predicted, delta, cells, values):
+    """Write cells of arcs of one tree only, and by how much the trees differ there; gives how many, and squares.
+
+    ``delta`` is zero before and after.
+    """
+    count, squares, mask = 0, 0.0, np.uint64(len(delta) - 1)
+    for m in range(1, len(table)):
+        if heads[m - 1] != predicted[m - 1]:
+            for h, sign in ((heads[m - 1], 1), (predicted[m - 1], -1)):
+                more = _arc_cells(table, pairs, tag, h, m, mask, cells[count:])
+                for k in range(count, count + more):
+                    delta[cells[k]] += sign
+                count += more
+    for k in range(count):
+        values[k] = delta[cells[k]]
+        delta[cells[k]] = 0
+        squares += values[k] * values[k]
+    return count, squares
+
+
+@njit(cache=True, nogil=True)
+def _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW):
+    """Write the gradient of the score of the tree minus that of the other by the sums of rows, and by W."""
+    for m in range(1, len(P)):
+        if heads[m - 1] != predicted[m - 1]:
+            for h, sign in ((heads[m - 1], 1), (predicted[m - 1], -1)):
+                d = _bin(h, m)
+                for r in range(P.shape[1]):
+                    w = W[0, r] + W[d, r]
+                    dP[h, r] += sign * Q[m, r] * w
+                    dQ[m, r] += sign * P[h, r] * w
+                    dW[0, r] += sign * P[h, r] * Q[m, r]
+                    dW[d, r] += sign * P[h, r] * Q[m, r]
+
+
+@njit(cache=True, nogil=True)
+def _moves(row):
+    """Tell whether a row is not all zeros."""
+    for value in row:  # noqa: SIM110  compiled loops have no generators
+        if value != 0:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)
+def _rows_of_features(table, dP, place, features, rows):
+    """Write the features whose rows change and the gradient of each row; gives how many, and squares.
+
+    ``place`` is minus one before and after.
+    """
+    count, squares = 0, 0.0
+    for i in range(table.shape[0]):
+        if not _moves(dP[i]):
+            continue
+        for k in range(table.shape[1]):
+            f = table[i, k]
+            if f < 0:
+                continue
+            if place[f] < 0:
+                place[f] = count
+                features[count] = f
+                for r in range(rows.shape[1]):
+                    rows[count, r] = 0
+                count += 1
+            for r in range(rows.shape[1]):
+                rows[place[f], r] += dP[i, r]
+    for k in range(count):
+        place[features[k]] = -1
+        for r in range(rows.shape[1]):
+            squares += rows[k, r] * rows[k, r]
+    return count, squares
+
+
+@njit(cache=True, nogil=True)
+def _rows_of_values(dense, dP, rows):
+    """Write the gradients of the rows that dense values multiply; gives squares."""
+    for k in range(rows.shape[0]):
+        for r in range(rows.shape[1]):
+            rows[k, r] = 0
+    squares = 0.0
+    for i in range(dense.shape[0]):
+        if _moves(dP[i]):
+            for k in range(dense.shape[1]):
+                if dense[i, k] != 0:
+                    for r in range(rows.shape[1]):
+                        rows[k, r] += dense[i, k] * dP[i, r]
+    for k in range(rows.shape[0]):
+        for r in range(rows.shape[1]):
+            squares += rows[k, r] * rows[k, r]
+    return squares
+
+
+@njit(cache=True, nogil=True)
+def _gradient_of_factor(table, dense, dP, place, features, rows):
+    """Write the rows of U or V that change and their gradients, those of dense values last; gives how many, squares."""
+    count, squares = _rows_of_features(table, dP, place, features, rows)
+    first, more = len(place) - dense.shape[1], dense.shape[1]
+    squares += _rows_of_values(dense, dP, rows[count : count + more])
+    for k in range(more):
+        features[count + k] = first + k
+    return count + more, squares
+
+
+@njit(cache=True, nogil=True)
+def _move_rows(features, rows, count, step, clock, U, sums):
+    for k in range(count):
+        for r in range(U.shape[1]):
+            U[features[k], r] += step * rows[k, r]
+            sums[features[k], r] += step * clock * rows[k, r]
+
+
+@njit(cache=True, nogil=True)
+def _tensor_arc_step(table, dense, pairs, tag, trees, loss, how, moves, parts, sums, products, scratch):
+    """Move parts at once so far that the loss is gone to first order, at most ``C`` times; gives the step.
+
+    ``trees`` are the heads wanted and those found, ``how`` is (gamma, C, clock, more), ``more`` joining the squares,
+    ``moves`` says whether U, V and W move, ``parts`` and ``sums`` are theta, U, V, W, ``products`` are P and Q, and
+    ``scratch`` is ``delta`` and ``place``.
+    """
+    heads, predicted = trees
+    gamma, C, clock, more = how
+    theta, U, V, W = parts
+    P, Q = products
+    delta, place = scratch
+    size, rank = P.shape
+    cells = np.empty(2 * size * (2 * len(pairs) + size), np.int64)
+    values = np.empty(len(cells), np.float32)
+    norm, cell_count = more, 0
+    if gamma > 0:
+        cell_count, squares = _sparse_difference(table, pairs, tag, heads, predicted, delta, cells, values)
+        norm += gamma**2 * squares
+    u_count, v_count = 0, 0
+    room = table.size + dense.shape[1] if gamma < 1 else 0
+    u_features, v_features = np.empty(room, np.int64), np.empty(room, np.int64)
+    u_rows, v_rows = np.empty((room, rank), np.float32), np.empty((room, rank), np.float32)
+    dW = np.zeros((BINS, rank), np.float32)
+    if gamma < 1:
+        dP, dQ = np.zeros((size, rank), np.float32), np.zeros((size, rank), np.float32)
+        _factor_difference(heads, predicted, P, Q, W, dP, dQ, dW)
+        if moves[0]:
+            u_count, squares = _gradient_of_factor(table, dense, dP, place, u_features, u_rows)
+            norm += (1 - gamma) ** 2 * squares
+        if moves[1]:
+            v_count, squares = _gradient_of_factor(table, dense, dQ, place, v_features, v_rows)
+            norm += (1 - gamma) ** 2 * squares
+        if moves[2]:
+            norm += (1 - gamma) ** 2 * (dW * dW).sum()
+    if norm <= 0 or loss <= 0:
+        return 0.0
+    alpha = min(C, loss / norm)
+    for k in range(cell_count):
+        theta[cells[k]] += alpha * gamma * values[k]
+        sums[0][cells[k]] += alpha * gamma * clock * values[k]
+    step = alpha * (1 - gamma)
+    _move_rows(u_features, u_rows, u_count, step, clock, U, sums[1])
+    _move_rows(v_features, v_rows, v_count, step, clock, V, sums[2])
+    if gamma < 1 and moves[2]:
+        for d in range(BINS):
+            for r in range(rank):
+                W[d, r] += step * dW[d, r]
+                sums[3][d, r] += step * clock * dW[d, r]
+    return alpha
+
+
+@njit(cache=True, nogil=True)
+def _arc_pairs(table, pairs, theta, heads, cells, values):
+    """Write (feature of the head, of the word, bin) of the pairs of arcs, and their weights; gives how many."""
+    count, mask = 0, np.uint64(len(theta) - 1)
+    for m in range(1, len(table)):
+        h = heads[m - 1]
+        d = _bin(h, m)
+        for k in range(len(pairs)):
+            a, b = table[h, pairs[k, 0]], table[m, pairs[k, 1]]
+            if a >= 0 and b >= 0:
+                cell = _mixed(a, b) & mask
+                for away in (0, d):
+                    cells[count, 0], cells[count, 1], cells[count, 2] = a, b, away
+                    values[count] = theta[cell ^ np.uint64(away)]
+                    count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _hashed_cells(triples, mask, cells):
+    """Write the cell of each (feature of the head, of the word, bin)."""
+    for k in range(len(triples)):
+        cells[k] = (_mixed(triples[k, 0], triples[k, 1]) & mask) ^ np.uint64(triples[k, 2])
+
+
+DISTANCES = BINS
+"""Bins of signed distances, the first for any."""
+
+
+class ArcParts(NamedTuple):
+    """What arcs are scored with, or the sums that make its mean, of float32.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (a power of two,)
+        Weights of hashed pairs.
+    U, V : ndarray of shape (features + dense values, R)
+        Of heads and of the words below.
+    W : ndarray of shape (DISTANCES, R)
+    """
+
+    theta: NDArray[Any]
+    U: NDArray[Any]
+    V: NDArray[Any]
+    W: NDArray[Any]
+
+
+class ArcScores(NamedTuple):
+    """Scores of the arcs of a sentence, and the sums of rows of U and V for each word that they are made of."""
+
+    scores: NDArray[np.float64]
+    P: NDArray[np.float32]
+    Q: NDArray[np.float32]
+
+
+class Scratch(NamedTuple):
+    """Room that a step works in and leaves as it was: zeros like theta, and minus one for each feature."""
+
+    delta: NDArray[np.float32]
+    place: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, parts: ArcParts) -> Scratch:
+        """Make room for some parts."""
+        return cls(np.zeros(len(parts.theta), np.float32), np.full(len(parts.U), -1))
+
+
+class Moves(NamedTuple):
+    """Which of the factors a step moves; theta always moves."""
+
+    U: bool = True
+    V: bool = True
+    W: bool = True
+
+
+ALL = Moves()
+
+
+class Pairs(NamedTuple):
+    """Which features of the ends of an arc are paired: of the head and of the word; and the column that is the tag."""
+
+    columns: NDArray[np.int64]
+    tag: int
+
+
+def score_tensor_arcs(
+    table: NDArray[np.int32], parts: ArcParts, pairs: Pairs, *, gamma: float, dense: NDArray[np.float32] | None = None
+) -> ArcScores:
+    r"""Give the score of each arc of a sentence.
+
+    .. math:: S_{hm} = \gamma \, \theta \cdot \phi(h, m)
+              + (1 - \gamma) \sum_r (U^\top \phi_h)_r (V^\top \phi_m)_r (W_0 + W_{d(h, m)})_r
+
+    Parameters
+    ----------
+    table : ndarray of int32 of shape (n + 1, columns)
+        Numbers of the features of the root and of each word; minus one where there is none.
+    parts : ArcParts
+    pairs : Pairs
+    gamma : float
+        Of 0 the tensor alone, of 1 pairs alone.
+    dense : ndarray of float32 of shape (n + 1, values), optional
+        Features of the root and of each word that are numbers. They belong to the last rows of U and V.
+
+    References
+    ----------
+    Lei, Xin, Zhang, Barzilay, Jaakkola (2014), eq. (5)
+    """
+    values = _check(table, parts, pairs, dense)
+    size, rank = len(table), parts.W.shape[1]
+    scores = np.zeros((size, size))
+    P, Q = np.zeros((size, rank), np.float32), np.zeros((size, rank), np.float32)
+    if gamma < 1:
+        _feature_sums(table, parts.U, P)
+        _feature_sums(table, parts.V, Q)
+        if more := values.shape[1]:
+            P += values @ parts.U[-more:]
+            Q += values @ parts.V[-more:]
+    _tensor_arc_scores(table, pairs.columns, pairs.tag, parts.theta, P, Q, parts.W, float(gamma), scores)
+    return ArcScores(scores, P, Q)
+
+
+def step_tensor_arcs(
+    table: NDArray[np.int32],
+    parts: ArcParts,
+    pairs: Pairs,
+    *,
+    scored: ArcScores,
+    heads: NDArray[Any],
+    predicted: NDArray[Any],
+    loss: float,
+    gamma: float,
+    C: float,
+    clock: int,
+    sums: ArcParts,
+    scratch: Scratch,
+    moves: Moves = ALL,
+    more: float = 0.0,
+    dense: NDArray[np.float32] | None = None,
+) -> float:
+    r"""Move theta, U, V and W at once, in place, towards a tree and away from another; gives the step.
+
+    .. math:: \alpha = \min\Big(C, \frac{\text{loss}}{\gamma^2 \|\Delta\phi\|^2
+              + (1 - \gamma)^2 (\|\partial U\|^2 + \|\partial V\|^2 + \|\partial W\|^2)}\Big)
+
+    where the last three are gradients of the difference of the trilinear scores of both trees; of factors that stay as
+    they are, nothing.
+
+    Parameters
+    ----------
+    table, parts, pairs, dense
+        As in :func:`score_tensor_arcs`.
+    scored : ArcScores
+        With these parts.
+    heads, predicted : ndarray of int of shape (n,)
+        The tree wanted, and the other.
+    loss : float
+    gamma, C : float
+    clock : int
+        What is added, times ``clock``, joins the sums.
+    sums : ArcParts
+    scratch : Scratch
+    moves : Moves
+    more : float
+        Added to what the loss is divided by: the squares of features that are moved elsewhere by the same step.
+    """
+    values = _check(table, parts, pairs, dense)
+    for tree in (heads, predicted):
+        _check_heads(table, tree)
+    if any(part.shape != total.shape for part, total in zip(parts, sums, strict=True)):
+        raise ValueError("each weight needs a sum")
+    trees = (frozen(heads, np.int64), frozen(predicted, np.int64))
+    how = (float(gamma), float(C), float(clock), float(more))
+    what = (table, values, pairs.columns, pairs.tag, trees, float(loss), how, tuple(map(bool, moves)))
+    arrays = (tuple(parts), tuple(sums), (scored.P, scored.Q), tuple(scratch))
+    return float(_tensor_arc_step(*what, *arrays))
+
+
+def tensor_cells(
+    table: NDArray[np.int32], theta: NDArray[np.float32], pairs: Pairs, *, heads: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Give the pairs of features of the arcs of a tree as cells of a tensor, and their weights.
+
+    Parameters
+    ----------
+    table, theta, pairs
+        As in :func:`score_tensor_arcs`.
+    heads : ndarray of int of shape (n,)
+
+    Returns
+    -------
+    cells : ndarray of shape (cells, 3)
+        Feature of the head, of the word, and bin of the distance, 0 for any.
+    values : ndarray of shape (cells,)
+    """
+    _check_heads(table, heads)
+    room = 2 * len(heads) * len(pairs.columns)
+    cells, values = np.empty((room, 3), np.int64), np.empty(room)
+    count = _arc_pairs(table, pairs.columns, theta, frozen(heads, np.int64), cells, values)
+    return cells[:count], values[:count]
+
+
+def hashed_cells(triples: NDArray[np.int64], *, bits: int) -> NDArray[np.int64]:
+    """Give the cells, of two to the power of ``bits``, in which pairs of features have their weights.
+
+    Parameters
+    ----------
+    triples : ndarray of int64 of shape (n, 3)
+        As :func:`tensor_cells` gives them.
+    bits : int
+    """
+    if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype != np.int64:
+        raise ValueError(f"cells must be triples of int64; got {triples.dtype} of shape {triples.shape}")
+    cells = np.empty(len(triples), np.int64)
+    _hashed_cells(triples, np.uint64((1 << bits) - 1), cells)
+    return cells
+
+
+def _check_heads(table: NDArray[Any], heads: NDArray[Any]) -> None:
+    if len(heads) != len(table) - 1 or not 0 <= heads.min() <= heads.max() < len(table):
+        raise ValueError(f"each word needs a head from 0 to {len(table) - 1}; got {heads}")
+
+
+def _check(
+    table: NDArray[Any], parts: ArcParts, pairs: Pairs, dense: NDArray[np.float32] | None
+) -> NDArray[np.float32]:
+    """Refuse what does not fit; gives the dense values, no columns if there are none."""
+    theta, U, V, W = parts
+    values = np.zeros((len(table), 0), np.float32) if dense is None else dense
+    if values.ndim != 2 or len(values) != len(table) or values.dtype != np.float32 or values.shape[1] > len(U):
+        raise ValueError(f"dense must be of float32, a row for each of the table; got {values.dtype}, {values.shape}")
+    features = len(U) - values.shape[1]
+    if table.ndim != 2 or len(table) < 2 or table.dtype != np.int32:
+        raise ValueError(f"table must be of int32, with a root and a word; got {table.dtype} of shape {table.shape}")
+    if not -1 <= table.min() <= table.max() < features:
+        raise ValueError(f"features must be from 0 to {features - 1}, or -1; got {table.min()} to {table.max()}")
+    if not len(theta) >= 16 or len(theta) & (len(theta) - 1):
+        raise ValueError(f"theta must have a power of two of weights, at least 16; got {len(theta)}")
+    if U.shape != V.shape or W.shape != (DISTANCES, U.shape[1]):
+        raise ValueError(f"factors do not fit one another; got shapes {U.shape}, {V.shape} and {W.shape}")
+    columns = pairs.columns
+    if columns.ndim != 2 or columns.shape[1] != 2 or not 0 <= columns.min() <= columns.max() < table.shape[1]:
+        raise ValueError(f"pairs must be of columns of the table; got {columns.tolist()}")
+    if not 0 <= pairs.tag < table.shape[1]:
+        raise ValueError(f"the tag must be a column of the table; got {pairs.tag}")
+    return np.ascontiguousarray(values)

@@ -1,0 +1,525 @@
+"""Doors to the loops that find the best dependency trees: one or k projective ones, or the best of all.
+
+The best dependency trees of a sentence: projective, the k best of those, and where arcs may cross.
+
+*Projective* (Eisner 1996): a span of words ``i`` to ``j`` is *complete* if one of its ends governs all of it (to the
+right: ``i``), *incomplete* if there is an arc between its ends. Two complete spans that meet make an incomplete one,
+with an arc either way; an incomplete one and a complete one that share a word make a complete one. Each tree is built
+in one way. For the one best tree ``C[i, j]`` is the value of the best complete span under its left end if i < j, and
+under its right end if i > j: the first number is that of the governing word, and incomplete spans are laid out in the
+same way. For the k best there are k derivations in each cell.
+
+*Spanning trees* of a directed graph (Chu & Liu 1965, Edmonds 1967), whose arcs may cross: each node takes its best
+head. If that makes a cycle, its nodes become one, and an arc into a node of the cycle is worth what it wins against the
+arc that it would replace; so again, until there is no cycle. Then cycles are opened, the last first, where the arc that
+was chosen enters them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def best_projective_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
+    r"""Give the tree of highest score whose arcs do not cross, and that score.
+
+    What :func:`~polyadic.syntax.kernels.best_trees.best_arcs` gives with ``k=1``, several times faster; of trees of
+    equal score it may give another.
+
+    Parameters
+    ----------
+    scores, single_root
+        As in :func:`best_spanning_tree`.
+
+    Returns
+    -------
+    heads : ndarray of int32 of shape (n,)
+        Minus one for all words if no tree is allowed.
+    value : float
+        Minus infinity if no tree is allowed.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit, there are no words, or a score that is looked at is NaN or plus infinity.
+
+    References
+    ----------
+    Eisner (1996), Three new probabilistic models for dependency parsing
+
+    Examples
+    --------
+    >>> heads, value = best_projective_tree([[0, 1, 5], [0, 0, 2], [0, 4, 0]])
+    >>> heads.tolist(), value
+    ([2, 0], 9.0)
+    """
+    heads, values = best_projective_trees(np.asarray(scores)[None], single_root=single_root)
+    return heads[0], float(values[0])
+
+
+def best_projective_trees(
+    scores: ArrayLike, *, single_root: bool = True
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Give what :func:`best_projective_tree` gives for each of several tables of scores.
+
+    Parameters
+    ----------
+    scores : array of shape (tables, n + 1, n + 1)
+    single_root : bool
+
+    Returns
+    -------
+    heads : ndarray of int32 of shape (tables, n)
+    values : ndarray of shape (tables,)
+    """
+    tables = _checked(scores)
+    heads, values = np.full((len(tables), tables.shape[1] - 1), -1, np.int32), np.empty(len(tables))
+    _projective_trees(frozen(tables), single_root, heads, values)
+    return heads, values
+
+
+def best_spanning_tree(scores: ArrayLike, *, single_root: bool = True) -> tuple[NDArray[np.int32], float]:
+    r"""Give the tree of highest score, :math:`\sum_m S_{h_m m}`, among all, projective or not, and that score.
+
+    Sums are rounded to the spread of the scores times the square of the words: of trees that differ by less than some
+    1e-15 of that any may be given. So do not forbid arcs by huge negative numbers, but by minus infinity.
+
+    Parameters
+    ----------
+    scores : array of shape (n + 1, n + 1)
+        :math:`S`: of the arc from each word (row) to each word (column), numbered from 1; row 0 is the root. Column 0
+        and the diagonal are not looked at; minus infinity forbids an arc.
+    single_root : bool
+        Whether exactly one word depends on the root. All arcs from the root are then made so much worse that a tree
+        has no more of them than it must.
+
+    Returns
+    -------
+    heads : ndarray of int32 of shape (n,)
+        Head of each word, 0 for the root; minus one for all words if no tree is allowed.
+    value : float
+        Minus infinity if no tree is allowed.
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit, there are no words, or a score that is looked at is NaN or plus infinity.
+
+    References
+    ----------
+    McDonald, Pereira, Ribarov, Hajič (2005), Non-projective dependency parsing using spanning tree algorithms.
+    Stanojević, Cohen (2021), A root of a problem: optimizing single-root dependency parsing, for the single root
+
+    Examples
+    --------
+    >>> heads, value = best_spanning_tree([[0, 1, 5], [0, 0, 2], [0, 4, 0]])
+    >>> heads.tolist(), value
+    ([2, 0], 9.0)
+    """
+    [table] = _checked(np.asarray(scores)[None])
+    n = len(table) - 1
+    allowed = table > -np.inf
+    low, high = table[allowed].min(), table[allowed].max()
+    values = table - low
+    span = (high - low) * n + 1.0  # more than any two trees differ by
+    if single_root:
+        values[0] -= span
+        span *= n + 1
+    values[~allowed] = -span * (n + 1)
+    above = np.empty(n + 1, np.int64)
+    _spanning_tree(values, above)
+    heads = above[1:].astype(np.int32)
+    value = float(table[heads, np.arange(1, n + 1)].sum())
+    if value == -np.inf or (single_root and (heads == 0).sum() != 1):
+        return np.full(n, -1, np.int32), -np.inf
+    return heads, value
+
+
+def best_spanning_trees(
+    scores: ArrayLike, *, single_root: bool = True
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Give what :func:`best_spanning_tree` gives for each of several tables of scores.
+
+    Parameters
+    ----------
+    scores : array of shape (tables, n + 1, n + 1)
+    single_root : bool
+
+    Returns
+    -------
+    heads : ndarray of int32 of shape (tables, n)
+    values : ndarray of shape (tables,)
+    """
+    found = [best_spanning_tree(table, single_root=single_root) for table in np.asarray(scores)]
+    return np.stack([heads for heads, _ in found]), np.array([value for _, value in found])
+
+
+def _checked(scores: ArrayLike) -> NDArray[np.float64]:
+    """Give a copy of tables of scores, zeros where it is not looked at."""
+    tables = np.array(scores, np.float64)
+    if tables.ndim != 3 or tables.shape[1] != tables.shape[2] or tables.shape[1] < 2:
+        raise ValueError(f"scores must be square, of the root and at least one word; got shape {tables.shape[1:]}")
+    words = np.arange(tables.shape[1])
+    tables[:, words, words] = tables[:, :, 0] = 0.0
+    if not (tables < np.inf).all():  # NaN is not below either
+        raise ValueError("scores must be numbers below infinity")
+    return tables
+
+
+def best_arcs(
+    scores: ArrayLike, k: int = 1, *, single_root: bool = True
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    r"""Give the projective trees of highest score, :math:`\sum_m S_{h_m m}`, best first.
+
+    A cost that is a sum over words is decoded with, if it is added to the scores of the arcs, and labels, if the score
+    of an arc is that of its best label. Threads may call this at the same time.
+
+    Parameters
+    ----------
+    scores : array of shape (n + 1, n + 1)
+        :math:`S`: of the arc from each word (row) to each word (column), numbered from 1; row 0 is the root. Column 0
+        and the diagonal are not looked at; minus infinity forbids an arc.
+    k : int
+        Trees, at most.
+    single_root : bool
+        Whether exactly one word depends on the root.
+
+    Returns
+    -------
+    heads : ndarray of int32 of shape (trees, n)
+        Head of each word, 0 for the root; all rows differ. No rows, if no tree is allowed.
+    values : ndarray of float64 of shape (trees,)
+
+    Raises
+    ------
+    ValueError
+        If the shape does not fit, there are no words, a score that is looked at is NaN or plus infinity, or ``k`` is
+        not a whole number of at least 1.
+
+    References
+    ----------
+    Eisner (1996), Three new probabilistic models for dependency parsing. Huang, Chiang (2005), Better k-best parsing,
+    algorithm 2
+
+    Examples
+    --------
+    >>> heads, values = best_arcs([[0, 1, 5], [0, 0, 2], [0, 4, 0]], k=2)
+    >>> heads.tolist(), values.tolist()
+    ([[2, 0], [0, 1]], [9.0, 3.0])
+
+    With 7 for each wrong head, where the right ones are 2 and 0:
+
+    >>> cost = np.full((3, 3), 7.0)
+    >>> cost[[2, 0], [1, 2]] = 0
+    >>> heads, values = best_arcs(np.add([[0, 1, 5], [0, 0, 2], [0, 4, 0]], cost))
+    >>> heads.tolist(), values.tolist()
+    ([[0, 1]], [17.0])
+    """
+    table = np.array(scores, np.float64)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
+        raise ValueError(f"scores must be square, of the root and at least one word; got shape {table.shape}")
+    np.fill_diagonal(table, -np.inf)
+    table[:, 0] = -np.inf
+    if np.isnan(table).any() or (table == np.inf).any():
+        raise ValueError("scores must be numbers below infinity")
+    if k < 1 or k != int(k):
+        raise ValueError(f"k must be a whole number of at least 1; got {k}")
+    heads, values = _eisner_kbest(frozen(table), int(k), bool(single_root))
+    return heads, values
+
+
+ARC, RIGHT, LEFT = range(3)
+"""Kinds of spans: with an arc between the ends, its score not yet added; complete under the left, the right end."""
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _largest_sum(x, y):
+    """Give the maximum of ``x[k] + y[k]``."""
+    largest = -np.inf
+    for k in range(len(x)):
+        largest = max(largest, x[k] + y[k])
+    return largest
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _where(x, y, total):
+    """Give the first k such that ``x[k] + y[k]`` is ``total``."""
+    k = 0
+    while x[k] + y[k] != total:
+        k += 1
+    return k
+
+
+@njit(cache=True, nogil=True)
+def _projective_tree(scores, single_root, complete, turned, arc, stack, heads):
+    """Write the head of each word, from 0 for the root, in the tree of highest sum; gives the sum.
+
+    ``scores[h, m]`` is of the arc from word ``h`` to word ``m``. The heads are as they were if no tree is allowed.
+    ``turned`` has the columns of ``complete`` as rows, and ``stack`` the spans to read: the governing word, and the
+    other end. Where a span is cut is looked for again when it is read, which few are.
+    """
+    size = len(scores)
+    for i in range(size):
+        complete[i, i] = turned[i, i] = 0.0
+    for width in range(1, size):
+        for i in range(size - width):
+            j = i + width
+            last = 1 if i == 0 and single_root else j  # nothing stands between the root and its only arc
+            best = _largest_sum(complete[i, i:last], complete[j, i + 1 : last + 1])
+            arc[i, j] = best + scores[i, j]
+            arc[j, i] = best + scores[j, i] if i else -np.inf
+            complete[i, j] = turned[j, i] = _largest_sum(arc[i, i + 1 : j + 1], turned[j, i + 1 : j + 1])
+            complete[j, i] = turned[i, j] = _largest_sum(turned[i, i:j], arc[j, i:j])
+    if complete[0, size - 1] == -np.inf:
+        return -np.inf
+    stack[0, 0], stack[0, 1] = 0, size - 1
+    depth = 1
+    while depth:
+        depth -= 1
+        top, end = stack[depth, 0], stack[depth, 1]
+        if top == end:
+            continue
+        if top < end:
+            m = top + 1 + _where(arc[top, top + 1 : end + 1], turned[end, top + 1 : end + 1], complete[top, end])
+        else:
+            m = end + _where(turned[end, end:top], arc[top, end:top], complete[top, end])
+        heads[m - 1] = top
+        left, right = min(top, m), max(top, m)
+        last = 1 if left == 0 and single_root else right
+        lefts, rights = complete[left, left:last], complete[right, left + 1 : last + 1]
+        inner = left + _where(lefts, rights, _largest_sum(lefts, rights))
+        for a, b in ((m, end), (left, inner), (right, inner + 1)):
+            stack[depth, 0], stack[depth, 1] = a, b
+            depth += 1
+    return complete[0, size - 1]
+
+
+@njit(cache=True, nogil=True)
+def _projective_trees(tables, single_root, heads, values):
+    """Write the tree of highest sum of each table of scores, as far as one is allowed, and its sum."""
+    size = tables.shape[1]
+    complete, turned, arc = np.empty((3, size, size))
+    stack = np.empty((2 * size + 2, 2), np.int64)
+    for k in range(len(tables)):
+        values[k] = _projective_tree(tables[k], single_root, complete, turned, arc, stack, heads[k])
+
+
+@njit(cache=True, nogil=True)
+def _add(pool, ranks, count, split, a, b, value):
+    """Add a candidate."""
+    pool[count] = value
+    ranks[count, 0], ranks[count, 1], ranks[count, 2] = split, a, b
+    return count + 1
+
+
+@njit(cache=True, nogil=True)
+def _merge(kind, i, j, low, high, k, scores, values, counts, back, pool, ranks):
+    """Fill a span with the best ``k`` ways to put two spans together, where the words to part them are low..high-1."""
+    count = 0
+    for phase in range(k + 1):
+        if phase == 0:
+            first, last = low, high
+        else:  # take the best candidate, and propose its neighbours
+            best = -1
+            for c in range(count):
+                if pool[c] > -np.inf and (best < 0 or pool[c] > pool[best]):
+                    best = c
+            if best < 0:
+                break
+            at = counts[kind, i, j]
+            values[kind, i, j, at] = pool[best]
+            back[kind, i, j, at] = ranks[best]
+            counts[kind, i, j] = at + 1
+            pool[best] = -np.inf
+            first, last = ranks[best, 0], ranks[best, 0] + 1
+        for m in range(first, last):
+            if kind == ARC:
+                left, right, n, arc = RIGHT, LEFT, m + 1, 0.0
+            elif kind == RIGHT:
+                left, right, n, arc = ARC, RIGHT, m, scores[i, m]
+            else:
+                left, right, n, arc = LEFT, ARC, m, scores[j, m]
+            lefts, rights = counts[left, i, m], counts[right, n, j]
+            if phase == 0:
+                if lefts and rights and arc > -np.inf:
+                    count = _add(pool, ranks, count, m, 0, 0, values[left, i, m, 0] + values[right, n, j, 0] + arc)
+            else:
+                a, b = ranks[best, 1], ranks[best, 2]
+                if b + 1 < rights:
+                    value = values[left, i, m, a] + values[right, n, j, b + 1] + arc
+                    count = _add(pool, ranks, count, m, a, b + 1, value)
+                if b == 0 and a + 1 < lefts:
+                    value = values[left, i, m, a + 1] + values[right, n, j, 0] + arc
+                    count = _add(pool, ranks, count, m, a + 1, 0, value)
+
+
+@njit(cache=True, nogil=True)
+def _push(stack, depth, kind, i, j, rank):
+    """Put a span that is to be read on the stack; gives its new height."""
+    stack[depth, 0], stack[depth, 1], stack[depth, 2], stack[depth, 3] = kind, i, j, rank
+    return depth + 1
+
+
+@njit(cache=True, nogil=True)
+def _eisner_kbest(scores, k, single_root):
+    """Give heads (trees, n), from 0 for the root, and scores of the best trees, best first.
+
+    ``scores[h, m]`` is of the arc from word ``h`` to word ``m``, from 1, and 0 the root; minus infinity forbids it. If
+    ``single_root``, one word depends on the root.
+    """
+    size = len(scores)
+    values = np.empty((3, size, size, k))  # of a span its first counts are read
+    back = np.empty((3, size, size, k, 3), np.int32)
+    counts = np.zeros((3, size, size), np.int32)
+    pool, ranks = np.empty(size + 2 * k + 2), np.empty((size + 2 * k + 2, 3), np.int32)
+    for i in range(size):
+        for kind in (RIGHT, LEFT):
+            values[kind, i, i, 0] = 0.0
+            counts[kind, i, i] = 1
+    for width in range(1, size):
+        for i in range(size - width):
+            j = i + width
+            high = 1 if i == 0 and single_root else j  # nothing stands between the root and its only arc
+            _merge(ARC, i, j, i, high, k, scores, values, counts, back, pool, ranks)
+            _merge(RIGHT, i, j, i + 1, j + 1, k, scores, values, counts, back, pool, ranks)
+            if i > 0:
+                _merge(LEFT, i, j, i, j, k, scores, values, counts, back, pool, ranks)
+    trees = counts[RIGHT, 0, size - 1]
+    heads = np.zeros((trees, size - 1), np.int32)
+    stack = np.empty((2 * size + 2, 4), np.int32)
+    for tree in range(trees):
+        depth = _push(stack, 0, RIGHT, 0, size - 1, tree)
+        while depth:
+            depth -= 1
+            kind, i, j, rank = stack[depth]
+            if i == j:
+                continue
+            m, a, b = back[kind, i, j, rank]
+            if kind == ARC:
+                depth = _push(stack, depth, RIGHT, i, m, a)
+                depth = _push(stack, depth, LEFT, m + 1, j, b)
+            elif kind == RIGHT:
+                heads[tree, m - 1] = i
+                depth = _push(stack, depth, ARC, i, m, a)
+                depth = _push(stack, depth, RIGHT, m, j, b)
+            else:
+                heads[tree, m - 1] = j
+                depth = _push(stack, depth, LEFT, i, m, a)
+                depth = _push(stack, depth, ARC, m, j, b)
+    return heads, values[RIGHT, 0, size - 1, :trees].copy()
+
+
+@njit(cache=True, nogil=True)
+def _best_heads(values, active, above):
+    """Give each active node but the root its best head."""
+    size = len(values)
+    for m in range(1, size):
+        if active[m]:
+            best = -1
+            for h in range(size):
+                if h != m and active[h] and (best < 0 or values[h, m] > values[best, m]):
+                    best = h
+            above[m] = best
+
+
+@njit(cache=True, nogil=True)
+def _cycle(above, active, inside):
+    """Mark the nodes of a cycle; gives one of them, or 0 if there is none."""
+    size = len(above)
+    seen = np.zeros(size, np.int64)
+    for start in range(1, size):
+        if not active[start]:
+            continue
+        node = start
+        while node and not seen[node]:
+            seen[node] = start
+            node = above[node]
+        if node and seen[node] == start:
+            inside[:] = False
+            at = node
+            while not inside[at]:
+                inside[at] = True
+                at = above[at]
+            return node
+    return 0
+
+
+@njit(cache=True, nogil=True)
+def _contract(values, active, above, inside, kept, ends):
+    """Put a cycle into one of its nodes; ``ends[h, m]`` are the words that the arc between two nodes joins."""
+    size = len(values)
+    for node in range(size):
+        if not active[node] or inside[node]:
+            continue
+        into, out = -1, -1  # the best places to enter and to leave the cycle
+        for v in range(size):
+            if inside[v]:
+                gain = values[node, v] - values[above[v], v]
+                if into < 0 or gain > values[node, into] - values[above[into], into]:
+                    into = v
+                if out < 0 or values[v, node] > values[out, node]:
+                    out = v
+        gain = values[node, into] - values[above[into], into]
+        word, other = ends[node, into, 0], ends[node, into, 1]
+        ends[node, kept, 0], ends[node, kept, 1] = word, other
+        word, other = ends[out, node, 0], ends[out, node, 1]
+        best = values[out, node]
+        ends[kept, node, 0], ends[kept, node, 1] = word, other
+        # The gain is compared within the column of the cycle only, so the arcs that it keeps need not be added.
+        values[node, kept], values[kept, node] = gain, best
+    for v in range(size):
+        if inside[v] and v != kept:
+            active[v] = False
+
+
+@njit(cache=True, nogil=True)
+def _spanning_tree(values, heads):
+    """Write the head of each word but the root 0 in the tree of highest sum.
+
+    ``values[h, m]``, finite, is of the arc from ``h`` to ``m``, and is overwritten.
+    """
+    size = len(values)
+    active = np.ones(size, np.bool_)
+    above, inside = np.zeros(size, np.int64), np.zeros(size, np.bool_)
+    ends = np.empty((size, size, 2), np.int32)
+    for h in range(size):
+        for m in range(size):
+            ends[h, m, 0], ends[h, m, 1] = h, m
+    group = np.arange(size)  # the node that each word is part of
+    steps = 0
+    groups = np.zeros((size, size), np.int64)  # as it was before each contraction
+    arcs = np.full((size, size, 2), -1, np.int32)  # of the cycle, into each of its nodes
+    _best_heads(values, active, above)
+    kept = _cycle(above, active, inside)
+    while kept:
+        groups[steps] = group
+        for v in range(size):
+            if inside[v]:
+                arcs[steps, v, 0], arcs[steps, v, 1] = ends[above[v], v, 0], ends[above[v], v, 1]
+        _contract(values, active, above, inside, kept, ends)
+        for word in range(size):
+            if inside[group[word]]:
+                group[word] = kept
+        steps += 1
+        _best_heads(values, active, above)
+        kept = _cycle(above, active, inside)
+    heads[:] = -1
+    for m in range(1, size):
+        if active[m]:
+            heads[ends[above[m], m, 1]] = ends[above[m], m, 0]
+    for step in range(steps - 1, -1, -1):
+        entered = -1
+        for word in range(1, size):
+            if heads[word] >= 0 and arcs[step, groups[step, word], 0] >= 0:
+                entered = groups[step, word]
+        for v in range(size):
+            if arcs[step, v, 0] >= 0 and v != entered:
+                heads[arcs[step, v, 1]] = arcs[step, v, 0]

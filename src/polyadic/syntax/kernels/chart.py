@@ -1,0 +1,838 @@
+"""Door to the loops that fill charts of context-free grammars and list the best derivations.
+
+Charts of weighted context-free grammars: sums, maxima and the k best of all derivations of a sentence.
+
+Cell ``j (j - 1) / 2 + i`` is of the words from ``i`` to ``j - 1``. It holds two layers of symbols: below, built of two
+symbols of smaller cells or of a word; above, reached from the lower layer by at most one unary rule. Binary rules take
+upper symbols, so a rule that stands for a chain of unary ones is used once, and no derivation counts twice.
+
+Symbols come in blocks, those of one coarse symbol in a row: ``block[s]`` is the coarse symbol and ``first[c]`` the
+first symbol of a block. ``base[layer, cell, c]`` is the slot of the first symbol of block ``c``, or -1 where a coarser
+grammar has excluded it; without one each symbol is a block of its own. Binary rules ``a -> b c`` are sorted by
+``b``, those of ``b`` from ``starts[b]`` on; unary rules ``a -> b`` likewise.
+
+The k best are enumerated lazily from the root (Huang & Chiang 2005, algorithm 3). An *item* is a slot that was asked
+for; it keeps the candidates for its next derivation in a linked list, and its derivations so far, best first. A
+candidate is a rule, where the words of its left child end, and the ranks of the derivations of both children. Of the
+ranks, the right one grows always and the left one only while the right is zero, so each pair is proposed once.
+
+Sums over all derivations of a sentence by a grammar of few symbols, as products of rows.
+
+Cells and layers are those of :mod:`polyadic.syntax.kernels.chart`. What the upper layer holds is stored twice,
+``left[i, s, j]`` and ``right[j, s, i]`` for the symbol ``s`` over the words from ``i`` to ``j - 1``: then the sum over
+all places where such a phrase may be cut into a ``b`` and a ``c`` is the inner product of two rows,
+``sum_k left[i, b, k] right[j, c, k]``, which all rules with these children share.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import frozen
+from polyadic.core.resources import check_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+class ChartRules(NamedTuple):
+    """Rules of a weighted grammar in the orders that the loops want; made by :func:`chart_rules`.
+
+    Attributes
+    ----------
+    binary, unary : ndarray of int32 of shape (rules, 3) and (rules, 2)
+        Parent and children of each rule, in the order of the weights, which is that of the (left) child.
+    binary_weights, unary_weights : ndarray of float64
+    """
+
+    binary: NDArray[np.int32]
+    unary: NDArray[np.int32]
+    binary_weights: NDArray[np.float64]
+    unary_weights: NDArray[np.float64]
+    by_child: tuple[Any, Any]
+    by_parent: tuple[Any, Any]
+    by_block: tuple[Any, ...]
+    by_pair: tuple[Any, ...]
+    block: NDArray[np.int32]
+    first: NDArray[np.int32]
+
+
+class Chart(NamedTuple):
+    """Slots of a chart and the value of each: see :func:`inside`.
+
+    Attributes
+    ----------
+    length : int
+        Words of the sentence.
+    base : ndarray of int64 of shape (2, cells, blocks)
+        For the lower and the upper layer the slot of the first symbol of each block in each cell, or -1.
+    values : ndarray of float64 of shape (slots,)
+    """
+
+    length: int
+    base: NDArray[np.int64]
+    values: NDArray[np.float64]
+
+
+def chart_rules(
+    binary: ArrayLike, unary: ArrayLike, *, weights: tuple[ArrayLike, ArrayLike], block: ArrayLike
+) -> ChartRules:
+    """Sort the rules of a grammar for the loops.
+
+    Parameters
+    ----------
+    binary : array of int of shape (rules, 3)
+        Parent, left child, right child.
+    unary : array of int of shape (rules, 2)
+        Parent and child; a rule may stand for a chain of rules, and no two are used in a row.
+    weights : pair of arrays
+        Of the binary and of the unary rules: probabilities for sums, logarithms for maxima.
+    block : array of int of shape (symbols,)
+        The coarse symbol of each, from 0 and not falling; ``arange(symbols)`` where there are none.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a symbol does not exist, or blocks are not in order.
+    """
+    blocks = frozen(np.asarray(block), np.int32)
+    if not len(blocks) or blocks[0] != 0 or not np.isin(np.diff(blocks), (0, 1)).all():
+        raise ValueError("blocks must rise from 0 in steps of at most 1")
+    size = len(blocks)
+    parts = []
+    for given, weight, width in ((binary, weights[0], 3), (unary, weights[1], 2)):
+        rules, values = np.asarray(given, np.int32).reshape(-1, width), np.asarray(weight, float)
+        if values.shape != (len(rules),):
+            raise ValueError(f"each rule needs a weight; got {len(rules)} rules and weights of shape {values.shape}")
+        if len(rules) and not 0 <= rules.min() <= rules.max() < size:
+            raise ValueError(f"rules must be of symbols below {size}; got {rules.min()} to {rules.max()}")
+        order = np.argsort(rules[:, 1], kind="stable")
+        parts.append((np.ascontiguousarray(rules[order].T), frozen(values[order])))
+    (b, bw), (u, uw) = parts
+    places = np.arange(size + 1)
+    b_order, u_order = (np.argsort(rules[0], kind="stable").astype(np.int32) for rules in (b, u))
+    starts = [np.searchsorted(keys, places).astype(np.int32) for keys in (b[1], u[1], b[0][b_order], u[0][u_order])]
+    by_child = (starts[0], b[2], b[0], bw), (starts[1], u[0], uw)
+    by_parent = (starts[2], b_order, b[1], b[2], bw), (starts[3], u_order, u[1], uw)
+    first = np.searchsorted(blocks, np.arange(blocks[-1] + 2)).astype(np.int32)
+    return ChartRules(
+        b.T, u.T, bw, uw, by_child, by_parent, _by_block(b, bw, blocks, first), _by_pair(b, bw), blocks, first
+    )
+
+
+def _by_block(b: NDArray[np.int32], weights: NDArray[np.float64], block: Any, first: Any) -> tuple[Any, ...]:
+    """Gather binary rules whose symbols are of the same three blocks."""
+    of = block[b]
+    order = np.lexsort((b[0], b[2], b[1], of[0], of[2], of[1]))
+    (parent, left, right), (above, one, other) = b[:, order], of[:, order]
+    starts = np.flatnonzero(np.diff(np.stack([one, other, above]), prepend=-1).any(axis=0))
+    groups = np.searchsorted(one[starts], np.arange(len(first)))
+    names = np.ascontiguousarray(left), np.ascontiguousarray(right), parent - first[above]
+    return groups, other[starts], above[starts], np.append(starts, len(order)), *names, frozen(weights[order])
+
+
+def _by_pair(b: NDArray[np.int32], weights: NDArray[np.float64]) -> tuple[Any, ...]:
+    """Gather binary rules with the same two children."""
+    order = np.lexsort((b[2], b[1]))
+    children = b[1:, order].T
+    starts = np.flatnonzero(np.diff(children, axis=0, prepend=-1).any(axis=1))
+    return np.ascontiguousarray(children[starts]), np.append(starts, len(order)), b[0][order], frozen(weights[order])
+
+
+def inside(
+    rules: ChartRules,
+    words: ArrayLike,
+    symbols: ArrayLike,
+    values: ArrayLike,
+    *,
+    summed: bool,
+    allowed: NDArray[np.bool_] | None = None,
+) -> Chart:
+    """Fill a chart: the sum over derivations of products of weights, or the maximum of sums of their logarithms.
+
+    Parameters
+    ----------
+    rules : ChartRules
+    words, symbols, values : arrays of shape (N,)
+        Which symbols each word may have, and the weight of each: places of words from 0, rising, none left out.
+    summed : bool
+        Whether weights are multiplied and derivations added, or weights added and the best derivation taken.
+    allowed : ndarray of bool of shape (2, cells, blocks), optional
+        Symbols of which blocks may stand in each cell, below and above its unary rules; all, if not given. The cell
+        of words from ``i`` to ``j - 1`` is ``j (j - 1) / 2 + i``.
+
+    Raises
+    ------
+    ValueError
+        If words are not as above, or shapes do not fit.
+    InputError
+        If the chart would not fit in memory.
+    """
+    n, at, kinds, weights = _words(rules, words, symbols, values)
+    cells, blocks, symbols_of = n * (n + 1) // 2, len(rules.first) - 1, np.diff(rules.first)
+    if allowed is not None and allowed.shape != (2, cells, blocks):
+        raise ValueError(f"allowed must have shape {(2, cells, blocks)}; got {allowed.shape}")
+    used = 2 * cells if allowed is None else allowed.sum(axis=(0, 1))
+    # a value for each symbol of a cell, its number among those asked for, and, of one in ten, a place in a row
+    _check_room(n, 16.0 * float(np.sum(used * symbols_of)))
+    if allowed is None:
+        allowed = np.ones((2, cells, blocks), bool)
+    sizes = np.where(allowed, symbols_of, 0).astype(np.int64)
+    ends = np.cumsum(sizes).reshape(sizes.shape)
+    base = np.where(allowed, ends - sizes, -1)
+    filled = np.full(int(ends[-1, -1, -1]), 0.0 if summed else -np.inf)
+    u = rules.by_child[1]
+    how = rules.by_block, u, rules.block, rules.first, base
+    _chart_inside(n, np.searchsorted(at, np.arange(n + 1)), kinds, weights, *how, filled, summed)
+    return Chart(n, base, filled)
+
+
+def _check_room(n: int, needed: float) -> None:
+    """Refuse a chart that would fill the memory."""
+    check_memory(needed, f"a chart of {n:,} words", "split the sentence")
+
+
+def _words(rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike) -> tuple[int, Any, Any, Any]:
+    """Give the number of words, and the arrays as a loop wants them; refuse what it would read beyond."""
+    at, kinds = frozen(np.asarray(words), np.int32), frozen(np.asarray(symbols), np.int32)
+    weights = frozen(np.asarray(values), np.float64)
+    n = int(at[-1]) + 1 if len(at) else 0
+    if not n or at[0] != 0 or not np.isin(np.diff(at), (0, 1)).all():
+        raise ValueError("words must rise from 0 in steps of at most 1")
+    if not at.shape == kinds.shape == weights.shape or not 0 <= kinds.min() <= kinds.max() < len(rules.block):
+        raise ValueError("each word needs symbols of the grammar, and a weight for each")
+    return n, at, kinds, weights
+
+
+def span_shares(
+    rules: ChartRules, words: ArrayLike, symbols: ArrayLike, values: ArrayLike, root: int, *, least: float = 0.0
+) -> NDArray[np.float64] | None:
+    """Give which share of the sum over all derivations goes through each symbol of each cell.
+
+    The same as inside values times those outside, of :func:`inside` and :func:`outside`, over that of the whole; for
+    grammars of few symbols, with each a block of its own, an order of magnitude faster.
+
+    Parameters
+    ----------
+    rules, words, symbols, values
+        As for :func:`inside`, with probabilities.
+    root : int
+    least : float
+        As for :func:`outside`.
+
+    Returns
+    -------
+    ndarray of shape (2, cells, symbols), or None
+        None if the words have no derivation from the root, or their sum is out of range.
+
+    Raises
+    ------
+    ValueError, InputError
+        As :func:`inside`.
+    """
+    n, *given = _words(rules, words, symbols, values)
+    size = len(rules.block)
+    _check_room(n, 64.0 * n * (n + 1) * size)  # eight numbers for each symbol of each layer of a cell
+    children, starts, parent, weight = rules.by_pair
+    unary = rules.unary[:, 1].copy(), rules.unary[:, 0].copy(), rules.unary_weights
+    how = (children, starts), parent, weight, unary
+    low, left, right = np.zeros((n * (n + 1) // 2, size)), np.zeros((n, size, n + 1)), np.zeros((n + 1, size, n))
+    left_ends, right_ends = (np.tile(np.array([n + 1, 0]), (rows, size, 1)) for rows in (n, n + 1))
+    _span_inside(n, *given, *how, low, left, right, left_ends, right_ends)
+    total = left[0, root, n]
+    if not 0 < total < np.inf:
+        return None
+    around, of_left, of_right = np.zeros_like(low), np.zeros_like(left), np.zeros_like(right)
+    _span_outside(n, root, *how, low, left, right, left_ends, right_ends, least * total, around, of_left, of_right)
+    j = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
+    i = np.arange(len(j)) - j * (j - 1) // 2
+    shares = np.stack([low * around, left[i, :, j] * (of_left[i, :, j] + of_right[j, :, i])])
+    shares /= total
+    return shares
+
+
+def outside(rules: ChartRules, filled: Chart, root: int, *, least: float = 0.0) -> NDArray[np.float64]:
+    """Give for each slot the sum of products of what surrounds it in derivations of all words from ``root``.
+
+    Times the inside value it is the sum of all derivations that go through the slot. Slots of the lower layer through
+    which a smaller share than ``least`` goes are not gone below: what is in them lacks these derivations.
+    """
+    n, base, values = filled
+    result = np.zeros_like(values)
+    if base[1, n * (n - 1) // 2, rules.block[root]] >= 0:
+        rows, size = rules.by_parent[0], len(rules.block)
+        ends = np.tile(np.array([n + 1, 0], np.int32), (2, n + 1, size, 1))
+        how = rows, rules.by_child[1], rules.block, rules.first, base, values
+        _chart_outside(n, root, *how, least * value_of(rules, filled, root), *ends, result)
+    return result
+
+
+def value_of(rules: ChartRules, filled: Chart, root: int) -> float:
+    """Give the value of all words as the symbol ``root``: 0 or minus infinity if it has no derivation."""
+    start = filled.base[1, filled.length * (filled.length - 1) // 2, rules.block[root]]
+    return float(filled.values[start + root - rules.first[rules.block[root]]]) if start >= 0 else -np.inf
+
+
+class Derivations(NamedTuple):
+    """The best derivations of a sentence, which share their parts.
+
+    Attributes
+    ----------
+    table : ndarray of int32 of shape (derivations, 4)
+        Rule (of the binary ones, or beyond those of the unary ones; ``SAME`` from the upper to the lower layer,
+        ``WORD`` for a word), symbol, and the rows of the parts: -1 where there is none, the place of a word.
+    values : ndarray of float64
+        Sum of the weights of each.
+    best : ndarray of int32
+        Rows of the derivations of the whole, best first.
+    """
+
+    table: NDArray[np.int32]
+    values: NDArray[np.float64]
+    best: NDArray[np.int32]
+
+
+def k_best(rules: ChartRules, filled: Chart, root: int, *, k: int) -> Derivations:
+    """List the ``k`` best derivations of all words from ``root``, fewer if there are not so many.
+
+    Parameters
+    ----------
+    rules : ChartRules
+        With logarithms as weights.
+    filled : Chart
+        Of maxima, of the same rules.
+    root : int
+    k : int
+
+    Raises
+    ------
+    ValueError
+        If ``k`` is not positive, or ``root`` has no derivation.
+
+    References
+    ----------
+    Huang, Chiang (2005), Better k-best parsing, algorithm 3
+    """
+    if k < 1:
+        raise ValueError(f"k must be at least 1; got {k}")
+    if value_of(rules, filled, root) == -np.inf:
+        raise ValueError("the words have no derivation from the root")
+    return Derivations(
+        *_chart_kbest(filled.length, root, k, *rules.by_parent, rules.block, rules.first, filled.base, filled.values)
+    )
+
+
+WORD, SAME = -1, -2
+"""In the place of a rule: a word, and a symbol of the upper layer that is the one of the lower."""
+SYMBOL, LEFT_EDGE, RIGHT_EDGE, LAYER, FIRST, PENDING, COUNT, DONE = range(8)
+RULE, SPLIT, LEFT_RANK, RIGHT_RANK, NEXT = range(5)
+PLACE, BEGIN, END, ROOM = range(4)
+TOGETHER = 8
+"""Columns of a chart that are filled at a time."""
+
+
+@njit(cache=True, nogil=True, forceinline=True, fastmath={"reassoc", "contract", "nsz"})
+def _sum_of_products(x, p, y, q, length):
+    """Add up ``x[p + k] y[q + k]``."""
+    total = 0.0
+    for k in range(length):
+        total += x[p + k] * y[q + k]
+    return total
+
+
+@njit(cache=True, nogil=True, forceinline=True, fastmath={"nnan", "nsz"})
+def _largest_sum(x, p, y, q, length):
+    """Give the maximum of ``x[p + k] + y[q + k]``; none of them is NaN."""
+    largest = -np.inf
+    for k in range(length):
+        largest = max(largest, x[p + k] + y[q + k])
+    return largest
+
+
+@njit(cache=True, nogil=True)
+def _appended(row, j, value, none, pool, used):
+    """Write a value at ``j`` of a row; give it twice its room at the end of the pool if it has too little."""
+    if row[END] == 0:
+        row[BEGIN] = j
+    length = j - row[BEGIN]
+    if length >= row[ROOM]:
+        room = 2 * length + 8
+        while used + room > len(pool):
+            pool = _larger(pool)
+        for k in range(room):
+            pool[used + k] = pool[row[PLACE] + k] if k < row[ROOM] else none
+        row[PLACE], row[ROOM] = used, room
+        used += room
+    row[END] = j + 1
+    pool[row[PLACE] + length] = value
+    return pool, used
+
+
+@njit(cache=True, nogil=True)
+def _chart_inside(n, word_starts, word_symbols, word_values, groups, unary, block, first, base, values, summed):
+    """Fill ``values`` with the inside value of each slot: sums of products, or (not ``summed``) maxima of sums.
+
+    ``word_symbols`` and ``word_values`` list which symbols each word may have, those of word ``i`` from
+    ``word_starts[i]`` on; ``unary`` is (starts, parent, weight). ``groups`` are the binary rules by the blocks of their
+    symbols: (starts of the groups of each left block, right block, block of the parent, starts of the rules; of each
+    rule left child, right child, the place of the parent in its block, and weight). ``values`` holds 0, or minus
+    infinity.
+
+    All places where the words of a cell may be cut are looked at together: what the upper layer holds for a symbol
+    over the words from ``i`` to each ``k`` is a row, from each ``k`` to ``j`` another, and a rule takes their product.
+    Rows are as long as from the first place with a value to the last. The others are held for a few ``j`` at a time,
+    which share what comes from far for an ``i``.
+    """
+    starts, right_block, parent_block, rules, left, right, parent, weight = groups
+    u_start, u_parent, u_weight = unary
+    none = 0.0 if summed else -np.inf
+    blocks, size = base.shape[2], len(block)
+    rows, left_lives = np.zeros((n, size, 4), np.int64), np.zeros((n, blocks), np.bool_)
+    pool, used = np.empty(1 << 14), 0
+    ending, ends = np.full((TOGETHER, size, n), none), np.zeros((TOGETHER, size, 2), np.int64)
+    right_lives = np.zeros((TOGETHER, blocks), np.bool_)
+    for tile in range((n - 1) // TOGETHER + 1):
+        right_lives[:] = False
+        for t in range(TOGETHER):
+            for s in range(size):
+                for k in range(ends[t, s, 0], ends[t, s, 1]):
+                    ending[t, s, k] = none
+                ends[t, s, 0] = ends[t, s, 1] = 0
+        for i in range(min(n, (tile + 1) * TOGETHER) - 1, -1, -1):
+            for t in range(TOGETHER):
+                j = tile * TOGETHER + t + 1
+                if j <= i or j > n:
+                    continue
+                cell = j * (j - 1) // 2 + i
+                if j == i + 1:
+                    for at in range(word_starts[i], word_starts[i + 1]):
+                        s = word_symbols[at]
+                        slot = base[0, cell, block[s]]
+                        if slot >= 0:
+                            values[slot + s - first[block[s]]] = word_values[at]
+                for b in range(blocks):
+                    if not left_lives[i, b]:
+                        continue
+                    for g in range(starts[b], starts[b + 1]):
+                        slot = base[0, cell, parent_block[g]]
+                        if slot < 0 or not right_lives[t, right_block[g]]:
+                            continue
+                        for r in range(rules[g], rules[g + 1]):
+                            row, c, a = rows[i, left[r]], right[r], slot + parent[r]
+                            begin = max(row[BEGIN], ends[t, c, 0])
+                            end = min(row[END], ends[t, c, 1])
+                            if begin >= end:
+                                continue
+                            place, length = np.uint64(row[PLACE] + begin - row[BEGIN]), np.uint64(end - begin)
+                            if summed:
+                                values[a] += (
+                                    _sum_of_products(pool, place, ending[t, c], np.uint64(begin), length) * weight[r]
+                                )
+                            else:
+                                values[a] = max(
+                                    values[a],
+                                    _largest_sum(pool, place, ending[t, c], np.uint64(begin), length) + weight[r],
+                                )
+                for c in range(blocks):
+                    start = base[0, cell, c]
+                    if start < 0:
+                        continue
+                    for b in range(first[c], first[c + 1]):
+                        value = values[start + b - first[c]]
+                        if not value > none:
+                            continue
+                        if base[1, cell, c] >= 0:
+                            slot = base[1, cell, c] + b - first[c]
+                            values[slot] = values[slot] + value if summed else max(values[slot], value)
+                        for r in range(u_start[b], u_start[b + 1]):
+                            a = u_parent[r]
+                            slot = base[1, cell, block[a]]
+                            if slot >= 0:
+                                slot += a - first[block[a]]
+                                if summed:
+                                    values[slot] += value * u_weight[r]
+                                else:
+                                    values[slot] = max(values[slot], value + u_weight[r])
+                for c in range(blocks):
+                    start = base[1, cell, c]
+                    if start < 0:
+                        continue
+                    for s in range(first[c], first[c + 1]):
+                        value = values[start + s - first[c]]
+                        if not value > none:
+                            continue
+                        if ends[t, s, 1] == 0:
+                            ends[t, s, 1] = i + 1
+                        ends[t, s, 0], ending[t, s, i] = i, value
+                        right_lives[t, c] = left_lives[i, c] = True
+                        pool, used = _appended(rows[i, s], j, value, none, pool, used)
+
+
+@njit(cache=True, nogil=True)
+def _ends(n, first, base, values, left, right):
+    """Note between which ends the phrases of each symbol that begin at a word lie, and those that end at one.
+
+    ``left[i, s]`` and ``right[j, s]`` are the first place and that behind the last, at first n + 1 and 0.
+    """
+    for j in range(1, n + 1):
+        for i in range(j):
+            cell = j * (j - 1) // 2 + i
+            for c in range(base.shape[2]):
+                start = base[1, cell, c]
+                for s in range(first[c], first[c + 1] if start >= 0 else first[c]):
+                    if values[start + s - first[c]] > 0.0:
+                        left[i, s, 0], left[i, s, 1] = min(left[i, s, 0], j), max(left[i, s, 1], j + 1)
+                        right[j, s, 0], right[j, s, 1] = min(right[j, s, 0], i), max(right[j, s, 1], i + 1)
+
+
+@njit(cache=True, nogil=True)
+def _chart_outside(n, root, binary, unary, block, first, base, values, least, left_ends, right_ends, outside):
+    """Fill ``outside``, all zero, with the sum of products of what surrounds each slot in derivations from ``root``.
+
+    ``values`` are the sums of :func:`chart_inside`; ``binary`` is (starts by parent, rules by parent, left, right,
+    weight), ``unary`` (starts by child, parent, weight). The ends are those of :func:`_ends`, filled here. A rule is
+    looked at where its parent is reached, by derivations whose sum is at least ``least`` and more than 0, and words are
+    cut where both children may have an end.
+    """
+    b_start, b_rule, b_left, b_right, b_weight = binary
+    u_start, u_parent, u_weight = unary
+    _ends(n, first, base, values, left_ends, right_ends)
+    whole = n * (n - 1) // 2
+    outside[base[1, whole, block[root]] + root - first[block[root]]] = 1.0
+    for j in range(n, 0, -1):
+        for i in range(j):
+            cell = j * (j - 1) // 2 + i
+            for c in range(base.shape[2]):
+                start = base[0, cell, c]
+                for a in range(first[c], first[c + 1] if start >= 0 else first[c]):
+                    if not values[start + a - first[c]] > 0.0:
+                        continue
+                    total = 0.0
+                    if base[1, cell, c] >= 0:
+                        total = outside[base[1, cell, c] + a - first[c]]
+                    for r in range(u_start[a], u_start[a + 1]):
+                        slot = base[1, cell, block[u_parent[r]]]
+                        if slot >= 0:
+                            total += outside[slot + u_parent[r] - first[block[u_parent[r]]]] * u_weight[r]
+                    outside[start + a - first[c]] = total
+                    if total == 0.0 or total * values[start + a - first[c]] < least:
+                        continue
+                    for at in range(b_start[a], b_start[a + 1]):
+                        r = b_rule[at]
+                        x, y, weighted = b_left[r], b_right[r], total * b_weight[r]
+                        begin = max(left_ends[i, x, 0], right_ends[j, y, 0])
+                        for k in range(begin, min(left_ends[i, x, 1], right_ends[j, y, 1])):
+                            one = base[1, k * (k - 1) // 2 + i, block[x]]
+                            other = base[1, j * (j - 1) // 2 + k, block[y]]
+                            if one >= 0 and other >= 0:
+                                one, other = one + x - first[block[x]], other + y - first[block[y]]
+                                outside[one] += weighted * values[other]
+                                outside[other] += weighted * values[one]
+
+
+@njit(cache=True, nogil=True)
+def _slot(base, block, first, layer, i, j, s):
+    """Give the slot of a symbol in a cell, or -1."""
+    start = base[layer, j * (j - 1) // 2 + i, block[s]]
+    return start + s - first[block[s]] if start >= 0 else -1
+
+
+@njit(cache=True, nogil=True)
+def _larger(array):
+    """Give a copy with room for twice as many rows."""
+    wider = np.empty((2 * len(array), *array.shape[1:]), array.dtype)
+    wider[: len(array)] = array
+    return wider
+
+
+@njit(cache=True, nogil=True)
+def _edges(symbol, i, j, layer, binary, unary, block, first, base, values):
+    """Give rules, splits and values of all ways to build an item of the best of its parts."""
+    p_start, p_rule, left, right, weight = binary
+    u_start, u_rule, child, u_weight = unary
+    rules, splits, scores = np.empty(64, np.int32), np.empty(64, np.int32), np.empty(64)
+    count = 0
+    if layer == 1:
+        own = _slot(base, block, first, 0, i, j, symbol)
+        if own >= 0 and values[own] > -np.inf:
+            rules[0], splits[0], scores[0] = SAME, j, values[own]
+            count = 1
+        for at in range(u_start[symbol], u_start[symbol + 1]):
+            u = u_rule[at]
+            below = _slot(base, block, first, 0, i, j, child[u])
+            if below >= 0 and values[below] > -np.inf:
+                if count == len(rules):
+                    rules, splits, scores = _larger(rules), _larger(splits), _larger(scores)
+                rules[count], splits[count], scores[count] = len(left) + u, j, values[below] + u_weight[u]
+                count += 1
+        return rules[:count], splits[:count], scores[:count]
+    if j == i + 1:
+        rules[0], splits[0], scores[0] = WORD, j, values[_slot(base, block, first, 0, i, j, symbol)]
+        return rules[:1], splits[:1], scores[:1]
+    for k in range(i + 1, j):
+        for at in range(p_start[symbol], p_start[symbol + 1]):
+            r = p_rule[at]
+            left_slot = _slot(base, block, first, 1, i, k, left[r])
+            if left_slot < 0 or values[left_slot] == -np.inf:
+                continue
+            right_slot = _slot(base, block, first, 1, k, j, right[r])
+            if right_slot < 0 or values[right_slot] == -np.inf:
+                continue
+            if count == len(rules):
+                rules, splits, scores = _larger(rules), _larger(splits), _larger(scores)
+            rules[count], splits[count], scores[count] = r, k, values[left_slot] + values[right_slot] + weight[r]
+            count += 1
+    return rules[:count], splits[:count], scores[:count]
+
+
+@njit(cache=True, nogil=True)
+def _children(item, candidate, binary, unary, ends):
+    """Write symbol, edges and layer of both children of a candidate; the symbol is -1 where there is no child."""
+    rule, left, right, child = candidate[RULE], binary[2], binary[3], unary[2]
+    for side in range(2):
+        ends[side, SYMBOL], ends[side, LAYER] = -1, 0
+        ends[side, LEFT_EDGE], ends[side, RIGHT_EDGE] = item[LEFT_EDGE], item[RIGHT_EDGE]
+    if rule == SAME:
+        ends[0, SYMBOL] = item[SYMBOL]
+    elif rule >= len(left):
+        ends[0, SYMBOL] = child[rule - len(left)]
+    elif rule != WORD:
+        ends[0, SYMBOL], ends[1, SYMBOL] = left[rule], right[rule]
+        ends[0, RIGHT_EDGE] = ends[1, LEFT_EDGE] = candidate[SPLIT]
+        ends[0, LAYER] = ends[1, LAYER] = 1
+
+
+@njit(cache=True, nogil=True)
+def _own(ends, side, item_of, block, first, base):
+    """Give the item of a child: -1 where it was never asked for, -2 where there is no child."""
+    symbol, i, j, layer = ends[side]
+    return item_of[_slot(base, block, first, layer, i, j, symbol)] if symbol >= 0 else -2
+
+
+@njit(cache=True, nogil=True)
+def _value(rule, binary, unary, left_value, right_value):
+    """Give the value of a derivation from those of its parts."""
+    if rule == SAME:
+        return left_value
+    count = len(binary[2])
+    return left_value + unary[3][rule - count] if rule >= count else left_value + right_value + binary[4][rule]
+
+
+@njit(cache=True, nogil=True)
+def _begin(item, edges, k, pool, scores, used):
+    """Make the best edges of an item its first candidates; gives how much of the pool is in use."""
+    rules, splits, best = edges
+    item[FIRST] = item[PENDING] = -1
+    item[COUNT] = item[DONE] = 0
+    for e in np.argsort(-best)[:k]:
+        pool[used, RULE], pool[used, SPLIT], pool[used, NEXT] = rules[e], splits[e], item[FIRST]
+        pool[used, LEFT_RANK] = pool[used, RIGHT_RANK] = 0
+        scores[used] = best[e]
+        item[FIRST] = used
+        used += 1
+    return used
+
+
+@njit(cache=True, nogil=True)
+def _succeed(item, side, own, last, pool, scores, used, binary, unary, lists, sums):
+    """Make a candidate of the derivation found last, with the next best part on one side."""
+    pool[used] = last
+    pool[used, LEFT_RANK + side] += 1
+    pool[used, NEXT] = item[FIRST]
+    item[FIRST] = used
+    left_value = sums[lists[own[0], pool[used, LEFT_RANK]]]
+    right_value = sums[lists[own[1], pool[used, RIGHT_RANK]]] if own[1] >= 0 else 0.0
+    scores[used] = _value(last[RULE], binary, unary, left_value, right_value)
+    return used + 1
+
+
+@njit(cache=True, nogil=True)
+def _take(item, pool, scores, taken):
+    """Find the best candidate of an item, or -1; if ``taken``, strike it off the list."""
+    best, before, previous, c = -1, -1, -1, item[FIRST]
+    while c >= 0:
+        if best < 0 or scores[c] > scores[best]:
+            best, before = c, previous
+        previous, c = c, pool[c, NEXT]
+    if taken:
+        if before >= 0:
+            pool[before, NEXT] = pool[best, NEXT]
+        else:
+            item[FIRST] = pool[best, NEXT]
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _chart_kbest(n, root, k, binary, unary, block, first, base, values):
+    """Give the ``k`` best derivations of all words from ``root``, or as many as there are.
+
+    ``values`` are the maxima of the chart; ``binary`` is (starts by parent, rules by parent, left, right, weight),
+    ``unary`` (starts by parent, rules by parent, child, weight). Returns a table of derivations (rule, or beyond the
+    binary ones a unary rule; symbol; rows of the left and right part, of a word its place and -1), their values, and
+    the rows of those of the root, best first.
+    """
+    item_of = np.full(len(values), -1, np.int32)
+    items, lists, in_items = np.empty((256, 8), np.int32), np.empty((256, k), np.int32), 0
+    table, sums, in_table = np.empty((1024, 4), np.int32), np.empty(1024), 0
+    pool, scores, in_pool = np.empty((4096, 5), np.int32), np.empty(4096), 0
+    stack = np.empty((8 * n + 8, 5), np.int32)  # symbol, edges and layer of an item, and the rank that is wanted
+    stack[0, SYMBOL], stack[0, LEFT_EDGE], stack[0, RIGHT_EDGE], stack[0, LAYER], stack[0, 4] = root, 0, n, 1, k - 1
+    ends, own, depth = np.empty((2, 4), np.int32), np.empty(2, np.int32), 1
+    while depth:
+        if in_items == len(items):
+            items, lists = _larger(items), _larger(lists)
+        if in_table == len(table):
+            table, sums = _larger(table), _larger(sums)
+        while in_pool + k + 2 > len(pool):
+            pool, scores = _larger(pool), _larger(scores)
+        symbol, i, j, layer, rank = stack[depth - 1]
+        slot = _slot(base, block, first, layer, i, j, symbol)
+        at = item_of[slot]
+        if at < 0:  # asked for the first time
+            at = item_of[slot] = in_items
+            in_items += 1
+            items[at, :4] = stack[depth - 1, :4]
+            edges = _edges(symbol, i, j, layer, binary, unary, block, first, base, values)
+            in_pool = _begin(items[at], edges, k, pool, scores, in_pool)
+        item, wanted = items[at], -1
+        if item[COUNT] > rank or item[DONE]:
+            depth -= 1
+            continue
+        pending = item[PENDING] >= 0
+        best = item[PENDING] if pending else _take(item, pool, scores, False)
+        if best < 0:
+            item[DONE] = 1
+            continue
+        _children(item, pool[best], binary, unary, ends)
+        for side in range(2):
+            own[side] = _own(ends, side, item_of, block, first, base)
+            asked = own[side] >= -1 and not (pending and side == 0 and own[1] >= 0 and pool[best, RIGHT_RANK] > 0)
+            need = pool[best, LEFT_RANK + side] + (1 if pending else 0)
+            if asked and (own[side] < 0 or (items[own[side], COUNT] <= need and not items[own[side], DONE])):
+                wanted = side
+        if wanted >= 0:  # first a part must have more derivations
+            stack[depth, :4] = ends[wanted]
+            stack[depth, 4] = pool[best, LEFT_RANK + wanted] + (1 if pending else 0)
+            depth += 1
+            continue
+        if pending:  # the successors of the derivation found last become candidates
+            for side in range(2):
+                if own[side] < 0 or (side == 0 and own[1] >= 0 and pool[best, RIGHT_RANK] > 0):
+                    continue
+                if items[own[side], COUNT] > pool[best, LEFT_RANK + side] + 1:
+                    more = item, side, own, pool[best], pool, scores, in_pool
+                    in_pool = _succeed(*more, binary, unary, lists, sums)
+            item[PENDING] = -1
+            continue
+        best = _take(item, pool, scores, True)
+        table[in_table, 0], table[in_table, 1] = pool[best, RULE], symbol
+        for side in range(2):
+            table[in_table, 2 + side] = lists[own[side], pool[best, LEFT_RANK + side]] if own[side] >= 0 else -1
+        if pool[best, RULE] == WORD:
+            table[in_table, 2] = i
+        sums[in_table] = scores[best]
+        lists[at, item[COUNT]] = in_table
+        item[COUNT] += 1
+        item[PENDING] = best
+        in_table += 1
+    whole = item_of[_slot(base, block, first, 1, 0, n, root)]
+    return table[:in_table].copy(), sums[:in_table].copy(), lists[whole, : items[whole, COUNT]].copy()
+
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""As in ``cp.py``: sums may be reordered; infinities and NaN stay what they are."""
+
+
+@njit(cache=True, nogil=True)
+def _noted(ends, row, s, at):
+    """Widen the range in which a row has other than zeros."""
+    ends[row, s, 0] = min(ends[row, s, 0], at)
+    ends[row, s, 1] = max(ends[row, s, 1], at + 1)
+
+
+@njit(cache=True, nogil=True)
+def _cuts(i, j, one, other):
+    """Give between which places words ``i`` to ``j - 1`` may be cut: where both rows have other than zeros."""
+    return np.uint64(max(i + 1, one[0], other[0])), np.uint64(max(0, min(j, one[1], other[1])))
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _span_inside(n, words, kinds, weights, pairs, parent, weight, unary, low, left, right, left_ends, right_ends):
+    """Fill ``low`` (cells, S), ``left`` and ``right``, all zero, with the inside values of both layers.
+
+    ``words``, ``kinds``, ``weights`` list which symbols each word may have, sorted by word. ``pairs`` is (children of
+    each pair of them, starts of its rules among ``parent`` and ``weight``), ``unary`` (child, parent, weight). The
+    ends, of which the first are n + 1 and the second 0, are of what is not zero in each row.
+    """
+    children, starts = pairs
+    at = 0
+    for j in range(1, n + 1):
+        for i in range(j - 1, -1, -1):
+            lower = low[j * (j - 1) // 2 + i]
+            while j == i + 1 and at < len(words) and words[at] == i:
+                lower[kinds[at]] = weights[at]
+                at += 1
+            for p in range(children.shape[0]):
+                b, c = children[p, 0], children[p, 1]
+                first, last = _cuts(i, j, left_ends[i, b], right_ends[j, c])
+                if first >= last:
+                    continue
+                x, y, total = left[i, b], right[j, c], 0.0
+                for k in range(first, last):
+                    total += x[k] * y[k]
+                for r in range(starts[p], starts[p + 1]):
+                    lower[parent[r]] += total * weight[r]
+            for s in range(lower.shape[0]):
+                left[i, s, j] = lower[s]
+            for u in range(unary[0].shape[0]):
+                left[i, unary[1][u], j] += lower[unary[0][u]] * unary[2][u]
+            for s in range(lower.shape[0]):
+                if left[i, s, j] > 0.0:
+                    right[j, s, i] = left[i, s, j]
+                    _noted(left_ends, i, s, j)
+                    _noted(right_ends, j, s, i)
+
+
+@njit(cache=True, nogil=True)
+def _span_outside(
+    n, root, pairs, parent, weight, unary, inner, left, right, left_ends, right_ends, least, low, of_left, of_right
+):
+    """Fill ``low``, ``of_left`` and ``of_right``, all zero, with the sums of products of what surrounds each symbol.
+
+    That of the upper layer is ``of_left[i, s, j] + of_right[j, s, i]``; the rest is what :func:`span_inside` took and
+    filled, ``inner`` its lower layer. What would go with derivations whose sum is less than ``least`` is left at zero.
+    """
+    children, starts = pairs
+    of_left[0, root, n] = 1.0
+    for j in range(n, 0, -1):
+        for i in range(j):
+            lower = low[j * (j - 1) // 2 + i]
+            for s in range(lower.shape[0]):
+                lower[s] = of_left[i, s, j] + of_right[j, s, i]
+            for u in range(unary[0].shape[0]):
+                above = unary[1][u]
+                lower[unary[0][u]] += (of_left[i, above, j] + of_right[j, above, i]) * unary[2][u]
+            reached = False
+            for s in range(lower.shape[0]):
+                if lower[s] * inner[j * (j - 1) // 2 + i, s] < least:
+                    lower[s] = 0.0
+                reached |= lower[s] > 0.0
+            if not reached:
+                continue
+            for p in range(children.shape[0]):
+                b, c = children[p, 0], children[p, 1]
+                first, last = _cuts(i, j, left_ends[i, b], right_ends[j, c])
+                if first >= last:
+                    continue
+                around = 0.0
+                for r in range(starts[p], starts[p + 1]):
+                    around += lower[parent[r]] * weight[r]
+                if around == 0.0:
+                    continue
+                x, y, of_x, of_y = left[i, b], right[j, c], of_left[i, b], of_right[j, c]
+                for k in range(first, last):
+                    of_x[k] += around * y[k]
+                    of_y[k] += around * x[k]

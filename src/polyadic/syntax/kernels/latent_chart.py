@@ -1,0 +1,443 @@
+"""Door to the loops that sum products of tensors over the derivations of a sentence, or over those of given trees.
+
+Derivations of sentences as edges, from parts to wholes, and sums over them of products of tensors.
+
+An edge (rule, parent, left, right) is a binary rule, a unary one (numbered after the binary ones, right -1), or none at
+all (rule -1) that takes a symbol of the lower layer of a cell to the upper one: see
+:mod:`polyadic.syntax.kernels.chart` for cells, layers and slots. Each node has a number of states, and the tensor
+of a rule, whose first axis is that of the parent, stands from ``starts[rule]`` on in one row of numbers. In trees,
+which have one edge for each node, that of a tag has no children at all (-1 both), and its tensor is a vector.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.syntax.kernels.chart import Chart, ChartRules
+
+
+class Forest(NamedTuple):
+    """Derivations of a sentence that share their parts; made by :func:`forest_of`.
+
+    Attributes
+    ----------
+    edges : ndarray of int32 of shape (edges, 4)
+        Rule, parent, and children, parts before wholes: a binary rule, or after those a unary one (last column -1); -1
+        for the step from the lower layer of a cell to the upper one.
+    layers, cells, symbols : ndarray of int of shape (nodes,)
+        Of each node, sorted.
+    """
+
+    edges: NDArray[np.int32]
+    layers: NDArray[np.int64]
+    cells: NDArray[np.int64]
+    symbols: NDArray[np.int32]
+
+    def node(self, layer: int, cell: int, symbol: int) -> int:
+        """Give the number of a node, or -1."""
+        found = np.flatnonzero((self.layers == layer) & (self.cells == cell) & (self.symbols == symbol))
+        return int(found[0]) if len(found) else -1
+
+
+class Tensors(NamedTuple):
+    """Tensors of rules in one row of numbers; made by :func:`in_a_row`.
+
+    Attributes
+    ----------
+    numbers : ndarray of float64
+    starts : ndarray of int64 of shape (rules,)
+        Where the tensor of each rule begins.
+    """
+
+    numbers: NDArray[np.float64]
+    starts: NDArray[np.int64]
+
+
+class Sums(NamedTuple):
+    """What :func:`latent_sums` finds.
+
+    Attributes
+    ----------
+    total : float
+        Of all derivations.
+    nodes : ndarray of shape (nodes,)
+        Of the derivations that go through each node.
+    through : ndarray of shape (edges,)
+        Of the derivations that go through each edge of one child; 0 for others.
+    """
+
+    total: float
+    nodes: NDArray[np.float64]
+    through: NDArray[np.float64]
+
+
+def forest_of(rules: ChartRules, filled: Chart, kept: NDArray[np.bool_]) -> Forest:
+    """Gather the derivations of a chart that use some of its slots alone.
+
+    Parameters
+    ----------
+    rules : ChartRules
+    filled : Chart
+        Of these rules.
+    kept : ndarray of bool of shape (slots,)
+        Which may be used.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit.
+    """
+    n, base, values = filled
+    if kept.shape != values.shape or base.shape[2] != len(rules.first) - 1:
+        raise ValueError(f"a chart of these rules is needed, and a truth value for each of its {len(values)} slots")
+    slots = np.flatnonzero(kept)
+    entries = np.flatnonzero(base >= 0)
+    starts = base.ravel()[entries]
+    entry = np.searchsorted(starts, slots, side="right") - 1
+    layers, cells, blocks = np.unravel_index(entries[entry], base.shape)
+    symbols = (rules.first[blocks] + slots - starts[entry]).astype(np.int32)
+    numbers = np.full(len(values), -1, np.int32)
+    numbers[slots] = np.arange(len(slots))
+    of_cells = np.searchsorted(layers * base.shape[1] + cells, np.arange(2 * base.shape[1] + 1))
+    # each layer with the end of its last cell
+    ends = np.stack([of_cells[: base.shape[1] + 1], of_cells[base.shape[1] :]])
+    (b_start, b_right, b_parent, _), (u_start, u_parent, _) = rules.by_child
+    binary, unary = (b_start, b_right, b_parent), (u_start, u_parent)
+    how = base, rules.block, rules.first, numbers, symbols, ends, binary, unary
+    edges = np.zeros((16 * len(slots), 4), np.int32)
+    if (count := _forest_edges(n, *how, edges)) > len(edges):
+        edges = np.zeros((count, 4), np.int32)
+        _forest_edges(n, *how, edges)
+    return Forest(edges[:count], layers, cells, symbols)
+
+
+def in_a_row(tensors: Sequence[NDArray[np.float64]]) -> Tensors:
+    """Put the tensors of rules, in the order of the rules, into one row of numbers."""
+    sizes = [tensor.size for tensor in tensors]
+    numbers = np.concatenate([np.zeros(0), *(np.ravel(tensor) for tensor in tensors)])
+    return Tensors(numbers, np.cumsum([0, *sizes])[:-1])
+
+
+def latent_sums(
+    edges: NDArray[np.int32],
+    tensors: Tensors,
+    sizes: NDArray[np.integer],
+    words: NDArray[np.float64],
+    *,
+    root: int,
+    first: NDArray[np.float64],
+) -> Sums:
+    """Sum products of tensors over all derivations, and over those through each node and each edge of one child.
+
+    Parameters
+    ----------
+    edges : ndarray of int32 of shape (edges, 4)
+        See :class:`Forest`.
+    tensors : Tensors
+        One for each rule: parent first.
+    sizes : ndarray of int of shape (nodes,)
+        States of each node.
+    words : ndarray of shape (nodes, m)
+        Vectors of the words' tags, zero elsewhere.
+    root : int
+        Node of the whole.
+    first : ndarray
+        What the vector of the root is multiplied with.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit.
+    """
+    states = _checked(edges, tensors, sizes)
+    if words.shape != (len(sizes), states.max(initial=0)) or first.shape != (states[root],):
+        raise ValueError(f"vectors must have {states.max(initial=0)} states; got {words.shape} and {first.shape}")
+    values, around, through = np.array(words, np.float64), np.zeros(words.shape), np.zeros(len(edges))
+    _latent_inside(edges, *tensors, states, values)
+    around[root, : len(first)] = first
+    _latent_outside(edges, *tensors, states, values, around, through)
+    return Sums(float(values[root, : len(first)] @ first), (values * around).sum(axis=1), through)
+
+
+def tree_sums(
+    edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer], roots: NDArray[np.integer]
+) -> tuple[float, NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Sum products of tensors over the states of given trees: the steps of EM.
+
+    Parameters
+    ----------
+    edges : ndarray of int32 of shape (nodes, 4)
+        One for each node: rule, node, children; -1 in the place of those that there are not.
+    tensors : Tensors
+        Probabilities, parent first; of words vectors.
+    sizes : ndarray of int of shape (nodes,)
+        States of each node; of roots 1.
+    roots : ndarray of int
+        The nodes that are no children.
+
+    Returns
+    -------
+    float
+        Logarithm of the probability of all trees.
+    counts : ndarray of float64
+        How often each number of the tensors is expected to be used.
+    inner, outer : ndarray of shape (nodes, m)
+        Inside and outside values of the states of each node, each row with the sum 1.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or a root has several states.
+    """
+    states = _checked(edges, tensors, sizes)
+    if len(edges) != len(sizes) or (states[roots] != 1).any():
+        raise ValueError(f"trees have an edge for each node, and roots of one state; got {len(edges)}, {len(sizes)}")
+    inner, outer = np.zeros((2, len(sizes), states.max(initial=0)))
+    outer[roots, 0] = 1
+    counts = np.zeros(len(tensors.numbers))
+    log = _tree_inside(edges, *tensors, states, inner)
+    _tree_counts(edges, *tensors, states, inner, outer, counts)
+    return float(log), counts, inner, outer
+
+
+def best_edges(edges: NDArray[np.int32], gains: NDArray[np.float64], words: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Give for each node the edge below it on the way to the largest sum of gains; -1 for words, or if there is none.
+
+    Parameters
+    ----------
+    edges : ndarray of int32 of shape (edges, 4)
+    gains : ndarray of shape (edges,)
+    words : ndarray of shape (nodes,)
+        Gains of the tags of words, minus infinity for other nodes.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit.
+    """
+    _check(edges, len(words))
+    if gains.shape != (len(edges),):
+        raise ValueError(f"each edge needs a gain; got {len(edges)} edges and gains of shape {gains.shape}")
+    values, best = np.array(words, np.float64), np.full(len(words), -1, np.int64)
+    _best_edges(edges, frozen(gains, np.float64), values, best)
+    return best
+
+
+def _check(edges: NDArray[np.int32], nodes: int) -> None:
+    if edges.ndim != 2 or edges.shape[1] != 4 or edges.dtype != np.int32:
+        raise ValueError(f"edges must be int32 of shape (edges, 4); got {edges.dtype} of shape {edges.shape}")
+    if len(edges) and (edges[:, 1:].max() >= nodes or edges[:, 1].min() < 0):
+        raise ValueError(f"edges must be between {nodes} nodes")
+
+
+def _checked(edges: NDArray[np.int32], tensors: Tensors, sizes: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Give the states of nodes as loops want them; refuse tensors that are read beyond their end."""
+    _check(edges, len(sizes))
+    states = frozen(sizes, np.int64)
+    rules = edges[edges[:, 0] >= 0]
+    if len(rules):
+        if rules[:, 0].max() >= len(tensors.starts):
+            raise ValueError(f"edges must be by {len(tensors.starts)} rules")
+        children = np.where(rules[:, 2:] < 0, 1, states[rules[:, 2:]]).prod(axis=1)
+        room = np.diff(tensors.starts, append=len(tensors.numbers))
+        if (states[rules[:, 1]] * children != room[rules[:, 0]]).any():
+            raise ValueError("a tensor must have as many numbers as its parent and its children have states")
+    same = edges[edges[:, 0] < 0]
+    if (states[same[:, 1]] != states[same[:, 2]]).any():
+        raise ValueError("the two layers of a symbol must have the same states")
+    return states
+
+
+@njit(cache=True, nogil=True)
+def _added(edges, count, rule, parent, left, right):
+    """Write an edge, if there is room, and give the number of the next."""
+    if count < len(edges):
+        edges[count, 0], edges[count, 1], edges[count, 2], edges[count, 3] = rule, parent, left, right
+    return count + 1
+
+
+@njit(cache=True, nogil=True)
+def _node(numbers, base, block, first, layer, cell, symbol):
+    """Give the node of a symbol, or -1."""
+    start = base[layer, cell, block[symbol]]
+    return numbers[start + symbol - first[block[symbol]]] if start >= 0 else -1
+
+
+@njit(cache=True, nogil=True)
+def _forest_edges(n, base, block, first, numbers, symbols, cells, binary, unary, edges):
+    """Fill ``edges`` and give how many there are, which may be more than there is room for.
+
+    ``numbers`` has the node of each slot, or -1; ``symbols`` the symbol of each node, and those of a layer of a cell
+    stand from ``cells[layer, cell]`` to ``cells[layer, cell + 1]``. ``binary`` is (starts, right, parent) by left
+    child, ``unary`` (starts, parent) by child.
+    """
+    b_start, b_right, b_parent = binary
+    u_start, u_parent = unary
+    rules, count = len(b_right), 0
+    for j in range(1, n + 1):
+        for i in range(j - 1, -1, -1):
+            cell = j * (j - 1) // 2 + i
+            if cells[0, cell] == cells[0, cell + 1]:
+                continue
+            for k in range(i + 1, j):
+                one, other = k * (k - 1) // 2 + i, j * (j - 1) // 2 + k
+                if cells[1, other] == cells[1, other + 1]:
+                    continue
+                for left in range(cells[1, one], cells[1, one + 1]):
+                    s = symbols[left]
+                    for r in range(b_start[s], b_start[s + 1]):
+                        right = _node(numbers, base, block, first, 1, other, b_right[r])
+                        if right < 0:
+                            continue
+                        parent = _node(numbers, base, block, first, 0, cell, b_parent[r])
+                        if parent >= 0:
+                            count = _added(edges, count, r, parent, left, right)
+            for low in range(cells[0, cell], cells[0, cell + 1]):
+                s = symbols[low]
+                above = _node(numbers, base, block, first, 1, cell, s)
+                if above >= 0:
+                    count = _added(edges, count, -1, above, low, -1)
+                for u in range(u_start[s], u_start[s + 1]):
+                    above = _node(numbers, base, block, first, 1, cell, u_parent[u])
+                    if above >= 0:
+                        count = _added(edges, count, rules + u, above, low, -1)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _latent_inside(edges, tensors, starts, sizes, values):
+    """Add to ``values``, which hold those of words, the sums of what is below each node."""
+    for e in range(len(edges)):
+        r, p, x, y = edges[e]
+        if r < 0:
+            for a in range(sizes[p]):
+                values[p, a] += values[x, a]
+            continue
+        at = starts[r]
+        for a in range(sizes[p]):
+            total = 0.0
+            for b in range(sizes[x]):
+                if y < 0:
+                    total += tensors[at + b] * values[x, b]
+                    continue
+                part = 0.0
+                for c in range(sizes[y]):
+                    part += tensors[at + c] * values[y, c]
+                total += part * values[x, b]
+                at += sizes[y]
+            at += sizes[x] if y < 0 else 0
+            values[p, a] += total
+
+
+@njit(cache=True, nogil=True)
+def _latent_outside(edges, tensors, starts, sizes, values, around, through):
+    """Add to ``around``, which holds that of the root, the sums of what is around each node.
+
+    ``through``, all zero, becomes the sum of what goes through each edge of one child.
+    """
+    for e in range(len(edges) - 1, -1, -1):
+        r, p, x, y = edges[e]
+        if r < 0:
+            for a in range(sizes[p]):
+                around[x, a] += around[p, a]
+            continue
+        at = starts[r]
+        for a in range(sizes[p]):
+            for b in range(sizes[x]):
+                part = 0.0
+                if y < 0:
+                    part = tensors[at + b] * around[p, a]
+                    through[e] += part * values[x, b]
+                else:
+                    for c in range(sizes[y]):
+                        t = tensors[at + c] * around[p, a]
+                        part += t * values[y, c]
+                        around[y, c] += t * values[x, b]
+                    at += sizes[y]
+                around[x, b] += part
+            at += sizes[x] if y < 0 else 0
+
+
+@njit(cache=True, nogil=True)
+def _scaled(row, size):
+    """Divide the first numbers of a row by their sum, which is given."""
+    total = 0.0
+    for a in range(size):
+        total += row[a]
+    if total > 0.0:
+        for a in range(size):
+            row[a] /= total
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _tree_inside(edges, tensors, starts, sizes, values):
+    """Fill ``values``, all zero, with the inside values of the nodes of trees, each row of sum 1.
+
+    There is one edge for each node, children before parents. Gives the sum of the logarithms of what rows were divided
+    by: that of all trees whose root has one state.
+    """
+    log = 0.0
+    for e in range(len(edges)):
+        r, p, x, _ = edges[e]
+        if x < 0:
+            for a in range(sizes[p]):
+                values[p, a] = tensors[starts[r] + a]
+        else:
+            _latent_inside(edges[e : e + 1], tensors, starts, sizes, values)
+        log += np.log(_scaled(values[p], sizes[p]))
+    return log
+
+
+@njit(cache=True, nogil=True)
+def _tree_counts(edges, tensors, starts, sizes, values, around, counts):
+    """Add to ``counts`` how often each cell of each tensor is expected to be used in trees.
+
+    ``values`` are those of :func:`tree_inside`; ``around`` has ones for the roots and is otherwise zero, and becomes
+    the outside values, each row of sum 1.
+    """
+    for e in range(len(edges) - 1, -1, -1):
+        r, p, x, y = edges[e]
+        m, k = sizes[x] if x >= 0 else 1, sizes[y] if y >= 0 else 1
+        total = 0.0
+        for a in range(sizes[p]):
+            for b in range(m):
+                for c in range(k):
+                    t = tensors[starts[r] + (a * m + b) * k + c]
+                    total += t * around[p, a] * (values[x, b] if x >= 0 else 1.0) * (values[y, c] if y >= 0 else 1.0)
+        for a in range(sizes[p]):
+            for b in range(m):
+                for c in range(k):
+                    at = starts[r] + (a * m + b) * k + c
+                    t = tensors[at] * around[p, a]
+                    in_x, in_y = values[x, b] if x >= 0 else 1.0, values[y, c] if y >= 0 else 1.0
+                    counts[at] += t * in_x * in_y / total
+                    if x >= 0:
+                        around[x, b] += t * in_y
+                    if y >= 0:
+                        around[y, c] += t * in_x
+        if x >= 0:
+            _scaled(around[x], m)
+        if y >= 0:
+            _scaled(around[y], k)
+
+
+@njit(cache=True, nogil=True)
+def _best_edges(edges, gains, values, best):
+    """Fill ``values``, minus infinity but for words, with the largest sums of gains, ``best`` with edges."""
+    for e in range(len(edges)):
+        p, x, y = edges[e, 1], edges[e, 2], edges[e, 3]
+        value = gains[e] + values[x] + (values[y] if y >= 0 else 0.0)
+        if value > values[p]:
+            values[p] = value
+            best[p] = e

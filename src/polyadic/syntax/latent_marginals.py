@@ -1,0 +1,307 @@
+r"""Parsing with hidden states by the marginals of phrases: the tree whose phrases are likeliest, one by one.
+
+Sums over all derivations, of products of the tensors of a grammar with hidden states, give for each phrase
+
+.. math:: \mu(a, i, j) = \sum_{\text{trees with } a \text{ over } i \dots j} P(\text{tree}) \Big/ \sum_{\text{trees}}
+          P(\text{tree})
+
+and the tree is taken that has the largest sum of :math:`\mu - \text{cost}` over its phrases and :math:`\mu` over its
+tags: with a cost of 0 the one that has the most right phrases, as far as the model knows, but many wrong ones too,
+since a phrase more is never a loss. Of estimates :math:`\mu` may leave the range from 0 to 1; it is put back. Partial
+phrases, which no treebank has, do not count. Only phrases are looked at whose marginal is at least ``threshold`` by the
+plain grammar.
+
+References
+----------
+Goodman (1996), Parsing algorithms and metrics. Cohen, Stratos, Collins, Foster, Ungar (2014), Spectral learning of
+latent-variable PCFGs, section 5. Charniak, Johnson et al. (2006), Multilevel coarse-to-fine PCFG parsing
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from functools import reduce
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import clone
+
+from polyadic.core.model import Amount, Model
+from polyadic.syntax.binarising import PARTIAL
+from polyadic.syntax.brackets import Phrase
+from polyadic.syntax.derivations import plain_scores, word_rows
+from polyadic.syntax.kernels.chart import chart_rules, inside, outside, value_of
+from polyadic.syntax.kernels.latent_chart import best_edges, forest_of, in_a_row, latent_sums
+from polyadic.syntax.latent_grammar import LatentGrammar, class_of
+from polyadic.syntax.pcfg import ROOT, SCALE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.syntax.kernels.chart import ChartRules
+    from polyadic.syntax.kernels.latent_chart import Forest, Sums
+    from polyadic.syntax.pcfg import PCFG
+
+
+class Sentence(NamedTuple):
+    """The derivations of a sentence that the plain grammar holds likely enough to be looked at.
+
+    Attributes
+    ----------
+    words : sequence of str
+    forest : Forest
+    leaves : ndarray of int of shape (tags, 2)
+        Node of each tag of a word, and place of the word.
+    root : int
+    """
+
+    words: Sequence[str]
+    forest: Forest
+    leaves: NDArray[np.int64]
+    root: int
+
+
+class Shares(NamedTuple):
+    """Marginals of phrases: a symbol in a cell, at the bottom of a chain or in the rest of one.
+
+    Attributes
+    ----------
+    cells, symbols : ndarray of int of shape (phrases,)
+    marginals : ndarray of shape (phrases,)
+    low : ndarray of int
+        The phrase of each node of a lower layer.
+    chained : ndarray of int of shape (edges of one child, longest chain)
+        The phrases that each adds, or -1.
+    """
+
+    cells: NDArray[np.int64]
+    symbols: NDArray[np.int64]
+    marginals: NDArray[np.float64]
+    low: NDArray[np.int64]
+    chained: NDArray[np.int64]
+
+
+class MarginalParser(Model):
+    """Parser by the marginals of a grammar with hidden states.
+
+    Parameters
+    ----------
+    grammar : LatentGrammar
+        What is learned; fitted or not.
+    cost : float
+        Of a phrase. On development sentences of the Penn Treebank .3 to .5 are level, 0 has half of their F.
+    threshold : float
+        Least marginal by the plain grammar.
+
+    Attributes
+    ----------
+    grammar_ : LatentGrammar
+        Fitted.
+
+    Examples
+    --------
+    >>> from polyadic.syntax.latent_pcfg import LatentPCFG
+    >>> from polyadic.syntax.brackets import parse_phrase
+    >>> dog = parse_phrase("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
+    >>> cat = parse_phrase("(S (NP (DT a) (NN cat)) (VP (VBZ sleeps)))")
+    >>> parser = MarginalParser(LatentPCFG(2)).fit([dog, cat])
+    >>> str(parser.parse("a dog sleeps".split()))
+    '(S (NP (DT a) (NN dog)) (VP (VBZ sleeps)))'
+    """
+
+    grammar: LatentGrammar
+    _: KW_ONLY
+    cost: Amount = 0.4
+    threshold: Amount = 1e-4
+
+    def fit(self, trees: Iterable[Phrase]) -> Self:
+        """Learn a grammar with the settings of ``grammar``.
+
+        Parameters
+        ----------
+        trees : iterable of Phrase
+            Clean: see :func:`~polyadic.syntax.brackets.clean`.
+
+        Raises
+        ------
+        InputError
+            If there are no trees, or a parameter cannot be used.
+        """
+        self.check()
+        return self.use(clone(self.grammar).fit(trees))
+
+    def use(self, grammar: LatentGrammar) -> Self:
+        """Parse with a grammar that is fitted already."""
+        self.check()
+        self.grammar_ = grammar
+        if hasattr(grammar, "n_iter_"):
+            self.n_iter_, self.interrupted_ = grammar.n_iter_, grammar.interrupted_
+        self._make_ready()
+        return self
+
+    def parse(self, words: Sequence[str], *, tags: Sequence[str] | None = None) -> Phrase:
+        """Give the tree whose phrases are worth most; where there is none, what the grammar parses.
+
+        Parameters
+        ----------
+        words : sequence of str
+        tags : sequence of str, optional
+            As for :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+
+        Raises
+        ------
+        InputError
+            As :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+        """
+        sentence = self._sentence(words, tags)
+        sums = None if sentence is None else self._sums(sentence)
+        if sentence is None or sums is None or sums.total == 0 or not np.isfinite(sums.total):
+            return self.grammar_.parse(words, tags=tags)
+        best = best_edges(sentence.forest.edges, *self._gains(sentence, self._shares(sentence.forest, sums)))
+        return self._built(sentence, best)
+
+    def marginals(self, words: Sequence[str]) -> dict[tuple[str, int, int], float]:
+        """Give the marginal of each label over each row of words: first, and the one behind the last.
+
+        They may be below 0, as estimates are.
+
+        Parameters
+        ----------
+        words : sequence of str
+        """
+        sentence = self._sentence(words, None)
+        if sentence is None:
+            return {}
+        shares = self._shares(sentence.forest, self._sums(sentence))
+        names, result = self.grammar_.plain_.grammar_.symbols, {}
+        for cell, symbol, share in zip(*(part.tolist() for part in shares[:3]), strict=True):
+            j = int((2 * cell + 0.25) ** 0.5 + 0.5)
+            result[names[symbol], cell - j * (j - 1) // 2, j] = share
+        return result
+
+    def _make_ready(self) -> None:
+        """Put the tensors in the order of the rules of a chart; those of a chain are multiplied."""
+        grammar, tensors = self.grammar_.plain_.grammar_, self.grammar_.tensors_
+        ends = np.array([(chain[0], chain[-1]) for chain in grammar.chains], np.int32).reshape(-1, 2)
+        order = np.argsort(ends[:, 1], kind="stable")  # that of the chart, where a chain is a rule
+        weights = grammar.binary_values, grammar.chain_values[order]
+        self._rules = chart_rules(grammar.binary, ends[order], weights=weights, block=grammar.block)
+        chains = [grammar.chains[k] for k in order.tolist()]
+        self._members = np.full((len(chains), max(map(len, chains), default=1) - 1), -1)  # all but the lowest
+        for row, chain in zip(self._members, chains, strict=True):
+            row[: len(chain) - 1] = chain[:-1]
+        names = np.array(grammar.symbols, object)
+        several = [tensors.rules[tuple(row)] for row in names[self._rules.binary].tolist()]
+        several += [reduce(np.matmul, [tensors.rules[pair] for pair in pairwise(names[list(c)])]) for c in chains]
+        self._tensors = in_a_row(several)
+        self._states = np.array([tensors.states[name] for name in grammar.symbols])
+        self._counted = np.array([not name.startswith(PARTIAL) and name != ROOT for name in grammar.symbols])
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        self._make_ready()
+
+    def _sentence(self, words: Sequence[str], tags: Sequence[str] | None) -> Sentence | None:
+        return plain_forest(self.grammar_.plain_, self._rules, words, tags=tags, threshold=self.threshold)
+
+    def _sums(self, sentence: Sentence) -> Sums:
+        """Sum over derivations; words are scaled so that sums stay in range."""
+        rules, unseen, first = self.grammar_.tensors_
+        words, forest = sentence.words, sentence.forest
+        symbols = self.grammar_.plain_.grammar_.symbols
+        known = [class_of(word, self.grammar_.known_, first=i == 0) for i, word in enumerate(words)]
+        sizes = self._states[forest.symbols]
+        values, largest = np.zeros((len(sizes), sizes.max())), np.zeros(len(words))
+        for node, i in sentence.leaves.tolist():
+            tag = symbols[forest.symbols[node]]
+            values[node, : sizes[node]] = rules.get((tag, known[i]), unseen.get(tag, 0.0))
+            largest[i] = max(largest[i], np.abs(values[node]).max())
+        nodes, places = sentence.leaves.T
+        values[nodes] *= (SCALE / np.where(largest > 0, largest, np.inf))[places, None]
+        return latent_sums(forest.edges, self._tensors, sizes, values, root=sentence.root, first=first)
+
+    def _shares(self, forest: Forest, sums: Sums) -> Shares:
+        """Give the marginal of each symbol in each cell."""
+        unary = np.flatnonzero(forest.edges[:, 0] >= len(self._rules.binary))
+        rule, parent, *_ = forest.edges[unary].T
+        members, low = self._members[rule - len(self._rules.binary)], np.flatnonzero(forest.layers == 0)
+        edge, place = np.nonzero(members >= 0)
+        cells = np.append(forest.cells[low], forest.cells[parent[edge]])
+        symbols = np.append(forest.symbols[low], members[edge, place])
+        kinds, at = np.unique(cells * len(self._states) + symbols, return_inverse=True)
+        weights = np.append(sums.nodes[low], sums.through[unary[edge]])
+        of_nodes, chained = np.full(len(forest.layers), -1), np.full(members.shape, -1)
+        of_nodes[low], chained[edge, place] = at[: len(low)], at[len(low) :]
+        marginals = np.bincount(at, weights) / sums.total
+        return Shares(*np.divmod(kinds, len(self._states)), marginals, of_nodes, chained)
+
+    def _gains(self, sentence: Sentence, shares: Shares) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Give what each edge and each tag of a word adds; partial phrases and the root add nothing."""
+        marginals = np.clip(shares.marginals, 0, 1)
+        worth = np.append((marginals - self.cost) * self._counted[shares.symbols], 0)  # the last for -1
+        rule, parent, *_ = sentence.forest.edges.T
+        gains = np.where(rule >= 0, worth[shares.low[parent]], 0)
+        gains[rule >= len(self._rules.binary)] = worth[shares.chained].sum(axis=1)
+        words, nodes = np.full(len(shares.low), -np.inf), sentence.leaves[:, 0]
+        words[nodes] = marginals[shares.low[nodes]]
+        return gains, words
+
+    def _built(self, sentence: Sentence, best: NDArray[np.int64]) -> Phrase:
+        """Give the tree along the best edges; sentences are too long to go down by recursion."""
+        names, edges = self.grammar_.plain_.grammar_.symbols, sentence.forest.edges
+        words = {node: sentence.words[i] for node, i in sentence.leaves.tolist()}
+        order, pending = [], [sentence.root]
+        while pending:
+            order.append(node := pending.pop())
+            pending += [] if best[node] < 0 else [child for child in edges[best[node], 2:].tolist() if child >= 0]
+        rows: dict[int, tuple[Phrase, ...]] = {}
+        for node in reversed(order):
+            name = names[sentence.forest.symbols[node]]
+            if best[node] < 0:
+                rows[node] = (Phrase(name, (words[node],)),)
+                continue
+            rule, _, left, right = edges[best[node]].tolist()
+            below = rows[left] + rows.get(right, ())
+            if rule >= len(self._rules.binary):
+                for member in self._members[rule - len(self._rules.binary)][::-1].tolist():
+                    below = (Phrase(names[member], below),) if member >= 0 else below
+            elif rule >= 0 and not name.startswith(PARTIAL):
+                below = (Phrase(name, below),)
+            rows[node] = below
+        [top] = rows[sentence.root]
+        return top.below[0]
+
+
+def plain_forest(
+    plain: PCFG, rules: ChartRules, words: Sequence[str], *, tags: Sequence[str] | None = None, threshold: float
+) -> Sentence | None:
+    """List the derivations whose nodes have at least some marginal by a plain grammar; None if it has none.
+
+    Parameters
+    ----------
+    plain : PCFG
+    rules : ChartRules
+        Of its grammar, in its blocks, with probabilities.
+    words : sequence of str
+    tags : sequence of str, optional
+        As for :meth:`~polyadic.syntax.pcfg.PCFG.k_best`.
+    threshold : float
+    """
+    number = {name: at for at, name in enumerate(plain.grammar_.symbols)}
+    scores = plain.word_scores(words, tags)
+    places, symbols, values = word_rows(scores, number)
+    best = np.array([max(tags_of_word.values()) for tags_of_word in scores])
+    weights = SCALE * np.exp(np.array(values) - best[places])
+    filled = inside(rules, places, symbols, weights, summed=True, allowed=plain.allowed(plain_scores(scores)))
+    total = value_of(rules, filled, number[ROOT])
+    if not 0 < total < np.inf:
+        return None
+    shares = filled.values * outside(rules, filled, number[ROOT], least=threshold) / total
+    forest = forest_of(rules, filled, (shares >= threshold) & (shares > 0))
+    cells = np.arange(1, len(words) + 1) * np.arange(2, len(words) + 2) // 2 - 1
+    leaves = np.array([(forest.node(0, cells[i], s), i) for i, s in zip(places, symbols, strict=True)])
+    root = forest.node(1, len(words) * (len(words) - 1) // 2, number[ROOT])
+    return Sentence(words, forest, leaves[leaves[:, 0] >= 0], root)

@@ -1,0 +1,160 @@
+r"""Which tags a word may have, and how strongly it speaks for each: smoothed, with classes for words not seen.
+
+.. math:: P(t \mid w) = \frac{c(t, w) + \kappa\, P(t \mid s_w)}{c(w) + \kappa}, \qquad
+   \operatorname{score}(t, w) = \log \frac{P(t \mid w)}{P(t)} = \log \frac{P(w \mid t)}{P(w)}
+
+where the signature :math:`s_w` tells shape and ending of a word, and :math:`P(t \mid s)` comes from rare words. A tag
+with annotation shares the evidence of its plain tag in the same way. The factor :math:`P(w)` is the same for all trees.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING
+
+from polyadic.syntax.binarising import bare
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+ENDINGS = (
+    "ing ed ion ions er ers est ly ity ities y al ic ive ous ble less ness ment ments ism ist ists ies es s ate ize "
+    "ise en an ian ans ful ant ent ance ence"
+)
+SUFFIXES = ENDINGS.split()
+
+
+def signature(word: str, *, first: bool = False) -> str:
+    """Give the class of a word: capitals, digits, hyphens, and its longest known ending.
+
+    Parameters
+    ----------
+    word : str
+    first : bool
+        Whether it begins a sentence, where a capital says little.
+
+    Examples
+    --------
+    >>> [signature(word) for word in ("Rolls", "1,200", "well-known", "unhappily", "NYSE", "U.S.")]
+    ['C-s', 'num', 'l-hyphen', 'l-ly', 'CC', 'CC-dot']
+    >>> signature("Running", first=True)
+    'F-ing'
+    """
+    letters = [c for c in word if c.isalpha()]
+    digits = any(c.isdigit() for c in word)
+    if digits and not letters:
+        return "num-hyphen" if "-" in word else "num"
+    if not letters:
+        return "sign"
+    if word[0].isupper():
+        kind = "CC" if len(letters) > 1 and all(c.isupper() for c in letters) else "F" if first else "C"
+    else:
+        kind = "l" if word[0].islower() else "o"
+    marks = "-digit" if digits else ""
+    if "-" in word:
+        return kind + marks + "-hyphen" + ("-ed" if word.endswith("ed") else "-s" if word.endswith("s") else "")
+    if word.endswith("."):
+        return kind + marks + "-dot"
+    if kind != "CC":
+        lower = word.lower()
+        ending = max((s for s in SUFFIXES if lower.endswith(s) and len(lower) > len(s) + 1), key=len, default="")
+        marks += "-" + ending if ending else ""
+    return kind + marks
+
+
+class Lexicon:
+    """Scores of tags for words, estimated from tagged sentences.
+
+    Parameters
+    ----------
+    sentences : iterable of list of (str, str)
+        Words and annotated tags.
+    rare : int
+        Words seen at most so often also teach their signature.
+    kappa, kappa_signature, kappa_tag : float
+        How many occurrences the prior is worth: of the signature for a word, of all rare words for a signature, of the
+        plain tag for an annotated one.
+    least : float
+        Tags of a word whose probability is a smaller share than this of the likeliest's are not tried.
+    """
+
+    def __init__(
+        self,
+        sentences: Iterable[list[tuple[str, str]]],
+        *,
+        rare: int = 2,
+        kappa: float = 1.0,
+        kappa_signature: float = 5.0,
+        kappa_tag: float = 3.0,
+        least: float = 1e-3,
+    ) -> None:
+        tokens = [(w, t, i == 0) for sentence in sentences for i, (w, t) in enumerate(sentence)]
+        self.kappa, self.kappa_signature, self.kappa_tag, self.least = kappa, kappa_signature, kappa_tag, least
+        words = Counter(word for word, _, _ in tokens)
+        fine = Counter(tag for _, tag, _ in tokens)
+        plain = Counter(bare(tag) for _, tag, _ in tokens)
+        of_word, fine_of_word, of_signature = (defaultdict[str, Counter[str]](Counter) for _ in range(3))
+        of_rare: Counter[str] = Counter()
+        for word, tag, first in tokens:
+            of_word[word][bare(tag)] += 1
+            fine_of_word[word][tag] += 1
+            if words[word] <= rare:
+                of_signature[signature(word, first=first)][bare(tag)] += 1
+                of_rare[bare(tag)] += 1
+        kinds: defaultdict[str, list[str]] = defaultdict(list)
+        for tag in sorted(fine):
+            kinds[bare(tag)].append(tag)
+        # Kept as plain mappings, which a folder can hold.
+        self.words, self.fine, self.total = dict(words), dict(fine), len(tokens)
+        self._plain, self._kinds = dict(plain), dict(kinds)
+        self._of_word, self._fine_of_word, self._of_signature = (
+            {key: dict(counts) for key, counts in table.items()} for table in (of_word, fine_of_word, of_signature)
+        )
+        self._of_rare = dict(of_rare or plain)  # where no word is rare, all tell of what a new one may be
+
+    def plain(self, word: str, *, first: bool = False) -> Mapping[str, float]:
+        """Give the probability of each plain tag, given the word.
+
+        Parameters
+        ----------
+        word : str
+        first : bool
+            Whether it begins its sentence.
+        """
+        known = self._of_word.get(word, {})
+        if not known and first and word.lower() in self._of_word:  # a capital only since the sentence begins
+            known = self._of_word[word.lower()]
+        count = sum(known.values())
+        if count > 50:  # a word of its own class: whatever else it could be would have been seen
+            return {tag: c / count for tag, c in known.items()}
+        seen = self._of_signature.get(signature(word, first=first), {})
+        rare_total, seen_total = sum(self._of_rare.values()), sum(seen.values())
+        probabilities = {}
+        for tag in self._of_rare | known:
+            prior = self.kappa_signature * self._of_rare.get(tag, 0) / rare_total
+            by_class = (seen.get(tag, 0) + prior) / (seen_total + self.kappa_signature)
+            probabilities[tag] = (known.get(tag, 0) + self.kappa * by_class) / (count + self.kappa)
+        return probabilities
+
+    def scores(self, word: str, *, first: bool = False, tag: str | None = None) -> dict[str, float]:
+        """Give the score of each annotated tag that is tried for a word.
+
+        Parameters
+        ----------
+        word : str
+        first : bool
+            Whether it begins its sentence.
+        tag : str, optional
+            The plain tag, if it is known.
+        """
+        probabilities = {tag: 1.0} if tag in self._plain and tag is not None else self.plain(word, first=first)
+        known = self._fine_of_word.get(word, {})
+        total = self.words.get(word, 0)
+        shares = {}
+        for plain, p in probabilities.items():
+            for fine in self._kinds[plain]:
+                prior = p * self.fine[fine] / self._plain[plain]
+                shares[fine] = (known.get(fine, 0) + self.kappa_tag * prior) / (total + self.kappa_tag)
+        bound = self.least * max(shares.values())
+        return {fine: math.log(q * self.total / self.fine[fine]) for fine, q in shares.items() if q > 0 and q >= bound}

@@ -1,0 +1,102 @@
+"""Which words are predicates, and in which sense: a logistic regression on words, and the sense seen most often."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from polyadic.core.errors import InputError
+from polyadic.core.model import Model, Positive
+from polyadic.syntax.arc_features import coded
+from polyadic.syntax.role_features import lemmas_of, word_features
+from polyadic.syntax.token_features import BIAS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polyadic.syntax.propositions import Sentence
+    from polyadic.syntax.trees import Tree
+
+
+class PredicateFinder(Model):
+    """Tells predicates from other words.
+
+    Parameters
+    ----------
+    C : float
+        Of the regression: the larger, the less its weights are held back.
+
+    Attributes
+    ----------
+    features_ : dict of str to int
+    weights_ : ndarray of shape (features,)
+        A word is a predicate if those of its features sum to more than 0.
+    senses_ : dict of str to str
+        The sense seen most often of each lemma and part of speech; of others it is the lemma with ``.01``.
+    """
+
+    C: Positive = 1.0
+
+    def fit(self, sentences: Sequence[Sentence]) -> Self:
+        """Learn from sentences that say which words are predicates; others are left out.
+
+        Parameters
+        ----------
+        sentences : sequence of Sentence
+
+        Raises
+        ------
+        InputError
+            If no word, or each, is a predicate.
+        """
+        from scipy.sparse import csr_array
+        from sklearn.linear_model import LogisticRegression
+
+        self.check()
+        corpus = [sentence for sentence in sentences if sentence.told]
+        rows = [row for sentence in corpus for row in word_features(sentence.tree)]
+        places = [{proposition.place for proposition in sentence.propositions} for sentence in corpus]
+        pairs = zip(corpus, places, strict=True)
+        wanted = np.array([at in here for sentence, here in pairs for at in range(1, len(sentence) + 1)])
+        if not wanted.any() or wanted.all():
+            raise InputError("to find predicates, some words must be predicates and others not")
+        counts = Counter(feature for row in rows for feature in row if feature)
+        names = (name for name, count in counts.items() if count > 1)
+        known = {name: at for at, name in enumerate(names)}
+        table = coded(rows, known)
+        line, column = np.nonzero(table >= 0)
+        ones = np.ones(len(line), np.float32)
+        X = csr_array((ones, (line, table[line, column])), shape=(len(rows), len(known)))
+        # The bias is a feature of each word and the intercept goes into it.
+        fitted = LogisticRegression(C=self.C, max_iter=200, tol=1e-3).fit(X, wanted)
+        weights = fitted.coef_[0].astype(np.float32)
+        weights[known[rows[0][BIAS]]] += np.float32(fitted.intercept_[0])
+        self.features_, self.weights_, self.senses_ = known, weights, _frequent_senses(corpus)
+        return self
+
+    def find(self, tree: Tree) -> list[tuple[int, str]]:
+        """Give the number, from 1, and the sense of each predicate.
+
+        Parameters
+        ----------
+        tree : Tree
+            With heads and relations.
+        """
+        table = coded(word_features(tree), self.features_)
+        scores = np.where(table >= 0, self.weights_[table], 0).sum(axis=1)
+        lemmas = lemmas_of(tree)
+        named = [(at, lemmas[at], tree.upos[at]) for at in np.flatnonzero(scores > 0).tolist()]
+        return [(at + 1, self.senses_.get(f"{lemma} {tag}", f"{lemma}.01")) for at, lemma, tag in named]
+
+
+def _frequent_senses(sentences: Sequence[Sentence]) -> dict[str, str]:
+    """Give the most frequent sense of each lemma and part of speech, the first by name of several."""
+    seen: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for sentence in sentences:
+        lemmas = lemmas_of(sentence.tree)
+        for proposition in sentence.propositions:
+            at = proposition.place - 1
+            seen[f"{lemmas[at]} {sentence.tree.upos[at]}"][proposition.sense] += 1
+    return {name: min(counts, key=lambda sense: (-counts[sense], sense)) for name, counts in seen.items()}

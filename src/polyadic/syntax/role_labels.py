@@ -1,0 +1,199 @@
+r"""What a model of semantic roles does once it is learned: choose the best roles for the words of predicates.
+
+.. math:: \max_y \sum_a s(a, y_a), \qquad \#\{a : y_a = r\} \le 1 \text{ for each role } r \text{ that is played once}
+
+The roles of a predicate are chosen together, where some are played once at most. A word that plays none scores that of
+none. For each word the best of none and of the roles that may be played again is found by itself; what a role that is
+played once adds to it is the weight of an edge between word and role, and a matching of the greatest weight gives the
+rest.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+
+from polyadic.core.errors import InputError
+from polyadic.core.model import Model, Within, learned
+from polyadic.syntax.predicates import PredicateFinder
+from polyadic.syntax.propositions import Argument, Proposition
+from polyadic.syntax.role_frames import Known, frames_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.syntax.propositions import Sentence
+    from polyadic.syntax.role_tensor import Frame
+    from polyadic.syntax.trees import Tree
+
+Bits = Annotated[int, Within(4, 30)]
+Once = Literal["core", "all", "none"]
+CORE = re.compile(r"(ARG|A)[0-9A](-DSP)?")
+"""Names of roles that belong to a predicate, in the letters of either tradition."""
+
+
+class RoleLabels(Model, ABC):
+    """Roles for the predicates of sentences, by the scores of a model.
+
+    Attributes
+    ----------
+    known_ : Known
+        Numbers of features of words and of paths.
+    roles_ : list of str
+    predicates_ : PredicateFinder
+        Says which words are predicates, where nothing else does.
+    """
+
+    _: KW_ONLY
+    near: bool
+    once: Once
+    bits: Bits
+
+    known_: Known = learned()
+    roles_: list[str] = learned()
+    predicates_: PredicateFinder = learned()
+
+    def scores(self, tree: Tree, predicate: int) -> tuple[list[int], NDArray[np.float64]]:
+        """Give the words that may be arguments of a predicate, and the score of each role (column) for each.
+
+        A word plays none if no role scores above 0.
+
+        Parameters
+        ----------
+        tree : Tree
+            With heads and relations.
+        predicate : int
+            Number of a word, from 1.
+
+        Raises
+        ------
+        InputError
+            If there is no such word.
+        """
+        _check_place(tree, predicate)
+        words, frame = next(frames_of(tree, [predicate], self.known_, near=self.near, bits=self.bits))
+        return words, self._scores(frame)
+
+    def arguments(self, tree: Tree, predicates: Iterable[int]) -> list[tuple[Argument, ...]]:
+        """Give the arguments of each of some predicates, in the order of the words.
+
+        Parameters
+        ----------
+        tree : Tree
+            With heads and relations.
+        predicates : iterable of int
+            Numbers of words, from 1.
+
+        Raises
+        ------
+        InputError
+            If there is no such word.
+        """
+        places = list(predicates)
+        for place in places:
+            _check_place(tree, place)
+        once = played_once(self.roles_, self.once)
+        result = []
+        for words, frame in frames_of(tree, places, self.known_, near=self.near, bits=self.bits):
+            best = best_roles(self._scores(frame), once=once).tolist()
+            pairs = zip(words, best, strict=True)
+            result.append(tuple(Argument(word, self.roles_[role]) for word, role in pairs if role >= 0))
+        return result
+
+    def annotate(self, sentences: Iterable[Sentence], *, find: bool = False) -> Iterator[Sentence]:
+        """Give sentences with roles; those that they had are not looked at.
+
+        Parameters
+        ----------
+        sentences : iterable of Sentence
+        find : bool
+            Whether to look for predicates too, and guess their senses. If not, they are those of the sentence; a
+            sentence that does not say which words are predicates is given back as it is.
+        """
+        for sentence in sentences:
+            if not find and not sentence.told:
+                yield sentence
+                continue
+            given = sentence.propositions
+            if find:
+                given = tuple(
+                    Proposition(place, sense, (), (place,)) for place, sense in self.predicates_.find(sentence.tree)
+                )
+            labelled = self.arguments(sentence.tree, [proposition.place for proposition in given])
+            yield sentence.with_propositions([_playing(*pair) for pair in zip(given, labelled, strict=True)])
+
+    @abstractmethod
+    def _scores(self, frame: Frame) -> NDArray[np.float64]:
+        """Give the score of each role for each word of a frame; that of none is 0."""
+
+
+def _playing(proposition: Proposition, arguments: tuple[Argument, ...]) -> Proposition:
+    """Give a predicate other arguments; a word that is one no longer counts as part of the predicate."""
+    places = {argument.place for argument in arguments}
+    return proposition._replace(
+        arguments=arguments, marks=tuple(mark for mark in proposition.marks if mark not in places)
+    )
+
+
+def _check_place(tree: Tree, predicate: int) -> None:
+    if not 1 <= predicate <= len(tree):
+        raise InputError(f"a predicate is a word of the sentence, from 1 to {len(tree)}; got {predicate!r}")
+
+
+def played_once(roles: Sequence[str], once: Once) -> NDArray[np.bool_]:
+    """Tell which roles are played by one word at most: those of the predicate itself, all, or none.
+
+    Examples
+    --------
+    >>> played_once(["ARG0", "ARGM-TMP", "A1", "C-ARG1"], "core").tolist()
+    [True, False, True, False]
+    """
+    return np.array([once == "all" or (once == "core" and bool(CORE.fullmatch(role))) for role in roles], bool)
+
+
+def best_roles(
+    scores: NDArray[np.float64], none: NDArray[np.float64] | None = None, *, once: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Give the role of each word in the choice of the highest score, minus one for none.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, roles)
+    none : ndarray of shape (n,), optional
+        Scores of playing none; 0 by default.
+    once : ndarray of bool of shape (roles,)
+
+    References
+    ----------
+    Kuhn (1955), The Hungarian method for the assignment problem
+
+    Examples
+    --------
+    >>> scores = np.array([[3.0, 1.0, 0.0], [2.0, 0.5, 1.0]])
+    >>> best_roles(scores, once=np.array([True, True, False])).tolist()
+    [0, 2]
+    """
+    n, rows = len(scores), np.arange(len(scores))
+    free = np.flatnonzero(~once)
+    best, roles = np.zeros(n) if none is None else none.copy(), np.full(n, -1, np.int64)
+    if len(free) and n:
+        at = free[scores[:, free].argmax(axis=1)]
+        better = scores[rows, at] > best
+        best[better], roles[better] = scores[rows, at][better], at[better]
+    single = np.flatnonzero(once)
+    gain = np.maximum(scores[:, single] - best[:, None], 0)
+    words, columns = (np.flatnonzero((gain > 0).any(axis=axis)) for axis in (1, 0))
+    if len(words):
+        from scipy.optimize import linear_sum_assignment
+
+        gain = gain[np.ix_(words, columns)]
+        a, r = linear_sum_assignment(gain, maximize=True)
+        taken = gain[a, r] > 0
+        roles[words[a[taken]]] = single[columns[r[taken]]]
+    return roles

@@ -1,0 +1,223 @@
+"""A tagger and a parser as components of a spaCy pipeline: its tokens, told by models of this library.
+
+Entry points of the package name them, so that spaCy finds them without an import:
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe("polyadic_tagger", config={"model": "tagger"})
+    nlp.add_pipe("polyadic_parser", config={"model": "parser"})
+
+Tokens are those of spaCy's tokenizer, one word each: what a treebank writes as one token of several words (French *du*)
+is one word here. Tokens of blanks are no words; they get the tag ``_SP`` and hang on the word before them, as spaCy has
+it. In spaCy a sentence is a tree, so one with several roots becomes several. ``nlp.to_disk`` writes the models with the
+pipeline, in their own folders; ``nlp.to_bytes`` writes where they lie. They are learned here, not by ``nlp.update``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from polyadic.core.errors import InputError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Iterator
+
+    from polyadic.syntax.trees import Tree
+
+
+class PipelineComponent(ABC):
+    """What a pipeline calls for each text: a subclass says what its model tells, and which models it takes.
+
+    Parameters
+    ----------
+    model : str, optional
+        The folder of a model, read when it is first needed: a pipeline that was saved brings its own.
+    language : str
+        By whose rules sentences end, if nothing before has said where they begin.
+
+    Raises
+    ------
+    InputError
+        When a text comes and there is no model, or not one that is taken.
+    """
+
+    def __init__(self, model: str | None, *, language: str) -> None:
+        self.path, self.language = model, language
+        self._model: Any = None
+
+    @property
+    def model(self) -> Any:
+        """The model, None until it is needed; one that was just fitted may be put here."""
+        return self._model  # spaCy looks at it when the component is made
+
+    @model.setter
+    def model(self, model: Any) -> None:
+        """Put a model here."""
+        if not isinstance(model, self._kinds()):
+            raise InputError(f"a {type(self).__name__} takes no {type(model).__name__}")
+        self._model = model
+
+    def _read(self) -> Any:
+        """Give the model, read from its folder if it was not yet."""
+        if self._model is None:
+            if self.path is None:
+                raise InputError('there is no model: name its folder, add_pipe(..., config={"model": "folder"})')
+            self.from_disk(self.path)
+        return self._model
+
+    def to_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> None:
+        """Write the model into a folder of the pipeline; ``exclude`` is for spaCy alone."""
+        del exclude
+        self._read().save(path, overwrite=True)
+
+    def from_disk(self, path: str | os.PathLike[str], *, exclude: Iterable[str] = ()) -> Self:
+        """Read the model from a folder."""
+        from polyadic.core.serialization import load
+
+        del exclude
+        self._model = load(path, self._kinds())
+        return self
+
+    def __call__(self, doc: Any) -> Any:
+        """Tell of the words of a ``Doc``, and give it back."""
+        from polyadic.syntax.spacy_parsing import word_tree
+
+        self._begin_sentences(doc)
+        sentences = [sentence for sentence in map(_words, doc.sents) if sentence]
+        self._write(doc, sentences, self._told(map(word_tree, sentences)))
+        return doc
+
+    def _begin_sentences(self, doc: Any) -> None:
+        """Mark where sentences begin, unless that is known; blanks begin none but the first."""
+        from polyadic.text.languages import sentences
+
+        if len(doc) < 2 or doc.has_annotation("SENT_START"):
+            return
+        words = _words(doc)
+        begins = np.cumsum([0, *map(len, sentences(doc.text, self.language))])
+        parts = np.searchsorted(begins, [word.idx for word in words], side="right")
+        first = {0, *(words[at + 1].i for at in np.flatnonzero(np.diff(parts)))}
+        for token in doc:
+            token.is_sent_start = token.i in first
+
+    @abstractmethod
+    def _kinds(self) -> tuple[type[Any], ...]:
+        """Give the kinds of models that are taken."""
+
+    @abstractmethod
+    def _told(self, trees: Iterator[Tree]) -> Iterator[Tree]:
+        """Give the sentences with what the model says of them."""
+
+    @abstractmethod
+    def _write(self, doc: Any, sentences: list[list[Any]], told: Iterator[Tree]) -> None:
+        """Write it to the tokens."""
+
+
+class TaggerComponent(PipelineComponent):
+    """Fills ``tag_``, ``pos_``, ``lemma_`` and ``morph``, by a :class:`~polyadic.TextTagger`.
+
+    Where the treebank has no tags of its own, the universal ones are ``tag_`` too; ``pos_`` holds universal ones alone.
+    A :class:`~polyadic.SequenceTagger` that was learned from words (:func:`~polyadic.tag_features`) fills ``tag_``.
+    """
+
+    def _kinds(self) -> tuple[type[Any], ...]:
+        from polyadic.sequences.sequence_tagger import SequenceTagger
+        from polyadic.syntax.text_tagger import TextTagger
+
+        return TextTagger, SequenceTagger
+
+    def _told(self, trees: Iterator[Tree]) -> Iterator[Tree]:
+        from polyadic.syntax.tag_features import need_tags, tag_features
+
+        if hasattr(model := self._read(), "annotate"):
+            yield from model.annotate(trees)
+            return
+        if need_tags(model.features_):
+            raise InputError("the tagger needs parts of speech; take one that was learned from words alone")
+        for tree in trees:
+            [tags] = model.predict([tag_features(tree.forms)])
+            yield replace(tree, xpos=tuple(tags))
+
+    def _write(self, doc: Any, sentences: list[list[Any]], told: Iterator[Tree]) -> None:
+        from spacy.parts_of_speech import IDS
+
+        for words, tree in zip(sentences, told, strict=True):
+            for word, lemma, *tags in zip(words, tree.lemmas, tree.xpos, tree.upos, tree.features, strict=True):
+                xpos, upos, features = ("" if tag == "_" else tag for tag in tags)
+                word.tag_ = xpos or upos
+                word.pos_ = upos if upos in IDS else ""
+                word.lemma_ = lemma if lemma != "_" else ""
+                word.set_morph(features)
+        for token in doc:
+            if token.is_space:
+                token.tag_, token.pos_, token.lemma_ = "_SP", "SPACE", token.text
+
+
+class ParserComponent(PipelineComponent):
+    """Fills ``head`` and ``dep_``, by a :class:`~polyadic.LowRankParser` or one of higher order.
+
+    Parts of speech, lemmas and morphology are those that the tokens have: the tagger comes first.
+    """
+
+    def _kinds(self) -> tuple[type[Any], ...]:
+        from polyadic.syntax.low_rank_parser import LowRankParser
+
+        return (LowRankParser,)
+
+    def _told(self, trees: Iterator[Tree]) -> Iterator[Tree]:
+        told: Iterator[Tree] = self._read().annotate(trees)
+        return told
+
+    def _write(self, doc: Any, sentences: list[list[Any]], told: Iterator[Tree]) -> None:
+        heads = np.arange(len(doc))
+        relations = ["ROOT"] * len(doc)
+        for words, tree in zip(sentences, told, strict=True):
+            for word, head, relation in zip(words, tree.heads.tolist(), tree.relations, strict=True):
+                if head:
+                    heads[word.i] = words[head - 1].i
+                    relations[word.i] = "dep" if relation == "_" else relation
+        for sentence in doc.sents:
+            above = next((token.i for token in sentence if not token.is_space), sentence.start)
+            for token in sentence:
+                if not token.is_space:
+                    above = token.i
+                elif token.i != above:
+                    heads[token.i], relations[token.i] = above, "dep"
+        columns = [heads - np.arange(len(doc)), [doc.vocab.strings.add(relation) for relation in relations]]
+        doc.from_array(["HEAD", "DEP"], np.array([np.asarray(x).astype(np.uint64) for x in columns]).T)
+
+
+def _words(tokens: Iterable[Any]) -> list[Any]:
+    return [token for token in tokens if not token.is_space]
+
+
+def make_tagger(nlp: Any, name: str, model: str | None) -> TaggerComponent:  # noqa: ARG001 # spaCy gives the name
+    """Make the component ``polyadic_tagger`` of a pipeline."""
+    return TaggerComponent(model, language=nlp.lang)
+
+
+def make_parser(nlp: Any, name: str, model: str | None) -> ParserComponent:  # noqa: ARG001 # as above
+    """Make the component ``polyadic_parser`` of a pipeline."""
+    return ParserComponent(model, language=nlp.lang)
+
+
+with contextlib.suppress(ImportError):  # there are no pipelines without spaCy, so nobody asks for components
+    from spacy.language import Language
+
+    Language.factory(
+        "polyadic_tagger",
+        default_config={"model": None},
+        assigns=["token.tag", "token.pos", "token.lemma", "token.morph", "doc.sents"],
+        func=make_tagger,
+    )
+    Language.factory(
+        "polyadic_parser",
+        default_config={"model": None},
+        assigns=["token.head", "token.dep", "doc.sents"],
+        func=make_parser,
+    )

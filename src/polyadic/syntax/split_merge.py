@@ -1,0 +1,333 @@
+r"""A grammar whose symbols have hidden states, learned by splitting them in two, EM, and merging what was of no use.
+
+All symbols begin with one state, so that the grammar is the plain one. In each cycle every state becomes two that
+differ by a little noise, EM improves the likelihood of the trees (which states have, and are summed over), and half of
+the pairs are merged again, those without which the likelihood falls least. So frequent symbols that behave in many ways
+come to many states, others keep one.
+
+References
+----------
+Petrov, Barrett, Thibaux, Klein (2006), Learning accurate, compact, and interpretable tree annotation
+
+EM over the hidden states of given trees, whose symbols are split in two and merged again where that was of no use.
+
+The expected number of times that a number of a tensor is used, given the trees, is found by sums over the states of
+each tree; the next numbers are
+
+.. math:: P(a_x \to \beta \mid a_x) = \frac{c(a_x \to \beta) + s\, c(a \to \beta) / c(a)}{c(a_x) + s}
+
+where :math:`c(a)` sums over the states of a, so that a state seen seldom is like its symbol. With :math:`s = 0` these
+are the steps of EM, and the likelihood never falls.
+
+References
+----------
+Petrov, Barrett, Thibaux, Klein (2006), Learning accurate, compact, and interpretable tree annotation, sections 2.1 to
+2.3. Matsuzaki, Miyao, Tsujii (2005), Probabilistic CFG with latent annotations
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import KW_ONLY
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from polyadic.core.model import Amount, Count, Natural, Seed, Share, Watch
+from polyadic.core.resources import check_memory
+from polyadic.core.solvers.run import Sweep, run
+from polyadic.syntax.kernels.latent_chart import Tensors, tree_sums
+from polyadic.syntax.latent_grammar import UNSEEN, LatentGrammar, Node, RuleTensors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.syntax.grammar import Rule
+
+    Array = NDArray[np.float64]
+    Whole = NDArray[np.int64]
+
+
+class SplitMergePCFG(LatentGrammar):
+    """Parser of phrases: the best trees of a plain grammar, put in the order of their probabilities with hidden states.
+
+    Parameters
+    ----------
+    cycles : int
+        How often states are split; a symbol has 2 to the power of it at most.
+    sweeps : int
+        Of EM, after each split and again after each merging.
+    merged : float
+        Share of pairs that are merged again.
+    smoothing : float
+        How many uses of its symbol a state begins with.
+    seed : int, optional
+        Of the noise that tells states apart.
+
+    Examples
+    --------
+    >>> from polyadic.syntax.brackets import parse_phrase
+    >>> dog = parse_phrase("(S (NP (DT the) (NN dog)) (VP (VBZ barks)))")
+    >>> parser = SplitMergePCFG(1).fit([dog, parse_phrase("(S (NP (DT a) (NN cat)) (VP (VBZ sleeps)))")])
+    >>> str(parser.parse("a dog sleeps".split()))
+    '(S (NP (DT a) (NN dog)) (VP (VBZ sleeps)))'
+    """
+
+    cycles: Natural = 4
+    _: KW_ONLY
+    sweeps: Count = 10
+    merged: Share = 0.5
+    smoothing: Amount = 10.0
+    seed: Seed = 0
+    watch: Watch = None
+
+    @property
+    def max_iter(self) -> int:
+        """Sweeps in all."""
+        return 2 * self.sweeps * self.cycles + 1
+
+    def _tensors(self, forest: list[list[Node]]) -> RuleTensors:
+        rules, trees = in_arrays(forest)
+        solver = split_merge(
+            trees,
+            cycles=self.cycles,
+            sweeps=self.sweeps,
+            merged=self.merged,
+            smoothing=self.smoothing,
+            seed=self.seed,
+        )
+        numbers, states = self._keep(run(solver, max_iter=self.max_iter + 1, watch=self.watch))
+        ends = np.cumsum([states[symbols[symbols >= 0]].prod() for symbols in trees.rules]).tolist()
+        tensors = {
+            rule: numbers[start:end].reshape(states[symbols[symbols >= 0]])
+            for rule, symbols, (start, end) in zip(rules, trees.rules, pairwise([0, *ends]), strict=True)
+        }
+        tags = Counter(node.label for tree in forest for node in tree if not node.below)
+        of = {rule[0]: len(tensor) for rule, tensor in tensors.items()}
+        unseen = {tag: np.full(of[tag], UNSEEN / n) for tag, n in tags.items()}
+        return RuleTensors(tensors, unseen, np.ones(1))
+
+
+def in_arrays(forest: list[list[Node]]) -> tuple[list[Rule], Trees]:
+    """Give the rules of trees, and the trees with symbols and rules as numbers.
+
+    Parameters
+    ----------
+    forest : list of list of Node
+        Of each tree, the root last.
+    """
+    nodes = [node for tree in forest for node in tree]
+    symbols: dict[str, int] = {}
+    rules: dict[Rule, int] = {}
+    kinds = []
+    for node in nodes:
+        symbols.setdefault(node.label, len(symbols))
+        if node.rule not in rules:
+            rules[node.rule] = len(rules)
+            below = [symbols[label] for label in node.rule[1:]] if node.below else []
+            kinds.append([symbols[node.label], *below, -1, -1][:3])
+    sizes = [len(tree) for tree in forest]
+    shifts = np.repeat(np.cumsum([0, *sizes[:-1]]), sizes).tolist()
+    edges = [
+        [rules[node.rule], at, *[shift + k for k in node.below], -1, -1][:4]
+        for at, (node, shift) in enumerate(zip(nodes, shifts, strict=True))
+    ]
+    labels = np.array([symbols[node.label] for node in nodes])
+    return [*rules], Trees(np.array(edges, np.int32), labels, np.cumsum(sizes) - 1, np.array(kinds))
+
+
+NOISE = 0.01
+"""Parts of a state differ by as much at most, as published: enough to tell them apart, too little to matter."""
+
+
+ROOM = 88.0
+"""Bytes that a number takes while it is improved, as measured: its place, its count, and what they are added up in."""
+
+
+class Trees(NamedTuple):
+    """Trees whose nodes have at most two children.
+
+    Attributes
+    ----------
+    edges : ndarray of int32 of shape (nodes, 4)
+        Rule, node and children of each node: -1 for those that there are not; children before parents.
+    symbols : ndarray of int of shape (nodes,)
+        The symbol of each node.
+    roots : ndarray of int
+        Nodes, of a symbol that is nowhere else.
+    rules : ndarray of int of shape (rules, 3)
+        Symbols of parent and children; -1 for those that there are not, as in rules of words.
+    """
+
+    edges: NDArray[np.int32]
+    symbols: Whole
+    roots: Whole
+    rules: Whole
+
+
+class Shape(NamedTuple):
+    """Where the numbers of tensors stand if symbols have so many states.
+
+    Attributes
+    ----------
+    starts : ndarray of int of shape (rules,)
+    parents, children : ndarray of int of shape (numbers,)
+        Which state of which symbol each number is a probability of, counted over all; and which numbers differ in that
+        state alone.
+    symbols : ndarray of int of shape (states,)
+        The symbol of each state.
+    """
+
+    starts: Whole
+    parents: Whole
+    children: Whole
+    symbols: Whole
+
+    @classmethod
+    def of(cls, rules: Whole, states: Whole) -> Shape:
+        """Lay out the tensors of rules, one after another."""
+        sizes = np.where(rules < 0, 1, states[rules])
+        below = sizes[:, 1:].prod(axis=1)
+        starts = np.cumsum(np.append(0, sizes[:, 0] * below))
+        firsts = np.cumsum(np.append(0, states))
+        rule = np.repeat(np.arange(len(rules)), np.diff(starts))
+        place = np.arange(starts[-1]) - starts[rule]
+        parents = firsts[rules[rule, 0]] + place // below[rule]
+        children = np.cumsum(np.append(0, below))[rule] + place % below[rule]
+        return cls(starts[:-1], parents, children, np.repeat(np.arange(len(states)), states))
+
+
+def split_merge(
+    trees: Trees, *, cycles: int, sweeps: int, merged: float, smoothing: float, seed: int | None
+) -> Iterator[Sweep]:
+    """Split, improve, merge, improve, and so on; yield probabilities in a row, and the states of each symbol.
+
+    The objective is the negative logarithm of the probability of the trees, for each of them, before the step that led
+    to the factors; it is that of trees whose tags have their words.
+
+    Parameters
+    ----------
+    trees : Trees
+    cycles : int
+        How often symbols are split; that of roots never is.
+    sweeps : int
+        Of EM, after each split and after each merging.
+    merged : float
+        Share of pairs of states that are merged, those without which the likelihood falls least.
+    smoothing : float
+        s.
+    seed : int, optional
+        Of the noise.
+
+    Raises
+    ------
+    InputError
+        If tensors would not fit in memory.
+    """
+    rng = np.random.default_rng(seed)
+    states = np.ones(trees.rules[:, 0].max() + 1, np.int64)
+    root = trees.symbols[trees.roots[0]]
+    numbers = np.bincount(trees.edges[:, 0], minlength=len(trees.rules)).astype(float)
+    numbers = improved(numbers, Shape.of(trees.rules, states), smoothing=0)
+    yield _swept(trees, numbers, states)[0]
+    for _ in range(cycles):
+        numbers, states = divided(numbers, trees.rules, states, np.arange(len(states)) != root, rng)
+        for step in range(2 * sweeps):
+            sweep, counts, inner, outer = _swept(trees, numbers, states)
+            yield sweep
+            if step == sweeps and merged > 0:
+                groups = _groups(trees, inner, outer, states, merged)
+                counts, states = gathered(counts, trees.rules, states, groups)
+            numbers = improved(counts, Shape.of(trees.rules, states), smoothing=smoothing)
+    if cycles:
+        yield _swept(trees, numbers, states)[0]
+
+
+def _swept(trees: Trees, numbers: Array, states: Whole) -> tuple[Sweep, Array, Array, Array]:
+    tensors = Tensors(numbers, Shape.of(trees.rules, states).starts)
+    log, counts, inner, outer = tree_sums(trees.edges, tensors, states[trees.symbols], trees.roots)
+    return Sweep([numbers, states], -log / len(trees.roots)), counts, inner, outer
+
+
+def improved(counts: Array, shape: Shape, *, smoothing: float) -> Array:
+    """Give the probabilities that follow from expected counts; those of a state that is never used are its symbol's."""
+    of_state = np.bincount(shape.parents, counts, len(shape.symbols))
+    of_symbol = np.bincount(shape.symbols, of_state)
+    pooled = np.bincount(shape.children, counts)[shape.children] / of_symbol[shape.symbols[shape.parents]]
+    weight = np.where(of_state > 0, smoothing, 1.0)
+    result: Array = (counts + weight[shape.parents] * pooled) / (of_state + weight)[shape.parents]
+    return result
+
+
+def divided(
+    numbers: Array, rules: Whole, states: Whole, split: NDArray[np.bool_], rng: np.random.Generator
+) -> tuple[Array, Whole]:
+    """Split the states of some symbols in two that differ by a little noise."""
+    after = np.where(split, 2 * states, states)
+    size = int(np.where(rules < 0, 1, after[rules]).prod(axis=1).sum())
+    check_memory(ROOM * size, f"tensors of {size:,} numbers", "split states less often")
+    row = []
+    for tensor, rule in zip(_tensors(numbers, rules, states), rules, strict=True):
+        for axis, symbol in enumerate(rule[rule >= 0].tolist()):
+            if split[symbol]:
+                tensor = np.repeat(tensor, 2, axis=axis) / (2 if axis else 1)  # noqa: PLW2901
+        row.append(tensor.ravel())
+    whole = np.concatenate(row)
+    whole *= 1 + rng.uniform(-NOISE, NOISE, len(whole))
+    return improved(whole, Shape.of(rules, after), smoothing=0), after
+
+
+def gathered(counts: Array, rules: Whole, states: Whole, groups: Sequence[Whole]) -> tuple[Array, Whole]:
+    """Add up the counts of states that are merged: ``groups`` tells the new state of each state of each symbol."""
+    row = []
+    for tensor, rule in zip(_tensors(counts, rules, states), rules, strict=True):
+        for axis, symbol in enumerate(rule[rule >= 0].tolist()):
+            starts = np.flatnonzero(np.diff(groups[symbol], prepend=-1))
+            tensor = np.add.reduceat(tensor, starts, axis=axis)  # noqa: PLW2901
+        row.append(tensor.ravel())
+    return np.concatenate(row), np.array([group[-1] + 1 for group in groups])
+
+
+def _tensors(numbers: Array, rules: Whole, states: Whole) -> Iterator[Array]:
+    """Give the tensors in a row one by one."""
+    starts = Shape.of(rules, states).starts
+    for part, rule in zip(np.split(numbers, starts[1:]), rules, strict=True):
+        yield part.reshape(states[rule[rule >= 0]])
+
+
+def _groups(trees: Trees, inner: Array, outer: Array, states: Whole, merged: float) -> list[Whole]:
+    """Merge the pairs of states that the trees would miss least."""
+    losses: dict[tuple[int, int], float] = {}
+    order = np.argsort(trees.symbols, kind="stable")
+    ends = np.searchsorted(trees.symbols[order], np.arange(len(states) + 1))
+    for symbol in np.flatnonzero(states % 2 == 0).tolist():
+        nodes = order[ends[symbol] : ends[symbol + 1]]
+        lost = pair_losses(inner[nodes, : states[symbol]], outer[nodes, : states[symbol]])
+        losses |= {(symbol, pair): loss for pair, loss in enumerate(lost.tolist())}
+    least = sorted(losses, key=lambda pair: losses[pair])[: round(merged * len(losses))]
+    fresh = [np.ones(n, np.int64) for n in states.tolist()]
+    for symbol, pair in least:
+        fresh[symbol][2 * pair + 1] = 0
+    return [np.cumsum(new) - 1 for new in fresh]
+
+
+def pair_losses(inner: Array, outer: Array) -> Array:
+    """Give how far the log-likelihood of the nodes of a symbol falls, about, without each pair of its states.
+
+    Parameters
+    ----------
+    inner, outer : ndarray of shape (nodes, states)
+        A row may have any scale.
+    """
+    through = inner * outer
+    total = through.sum(axis=1)
+    used = (through / total[:, None]).sum(axis=0).reshape(-1, 2)
+    shares = used / np.maximum(used.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    pairs = inner.reshape(len(inner), -1, 2), outer.reshape(len(outer), -1, 2)
+    one = (pairs[0] * shares).sum(axis=2) * pairs[1].sum(axis=2)
+    changed = 1 + (one - through.reshape(pairs[0].shape).sum(axis=2)) / total[:, None]
+    losses: Array = -np.log(changed).sum(axis=0)
+    return losses

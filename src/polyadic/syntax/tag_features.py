@@ -1,0 +1,81 @@
+"""What is told of each word of a sentence to a tagger: the word, how it begins and ends, its shape, its neighbours."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from polyadic.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+EDGE = "<edge>"
+LONGEST_START, LONGEST_ENDING = 4, 5
+"""Letters of the longest beginning and ending that are told."""
+CACHED = 100_000
+"""Words whose features are kept."""
+
+
+def tag_features(forms: Sequence[str], tags: Sequence[str] | None = None) -> list[list[str]]:
+    """Give the features of each word.
+
+    Parameters
+    ----------
+    forms : sequence of str
+    tags : sequence of str, optional
+        Parts of speech that are known, for a tagger of something else; then also those of the two words on each side,
+        and two and three of them in a row.
+
+    Raises
+    ------
+    InputError
+        If there are not as many tags as words.
+
+    Examples
+    --------
+    >>> tag_features(["Dogs", "bark"])[0][:10]
+    ['*', 'W=Dogs', 'w=dogs', 's=Aa', '<d', '<do', '<dog', '<dogs', '>s', '>gs']
+    >>> tag_features(["Dogs", "bark"], ["NNS", "VBP"])[1][-3:]
+    ['t-2=<edge> NNS VBP', 't-1=NNS VBP <edge>', 't+0=VBP <edge> <edge>']
+    """
+    words = [EDGE, EDGE, *map(str.lower, forms), EDGE, EDGE]
+    rows = [
+        ["*", *_look(form), f"w-1={b}", f"w-2={a}", f"w+1={c}", f"w+2={d}", f"w-1={b} {w}", f"w+0={w} {c}"]
+        for form, a, b, w, c, d in zip(forms, words, words[1:], words[2:], words[3:], words[4:], strict=False)
+    ]
+    if tags is None:
+        return rows
+    if len(tags) != len(forms):
+        raise InputError(f"each of {len(forms)} words needs a part of speech; got {len(tags)}")
+    t = [EDGE, EDGE, *tags, EDGE, EDGE]
+    for row, p, q, r, s, u in zip(rows, t, t[1:], t[2:], t[3:], t[4:], strict=False):
+        row += [f"t-2={p}", f"t-1={q}", f"t+0={r}", f"t+1={s}", f"t+2={u}"]
+        row += [f"t-2={p} {q}", f"t-1={q} {r}", f"t+0={r} {s}", f"t+1={s} {u}"]
+        row += [f"t-2={p} {q} {r}", f"t-1={q} {r} {s}", f"t+0={r} {s} {u}"]
+    return rows
+
+
+def need_tags(known: Iterable[str]) -> bool:
+    """Tell whether features have been learned of sentences with parts of speech."""
+    return any(feature.startswith("t") for feature in known)
+
+
+def shape(form: str) -> str:
+    """Give the kinds of letters of a word, each run of a kind as one: A, a, 0, or the mark itself.
+
+    Examples
+    --------
+    >>> shape("McDonald's"), shape("U.S."), shape("1990-91")
+    ("AaAa'a", 'A.A.', '0-0')
+    """
+    kinds = ["A" if x.isupper() else "a" if x.isalpha() else "0" if x.isdigit() else x for x in form]
+    return "".join(kind for before, kind in zip(["", *kinds], kinds, strict=False) if kind != before)
+
+
+@lru_cache(CACHED)
+def _look(form: str) -> list[str]:
+    word = form.lower()
+    starts = [f"<{word[:k]}" for k in range(1, min(len(word), LONGEST_START) + 1)]
+    endings = [f">{word[-k:]}" for k in range(1, min(len(word), LONGEST_ENDING) + 1)]
+    return [f"W={form}", f"w={word}", f"s={shape(form)}", *starts, *endings]

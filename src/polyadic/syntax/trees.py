@@ -1,0 +1,265 @@
+"""Sentences with their dependency trees: files in CoNLL-U and in the older CoNLL-X, read and written without loss.
+
+What is written is what was read, byte by byte, if the file is as both formats want it: lines end in a line feed, and
+one empty line follows each sentence. Other ends of lines, a byte order mark, more empty lines or none at the end, and
+comments with no words below them are read, and not written again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import warnings
+from dataclasses import dataclass, replace
+from itertools import chain, takewhile
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_choice
+from polyadic.text.streams import blocks, lines, name_of, open_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Path = str | os.PathLike[str]
+
+Invalid = Literal["raise", "skip"]
+COLUMNS = 10
+"""Of CoNLL-U: number, form, lemma, upos, xpos, features, head, relation, enhanced, misc.
+
+CoNLL-X has a coarse and a fine part of speech in the places of upos and xpos, and ends in PHEAD and PDEPREL.
+"""
+
+
+class InvalidTreesWarning(UserWarning):
+    """Sentences were left out, since their heads are no tree."""
+
+
+class NoTreeError(InputError):
+    """The heads of a sentence are no tree."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A sentence of n words, each but the roots below another; columns as in the file, ``"_"`` where it says nothing.
+
+    Attributes
+    ----------
+    forms, lemmas : tuple of str
+    upos, xpos : tuple of str
+        Universal part of speech, and that of the treebank.
+    features : tuple of str
+        Such as ``"Number=Plur"``, several with ``|`` between.
+    heads : ndarray of int32, of shape (n,)
+        Number of the word above each, from 1; 0 for a root.
+    relations : tuple of str
+        How each word depends on its head: ``"nsubj:pass"``.
+    enhanced, misc : tuple of str
+        In CoNLL-X, PHEAD and PDEPREL.
+    comments : tuple of str
+        Lines before the sentence, which begin with ``#``.
+    skipped : tuple of (int, str)
+        Lines that are no words, of multiword tokens (``3-4``) and empty nodes (``8.1``), and how many words precede.
+    """
+
+    forms: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    upos: tuple[str, ...]
+    xpos: tuple[str, ...]
+    features: tuple[str, ...]
+    heads: NDArray[np.int32]
+    relations: tuple[str, ...]
+    enhanced: tuple[str, ...]
+    misc: tuple[str, ...]
+    comments: tuple[str, ...] = ()
+    skipped: tuple[tuple[int, str], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.forms)
+
+    def children(self) -> list[list[int]]:
+        """Give the words below each, from 0 and in order; those below the root of all come last."""
+        below: list[list[int]] = [[] for _ in range(len(self) + 1)]
+        for word, head in enumerate(self.heads.tolist()):
+            below[head - 1].append(word)
+        return below
+
+    def with_heads(self, heads: NDArray[np.int32], relations: Sequence[str]) -> Tree:
+        """Give the sentence with another tree, without what belongs to the one that it had.
+
+        That is: enhanced dependencies, and the empty nodes that only these reach; in CoNLL-X, PHEAD and PDEPREL.
+
+        Parameters
+        ----------
+        heads : ndarray of int32 of shape (n,)
+        relations : sequence of str
+        """
+        none = ("_",) * len(self)
+        projective = any(map(str.isdecimal, self.enhanced))  # PHEAD is a number, enhanced dependencies are never
+        return replace(
+            self,
+            heads=heads,
+            relations=tuple(relations),
+            enhanced=none,
+            misc=none if projective else self.misc,
+            skipped=tuple(line for line in self.skipped if "." not in line[1].partition("\t")[0]),
+        )
+
+    def conllu(self) -> str:
+        """Give the lines of the sentence as they stood, and the empty one after it."""
+        heads = map(str, self.heads.tolist())
+        columns = (self.forms, self.lemmas, self.upos, self.xpos, self.features, heads)
+        rows = zip(*columns, self.relations, self.enhanced, self.misc, strict=True)
+        words = [f"{number}\t" + "\t".join(row) for number, row in enumerate(rows, 1)]
+        for before, line in reversed(self.skipped):
+            words.insert(before, line)
+        return "\n".join([*self.comments, *words, "", ""])
+
+
+def read_trees(path: Path, *, heads: bool = True, invalid: Invalid = "raise") -> Iterator[Tree]:
+    r"""Read the sentences of a CoNLL-U file, or one in the older CoNLL-X format.
+
+    Several words of a sentence may be roots.
+
+    Parameters
+    ----------
+    path : path
+        In UTF-8, compressed if its suffix says so; ``"-"`` is standard input.
+    heads : bool
+        Whether to read heads. If not, the column is not looked at, and may be empty: all heads are 0.
+    invalid : {"raise", "skip"}
+        What becomes of a sentence whose heads are no tree, since there is a cycle, a number beyond the sentence, or
+        none. One that is left out is counted in an :class:`InvalidTreesWarning`.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a line is malformed: with the line, and what is wrong.
+
+    References
+    ----------
+    Universal Dependencies, CoNLL-U format, https://universaldependencies.org/format.html. Buchholz, Marsi (2006),
+    CoNLL-X shared task on multilingual dependency parsing
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), "two.conllu")
+    >>> with open(path, "w") as file:
+    ...     _ = file.write("1\tDogs\tdog\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tbark\tbark\tVERB\t_\t_\t0\troot\t_\t_\n\n")
+    >>> [tree] = read_trees(path)
+    >>> tree.lemmas, tree.heads.tolist(), tree.relations
+    (('dog', 'bark'), [2, 0], ('nsubj', 'root'))
+    """
+    check_choice("invalid", invalid, get_args(Invalid))
+    name, faults = name_of(os.fspath(path)), []
+    for start, sentence in numbered_sentences(path):
+        try:
+            tree = tree_of(sentence, start, name, heads=heads)
+        except NoTreeError as fault:
+            if invalid == "raise":
+                raise
+            faults.append(str(fault))
+            continue
+        if tree is not None:
+            yield tree
+    if faults:
+        warnings.warn(f"sentences left out: {len(faults)}; first, {faults[0]}", InvalidTreesWarning, stacklevel=2)
+
+
+def tree_of(sentence: Sequence[str], start: int, path: Path, *, heads: bool = True) -> Tree | None:
+    """Read the lines of one sentence; comments alone are none.
+
+    Parameters
+    ----------
+    sentence : sequence of str
+    start : int
+        Number of the first line.
+    path : path
+        What messages name.
+    heads : bool
+        As in :func:`read_trees`.
+
+    Raises
+    ------
+    InputError
+        As in :func:`read_trees`.
+    """
+    comments = list(takewhile(lambda line: line.startswith("#"), sentence))
+    words: list[list[str]] = []
+    skipped = []
+    for at, line in enumerate(sentence[len(comments) :], start + len(comments)):
+        fields = line.split("\t")
+        if line.startswith("#"):
+            raise InputError(f"{path}, line {at} is a comment; comments come before the words of a sentence")
+        if len(fields) != COLUMNS:
+            raise InputError(f"{path}, line {at} must have {COLUMNS} columns between tabs; got {len(fields)}")
+        if fields[0] == str(len(words) + 1):
+            words.append([*map(sys.intern, fields)])  # the same are said again and again
+        elif re.fullmatch(r"[0-9]+[-.][0-9]+", fields[0]):
+            skipped.append((len(words), line))
+        else:
+            raise InputError(f"{path}, line {at} should be word {len(words) + 1}; it says {fields[0]!r:.40}")
+    if not words:
+        return None
+    _, forms, lemmas, upos, xpos, features, above, *rest = map(tuple, zip(*words, strict=True))
+    tops = _heads(above if heads else ("0",) * len(words), f"{path}, sentence from line {start}")
+    relations, enhanced, misc = rest
+    return Tree(forms, lemmas, upos, xpos, features, tops, relations, enhanced, misc, tuple(comments), tuple(skipped))
+
+
+def read_tagged_trees(path: Path) -> Iterator[Tree]:
+    """Read sentences whose lines are form, part of speech and head, as in the Penn Treebank sample of dependencies.
+
+    Parameters
+    ----------
+    path : path
+        As for :func:`read_trees`; a fourth column is the relation.
+
+    Raises
+    ------
+    InputError
+        As in :func:`read_trees`.
+    """
+    for start, sentence in numbered_sentences(path):
+        rows = [line.split("\t") for line in sentence]
+        for at, row in enumerate(rows, start):
+            if len(row) != len(rows[0]) or len(row) not in {3, 4}:
+                raise InputError(f"{path}, line {at} must have 3 or 4 columns, as all of its sentence; got {len(row)}")
+        forms, tags, above, *rest = map(tuple, zip(*rows, strict=True))
+        heads = _heads(above, f"{path}, sentence from line {start}")
+        none = ("_",) * len(rows)
+        yield Tree(forms, none, none, tags, none, heads, rest[0] if rest else none, none, none)
+
+
+def numbered_sentences(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Give the lines of each sentence, and the number of the first of them."""
+    name = os.fspath(path)
+    sentence: list[str] = []
+    with open_bytes(name) as stream:
+        # The empty line at the end closes a last sentence that none follows.
+        for number, line in enumerate(chain(lines(blocks(stream, name)), [""]), 1):
+            if line.strip():
+                sentence.append(line)
+            elif sentence:
+                yield number - len(sentence), sentence
+                sentence = []
+
+
+def _heads(above: Sequence[str], where: str) -> NDArray[np.int32]:
+    """Check that all heads are words of the sentence and that nothing is below itself."""
+    n = len(above)
+    odd = next((h for h in above if not (h.isdecimal() and len(h) < 10 and int(h) <= n)), None)
+    if odd is not None:
+        raise NoTreeError(f"{where}: a head must be a number from 0 to {n}; got {odd[:20]!r}")
+    heads = np.array([int(h) for h in above], np.int32)
+    reached = np.concatenate([np.zeros(1, np.int32), heads])
+    for _ in range(n.bit_length()):  # each time twice as far up
+        reached = reached[reached]
+    if reached.any():
+        raise NoTreeError(f"{where}: word {int(np.flatnonzero(reached)[0])} is below itself; heads must form a tree")
+    return heads

@@ -1,0 +1,404 @@
+"""Correspondence analysis of a table of counts, dense or sparse, and never made dense.
+
+Other analyses of tables share how a table is read, and coordinates that can be used as word vectors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from polyadic.core.entries import Entries
+from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.core.explanation import Explanation
+from polyadic.core.linalg import Method, symmetric_matrix
+from polyadic.core.model import Amount, Count, Positive, Seed, Transformer, learned
+from polyadic.embedding import Embedding
+from polyadic.tables.residuals import linear, with_values
+from polyadic.tables.similarities import decompose, inverse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polyadic.tables.residuals import Residual
+    from polyadic.tables.similarities import Decomposition, Kernel
+
+
+Side = Literal["rows", "columns"]
+SIDES = ("rows", "columns")
+
+
+class TableTransformer(Transformer):
+    """Estimators whose output is the coordinates of the rows they were fitted to."""
+
+    row_coordinates_: NDArray[Any] = learned()
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Fit, and give the coordinates of the rows, shape (m, rank)."""
+        return self.fit(X, y).row_coordinates_.copy()
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.row_coordinates_.shape[1])
+
+
+class TableAnalysis(TableTransformer):
+    """Coordinates of the rows and columns of a table of counts; see its subclasses."""
+
+    column_coordinates_: NDArray[Any] = learned()
+    row_labels_: tuple[str, ...] | None = learned()
+    column_labels_: tuple[str, ...] | None = learned()
+    singular_values_: NDArray[Any] = learned()
+    rank: Count
+    power: Amount
+    temper: Positive
+    method: Method
+    tol: Positive
+    seed: Seed
+
+    def coordinates(self, side: Side = "rows") -> NDArray[Any]:
+        """Give the coordinates of rows or columns."""
+        check_is_fitted(self)
+        check_choice("side", side, SIDES)
+        return self.row_coordinates_ if side == "rows" else self.column_coordinates_
+
+    def embedding(
+        self, words: Sequence[str], *, side: Side = "rows", counts: NDArray[np.integer] | None = None
+    ) -> Embedding:
+        """Give the coordinates of rows or columns their words, and how often these occur."""
+        return Embedding(words, self.coordinates(side), counts=counts)
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what input is allowed."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _decompose(self, A: Residual, kernels: tuple[Kernel, Kernel], *, symmetric: bool) -> Decomposition:
+        """Decompose a residual under kernels, as the settings say."""
+        axes = decompose(
+            A, self.rank, kernels=kernels, symmetric=symmetric, method=self.method, tol=self.tol, seed=self.seed
+        )
+        self.singular_values_ = axes.s
+        return axes
+
+    def _scale(self) -> NDArray[Any]:
+        """Singular values to the power; axes that the table does not have stay at zero."""
+        s = self.singular_values_
+        return np.where(s > 0, s**self.power, 0)
+
+    def _read(self, X: Any) -> tuple[csr_array, bool]:
+        """Read a table: its counts to the power ``temper``, and whether it is known to be symmetric."""
+        symmetric = False
+        named = hasattr(X, "index") and hasattr(X, "columns")  # a DataFrame
+        self.row_labels_ = tuple(map(str, X.index)) if named else None
+        self.column_labels_ = tuple(map(str, X.columns)) if named else None
+        if isinstance(X, Entries):
+            if X.order != 2:
+                raise InputError(f"a table has rows and columns; got entries of order {X.order}")
+            values = X.values.astype(np.float32)
+            symmetric = X.symmetric
+            N = symmetric_matrix(X.indices, values, X.shape[0]) if symmetric else _table(X, values)
+            self.n_features_in_ = X.shape[1]
+            check_counts(values)
+        else:
+            N = self._validated(X, reset=True)
+            symmetric = N.shape[0] == N.shape[1] and abs(N - N.T).max() == 0
+        return _tempered(N, self.temper), symmetric
+
+    def _read_more(self, X: Any) -> csr_array:
+        """Read further rows of the table that was fitted."""
+        return _tempered(self._validated(X, reset=False), self.temper)
+
+    def _validated(self, X: Any, *, reset: bool) -> csr_array:
+        how: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "ensure_non_negative": True}
+        if reset:
+            how |= {"ensure_min_samples": 2, "ensure_min_features": 2}
+        N = csr_array(validate_data(self, X, reset=reset, **how))
+        if not N.has_canonical_format:
+            N = N.copy()  # it may be the caller's
+            N.sum_duplicates()
+        return N
+
+
+def check_counts(values: NDArray[Any]) -> None:
+    """Refuse what is no count.
+
+    Raises
+    ------
+    InputError
+        If a value is negative, infinite or missing.
+    """
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise InputError("a table of counts holds no negative, infinite or missing number")
+
+
+def _tempered(N: csr_array, power: float) -> csr_array:
+    return N if power == 1 else with_values(N, N.data**power)
+
+
+def _table(X: Entries, values: NDArray[np.float32]) -> csr_array:
+    i, j = X.indices.T
+    return csr_array((values, (i, j)), shape=X.shape)
+
+
+def squared_distances(P: csr_array, r: NDArray[Any], c: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    r"""Squared chi-square distances of rows and columns to the mean profile, :math:`\sum_j (p_{ij}/r_i - c_j)^2 / c_j`.
+
+    That is :math:`\sum_j p_{ij}^2 / (r_i^2 c_j) - 1`.
+    """
+    rows = np.repeat(np.arange(len(r)), np.diff(P.indptr))
+    squares = P.data.astype(float) ** 2 * inverse(r)[rows] * inverse(c)[P.indices]
+    return (
+        np.maximum(np.bincount(rows, squares, len(r)) * inverse(r) - (r > 0), 0),
+        np.maximum(np.bincount(P.indices, squares, len(c)) * inverse(c) - (c > 0), 0),
+    )
+
+
+class CorrespondenceAnalysis(TableAnalysis):
+    r"""Rows and columns of a table of counts as points whose distances are those of their profiles.
+
+    With the shares :math:`P = N / n` and their margins :math:`r, c`,
+
+    .. math:: D_r^{-1/2} (P - r c^\top) D_c^{-1/2} \approx U S V^\top, \qquad
+              F = D_r^{-1/2} U S, \qquad G = D_c^{-1/2} V S .
+
+    The squared singular values are the **inertias**; they sum to :math:`\chi^2 / n`. Rows or columns without
+    observations lie at zero and take part in nothing.
+
+    Parameters
+    ----------
+    rank : int
+        Axes; at most one less than the smaller side of the table.
+    power : float
+        Coordinates are :math:`D_r^{-1/2} U S^p`: 1, principal; 0, standard; smaller ones make word vectors better.
+    temper : float
+        Counts are taken to this power first; 1/2, of square roots, keeps rare events from dominating.
+    method : {"lanczos", "randomized"}
+        See :func:`~polyadic.core.linalg.truncated_svd`; a small table is decomposed exactly.
+    tol : float
+        Of the Lanczos method.
+    seed : int, optional
+        Of its start.
+
+    Attributes
+    ----------
+    row_coordinates_, column_coordinates_ : ndarray of shape (m, rank) and (n, rank)
+        :math:`F` and :math:`G`. In each axis the row with the largest element of :math:`U` is at the positive end.
+    row_standard_coordinates_, column_standard_coordinates_ : ndarray of shape (m, rank) and (n, rank)
+        :math:`D_r^{-1/2} U` and :math:`D_c^{-1/2} V`.
+    row_masses_, column_masses_ : ndarray of shape (m,) and (n,)
+        :math:`r` and :math:`c`.
+    singular_values_, inertia_ : ndarray of shape (rank,)
+        :math:`S` and its squares.
+    row_distances_, column_distances_ : ndarray of shape (m,) and (n,)
+        Squared chi-square distances to the mean profile, in all axes.
+    total_inertia_ : float
+        Of all axes, also those not kept: :math:`\chi^2 / n`.
+    explained_inertia_ratio_ : ndarray of shape (rank,)
+        Share of each axis in it.
+
+    References
+    ----------
+    Greenacre (2007), Correspondence analysis in practice, appendix A. Niitsuma, Lee (2018), eq. (4), (5), (18) to (20),
+    where margins are counts: their :math:`F` is ours divided by :math:`n^{3/2}`, and eq. (6) has a wrong sign.
+    Hsu, Hsieh (2022), On the expressivity of correspondence analysis, for roots of counts.
+
+    Examples
+    --------
+    Eye colours (rows: blue, light, medium, dark) and hair colours (fair, red, medium, dark, black) in Caithness:
+
+    >>> fisher = [[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]]
+    >>> model = CorrespondenceAnalysis(2).fit(fisher)
+    >>> model.inertia_.round(5).tolist(), round(model.total_inertia_, 5)
+    ([0.19924, 0.03009], 0.23019)
+    >>> model.row_coordinates_.round(3).tolist()
+    [[-0.4, -0.165], [-0.441, -0.088], [0.034, 0.245], [0.703, -0.134]]
+    """
+
+    rank: Count = 2
+    _: KW_ONLY
+    power: Amount = 1.0
+    temper: Positive = 1.0
+    method: Method = "lanczos"
+    tol: Positive = 1e-2
+    seed: Seed = None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Analyse a table of counts; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
+            Not negative.
+
+        Raises
+        ------
+        ValueError
+            If the table is empty, or holds something negative, infinite or missing.
+        InputError
+            If the rank does not fit, or a setting is out of range.
+        """
+        self.check()
+        del y
+        N, symmetric = self._read(X)
+        A = linear(N)
+        axes = self._decompose(A, ("margins", "margins"), symmetric=symmetric)
+        self.inertia_ = self.singular_values_**2
+        self.row_masses_, self.column_masses_ = A.r, A.c
+        self.row_standard_coordinates_ = axes.row_root[:, None] * axes.U
+        self.column_standard_coordinates_ = axes.column_root[:, None] * axes.V
+        self.row_coordinates_ = self.row_standard_coordinates_ * self._scale()
+        self.column_coordinates_ = self.column_standard_coordinates_ * self._scale()
+        self.row_distances_, self.column_distances_ = squared_distances(A.S, A.r, A.c)
+        self.total_inertia_ = float(A.r @ self.row_distances_)
+        self.explained_inertia_ratio_ = self.inertia_ / (self.total_inertia_ or 1.0)
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Place supplementary rows among those that were fitted.
+
+        A row lies at the mean of the columns' standard coordinates, weighed by its profile; the rows that were fitted
+        come out where they are. A row without observations is placed at zero.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (m, n)
+            Counts of the same columns.
+
+        Returns
+        -------
+        ndarray of shape (m, rank)
+        """
+        check_is_fitted(self)
+        return self._place(self._read_more(X), self.column_standard_coordinates_)
+
+    def transform_columns(self, X: Any) -> NDArray[Any]:
+        """Place supplementary columns; X of shape (rows of the table, columns to place).
+
+        Raises
+        ------
+        InputError
+            If there are not as many rows as the table had.
+        """
+        check_is_fitted(self)
+        turned = csr_array(np.atleast_2d(X) if not issparse(X) else X, dtype=float).T.tocsr()
+        turned.sum_duplicates()
+        if turned.shape[1] != len(self.row_masses_):
+            raise InputError(f"X must have the {len(self.row_masses_)} rows of the table; got {turned.shape[1]}")
+        check_counts(turned.data)
+        turned.data **= self.temper
+        return self._place(turned, self.row_standard_coordinates_)
+
+    def contributions(self, side: Side = "rows") -> NDArray[Any]:
+        """Tell which share of the inertia of an axis each row or column makes up; columns sum to 1."""
+        standard, masses, _ = self._points(side)
+        return np.asarray(masses[:, None] * standard**2)
+
+    def squared_cosines(self, side: Side = "rows") -> NDArray[Any]:
+        """Tell which share of the inertia of each row or column an axis explains; the sum over axes is its quality."""
+        standard, _, distances = self._points(side)
+        return np.asarray((standard * self.singular_values_) ** 2 * inverse(np.maximum(distances, 0))[:, None])
+
+    def quality(self, side: Side = "rows") -> NDArray[Any]:
+        """Tell which share of its inertia each row or column shows in the axes kept."""
+        return np.asarray(self.squared_cosines(side).sum(axis=1))
+
+    def explain(self, row: str | int, column: str | int) -> Explanation:
+        r"""Say along which axes a cell holds more, or less, than its margins expect.
+
+        .. math:: \frac{p_{ij}}{r_i c_j} = 1 + \sum_k \frac{f_{ik}\, g_{jk}}{s_k}
+
+        with principal coordinates, the reconstitution formula; all axes give the cell itself. The base is 1: as much as
+        rows and columns that have nothing to do with each other would have there.
+
+        Parameters
+        ----------
+        row, column : str or int
+            By name, if the table has any; else by number, from 0.
+
+        Returns
+        -------
+        Explanation
+            How many times as much is there, and the parts of the axes kept, which are numbered from 1.
+
+        Raises
+        ------
+        InputError
+            If there is no such row or column.
+
+        References
+        ----------
+        Greenacre (2007), Correspondence analysis in practice, appendix A
+
+        Examples
+        --------
+        >>> model = CorrespondenceAnalysis(1).fit([[30, 10], [10, 30]])
+        >>> why = model.explain(0, 1)
+        >>> round(why.value, 6), round(why.base, 6), [(axis, round(part, 6)) for axis, part in why.parts]
+        (0.5, 1.0, [(1, -0.5)])
+        """
+        i, j = self._place_of("rows", row), self._place_of("columns", column)
+        parts = self.row_standard_coordinates_[i] * self.column_standard_coordinates_[j] * self.singular_values_
+        return Explanation.of(float(1 + parts.sum()), enumerate(parts.tolist(), 1))
+
+    def nearest(self, name: str | int, *, side: Side = "rows", n: int = 10) -> list[tuple[Any, float]]:
+        r"""Give the rows, or columns, whose profiles are most like that of one, with their chi-square distances.
+
+        .. math:: d_{ii'}^2 = \sum_j \frac{1}{c_j} \Big(\frac{p_{ij}}{r_i} - \frac{p_{i'j}}{r_{i'}}\Big)^2
+                  \approx \sum_k (f_{ik} - f_{i'k})^2
+
+        in the axes kept; in all axes it is exact. What has no observations is near nothing.
+
+        Parameters
+        ----------
+        name : str or int
+            As in :meth:`explain`.
+        side : {"rows", "columns"}
+        n : int
+
+        Raises
+        ------
+        InputError
+            If there is no such row or column, or a setting is out of range.
+
+        Examples
+        --------
+        >>> CorrespondenceAnalysis(1).fit([[30, 10], [10, 30], [20, 10]]).nearest(0, n=1)[0][0]
+        2
+        """
+        check_int("n", n, low=1)
+        at, (standard, masses, _) = self._place_of(side, name), self._points(side)
+        apart = np.linalg.norm((standard - standard[at]) * self.singular_values_, axis=1)
+        apart[masses == 0] = np.inf
+        labels = self.row_labels_ if side == "rows" else self.column_labels_
+        others = [k for k in np.argsort(apart, kind="stable").tolist() if k != at and np.isfinite(apart[k])]
+        return [(labels[k] if labels else k, float(apart[k])) for k in others[:n]]
+
+    def _place_of(self, side: Side, name: str | int) -> int:
+        """Give the number of a row or a column."""
+        standard, _, _ = self._points(side)
+        labels = self.row_labels_ if side == "rows" else self.column_labels_
+        known = range(len(standard)) if labels is None else labels
+        if name not in known:
+            raise InputError(
+                f"the table has no {side[:-1]} {name!r}" + ("" if labels else f"; they go from 0 to {known[-1]}")
+            )
+        return known.index(name)  # type: ignore[arg-type] # it is one of them
+
+    def _points(self, side: Side) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        check_is_fitted(self)
+        check_choice("side", side, SIDES)
+        if side == "rows":
+            return self.row_standard_coordinates_, self.row_masses_, self.row_distances_
+        return self.column_standard_coordinates_, self.column_masses_, self.column_distances_
+
+    def _place(self, N: csr_array, standard: NDArray[Any]) -> NDArray[Any]:
+        means = (N @ standard) * inverse(np.asarray(N.sum(axis=1)).ravel())[:, None]
+        return np.asarray(means * inverse(self.singular_values_) * self._scale())

@@ -1,0 +1,154 @@
+"""Kernel correspondence analysis: any residual of a table under kernels of its rows and columns."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from polyadic.core.errors import InputError
+from polyadic.core.linalg import Method
+from polyadic.core.model import Amount, Count, Positive, Seed, Within
+from polyadic.tables.correspondence import TableAnalysis
+from polyadic.tables.residuals import g_test, linear, log_counts, shifted_pmi, similarity
+from polyadic.tables.similarities import Kernel, categorical_kernel
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from polyadic.tables.residuals import Residual
+
+Difference = Literal["linear", "g-test", "shifted-pmi", "log-counts", "similarity"]
+Case = Literal["ca", "gini", "g-test", "sgns", "glove", "categorical-pca"]
+
+PLAIN: dict[str, Any] = {"row_kernel": "identity", "column_kernel": "identity"}
+CASES: dict[Case, dict[str, Any]] = {
+    "ca": {},
+    "gini": PLAIN,
+    "g-test": {"difference": "g-test", **PLAIN},
+    "sgns": {"difference": "shifted-pmi", **PLAIN},
+    "glove": {"difference": "log-counts", **PLAIN},
+    "categorical-pca": {**PLAIN, "row_kernel": categorical_kernel(1.0)},
+}
+"""Table 2 of Niitsuma and Lee: known methods, as settings of :class:`KernelCorrespondenceAnalysis`."""
+
+
+class KernelCorrespondenceAnalysis(TableAnalysis):
+    r"""Coordinates of rows and columns that keep any residual of a table, under any kernels.
+
+    .. math:: K_r^{1/2} (X \ominus Y) K_c^{1/2} \approx U S V^\top, \qquad
+              F = K_r^{1/2} U S, \qquad G = K_c^{1/2} V S,
+
+    where :math:`X = N / n`, :math:`Y = r c^\top`, and :math:`\ominus` is one of
+    :mod:`polyadic.tables.residuals`.
+    With :math:`X - Y` and the inverse margins as kernels it is correspondence analysis; :data:`CASES` lists what else
+    it is: ``KernelCorrespondenceAnalysis(100, **CASES["g-test"])``.
+
+    Parameters
+    ----------
+    rank : int
+        Length of the vectors; at most one less than the smaller side of the table.
+    difference : {"linear", "g-test", "shifted-pmi", "log-counts", "similarity"}
+        :math:`\ominus`.
+    row_kernel, column_kernel : "margins", "identity", array or callable
+        :math:`K_r` and :math:`K_c`: see :mod:`polyadic.tables.similarities`.
+    shift, smoothing : float
+        Of ``shifted-pmi``: see :func:`~polyadic.tables.residuals.shifted_pmi`.
+    row_scores, column_scores : sparse array, optional
+        Of ``similarity``: see :func:`~polyadic.tables.residuals.similarity`.
+    beta : float
+        Of ``similarity``: what pairs of words without a score count.
+    power, temper, method, tol, seed
+        As in :class:`~polyadic.tables.correspondence.CorrespondenceAnalysis`.
+
+    Attributes
+    ----------
+    row_coordinates_, column_coordinates_ : ndarray of shape (m, rank) and (n, rank)
+        :math:`F` and :math:`G`.
+    singular_values_ : ndarray of shape (rank,)
+        :math:`S`.
+    row_masses_, column_masses_ : ndarray of shape (m,) and (n,)
+        Margins, as shares of all.
+
+    References
+    ----------
+    Niitsuma, Lee (2018), Word2Vec is a special case of kernel correspondence analysis and kernels for natural language
+    processing, sections 4 and 5. arXiv:1605.05087
+
+    Examples
+    --------
+    >>> fisher = [[326, 38, 241, 110, 3], [688, 116, 584, 188, 4], [343, 84, 909, 412, 26], [98, 48, 403, 681, 85]]
+    >>> KernelCorrespondenceAnalysis(2).fit(fisher).singular_values_.round(5).tolist()
+    [0.44637, 0.17346]
+    >>> KernelCorrespondenceAnalysis(2, **CASES["g-test"]).fit_transform(fisher).round(3).tolist()
+    [[-0.025, -0.022], [-0.055, -0.037], [0.0, 0.045], [0.09, -0.029]]
+    """
+
+    rank: Count = 2
+    _: KW_ONLY
+    difference: Difference = "linear"
+    row_kernel: Kernel = "margins"
+    column_kernel: Kernel = "margins"
+    shift: Annotated[float, Within(1)] = 1.0
+    smoothing: Positive = 1.0
+    row_scores: Any = None
+    column_scores: Any = None
+    beta: Positive = 1.0
+    power: Amount = 1.0
+    temper: Positive = 1.0
+    method: Method = "lanczos"
+    tol: Positive = 1e-2
+    seed: Seed = None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Analyse a table of counts.
+
+        Parameters
+        ----------
+        X : array, DataFrame, sparse matrix or Entries of order 2, of shape (m, n)
+            Not negative.
+        y : None
+            Ignored.
+
+        Raises
+        ------
+        ValueError
+            If the table is empty, or holds something negative, infinite or missing.
+        InputError
+            If the rank, a kernel or scores do not fit, or a setting is out of range or has no effect.
+        """
+        self.check()
+        del y
+        N, symmetric = self._read(X)
+        A = self._residual(N)
+        alike = self.smoothing == 1 and self.row_scores is self.column_scores and self.difference != "log-counts"
+        axes = self._decompose(A, (self.row_kernel, self.column_kernel), symmetric=symmetric and alike)
+        self.row_masses_, self.column_masses_ = A.r, A.c
+        self.row_coordinates_ = _applied(axes.row_root, axes.U) * self._scale()
+        self.column_coordinates_ = _applied(axes.column_root, axes.V) * self._scale()
+        return self
+
+    def check(self) -> None:
+        """Refuse settings out of range, and those that have no effect with this difference."""
+        super().check()
+        own = {
+            "shifted-pmi": {"shift": self.shift != 1, "smoothing": self.smoothing != 1},
+            "similarity": {
+                "row_scores": self.row_scores is not None,
+                "column_scores": self.column_scores is not None,
+                "beta": self.beta != 1,
+            },
+        }
+        for difference, given in own.items():
+            if difference != self.difference and (idle := [name for name, there in given.items() if there]):
+                raise InputError(f"{idle[0]} has no effect with difference={self.difference!r}; it is of {difference}")
+
+    def _residual(self, N: csr_array) -> Residual:
+        if self.difference == "shifted-pmi":
+            return shifted_pmi(N, shift=self.shift, smoothing=self.smoothing)
+        if self.difference == "similarity":
+            return similarity(N, rows=self.row_scores, columns=self.column_scores, beta=self.beta)
+        return {"linear": linear, "g-test": g_test, "log-counts": log_counts}[self.difference](N)
+
+
+def _applied(root: Any, vectors: Any) -> Any:
+    return root[:, None] * vectors if root.ndim == 1 else root @ vectors

@@ -1,0 +1,176 @@
+"""Multiple correspondence analysis: tables with a categorical variable in each column."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.preprocessing import OneHotEncoder
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from polyadic.core.errors import InputError
+from polyadic.core.model import Count, Seed
+from polyadic.tables.correspondence import CorrespondenceAnalysis, TableTransformer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class MultipleCorrespondenceAnalysis(TableTransformer):
+    r"""Observations and categories as points: correspondence analysis of indicators.
+
+    Each of the :math:`Q` variables becomes as many columns as it has categories, of zeros and ones: the **indicator**
+    :math:`Z`. Correspondence analysis of it places observations and categories; that of the **Burt** table
+    :math:`Z^\top Z` has the same standard coordinates of categories, and squared inertias.
+
+    Inertias of indicators are small whatever the data: each category is far from the others of its variable. The
+    corrections count the excess over :math:`1/Q` alone,
+    :math:`\tilde\lambda = \big(\tfrac{Q}{Q - 1} (\lambda - \tfrac1Q)\big)^2` with :math:`\lambda` of the indicator, and
+    share them among their sum (Benzecri) or the mean inertia off the diagonal blocks of the Burt table (Greenacre).
+
+    Parameters
+    ----------
+    rank : int
+        Axes.
+    table : {"indicator", "burt"}
+        What is analysed; inertias and principal coordinates are those of it.
+    correction : {"none", "benzecri", "greenacre"}
+        Of the inertias.
+    seed : int, optional
+        Of the decomposition, if the table is large.
+
+    Attributes
+    ----------
+    row_coordinates_ : ndarray of shape (n, rank)
+        Principal coordinates of the observations, as the indicator has them.
+    column_coordinates_ : ndarray of shape (categories, rank)
+        Principal coordinates of the categories.
+    levels_ : list of ndarray
+        The categories of each variable, sorted.
+    categories_ : list of str
+        ``variable=category`` of each.
+    inertia_, explained_inertia_ratio_ : ndarray of shape (rank,)
+        Of each axis, corrected as asked for; the second, its share in all.
+    total_inertia_ : float
+    analysis_ : CorrespondenceAnalysis
+        Of the indicator, with contributions and squared cosines.
+
+    References
+    ----------
+    Greenacre (2007), Correspondence analysis in practice, chapters 18 and 19. Benzecri (1979), for the correction.
+
+    Examples
+    --------
+    >>> people = [["blue", "fair"], ["blue", "fair"], ["dark", "black"], ["dark", "fair"], ["light", "black"]]
+    >>> model = MultipleCorrespondenceAnalysis(1).fit(people)
+    >>> model.categories_
+    ['0=blue', '0=dark', '0=light', '1=black', '1=fair']
+    >>> (model.row_coordinates_[:2] * model.row_coordinates_[4] < 0).all().item()
+    True
+    """
+
+    rank: Count = 2
+    _: KW_ONLY
+    table: Literal["indicator", "burt"] = "indicator"
+    correction: Literal["none", "benzecri", "greenacre"] = "none"
+    seed: Seed = None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Analyse a table of categories.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, Q)
+            A variable in each column; values of any type that can be sorted, none of them missing.
+        y : None
+            Ignored.
+
+        Raises
+        ------
+        ValueError
+            If something is missing, or there is but one observation.
+        InputError
+            If the rank does not fit, or a setting is out of range.
+        """
+        self.check()
+        del y
+        values = validate_data(self, X, dtype=None, ensure_min_samples=2, ensure_all_finite="allow-nan")
+        _refuse_missing(values)
+        self.levels_ = OneHotEncoder().fit(values).categories_
+        Z = self._indicator(values)
+        Q = values.shape[1]
+        if self.correction != "none" and Q < 2:
+            raise InputError("inertias can be corrected where there are at least 2 variables; got 1")
+        self.analysis_ = plain = CorrespondenceAnalysis(self.rank, seed=self.seed).fit(Z)
+        names = getattr(self, "feature_names_in_", range(Q))
+        self.categories_ = [f"{name}={level}" for name, some in zip(names, self.levels_, strict=True) for level in some]
+        self.row_coordinates_ = plain.row_coordinates_
+        burt = self.table == "burt"
+        scale = plain.inertia_ if burt else plain.singular_values_
+        self.column_coordinates_ = plain.column_standard_coordinates_ * scale
+        J = Z.shape[1]
+        excess = (Q / max(Q - 1, 1) * np.maximum(plain.inertia_ - 1 / Q, 0)) ** 2
+        if self.correction == "none" and burt:
+            self.inertia_, self.total_inertia_ = plain.inertia_**2, _burt_inertia(Z)
+        elif self.correction == "none":
+            self.inertia_, self.total_inertia_ = plain.inertia_, plain.total_inertia_
+        elif self.correction == "greenacre":  # the mean of the blocks off the diagonal
+            self.inertia_, self.total_inertia_ = excess, Q / (Q - 1) * (_burt_inertia(Z) - (J - Q) / Q**2)
+        else:
+            every = CorrespondenceAnalysis(min(J - Q, min(Z.shape) - 1), seed=self.seed).fit(Z).inertia_
+            self.inertia_ = excess
+            self.total_inertia_ = float(((Q / (Q - 1) * np.maximum(every - 1 / Q, 0)) ** 2).sum())
+        self.explained_inertia_ratio_ = self.inertia_ / (self.total_inertia_ or 1.0)
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Place further observations; a category that was not seen counts for nothing.
+
+        Parameters
+        ----------
+        X : array or DataFrame of shape (n, Q)
+
+        Returns
+        -------
+        ndarray of shape (n, rank)
+        """
+        check_is_fitted(self)
+        values = validate_data(self, X, dtype=None, reset=False)
+        return self.analysis_.transform(self._indicator(values))
+
+    def _indicator(self, values: NDArray[Any]) -> csr_array:
+        """Give a column of zeros and ones for each category; one that was not seen has none."""
+        starts = np.cumsum([0, *map(len, self.levels_)])
+        places = [
+            {level: place for place, level in enumerate(levels.tolist(), start)}
+            for start, levels in zip(starts[:-1].tolist(), self.levels_, strict=True)
+        ]
+        rows = [
+            [place[value] for place, value in zip(places, row, strict=True) if value in place]
+            for row in values.tolist()
+        ]
+        edges = np.cumsum([0, *map(len, rows)])
+        columns = np.fromiter(chain.from_iterable(rows), np.int64, edges[-1])
+        return csr_array((np.ones(len(columns)), columns, edges), shape=(len(rows), starts[-1]))
+
+    def __sklearn_tags__(self) -> Any:
+        """Say what input is allowed."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+
+def _refuse_missing(values: NDArray[Any]) -> None:
+    """Refuse NaN, None and the like in numbers and objects alike."""
+    missing = [row for row, some in enumerate(values) for each in some if each is None or each != each]  # noqa: PLR0124
+    if missing:
+        raise InputError(f"row {missing[0]} has a missing category (NaN or None); give it one, or leave the row out")
+
+
+def _burt_inertia(Z: csr_array) -> float:
+    """Sum of the squared inertias of the indicator, which is the inertia of the Burt table."""
+    return CorrespondenceAnalysis(1).fit(csr_array(Z.T @ Z)).total_inertia_

@@ -1,0 +1,272 @@
+"""Lines of labels and numbered features: what libsvm, libFM and SVMrank read; lists to rank among them."""
+
+from __future__ import annotations
+
+import math
+from codecs import BOM_UTF8
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.query_groups import Groups
+from polyadic.text.kept_blocks import KeptBlocks
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+
+BLOCK = 1 << 24
+"""Bytes read at a time."""
+PARSED = 1 << 18
+"""Bytes of lines that are parsed at once, more or less."""
+WIDEST = 1 << 31
+"""Numbers of features are below it."""
+
+
+class FeatureLines(NamedTuple):
+    """What lines such as ``1 qid:3 7:0.5 9:1 # a comment`` say.
+
+    Attributes
+    ----------
+    features : csr_array of shape (lines, features)
+        In column i what stands at ``i:``; column 0 is empty in files that number from 1.
+    labels : ndarray of shape (lines,)
+    groups : ndarray of int of shape (lines,)
+        After ``qid:``; -1 where a line has none.
+    """
+
+    features: csr_array
+    labels: NDArray[np.float64]
+    groups: NDArray[np.int64]
+
+
+def read_feature_lines(path: str | os.PathLike[str], *, features: int | None = None) -> FeatureLines:
+    r"""Read a whole file.
+
+    Parameters
+    ----------
+    path : path
+        Each line a label, perhaps ``qid:`` and a number, and features as ``number:value`` in any order; what follows
+        ``#`` is a comment.
+    features : int, optional
+        How many columns to give at least.
+
+    Raises
+    ------
+    InputError
+        Naming the line, if a label is missing or something else is no line of that kind, if a value is not finite, or
+        a feature stands twice. If the file cannot be read, or has no line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "lists.txt"
+    >>> _ = path.write_text("1 qid:3 2:0.5 1:2 # best\n0 qid:3 1:1\n")
+    >>> X, y, groups = read_feature_lines(path)
+    >>> X.toarray().tolist(), y.tolist(), groups.tolist()
+    ([[0.0, 2.0, 0.5], [0.0, 1.0, 0.0]], [1.0, 0.0], [3, 3])
+    """
+    parts = [*feature_blocks(path)]
+    if not parts:
+        raise InputError(f"{path} has no line but comments and empty ones")
+    lines = _joined(parts)
+    if features is not None and lines.features.shape[1] < check_int("features", features, low=1):
+        lines.features.resize((len(lines.labels), features))
+    return lines
+
+
+def feature_blocks(path: str | os.PathLike[str], *, size: int = BLOCK) -> Iterator[FeatureLines]:
+    """Read a file piece by piece; lines of a group stay together. Raises as :func:`read_feature_lines`.
+
+    Parameters
+    ----------
+    path : path
+    size : int
+        Bytes of a piece, more or less.
+    """
+    check_int("size", size, low=1)
+    rest, line = None, 1
+    try:
+        with Path(path).open("rb") as file:
+            while piece := file.read(size):
+                piece += file.readline()
+                lines = _parsed(piece.removeprefix(BOM_UTF8) if line == 1 else piece, f"{path}", line)
+                line += piece.count(b"\n")
+                lines = lines if rest is None else _joined([rest, lines])
+                at = _complete(lines.groups) if file.peek(1) else len(lines.labels)
+                rest = _part(lines, slice(at, None))
+                if at:
+                    yield _part(lines, slice(at))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error}") from None
+    if rest is None:
+        raise InputError(f"{path} is empty")
+
+
+def _part(lines: FeatureLines, rows: slice) -> FeatureLines:
+    return FeatureLines(lines.features[rows], lines.labels[rows], lines.groups[rows])
+
+
+def _complete(groups: NDArray[np.int64]) -> int:
+    """Say how many lines there are before those of the last group, which may go on."""
+    if not len(groups) or groups[-1] < 0:
+        return len(groups)
+    other = np.flatnonzero(groups != groups[-1])
+    return int(other[-1]) + 1 if len(other) else 0
+
+
+def _joined(parts: list[FeatureLines]) -> FeatureLines:
+    from scipy.sparse import vstack
+
+    width = max(part.features.shape[1] for part in parts)
+    for part in parts:
+        part.features.resize((part.features.shape[0], width))
+    X, y, groups = zip(*parts, strict=True)
+    return FeatureLines(vstack(X, format="csr"), np.concatenate(y), np.concatenate(groups))
+
+
+def _parsed(piece: bytes, path: str, line: int) -> FeatureLines:
+    """Read lines, some at a time, for the fast reader takes the square of their number where they say ``qid:``."""
+    parts, at, number = [], 0, line
+    while at < len(piece):
+        end = piece.find(b"\n", at + PARSED) + 1 or len(piece)
+        parts.append(_few(piece[at:end], path, number))
+        number += piece.count(b"\n", at, end)
+        at = end
+    grouped = {bool(part.groups[0] >= 0) for part in parts if len(part.groups)}
+    return _joined(parts) if len(grouped) < 2 else _slowly(piece, path, line)
+
+
+def _few(piece: bytes, path: str, line: int) -> FeatureLines:
+    """Read lines by scikit-learn's fast reader, or slowly if there is something to refuse or to sort."""
+    from scipy.sparse import csr_array
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, y, groups = load_svmlight_file(BytesIO(piece), query_id=True, zero_based=True)
+    except (ValueError, OverflowError):
+        return _slowly(piece, path, line)
+    if len(groups) and groups.min() < 0:
+        return _slowly(piece, path, line)
+    if not len(groups):
+        groups = np.full(len(y), -1)
+    if len(groups) != len(y) or not (np.isfinite(X.data).all() and np.isfinite(y).all()):
+        return _slowly(piece, path, line)
+    return FeatureLines(csr_array(X), y, groups.astype(np.int64))
+
+
+def _slowly(piece: bytes, path: str, line: int) -> FeatureLines:
+    from scipy.sparse import csr_array
+
+    labels: list[float] = []
+    groups: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    starts = [0]
+    for number, written in enumerate(piece.split(b"\n"), line):
+        words = written.partition(b"#")[0].decode("utf-8", "replace").split()
+        if not words:
+            continue
+        try:
+            label, group, features = _fields(words)
+        except ValueError as fault:
+            raise InputError(f"{path}, line {number}: {fault}") from None
+        if groups and (groups[-1] < 0) != (group < 0):
+            raise InputError(f"{path}, line {number}: some lines have qid:, others have none")
+        labels.append(label)
+        groups.append(group)
+        columns += sorted(features)
+        values += [features[at] for at in sorted(features)]
+        starts.append(len(columns))
+    width = 1 + max(columns, default=-1)
+    X = csr_array((values, columns, starts), shape=(len(labels), width), dtype=np.float64)
+    return FeatureLines(X, np.array(labels), np.array(groups, np.int64))
+
+
+def _fields(words: list[str]) -> tuple[float, int, dict[int, float]]:
+    """Take a line apart; say what is wrong with it."""
+    if ":" in words[0]:
+        raise ValueError(f"the label is missing; the line begins with {words[0]!r:.40}")
+    label, group = _number(words[0]), -1
+    features: dict[int, float] = {}
+    for word in words[1:]:
+        name, mark, value = word.partition(":")
+        if name == "qid" and group < 0 and not features:
+            group = _whole(value)
+            continue
+        if not mark:
+            raise ValueError(f"expected number:value, got {word!r:.40}")
+        if (at := _whole(name)) in features:
+            raise ValueError(f"feature {at} stands twice")
+        features[at] = _number(value)
+    return label, group, features
+
+
+def _number(word: str) -> float:
+    try:
+        if math.isfinite(number := float(word)):
+            return number
+    except ValueError:
+        pass
+    raise ValueError(f"{word!r:.40} is no finite number")
+
+
+def _whole(word: str) -> int:
+    if not word.isdecimal() or int(word) >= WIDEST:
+        raise ValueError(f"{word!r:.40} is no whole number from 0 and below 2**31")
+    return int(word)
+
+
+class RankLines:
+    r"""Lists of a file, block by block as Groups, as often as wanted; the file is not read again for that.
+
+    A candidate costs what its relevance lacks of the highest in its list.
+
+    Parameters
+    ----------
+    path : path
+        See :func:`~polyadic.text.feature_lines.read_feature_lines`; each line needs ``qid:``, lines of a
+        list stand together.
+    size : int
+        Bytes of a block, more or less.
+
+    Raises
+    ------
+    InputError
+        If lines have no ``qid:``, a list stands in two places, or as ``read_feature_lines``.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "lists.txt"
+    >>> _ = path.write_text("2 qid:1 1:0.5\n0 qid:1 2:1\n1 qid:2 1:1\n")
+    >>> [(groups.costs.tolist(), groups.starts.tolist()) for groups in RankLines(path)]
+    [([0.0, 2.0, 0.0], [0, 2, 3])]
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, size: int = BLOCK) -> None:
+        self.path, self._size = path, size
+        self._kept = KeptBlocks(self._read)
+
+    def __iter__(self) -> Iterator[Groups]:
+        return iter(self._kept)
+
+    def _read(self) -> Iterator[Groups]:
+        seen: set[int] = set()
+        for X, y, group in feature_blocks(self.path, size=self._size):
+            if group[0] < 0:
+                raise InputError(f"{self.path}: lines must say qid:, the list to which they belong")
+            starts = np.flatnonzero(np.r_[True, group[1:] != group[:-1]])
+            here = group[starts].tolist()
+            if len(set(here)) < len(here) or not seen.isdisjoint(here):
+                raise InputError(f"{self.path}: the lines of a list must stand together; sort them by qid")
+            seen.update(here)
+            highest = np.repeat(np.maximum.reduceat(y, starts), np.diff(np.r_[starts, len(y)]))
+            yield Groups(X, highest - y, np.r_[starts, len(y)].astype(np.int64))

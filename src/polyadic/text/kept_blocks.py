@@ -1,0 +1,68 @@
+"""Groups that are read but once: their arrays lie in a temporary folder, of which one block is held at a time."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.core.arrays import save_array
+from polyadic.core.files import folder_or_temporary
+from polyadic.core.query_groups import Groups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+
+class KeptBlocks:
+    """Blocks of lists, as often as wanted, made when they are first asked for.
+
+    Parameters
+    ----------
+    make : callable
+        Gives the blocks; called once.
+
+    Examples
+    --------
+    >>> made = []
+    >>> lists = Groups.of([[1.0, 0.0], [0.0, 2.0]], costs=[0, 1], group=[0, 0])
+    >>> blocks = KeptBlocks(lambda: made.append("once") or [lists])
+    >>> [block.features.toarray().tolist() for _ in range(2) for block in blocks], made
+    ([[[1.0, 0.0], [0.0, 2.0]], [[1.0, 0.0], [0.0, 2.0]]], ['once'])
+    """
+
+    def __init__(self, make: Callable[[], Iterable[Groups]]) -> None:
+        self._make = make
+        self._folder: Path | None = None
+        self._count = 0
+
+    def __iter__(self) -> Iterator[Groups]:
+        if self._folder is None:
+            with folder_or_temporary(None) as (folder, release):
+                weakref.finalize(self, release)
+                folder.mkdir()
+                count = 0
+                for groups in self._make():
+                    _write(folder / f"{count}.npy", groups)
+                    count += 1
+                self._folder, self._count = folder, count
+        for k in range(self._count):
+            yield _read(self._folder / f"{k}.npy")
+
+
+def _write(path: Path, groups: Groups) -> None:
+    X = groups.features
+    with path.open("wb") as file:
+        for array in (np.array(X.shape), X.indptr, X.indices, X.data, groups.costs, groups.starts):
+            save_array(file, array)
+
+
+def _read(path: Path) -> Groups:
+    from scipy.sparse import csr_array
+
+    with path.open("rb") as file:
+        shape, indptr, indices, data, costs, starts = (np.load(file, allow_pickle=False) for _ in range(6))
+    X: Any = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+    return Groups(X, costs, starts)

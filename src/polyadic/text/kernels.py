@@ -1,0 +1,531 @@
+"""Doors to the loops that count tuples of words.
+
+Counts of unordered n-tuples of words that occur together, by their rarest word.
+
+The words are numbered by falling frequency. For each word ``c`` all tuples whose rarest member is an occurrence of
+``c`` are written down as integers (the ids of the other members, rarer first), sorted, and counted as runs. The work
+for one ``c`` is independent of every other, its integers stay in a near cache, and runs come out in sorted order.
+
+A tuple of positions counts if it spans at most ``reach`` and one of its positions lies within ``near`` of both ends.
+Behind each sentence, and ``reach`` times before the first and behind the last, stands an id that is no word.
+
+Numbers that cannot be below zero are unsigned where it matters: of a signed one numba asks each time whether it counts
+from the end of the array, which takes a seventh of the time. Here as in other loops, arrays are copied element by
+element: to assign one to a slice, numba compiles seconds of what puts shapes that differ into words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class WordIndex(NamedTuple):
+    """A corpus prepared for counting: see :func:`index_words`."""
+
+    ids: NDArray[Any]
+    """With an id that is no word around sentences."""
+    positions: NDArray[Any]
+    """Where each word is, from the most frequent on."""
+    starts: NDArray[np.int64]
+    """Where the positions of each word begin."""
+    end: int
+    """The id that is no word."""
+    reach: int
+
+
+def index_words(ids: NDArray[Any], sentences: NDArray[np.int64], size: int, reach: int) -> WordIndex:
+    """List the occurrences of each word, and set sentences apart so far that a window of ``reach`` sees where they end.
+
+    Parameters
+    ----------
+    ids : ndarray of shape (N,)
+        Word ids below ``size``.
+    sentences : ndarray of shape (S + 1,)
+        Where sentences start; the last value is N.
+    size : int
+        Number of words, V.
+    reach : int
+        Words to look to each side, at most 32,767.
+    """
+    ids, sentences = _tokens(ids, sentences)
+    if ids.max(initial=0) >= size or not 0 < reach < 1 << 15:
+        raise ValueError(f"ids must be below {size} and reach below 32,768; got {ids.max(initial=0)} and {reach}")
+    n = indexed_length(len(ids), len(sentences), reach)
+    apart = np.empty(n, np.promote_types(ids.dtype, np.min_scalar_type(size)))
+    end = int(np.iinfo(apart.dtype).max)
+    _with_ends(ids, sentences, reach, end, apart)
+    return WordIndex(apart, *word_positions(apart, size, end), end, reach)
+
+
+def word_positions(ids: NDArray[Any], size: int, end: int = -1) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """List where each word is, in the order of the ids, and where the list of each begins; ``end`` is no word.
+
+    Raises
+    ------
+    ValueError
+        If there are other ids that are not from 0 to ``size`` - 1.
+
+    Examples
+    --------
+    >>> word_positions(np.array([0, 1, 0]), 2)
+    (array([0, 2, 1], dtype=int32), array([0, 2, 3]))
+    """
+    ids = frozen(ids)
+    starts = np.empty(size + 1, np.int64)
+    n = _word_starts(ids, end, starts)
+    if n < 0:
+        raise ValueError(f"ids must be below {size}")
+    positions = np.empty(n, np.int32 if len(ids) < 1 << 31 else np.int64)
+    _occurrences(ids, end, positions, starts)
+    return positions, starts
+
+
+def indexed_length(ids: int, bounds: int, reach: int) -> int:
+    """Give how long the ids of an index are, of so many ids and bounds of sentences.
+
+    Examples
+    --------
+    >>> len(index_words(np.array([0, 1, 0]), np.array([0, 1, 3]), 2, 4).ids) == indexed_length(3, 3, 4)
+    True
+    """
+    return ids + bounds - 1 + 2 * reach
+
+
+def chunk_sets(
+    ids: NDArray[Any], sentences: NDArray[np.int64], length: int, order: int
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Cut sentences into chunks of ``length`` words; give the distinct words of each and where chunks start."""
+    ids, sentences = _tokens(ids, sentences)
+    if not (length > 0 and order > 0):
+        raise ValueError(f"length and order must be positive; got {length} and {order}")
+    sets = np.empty_like(ids)
+    bounds = np.empty(len(ids) // order + 2, np.int64)
+    n, chunks = _chunk_sets(ids, sentences, length, order, sets, bounds)
+    return sets[:n], bounds[: chunks + 1]
+
+
+def tuple_work(index: WordIndex, order: int, where: slice = slice(None), *, repeats: bool) -> NDArray[np.float64]:
+    """Give a bound of the tuples of which each word is the rarest, at some or all of ``index.ids``; shape (V,)."""
+    work = np.zeros(len(index.starts) - 1)
+    start, stop, _ = where.indices(len(index.ids))
+    _count_work(index.ids, index.end, index.reach, start, stop, order, repeats, work)
+    return work
+
+
+def count_tuples(
+    index: WordIndex,
+    first: int,
+    last: int,
+    *,
+    order: int,
+    near: int,
+    repeats: bool,
+    min_count: int,
+    most: int | None = None,
+) -> tuple[NDArray[Any], NDArray[np.uint32], NDArray[np.int64]]:
+    """Count the tuples whose rarest word is one of ``first``..``last`` - 1.
+
+    Parameters
+    ----------
+    index : WordIndex
+        The corpus; a tuple spans at most its ``reach`` positions.
+    first, last : int
+        Range of words.
+    order : int
+        Words in a tuple; ``(order - 1) * bit_length(last - 1)`` may not pass 64.
+    near : int
+        One of the positions of a tuple is within ``near`` of both ends.
+    repeats : bool
+        Whether a word may stand twice in a tuple.
+    min_count : int
+        Occurrences of the tuples to return.
+    most : int, optional
+        Tuples that there are at most; by default what :func:`tuple_work` says.
+
+    Returns
+    -------
+    words : ndarray of shape (order, n)
+        Ids, rarest word first, in lexicographic order.
+    counts : ndarray of shape (n,)
+        Occurrences, at least ``min_count``.
+    marginals : ndarray of shape (V,)
+        Number of tuples, kept or not, that contain each word, once for each time it is a member.
+
+    Raises
+    ------
+    ValueError
+        If there are more than ``most``.
+    """
+    marginals = np.zeros(len(index.starts) - 1, np.int64)
+    bits = (order - 1) * max(last - 1, 1).bit_length()
+    keys = np.empty(1 << 12, np.uint32 if bits <= 32 else np.uint64)
+    if most is None:
+        most = int(tuple_work(index, order, repeats=repeats)[first:last].sum())
+    words = np.empty((order, most // min_count), index.ids.dtype)
+    counts = np.empty(most // min_count + 1, np.uint32)
+    how = (first, last, order, near, repeats, min_count)
+    n = _count_tuples(*index, *how, keys, words, counts, marginals)
+    if n < 0:
+        raise ValueError(f"there are more than {most} tuples")
+    return words[:, :n], counts[:n], marginals
+
+
+def tuple_marginals(tuples: NDArray[Any], counts: NDArray[np.uint32], size: int) -> NDArray[np.int64]:
+    """Give in how many tuples each word is, once for each time it is a member; shape (V,).
+
+    Parameters
+    ----------
+    tuples : ndarray of shape (n, order)
+        Word ids below ``size``, column by column in memory.
+    counts : ndarray of shape (n,)
+        Occurrences of each.
+    size : int
+        Number of words, V.
+    """
+    marginals = np.zeros(size, np.int64)
+    for d in range(tuples.shape[1]):
+        _add_counts(frozen(tuples[:, d]), frozen(counts), marginals)
+    return marginals
+
+
+def _tokens(ids: NDArray[Any], sentences: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Check that sentences cut the ids into pieces: a loop would write beyond its arrays."""
+    ids, sentences = frozen(ids), frozen(sentences, np.int64)
+    if not (len(sentences) and sentences[0] == 0 and sentences[-1] == len(ids) and (np.diff(sentences) >= 0).all()):
+        raise ValueError(f"sentences must rise from 0 to the number of ids, {len(ids)}")
+    return ids, sentences
+
+
+TOGETHER = 64
+"""Occurrences whose surroundings are fetched at once, so that they are waited for together."""
+INSERTED = 48
+"""Keys from which on the passes of a radix sort beat insertion."""
+WIDE = 4000
+"""Keys from which on a pass of 11 bits costs less beside what it saves than one of 8."""
+
+
+@njit(cache=True, nogil=True)
+def _with_ends(ids, sentences, reach, end, padded):
+    """Copy the ids with ``end`` behind each sentence, and ``reach`` times before the first and behind the last."""
+    at = reach
+    padded[:reach] = end
+    for s in range(sentences.shape[0] - 1):
+        for p in range(sentences[s], sentences[s + 1]):
+            padded[at] = ids[p]
+            at += 1
+        padded[at] = end
+        at += 1
+    padded[at:] = end
+
+
+@njit(cache=True, nogil=True)
+def _word_starts(ids, end, starts):
+    """Write where the list of each word's positions begins (V + 1); give how many there are, -1 if one is no word."""
+    starts[:] = 0
+    for p in range(ids.shape[0]):
+        if ids[p] != end:
+            if not 0 <= ids[p] < starts.shape[0] - 1:
+                return -1
+            starts[ids[p] + 1] += 1
+    for c in range(starts.shape[0] - 1):
+        starts[c + 1] += starts[c]
+    return starts[-1]
+
+
+@njit(cache=True, nogil=True)
+def _occurrences(ids, end, positions, starts):
+    """List the positions of each word from where ``starts`` says."""
+    for p in range(ids.shape[0]):
+        c = ids[p]
+        if c != end:
+            positions[starts[c]] = p
+            starts[c] += 1
+    for c in range(starts.shape[0] - 1, 0, -1):
+        starts[c] = starts[c - 1]
+    starts[0] = 0
+
+
+@njit(cache=True, nogil=True)
+def _chunk_sets(ids, sentences, length, order, sets, bounds):
+    """Cut sentences into chunks of ``length`` words and keep each chunk's distinct words, if at least ``order``.
+
+    Returns the number of words written to ``sets`` and of chunks, whose starts go to ``bounds``.
+    """
+    n, chunks = 0, 0
+    bounds[0] = 0
+    for s in range(sentences.shape[0] - 1):
+        start = sentences[s]
+        while start < sentences[s + 1]:
+            end = min(start + length, sentences[s + 1])
+            first = n
+            for p in range(start, end):
+                new = True
+                for q in range(first, n):
+                    if sets[q] == ids[p]:
+                        new = False
+                if new:
+                    sets[n] = ids[p]
+                    n += 1
+            if n - first < order:
+                n = first
+            else:
+                chunks += 1
+                bounds[chunks] = n
+            start = end
+    return n, chunks
+
+
+@njit(cache=True, nogil=True)
+def _count_work(ids, end, reach, start, stop, order, repeats, work):
+    """Add for each word a bound of the tuples of which it is the rarest member: ``sum_p C(k_p, order - 1)``."""
+    for p in range(np.uint64(start), np.uint64(stop)):
+        c = ids[p]
+        if c == end:
+            continue
+        k = 0
+        q = p - np.uint64(1)
+        while ids[q] != end and q + np.uint64(reach) >= p:
+            k += ids[q] < c + repeats
+            q -= np.uint64(1)
+        q = p + np.uint64(1)
+        while ids[q] != end and q <= p + np.uint64(reach):
+            k += ids[q] < c
+            q += np.uint64(1)
+        tuples = 1
+        for d in range(order - 1):
+            tuples = tuples * (k - d) // (d + 1)
+        work[c] += tuples
+
+
+@njit(cache=True, nogil=True)
+def _add_counts(words, counts, marginals):
+    """Add the count of each of some tuples to the marginal of one of its words."""
+    for i in range(words.shape[0]):
+        marginals[words[i]] += counts[i]
+
+
+@njit(cache=True, nogil=True)
+def _count_tuples(
+    ids, positions, starts, end, reach, first, last, order, near, repeats, min_count, keys, words, counts, marginals
+):
+    """Count the tuples whose rarest word is ``first``..``last`` - 1.
+
+    ``keys`` is an array of the integers that tuples are written as. Writes kept tuples to ``words`` (order, n), rarest
+    word first and in lexicographic order, and to ``counts`` (n + 1); returns how many there are, -1 if there may be
+    more than n. All tuples, kept or not, add to ``marginals``, once for each member.
+    """
+    swap = np.empty_like(keys)
+    digits, following = np.empty(1 << 11, np.uint32), np.empty(1 << 11, np.uint32)
+    around = np.empty((TOGETHER, 2 * reach + 1), ids.dtype)
+    candidates = np.empty((2, 2 * reach + 1), np.int64)
+    degrees = np.empty(2 * reach + 1, np.int64)
+    level = np.empty((2, 64), np.int64)
+    written = np.int64(0)  # a literal would be a type of its own, for which all below is compiled once more
+    for c in range(first, last):
+        bits = 1
+        while (1 << bits) < c + repeats:
+            bits += 1
+        n = np.int64(0)
+        for block in range(starts[c], starts[c + 1], TOGETHER):
+            some = min(TOGETHER, starts[c + 1] - block)
+            for t in range(some):
+                start = np.uint64(positions[block + t]) - np.uint64(reach)
+                for j in range(np.uint64(2 * reach + 1)):
+                    around[t, j] = ids[start + j]
+            for t in range(some):
+                m = _candidates(around[t], end, reach, c, repeats, candidates)
+                if m < order - 1:
+                    continue
+                most, partial = 1, 1
+                for d in range(order - 1):
+                    partial = max(partial, most)
+                    most = most * (m - d) // (d + 1)
+                if n + most + 1 > keys.shape[0]:
+                    swap = np.empty(2 * (n + most + 1), keys.dtype)
+                    for k in range(n):
+                        swap[k] = keys[k]
+                    keys, swap = swap, np.empty_like(swap)
+                for k in range(m):
+                    degrees[k] = 0
+                if order == 2:
+                    for k in range(m):
+                        keys[n] = candidates[0, k]
+                        degrees[k] = abs(candidates[1, k]) <= near
+                        n += degrees[k]
+                elif order == 3:
+                    n = _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees)
+                else:
+                    if partial > level.shape[1]:
+                        level = np.empty((2, 2 * partial), np.int64)
+                    n = _subsets(candidates, m, order - 1, near, reach, repeats, bits, level, keys, n, degrees)
+                for k in range(m):
+                    marginals[candidates[0, k]] += degrees[k]
+        marginals[c] += n
+        if written + n // min_count > words.shape[1]:
+            return -1
+        keys, swap = _sort(keys, swap, n, bits * (order - 1), digits, following)
+        kept = _runs(keys, n, min_count, counts, written)
+        for k in range(kept):
+            words[0, written + k] = c
+        for d in range(1, order):
+            shift, mask = np.uint64(bits * (order - 1 - d)), np.uint64((1 << bits) - 1)
+            for k in range(kept):
+                words[d, written + k] = (np.uint64(keys[k]) >> shift) & mask
+        written += kept
+    return written
+
+
+@njit(cache=True, nogil=True)
+def _candidates(around, end, reach, c, repeats, candidates):
+    """Write ids and relative positions of the words around ``c`` that are more frequent; ties go to the left."""
+    start = np.uint64(reach)
+    while start > np.uint64(0) and around[start - np.uint64(1)] != end:
+        start -= np.uint64(1)
+    m = np.uint64(0)
+    for j in range(start, np.uint64(reach)):
+        candidates[0, m] = around[j]
+        candidates[1, m] = np.int64(j) - reach
+        m += np.uint64(around[j] < c + repeats)
+    for j in range(np.uint64(reach + 1), np.uint64(2 * reach + 1)):
+        if around[j] == end:
+            break
+        candidates[0, m] = around[j]
+        candidates[1, m] = np.int64(j) - reach
+        m += np.uint64(around[j] < c)
+    return np.int64(m)
+
+
+@njit(cache=True, nogil=True)
+def _pairs(candidates, m, near, reach, repeats, bits, keys, n, degrees):
+    """Write the keys of all pairs of candidates that make a tuple with position 0; count those of each."""
+    written, first = np.uint64(n), np.uint64(0)
+    for k in range(np.uint64(1), np.uint64(m)):
+        x, q = np.uint64(candidates[0, k]), candidates[1, k]
+        while q - candidates[1, first] > reach:
+            first += np.uint64(1)
+        before = written
+        for j in range(first, k):
+            y, r = np.uint64(candidates[0, j]), candidates[1, j]
+            keys[written] = (max(x, y) << np.uint64(bits)) | min(x, y)
+            low, high = min(r, 0), max(q, 0)
+            middle = q + r - low - high
+            fits = np.uint64((middle - low <= near) & (high - middle <= near) & ((x != y) | repeats))
+            written += fits
+            degrees[j] += fits
+        degrees[k] = written - before
+    return np.int64(written)
+
+
+@njit(cache=True, nogil=True)
+def _subsets(candidates, m, size, near, reach, repeats, bits, level, keys, n, degrees):
+    """Write the keys of all ``size``-subsets of the candidates that make a tuple with position 0.
+
+    Subsets grow by one candidate at a time, in falling order of id; ``level`` holds their members, 15 bits apiece.
+    """
+    for k in range(1, m):  # insertion sort by id, then by position
+        x, q = candidates[0, k], candidates[1, k]
+        j = k
+        while j > 0 and candidates[0, j - 1] > x:
+            candidates[0, j], candidates[1, j] = candidates[0, j - 1], candidates[1, j - 1]
+            j -= 1
+        candidates[0, j], candidates[1, j] = x, q
+    for k in range(m):
+        level[0, k] = k
+    partial = m
+    for d in range(1, size):
+        grown = 0
+        for t in range(partial):
+            members = level[(d - 1) & 1, t]
+            last = members & 0x7FFF
+            for j in range(last):
+                if candidates[0, j] == candidates[0, last] and not repeats:
+                    continue
+                if d < size - 1:
+                    if _spans(candidates, members, j, d, 1 << 60, reach):
+                        level[d & 1, grown] = (members << 15) | j
+                        grown += 1
+                elif _spans(candidates, members, j, d, near, reach):
+                    key = 0
+                    for b in range(d - 1, -1, -1):
+                        key = (key << bits) | candidates[0, (members >> (15 * b)) & 0x7FFF]
+                        degrees[(members >> (15 * b)) & 0x7FFF] += 1
+                    keys[n] = (key << bits) | candidates[0, j]
+                    degrees[j] += 1
+                    n += 1
+        partial = grown
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _spans(candidates, members, j, d, near, reach):
+    """Whether the ``d`` members, candidate ``j`` and position 0 span at most ``reach`` around one within ``near``."""
+    low, high = min(0, candidates[1, j]), max(0, candidates[1, j])
+    for b in range(d):
+        q = candidates[1, (members >> (15 * b)) & 0x7FFF]
+        low, high = min(low, q), max(high, q)
+    centred = (-low <= near and high <= near) or (candidates[1, j] - low <= near and high - candidates[1, j] <= near)
+    for b in range(d):
+        q = candidates[1, (members >> (15 * b)) & 0x7FFF]
+        centred = centred or (q - low <= near and high - q <= near)
+    return centred and high - low <= reach
+
+
+@njit(cache=True, nogil=True)
+def _sort(keys, swap, n, bits, digits, following):
+    """Sort ``keys[:n]`` of ``bits`` bits; returns the sorted array and the other one."""
+    if n <= INSERTED:
+        for i in range(1, n):
+            x = keys[i]
+            j = i
+            while j > 0 and keys[j - 1] > x:
+                keys[j] = keys[j - 1]
+                j -= 1
+            keys[j] = x
+        return keys, swap
+    passes = -(-bits // (8 if n < WIDE else 11))
+    width = -(-bits // passes)
+    mask = np.uint64((1 << width) - 1)
+    digits[: 1 << width] = 0
+    for i in range(n):
+        digits[keys[i] & mask] += 1
+    for step in range(passes):
+        shift, next_shift = np.uint64(step * width), np.uint64(min((step + 1) * width, 63))
+        start = np.uint32(0)
+        for d in range(1 << width):
+            digits[d], start = start, start + digits[d]
+        following[: 1 << width] = 0
+        for i in range(n):
+            key = np.uint64(keys[i])
+            d = (key >> shift) & mask
+            swap[digits[d]] = keys[i]
+            digits[d] += 1
+            following[(key >> next_shift) & mask] += 1
+        keys, swap = swap, keys
+        digits, following = following, digits
+    return keys, swap
+
+
+@njit(cache=True, nogil=True)
+def _runs(keys, n, min_count, counts, written):
+    """Keep the first of each run of at least ``min_count`` equal keys, and write how long it is; without a branch."""
+    if n == 0:
+        return 0
+    keys[n] = ~keys[n - 1]
+    at, start, one = np.uint64(0), np.uint64(0), np.uint64(1)
+    for i in range(np.uint64(n)):
+        key = keys[i]
+        ends = key != keys[i + one]
+        run = i + one - start
+        keys[at] = key
+        counts[np.uint64(written) + at] = run
+        at += np.uint64(ends & (run >= np.uint64(min_count)))
+        start = i + one if ends else start
+    return np.int64(at)

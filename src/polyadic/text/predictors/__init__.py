@@ -1,1 +1,0 @@
-"""Lines of features, lists of candidates."""

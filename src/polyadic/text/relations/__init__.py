@@ -1,1 +1,0 @@
-"""Facts, universal schemas, rules, and patterns between names."""

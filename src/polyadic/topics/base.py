@@ -1,0 +1,64 @@
+"""What all models of topics share: a non-negative table of documents and words, and factors of both."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import validate_data
+
+from polyadic.core.errors import InputError
+from polyadic.core.model import Transformer, learned
+
+
+class Topics(Transformer, ABC):
+    """Base of models with a row of ``components_`` for each topic and of ``row_factors_`` for each document."""
+
+    components_: NDArray[Any] = learned()
+    row_factors_: NDArray[Any] = learned()
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to a table with a row for each document."""
+
+    @abstractmethod
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Give the factors of other documents, with the topics as they are (fold-in)."""
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[Any]:
+        """Fit to a table, and give the factors of its rows."""
+        return self.fit(X, y).row_factors_
+
+    def __sklearn_tags__(self) -> Any:
+        """Say that tables may be sparse, values must not be negative, and factors are of single precision."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        tags.input_tags.sparse = tags.input_tags.positive_only = True
+        return tags
+
+    def _table(self, X: Any, *, reset: bool, unknown: bool = False) -> csr_array:
+        """Give a table without negative values; with ``unknown``, an array lists what is not NaN, zeros too."""
+        finite: Any = "allow-nan" if unknown and not issparse(X) else True
+        x = validate_data(self, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=reset)
+        if unknown and not issparse(x):
+            known = ~np.isnan(x)
+            starts = np.concatenate([[0], known.sum(axis=1).cumsum()])
+            table = csr_array((x[known], np.nonzero(known)[1], starts), shape=x.shape)
+        else:
+            table = csr_array(x)
+            if not table.has_canonical_format:
+                table = table.copy()
+                table.sum_duplicates()
+        if len(table.data) and table.data.min() < 0:
+            row = int(np.searchsorted(table.indptr, table.data.argmin(), side="right")) - 1
+            raise InputError(f"Negative values in data cannot be used; row {row} holds {table.data.min():g}")
+        if reset and not table.data.any():
+            raise InputError("every value is zero: there is nothing to factorize")
+        return table
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])

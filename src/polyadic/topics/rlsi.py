@@ -1,0 +1,180 @@
+r"""Regularized latent semantic indexing: topics of few words, found by squares.
+
+Sparse topics and dense documents by squares: regularized latent semantic indexing.
+
+.. math:: \min_{W, H} \|X - W H^\top\|^2 + \lambda_1 \|H\|_1 + \lambda_2 \|W\|^2
+
+References
+----------
+Wang, Xu, Li, Craswell (2011), Regularized latent semantic indexing, algorithms 1 to 3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.core import kernels
+from polyadic.core.linalg import truncated_svd
+from polyadic.core.model import Amount, Count, Positive, Seed, Threads, Watch
+from polyadic.core.solvers.run import Sweep, run
+from polyadic.topics.base import Topics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float32]
+
+
+class RLSI(Topics):
+    r"""Topics of few words each, and documents that use all topics, of either sign.
+
+    .. math:: \min \|X - W H\|^2 + \lambda_1 \sum_k \|h_k\|_1 + \lambda_2 \|W\|^2
+
+    :math:`H` by coordinate descent from singular vectors, :math:`W` exactly; no sweep raises the objective. (In the
+    paper documents are columns: its :math:`U` is :math:`H^\top`, its :math:`V` is :math:`W^\top`.)
+
+    Parameters
+    ----------
+    rank : int
+        Topics.
+    l1, l2 : float
+        :math:`\lambda_1` of words in topics, for rows of length 1 as TF-IDF gives; :math:`\lambda_2` of topics in
+        documents. Alone, either would be evaded by scale.
+    max_iter, tol
+        See :func:`~polyadic.core.solvers.run.run`.
+    inner : int
+        Passes over the words of topics in a sweep.
+    seed : int, optional
+        Of the search for singular vectors; what it changes is small.
+    threads : int, optional
+        All cores by default; the result depends on them in last digits only.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    components_ : float32 ndarray of shape (rank, words)
+        :math:`H`. The sign of a topic is that of most of the sum of its weights.
+    row_factors_ : float32 ndarray of shape (documents, rank)
+        :math:`W`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    Wang, Xu, Li, Craswell (2011), Regularized latent semantic indexing, equation 2.
+
+    Examples
+    --------
+    >>> x = np.array([[2.0, 2.0, 0.0, 0.0], [1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 3.0, 6.0]])
+    >>> model = RLSI(2, l1=0.1, l2=0.01, seed=0).fit(x)
+    >>> (model.components_ != 0).sum(axis=1).tolist()
+    [2, 2]
+    """
+
+    rank: Count = 10
+    _: KW_ONLY
+    l1: Positive = 0.1
+    l2: Positive = 0.1
+    max_iter: Count = 500
+    tol: Amount = 1e-4
+    inner: Count = 1
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Factorize a table.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (documents, words)
+
+        Raises
+        ------
+        InputError
+            If a value is negative, all are zero, or a parameter is out of range.
+        """
+        del y
+        self.check()
+        table = self._table(X, reset=True)
+        start = singular_start(table, self.rank, seed=self.seed)
+        sweeps = latent_indexing(table, start, l1=self.l1, l2=self.l2, passes=self.inner, threads=self._threads)
+        W, H = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        signs = np.where(H.sum(axis=0) < 0, np.float32(-1), np.float32(1))
+        self.row_factors_, self.components_ = W * signs, np.ascontiguousarray((H * signs).T)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Give the factors of other documents, with the topics as they are."""
+        check_is_fitted(self)
+        return ridge_rows(self._table(X, reset=False), self.components_.T, l2=self.l2)
+
+
+def ridge_rows(X: csr_array, H: Array, *, l2: float) -> Array:
+    r"""Solve for the rows of documents: :math:`W = X H (H^\top H + \lambda_2)^{-1}`."""
+    G = (H.T @ H).astype(float) + l2 * np.eye(H.shape[1])
+    return np.linalg.solve(G, (X @ H).T.astype(float)).T.astype(np.float32)
+
+
+def singular_start(X: csr_array, rank: int, *, seed: int | None) -> Array:
+    """Give the first right singular vectors; beyond the rank that the table can have, random directions."""
+    rng = np.random.default_rng(seed)
+    H = rng.standard_normal((X.shape[1], rank)).astype(np.float32)
+    H /= np.linalg.norm(H, axis=0)
+    count = min(rank, *(n - 1 for n in X.shape))
+    if count:
+        H[:, :count] = truncated_svd(X, count, method="randomized", seed=int(rng.integers(2**31)))[2]
+    return H
+
+
+def latent_indexing(
+    X: csr_array, start: Array, *, l1: float, l2: float, passes: int = 1, threads: int
+) -> Iterator[Sweep]:
+    r"""Solve for documents, then improve topics by coordinates; neither raises the objective.
+
+    Beyond the paper each topic is then scaled, and its documents inversely, as the penalties have it: the model stays
+    as it is, and coordinates alone get there slowly.
+
+    Parameters
+    ----------
+    X : csr_array of shape (documents, words)
+    start : float32 ndarray of shape (words, R)
+        :math:`H`; it is not changed.
+    l1, l2 : float
+        :math:`\lambda_1` and :math:`\lambda_2`, above zero: alone, either is evaded by scale.
+    passes : int
+        Over the coordinates of the topics in a sweep.
+    threads : int
+
+    Yields
+    ------
+    Sweep
+        First the start, with the documents that are best for it.
+    """
+    turned, squares = csr_array(X.T), float((X.data.astype(float) ** 2).sum())
+    H = start
+    while True:
+        W = ridge_rows(X, H, l2=l2)
+        S, R = W.T @ W, turned @ W
+        explained = 2 * float((H * R).sum(dtype=float)) - float(((H.T @ H).astype(float) * S).sum())
+        penalty = l1 * float(np.abs(H).sum(dtype=float)) + l2 * float((W.astype(float) ** 2).sum())
+        yield Sweep([W, H], squares - explained + penalty)
+        H = H.copy()
+        kernels.hals(S, R, H, l1=l1 / 2, signed=True, passes=passes, threads=threads)
+        H *= _balance(H, W, l1=l1, l2=l2)
+
+
+def _balance(H: Array, W: Array, *, l1: float, l2: float) -> Array:
+    """Give the scale of each topic, and of documents by its inverse, at which both penalties together are least."""
+    of_words, of_documents = np.abs(H).sum(axis=0, dtype=float), (W.astype(float) ** 2).sum(axis=0)
+    used = (of_words > 0) & (of_documents > 0)
+    scale = np.cbrt(2 * l2 * of_documents / (l1 * np.where(used, of_words, 1)))
+    return np.where(used, scale, 1).astype(np.float32)

@@ -1,0 +1,177 @@
+r"""Topics from moments of two and three words of a document: closed form but for the powers of a small tensor."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import LinearOperator
+from sklearn.utils.validation import check_is_fitted
+
+from polyadic.core.errors import InputError
+from polyadic.core.linalg.whitening import symmetrized, third_moments, whitening
+from polyadic.core.model import Count, Positive, Seed, Threads
+from polyadic.core.solvers.tensor_power import tensor_power
+from polyadic.topics.base import Topics
+from polyadic.topics.plsa import mixtures
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+
+class SpectralLDA(Topics):
+    r"""Latent Dirichlet allocation by the method of moments and the tensor power method.
+
+    With words :math:`x_1, x_2, x_3` of a document as unit vectors, :math:`M_1 = E[x_1]`, and :math:`\alpha_0` the sum
+    of the parameters of the Dirichlet distribution of mixtures,
+
+    .. math:: M_2 &= E[x_1 x_2^\top] - \tfrac{\alpha_0}{\alpha_0 + 1} M_1 M_1^\top
+              = \sum_z \tfrac{\alpha_z}{\alpha_0 (\alpha_0 + 1)}\, \phi_z \phi_z^\top \\
+              M_3 &= E[x_1 \otimes x_2 \otimes x_3] - \tfrac{3 \alpha_0}{\alpha_0 + 2}\,
+              \mathrm{sym}(E[x_1 \otimes x_2] \otimes M_1)
+              + \tfrac{2 \alpha_0^2}{(\alpha_0 + 1)(\alpha_0 + 2)} M_1^{\otimes 3} \\
+              &= \sum_z \tfrac{2 \alpha_z}{\alpha_0 (\alpha_0 + 1)(\alpha_0 + 2)}\, \phi_z^{\otimes 3}
+
+    A document stands for all pairs and triples of its places, and documents count alike. Words are divided by the roots
+    of their shares; :math:`M_2` is only multiplied with, :math:`M_3` only made between ``rank`` coordinates. What is
+    negative in a topic that is found becomes 0.
+
+    Parameters
+    ----------
+    rank : int
+        Topics.
+    alpha0 : float
+        :math:`\alpha_0`: towards 0 a document has one topic.
+    max_iter : int
+        Steps of expectation and maximization for the mixtures of documents at most.
+    seed : int, optional
+        Of the directions that the power method starts from.
+    threads : int, optional
+        For the mixtures; all cores by default.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (rank, words)
+        :math:`\phi`, a distribution of words in each row.
+    row_factors_ : float32 ndarray of shape (documents, rank)
+        :math:`P(z|d)`, of the greatest likelihood given the topics.
+    shares_ : ndarray of shape (rank,)
+        :math:`\alpha_z / \alpha_0`, by their estimates.
+
+    References
+    ----------
+    Anandkumar, Foster, Hsu, Kakade, Liu (2012), A spectral algorithm for latent Dirichlet allocation.
+    Anandkumar, Ge, Hsu, Kakade, Telgarsky (2014), Tensor decompositions for learning latent variable models,
+    theorem 3.5. Zou, Hsu, Parkes, Adams (2013), Contrastive learning using spectral methods, for moments of documents
+    of any length.
+
+    Examples
+    --------
+    >>> counts = np.repeat([[3, 2, 0, 0], [4, 1, 0, 0], [0, 0, 2, 3], [0, 0, 1, 4]], 5, axis=0)
+    >>> model = SpectralLDA(2, alpha0=0.01, threads=1).fit(counts)
+    >>> sorted((model.components_.round(1) + 0).tolist())
+    [[0.0, 0.0, 0.3, 0.7], [0.7, 0.3, 0.0, 0.0]]
+    """
+
+    rank: Count = 10
+    _: KW_ONLY
+    alpha0: Positive = 1.0
+    max_iter: Count = 200
+    seed: Seed = None
+    threads: Threads = None
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find topics in counts of words.
+
+        Parameters
+        ----------
+        X : sparse matrix or array of shape (documents, words)
+
+        Raises
+        ------
+        InputError
+            If a value is negative or no whole number, no document has three words, second moments have fewer positive
+            eigenvalues than there are topics, or a parameter is out of range.
+        """
+        del y
+        self.check()
+        before = dict(vars(self))
+        try:
+            self._learn(self._table(X, reset=True))
+        except BaseException:
+            self.__dict__ = before  # also what validation keeps of a table
+            raise
+        return self
+
+    def _learn(self, counts: csr_array) -> None:
+        if (counts.data != np.rint(counts.data)).any():
+            raise InputError("moments are those of counts, which are whole numbers; leave out weights such as TF-IDF")
+        counts, seed = csr_array(counts, dtype=float), 0 if self.seed is None else int(self.seed)
+        moments = WordMoments(counts, self.alpha0)
+        W, back = whitening(moments, self.rank, seed=seed)
+        weight, v = tensor_power(moments.third(W), self.rank, seed=seed)
+        topics = np.maximum((moments.roots[:, None] * (back @ v)).T * weight[:, None], 0)
+        sums = topics.sum(axis=1, keepdims=True)
+        topics = np.where(sums > 0, topics / np.where(sums > 0, sums, 1), moments.roots**2)
+        shares = 1 / np.maximum(weight, np.finfo(float).tiny) ** 2
+        self.components_, self.shares_ = topics, shares / shares.sum()
+        self.row_factors_ = mixtures(counts, topics, max_iter=self.max_iter, threads=self._threads)
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Give :math:`P(z|d)` of other documents, with the topics as they are; each by itself."""
+        check_is_fitted(self)
+        counts = self._table(X, reset=False)
+        return mixtures(counts, self.components_, max_iter=self.max_iter, threads=self._threads)
+
+
+class WordMoments(LinearOperator):  # type: ignore[misc] # scipy has no types
+    r"""Products with :math:`D M_2 D`, and third moments in other coordinates; D divides by the roots of shares.
+
+    Parameters
+    ----------
+    counts : csr_array of float of shape (documents, words)
+        Of those with fewer than three words nothing is used.
+    alpha0 : float
+
+    Attributes
+    ----------
+    roots : ndarray of shape (words,)
+        Roots of shares of words, :math:`D^{-1}`.
+    """
+
+    def __init__(self, counts: csr_array, alpha0: float) -> None:
+        n = counts.sum(axis=1)
+        self._C = csr_array(counts[n >= 3])
+        if not self._C.shape[0]:
+            raise InputError("no document has three words; moments are of three words")
+        n = n[n >= 3]
+        D = len(n)
+        self._twos, self._threes = 1 / (D * n * (n - 1)), 1 / (D * n * (n - 1) * (n - 2))
+        mean = self._C.T @ (1 / (D * n))
+        self.roots = np.sqrt(mean)
+        self._scale = np.divide(1, self.roots, out=np.zeros(len(mean)), where=mean > 0)[:, None]
+        self._same = self._C.T @ self._twos  # pairs of a place with itself
+        self._mean, self._alpha0 = mean, alpha0
+        super().__init__(np.dtype(float), (len(mean), len(mean)))
+
+    def _matmat(self, X: NDArray[Any]) -> NDArray[Any]:
+        Y = self._scale * X
+        pairs = self._C.T @ (self._twos[:, None] * (self._C @ Y)) - self._same[:, None] * Y
+        a = self._alpha0
+        return np.asarray(self._scale * (pairs - a / (a + 1) * self._mean[:, None] * (self._mean @ Y)))
+
+    def third(self, W: Array) -> Array:
+        """Give the third moments between the columns of W, in one pass over documents."""
+        a, U = self._alpha0, self._scale * W
+        Y, t = self._C @ U, self._threes
+        T = third_moments(Y, Y, Y, t)
+        T -= 3 * symmetrized(third_moments(U, U, self._C.T @ (t[:, None] * Y)))
+        T += 2 * third_moments(U, U, U, self._C.T @ t)
+        m = (self._mean @ U)[None]
+        pairs = (Y * self._twos[:, None]).T @ Y - (U * self._same[:, None]).T @ U
+        T -= 3 * a / (a + 2) * symmetrized(pairs[:, :, None] * m[0])
+        return T + 2 * (a / (a + 1)) * (a / (a + 2)) * third_moments(m, m, m)

@@ -1,0 +1,336 @@
+r"""Word vectors by CP decomposition of an n-way association tensor, a factor of its own for each mode.
+
+Alternating least squares for CP models of sparse tensors, every unlisted cell an exact zero.
+
+With the other factors fixed, the best factor of a mode solves normal equations of the size of the rank,
+
+.. math:: U^{(d)} (H_d + \lambda I) = M_d, \qquad H_d = \prod_{c \ne d}^{*} U^{(c)\top} U^{(c)},
+
+where :math:`M_d` is the product of the data with the other factors (:func:`polyadic.core.kernels.mttkrp`). The last
+:math:`M_d` of a sweep also gives the objective, so a sweep reads the data once per mode and no more.
+
+References
+----------
+Kolda, Bader (2009), Tensor decompositions and applications, section 3.4.
+Sharan, Valiant (2017), Orthogonalized ALS, algorithm 1 and section 3 (hybrid). arXiv:1703.01804.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import KW_ONLY, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from polyadic.core import kernels
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.forms import CP
+from polyadic.core.losses import Squared
+from polyadic.core.model import Amount, Count, Model, Natural, Seed, Threads, Watch
+from polyadic.core.objective import Objective, Term, stacked
+from polyadic.core.penalties import L2
+from polyadic.core.resources import check_memory
+from polyadic.core.solvers.run import Sweep, run
+from polyadic.embedding import Embedding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.entries import Entries
+    from polyadic.core.forms import Factors
+
+
+class AsymmetricCP(Model):
+    r"""One vector per word and mode, such that the vectors of a tuple multiply to its association.
+
+    .. math:: \min_{\lambda, U} \tfrac12 \sum_{\text{all cells}} (x - m)^2 + \text{ridge}, \qquad
+              m_{i_1 \dots i_n} = \sum_r \lambda_r \prod_d U^{(d)}_{i_d r}, \quad \|U^{(d)}_{\cdot r}\| = 1
+
+    Every cell, zero or not, counts alike: weights of entries are not used. The ridge is that of
+    :func:`~polyadic.words.asymmetric.als`, on factors that share :math:`\lambda` in equal parts.
+
+    Parameters
+    ----------
+    rank : int
+        Number of components; the length of a word vector.
+    orthogonal : int
+        First sweeps with orthogonal factors (Orth-ALS); needs a rank of at most the length of each mode. On counted
+        text the fit came out alike with and without them.
+    ridge : float
+        Strength of the ridge.
+    max_iter, tol
+        See :func:`~polyadic.core.solvers.run.run`.
+    vectors : {"words", "contexts", "all"}
+        What :meth:`embedding` gives: :math:`U^{(1)} \lambda^{1/n}`, :math:`U^{(2)} \lambda^{1/n}`, or those of all
+        modes side by side.
+    seed : int, optional
+        Of the random start.
+    threads : int, optional
+        All cores by default. The same seed gives the same bits, however many threads.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    factors_ : list of ndarray of shape (length of the mode, rank)
+        :math:`U^{(d)}`, columns of length one. In all modes but the first, the largest element of a column is positive.
+    weights_ : ndarray of shape (rank,)
+        :math:`\lambda`, positive and falling.
+    history_ : list of float
+        The objective at the start, where nothing is explained, and after each sweep. Without a ridge,
+        ``1 - (history_[-1] / history_[0]) ** 0.5`` is what tensor toolboxes call the fit.
+    result_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.1 (CP). arXiv:1704.02686. Its "orthonormal
+    columns" are columns of length one. Sharan, Valiant (2017), Orthogonalized ALS. arXiv:1703.01804.
+
+    Examples
+    --------
+    >>> from polyadic.core.entries import Entries
+    >>> x = Entries.collect([[0, 1, 2], [3, 4, 5]], [2.0, 1.0], 6)
+    >>> model = AsymmetricCP(8, seed=0).fit(x)
+    >>> bool(model.predict([[2, 0, 1]])[0] > 1.9), bool(abs(model.predict([[0, 1, 5]])[0]) < 0.1)
+    (True, True)
+    """
+
+    rank: Count = 300
+    _: KW_ONLY
+    orthogonal: Natural = 0
+    ridge: Amount = 0.0
+    max_iter: Count = 50
+    tol: Amount = 1e-3
+    vectors: Literal["words", "contexts", "all"] = "words"
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
+
+    def fit(self, entries: Entries) -> Self:
+        """Factorize entries of order two or more, symmetric or not.
+
+        Raises
+        ------
+        InputError
+            If there are no entries, unlisted ones are missing, or a setting is out of range.
+        """
+        self.check()
+        if not len(entries):
+            raise InputError("there are no entries to factorize; lower the shift or min_count")
+        self._check_memory(entries)
+        rng = np.random.default_rng(self.seed)
+        # the first factor is solved for first: it starts at zero, so that history begins with nothing explained
+        start = [np.zeros((entries.shape[0], self.rank), np.float32)]
+        start += [rng.standard_normal((size, self.rank)).astype(np.float32) for size in entries.shape[1:]]
+        x = entries if entries.weights is None else replace(entries, weights=None)
+        term = Term(x, CP(), Squared(), tuple(range(entries.order)), zero_weight=1.0)
+        objective = Objective([term], [L2(self.ridge)] * entries.order, threads=self.threads)
+        solver = als(objective, start, orthogonal=self.orthogonal)
+        factors = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.factors_, self.weights_ = _unit(factors)
+        return self
+
+    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
+        """Give the association :math:`m` that the model expects of tuples; shapes (n, order) -> (n,)."""
+        U, offsets = stacked(dict(enumerate(self._scaled())), tuple(range(len(self.factors_))))
+        return kernels.cp_predict(np.asarray(indices), U, offsets=offsets, threads=self._threads)
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the vectors that ``vectors`` names their words, and how often these occur."""
+        self.check()
+        scaled = self._scaled()
+        if self.vectors == "all":
+            if len({len(u) for u in scaled}) > 1:
+                raise InputError(
+                    f"vectors='all' needs modes of one vocabulary; got {[len(u) for u in scaled]} rows:"
+                    " take 'words' or 'contexts'"
+                )
+            return Embedding(words, np.concatenate(scaled, axis=1), counts=counts)
+        return Embedding(words, scaled[1 if self.vectors == "contexts" else 0], counts=counts)
+
+    def _scaled(self) -> Factors:
+        share = self.weights_ ** np.float32(1 / len(self.factors_))
+        return [u * share for u in self.factors_]
+
+    def _check_memory(self, entries: Entries) -> None:
+        """Refuse a rank whose factors, products with the data and normal equations would not fit."""
+        copies = 4 * entries.order + 2 * self._threads + 6
+        check_memory(
+            4.0 * copies * max(entries.shape) * self.rank,
+            f"a model of {' x '.join(f'{size:,}' for size in entries.shape)} cells and rank {self.rank}",
+            "lower the rank or the size of the vocabulary",
+        )
+
+
+def _unit(factors: Factors) -> tuple[Factors, NDArray[np.float32]]:
+    """Give columns of length one, and their weights, falling."""
+    lengths = [np.linalg.norm(u.astype(float), axis=0) for u in factors]
+    weights = np.prod(lengths, axis=0)
+    order = np.argsort(-weights, kind="stable")
+    units, sign = [], np.ones(len(weights))
+    for u, length in zip(factors[1:], lengths[1:], strict=True):
+        largest = np.take_along_axis(u, np.abs(u).argmax(axis=0)[None], axis=0)[0]
+        turn = np.where(largest < 0, -1.0, 1.0)
+        sign *= turn
+        units.append(u * (turn / np.where(length > 0, length, 1)))
+    units.insert(0, factors[0] * (sign / np.where(lengths[0] > 0, lengths[0], 1)))
+    return [u[:, order].astype(np.float32) for u in units], weights[order].astype(np.float32)
+
+
+def als(objective: Objective, start: Factors, *, orthogonal: int = 0) -> Iterator[Sweep]:
+    r"""Solve for one factor after the other; one sweep solves once for each.
+
+    .. math:: \min_{U^{(1)}, \dots, U^{(n)}} \tfrac{\alpha}{2} \sum_{\text{all cells}} (x - m)^2
+              + \tfrac{\lambda}{2} \sum_d \|U^{(d)}\|_F^2, \qquad m_{i_1 \dots i_n} = \sum_r \prod_d U^{(d)}_{i_d r}
+
+    After each sweep the columns of a component get one length in all modes, which changes no prediction and makes the
+    ridge smallest.
+
+    Parameters
+    ----------
+    objective : Objective
+        One term of CP form and squared loss, a factor of its own for each mode, unlisted cells zero and of weight 1
+        like all others; :class:`~polyadic.core.penalties.L2` of one strength :math:`\lambda` for all factors.
+    start : list of ndarray of shape (size of the mode, R)
+        Where to begin; it is not changed. The first factor is solved for first, so its start does not matter.
+    orthogonal : int
+        In so many first sweeps the columns of the other factors are made orthonormal before a factor is solved for:
+        no two components can follow the same direction (Orth-ALS). Such a sweep may raise the objective; plain sweeps
+        follow (the hybrid of the paper).
+
+    Yields
+    ------
+    Sweep
+        First the start. Plain sweeps never raise the objective, up to rounding.
+
+    Raises
+    ------
+    InputError
+        If the objective is of another kind, the start does not fit, or ``orthogonal`` sweeps need more orthogonal
+        columns than a mode has rows.
+    """
+    term, strength = _least_squares(objective)
+    check_int("orthogonal", orthogonal, low=0)
+    _check_start(start, term, orthogonal)
+    product, squares = _data(term, start[0].dtype, objective.threads)
+    ridge, last = strength / term.weight, len(start) - 1
+
+    def value(u: Factors, M: NDArray[Any], grams: Factors) -> float:
+        inner = float(np.vdot(M.astype(float), u[last].astype(float)))
+        lengths = sum(float(gram.trace()) for gram in grams)
+        return term.weight * (0.5 * squares - inner + 0.5 * float(np.prod(grams, axis=0).sum()) + 0.5 * ridge * lengths)
+
+    u = [np.array(f) for f in start]
+    grams = [_gram(f) for f in u]
+    yield Sweep(u, value(u, product(u, last), grams))
+    for sweep in itertools.count(1):
+        u = list(u)
+        if sweep <= orthogonal:
+            for d in range(1, len(u)):
+                u[d], grams[d] = _orthonormal(u[d])
+        for d in range(len(u)):
+            M = product(u, d)
+            H = np.prod(grams[:d] + grams[d + 1 :], axis=0)
+            u[d] = _solved(u[d], M, H + ridge * np.eye(len(H)))
+            u[d], grams[d] = _orthonormal(u[d]) if sweep <= orthogonal and d < last else (u[d], _gram(u[d]))
+        scales = _balance(grams)
+        grams = [gram * np.outer(s, s) for gram, s in zip(grams, scales, strict=True)]
+        reached = value(u, M, grams)  # M and the last factor, neither yet scaled: their inner product stays the same
+        u = [(f * s).astype(f.dtype) for f, s in zip(u, scales, strict=True)]
+        yield Sweep(u, reached)
+
+
+def _least_squares(objective: Objective) -> tuple[Term, float]:
+    """Give the one term and the strength of the ridge, or say what alternating least squares cannot solve."""
+    term, penalties = objective.terms[0], objective.penalties
+    if len(objective.terms) > 1 or not (isinstance(term.form, CP) and isinstance(term.loss, Squared)):
+        raise InputError("als needs one term of CP form and squared loss; use quasi_newton for others")
+    order = term.entries.order
+    if order < 2 or term.slots != tuple(range(order)):
+        raise InputError(f"als needs at least two modes and slots 0, 1, .. in order; got {term.slots}")
+    if term.importance:
+        raise InputError("als counts every zero alike; importance needs quasi_newton or stochastic")
+    if term.weight == 0 or term.zero_weight != 1:
+        raise InputError(
+            f"als needs a zero_weight of 1 and a positive weight; got {term.zero_weight:g} and {term.weight:g}"
+        )
+    if term.entries.weights is not None and (term.entries.weights != 1).any():
+        raise InputError("als counts every cell alike; leave the weights of entries away or use quasi_newton")
+    if not isinstance(penalties[0], L2) or any(penalty != penalties[0] for penalty in penalties):
+        raise InputError(f"als needs L2 penalties of one strength; got {', '.join(map(repr, penalties))}")
+    return term, penalties[0].strength
+
+
+def _check_start(start: Factors, term: Term, orthogonal: int) -> None:
+    shape = term.entries.shape
+    rank = start[0].shape[-1] if start else 0
+    if [f.shape for f in start] != [(size, rank) for size in shape] or len({f.dtype for f in start}) > 1:
+        raise InputError(
+            f"start must be a factor of shape (size, rank) per mode of {shape}, all of one type; got"
+            f" {[(f.shape, str(f.dtype)) for f in start]}"
+        )
+    if orthogonal and rank > min(shape):
+        raise InputError(
+            f"a mode of {min(shape)} rows has no {rank} orthogonal columns; lower the rank or set orthogonal to 0"
+        )
+
+
+def _data(term: Term, dtype: np.dtype[Any], threads: int) -> tuple[Callable[[Factors, int], NDArray[Any]], float]:
+    """Give the product of the data with all factors but one, and the sum of squares over all cells."""
+    entries = term.entries
+    values = entries.values.astype(dtype, copy=False)
+    if not entries.symmetric:
+        return (
+            lambda u, d: kernels.mttkrp(entries.indices, values, u, mode=d, threads=threads),
+            float(np.vdot(values, values.astype(float))),
+        )
+    share = entries.multiplicity() / math.factorial(entries.order)  # the loops count each permutation of places
+    squares = math.factorial(entries.order) * float(np.sum(share * values.astype(float) ** 2))
+    if (share < 1).any():
+        values = (values * share).astype(dtype)
+    return lambda u, d: kernels.mttkrp_symmetric(entries.indices, values, u, mode=d, threads=threads), squares
+
+
+def _gram(u: NDArray[Any]) -> NDArray[Any]:
+    doubles = u.astype(float)
+    return doubles.T @ doubles
+
+
+def _orthonormal(u: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Make columns orthonormal, the first ones least changed; give them and their Gram matrix."""
+    Q = np.linalg.qr(u)[0]
+    return Q, _gram(Q)
+
+
+def _solved(u: NDArray[Any], M: NDArray[Any], H: NDArray[Any]) -> NDArray[Any]:
+    """Solve ``V H = M``; directions in which ``H`` is zero, up to the rounding of ``M``, stay as they are in ``u``."""
+    from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh
+
+    lengths = np.sqrt(np.maximum(H.diagonal(), 0))
+    d = np.where(lengths > 0, 1 / np.where(lengths > 0, lengths, 1), 1)  # columns of length one: only angles matter
+    scaled, right = H * np.outer(d, d), M * d
+    eps = max(float(np.finfo(u.dtype).eps), 10 * len(H) * float(np.finfo(float).eps))
+    try:
+        lower = cholesky(scaled, lower=True)
+        if lower.diagonal().min() ** 2 > eps:
+            return (cho_solve((lower, True), right.T).T * d).astype(u.dtype)
+    except LinAlgError:
+        pass
+    values, vectors = eigh(scaled)
+    vectors, values = vectors[:, values > eps * values[-1]], values[values > eps * values[-1]]
+    before = u / d
+    step = ((right - before @ scaled) @ vectors / values) @ vectors.T
+    return ((before + step) * d).astype(u.dtype)
+
+
+def _balance(grams: Factors) -> NDArray[Any]:
+    """Give factors, shape (order, R), that make the columns of a component equally long and keep their product."""
+    lengths = np.sqrt([gram.diagonal() for gram in grams])
+    alive = (lengths > 0).all(axis=0)
+    logs = np.log(np.where(alive, lengths, 1.0))
+    return np.exp(logs.mean(axis=0) - logs)

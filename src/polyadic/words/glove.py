@@ -1,0 +1,150 @@
+"""Word vectors from counts of pairs by weighted least squares on their logarithms."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from polyadic.core.errors import InputError
+from polyadic.core.model import Amount, Count, Model, Positive, Seed, Threads, Watch
+from polyadic.core.resources import check_memory
+from polyadic.core.solvers.run import Sweep, run
+from polyadic.embedding import Embedding
+from polyadic.words.kernels.glove import GloveCells, glove_arrange, glove_epoch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.entries import Entries
+
+
+class GloVe(Model):
+    r"""Global vectors: inner products and biases that add up to log counts.
+
+    .. math:: \min \sum_{ij:\, x_{ij} > 0} f(x_{ij})\, \tfrac12 (w_i \cdot c_j + b_i + d_j - \log x_{ij})^2,
+              \qquad f(x) = \min(1, (x / x_{max})^a)
+
+    The vector of a word is :math:`w_i + c_i`. Each cell is visited once per epoch, in a random order that stays the
+    same, by Adagrad. The counts are those of :func:`~polyadic.text.counts.count`, where a pair counts one wherever in
+    the window it is; the reference divides by the distance of the two words, so near neighbours count more there.
+
+    Parameters
+    ----------
+    rank : int
+        Length of a word vector.
+    x_max, alpha : float
+        Of the weight :math:`f`; :math:`a` is ``alpha``.
+    step : float
+        Length of the first step per unit of the gradient.
+    epochs : int
+        How often each cell is visited.
+    tol : float
+        Stop earlier where epochs change the loss by less, see :func:`~polyadic.core.solvers.run.run`.
+    seed : int, optional
+        Of the start and of the order of the cells.
+    threads : int, optional
+        All cores by default. The same seed gives the same bits, however many threads.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
+
+    Attributes
+    ----------
+    vectors_ : ndarray of shape (V, rank)
+        :math:`w + c`.
+    factors_ : list of two ndarrays of shape (V, rank)
+        :math:`w` and :math:`c`.
+    biases_ : list of two ndarrays of shape (V,)
+        :math:`b` and :math:`d`.
+    history_ : list of float
+        The objective at the start; then for each epoch the sum of the losses that cells had when their turn came.
+    result_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`; a sweep is an epoch.
+
+    References
+    ----------
+    Pennington, Socher, Manning (2014), GloVe: global vectors for word representation, eq. 8 and 9.
+    Gemulla, Nijkamp, Haas, Sismanis (2011), Large-scale matrix factorization with distributed stochastic gradient
+    descent, section 4, for the parts that threads work on at the same time.
+
+    Examples
+    --------
+    >>> from polyadic.core.entries import Entries
+    >>> x = Entries.collect([[0, 1], [0, 2], [1, 2]], [20.0, 5.0, 1.0], 3)
+    >>> model = GloVe(4, x_max=10, epochs=200, seed=0, threads=1).fit(x)
+    >>> bool(model.history_[-1] < 0.01 * model.history_[0])
+    True
+    """
+
+    rank: Count = 300
+    _: KW_ONLY
+    x_max: Positive = 100.0
+    alpha: Amount = 0.75
+    step: Positive = 0.05
+    epochs: Count = 25
+    tol: Amount = 0.0
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
+
+    def fit(self, entries: Entries) -> Self:
+        """Factorize counts of pairs, such as ``count(corpus, order=2).entries``.
+
+        Raises
+        ------
+        InputError
+            If the entries are not counts of pairs, a setting is out of range, or the step was too long.
+        """
+        self.check()
+        _refuse_other_than_counts(entries)
+        self._check_memory(entries)
+        rng = np.random.default_rng(self.seed)
+        x = entries.values.astype(np.float32)
+        f = np.minimum(1, (x / np.float32(self.x_max)) ** np.float32(self.alpha))
+        size = entries.shape[0]
+        cells = glove_arrange(entries.indices, np.log(x), f, size=size, rng=rng)
+        solver = _epochs(cells, self.rank, self.step, self._threads, rng)
+        w, c, b, d = self._keep(run(solver, max_iter=self.epochs, tol=self.tol, watch=self.watch))
+        self.factors_, self.biases_ = [w, c], [b, d]
+        self.vectors_ = w + c
+        return self
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the sums of both vectors their words, and how often these occur."""
+        return Embedding(words, self.vectors_, counts=counts)
+
+    def _check_memory(self, entries: Entries) -> None:
+        """Refuse what would not fit: cells while they are moved, parameters, their steps and two copies."""
+        check_memory(
+            44.0 * len(entries) + 4.0 * 8 * entries.shape[0] * (self.rank + 1),
+            f"GloVe of rank {self.rank} for {len(entries):,} cells of {entries.shape[0]:,} words",
+            "lower the rank or the size of the vocabulary",
+        )
+
+
+def _refuse_other_than_counts(entries: Entries) -> None:
+    if entries.order != 2 or not entries.symmetric:
+        raise InputError("GloVe needs symmetric counts of pairs; count(corpus, order=2).entries are such")
+    if entries.weights is not None:
+        raise InputError("GloVe weighs counts itself; give it the entries of count, not of ppmi")
+    if not len(entries):
+        raise InputError("there are no entries to factorize; lower min_count")
+    if entries.values.min() <= 0:
+        raise InputError(f"GloVe takes logarithms of counts; the smallest is {entries.values.min()}, leave zeros out")
+
+
+def _epochs(cells: GloveCells, rank: int, step: float, threads: int, rng: np.random.Generator) -> Iterator[Sweep]:
+    """Start near zero, as the reference does, and visit the cells again and again."""
+    shape = (2, cells.size, rank)
+    U = (rng.random(shape, dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
+    b = (rng.random(shape[:2], dtype=np.float32) - np.float32(0.5)) / np.float32(rank)
+    parameters = U, b, np.ones_like(U), np.ones_like(b)
+    loss = glove_epoch(cells, parameters, step=0.0, threads=threads)
+    while True:
+        yield Sweep([U[0].copy(), U[1].copy(), b[0].copy(), b[1].copy()], loss)
+        loss = glove_epoch(cells, parameters, step=step, threads=threads)
+        if not np.isfinite(loss):
+            raise InputError(f"the loss became {loss}; lower step, which is {step:g}")

@@ -1,0 +1,298 @@
+r"""Test sets made of text: tuples that training did not see, and phrases and names known from titles of articles.
+
+They measure what tuples of words say beyond pairs, on any text: its documents are split, models are trained on one part
+and these test sets are made of the other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from polyadic.core.errors import InputError, check_int, check_number
+from polyadic.core.progress import tracked
+from polyadic.metrics.completion import Gap
+from polyadic.metrics.multiwords import Candidate
+from polyadic.metrics.phrases import Phrase
+from polyadic.text.counts import count
+from polyadic.text.tokens import Tokenizer
+from polyadic.text.weighting import ppmi
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from polyadic.core.entries import Entries
+    from polyadic.text.corpus import Corpus
+    from polyadic.text.counts import Counts
+    from polyadic.text.vocabulary import Vocabulary
+
+WRONG = 8
+"""Words drawn for each case, of which the first that fits is taken."""
+MATCHED = 16
+"""Words drawn among those that occurred with each word given, of which the one nearest in frequency is taken."""
+RIVALS = 20
+"""Articles, at most, whose words are set against those of a title that shares a word with theirs."""
+OWN_MOST, OWN_LEAST, OWN_COUNT = 20, 10, 3
+"""Words characteristic of an article: at most and at least so many, each seen so often in it."""
+
+
+def split(corpus: Corpus, share: float = 0.1, *, seed: int = 0) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw the documents to train on, and a share of them to hold out.
+
+    Raises
+    ------
+    InputError
+        If the share would leave one of the two without a document.
+
+    Examples
+    --------
+    >>> from polyadic import Corpus
+    >>> train, held = split(Corpus.build(["a", "b", "c", "d"], min_count=1), 0.25)
+    >>> len(train), len(held)
+    (3, 1)
+    """
+    total = len(corpus.documents) - 1
+    size = round(check_number("share", share) * total)
+    if not 0 < size < total:
+        raise InputError(f"a share of {share:g} of {total:,} documents leaves nothing to train on or to hold out")
+    drawn = np.random.default_rng(seed).permutation(total)
+    return np.sort(drawn[size:]), np.sort(drawn[:size])
+
+
+def gaps(
+    train: Corpus,
+    held: Corpus,
+    *,
+    order: int = 3,
+    width: int = 10,
+    min_count: int = 10,
+    size: int = 20_000,
+    seed: int = 0,
+) -> list[Gap]:
+    """Take tuples that are frequent in ``held`` and never occurred in ``train``, and words that do not complete them.
+
+    Frequent means ``min_count`` times, and more often than by chance: of positive PMI. The words that do not complete
+    them make tuples that occur in neither text. Cases are left out where the answer did not occur with each word given
+    in training, or where no word drawn fits, so the number of cases may be below ``size`` though there are more tuples.
+
+    Parameters
+    ----------
+    train, held : Corpus
+        The text of the models and other text.
+    order, width : int
+        Words in a tuple, 3 to 5, and span of the window. (There can be no cases of order 2: a matched word would have
+        to occur with the word given, and not to.)
+    min_count : int
+        How often a tuple must occur in ``held``.
+    size : int
+        How many cases to draw at most.
+    seed : int
+        Of the cases, the place of the answer, and the wrong words.
+
+    Raises
+    ------
+    InputError
+        If there is no such tuple, or no word to set against it.
+    """
+    check_int("order", order, low=3, high=5)
+    check_int("min_count", min_count, low=1)
+    check_int("size", size, low=1)
+    rng = np.random.default_rng(seed)
+    seen, other = count(train, order=order, width=width).entries, count(held, order=order, width=width)
+    associations = ppmi(_frequent(other, min_count))
+    place = np.array([train.vocabulary.index.get(word, -1) for word in held.vocabulary.words])
+    tuples = place[associations.indices.astype(np.int64)]
+    new = np.flatnonzero((tuples >= 0).all(axis=1))
+    new = new[seen.find(tuples[new]) < 0]
+    if not len(new):
+        raise InputError(
+            f"no tuple of {order} words occurs {min_count} times in the text held out and never in training"
+        )
+    new = rng.permutation(new)[:size]
+    rows = rng.permuted(tuples[new], axis=1)  # the last is the answer
+    back = np.full(len(train.vocabulary), -1)
+    back[place[place >= 0]] = np.flatnonzero(place >= 0)
+    unseen = _Unseen(seen, other.entries, back)
+    wrong = _wrong(train, rows, unseen, rng)
+    matched = _matched(train, rows, unseen, rng, width)
+    words = train.vocabulary.words
+    cases = [
+        Gap(tuple(words[w] for w in row[:-1]), words[row[-1]], words[a], words[b], float(x))
+        for row, a, b, x in zip(rows, wrong, matched, associations.values[new], strict=True)
+        if a >= 0 and b >= 0
+    ]
+    if not cases:
+        raise InputError(f"no words fit to be set against the answers of {len(rows):,} tuples; take more text")
+    return cases
+
+
+def _frequent(counts: Counts, min_count: int) -> Counts:
+    """Leave out tuples that are rarer."""
+    x = counts.entries
+    often = np.flatnonzero(x.values >= min_count)
+    if not len(often):
+        width = counts.settings["width"]
+        raise InputError(f"no tuple of {x.order} words in span {width} occurs {min_count} times in the text held out")
+    kept = replace(x, indices=np.asfortranarray(x.indices[often]), values=x.values[often])
+    return replace(counts, entries=kept)
+
+
+class _Unseen:
+    """Tells which tuples, in numbers of the training vocabulary, are listed neither in training nor held out."""
+
+    def __init__(self, seen: Entries, other: Entries, back: NDArray[np.int64]) -> None:
+        self._seen, self._other, self._back = seen, other, back
+
+    def __call__(self, given: NDArray[np.int64], words: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each of ``words`` completes its ``given`` to a new tuple of different words; (n, m) -> (n, m)."""
+        n, m = words.shape
+        rows = np.concatenate([np.repeat(given, m, axis=0), words.reshape(-1, 1)], axis=1)
+        new = (words[:, :, None] != given[:, None]).all(axis=2).ravel() & (rows[:, -1] >= 0)
+        new[new] = self._seen.find(rows[new]) < 0
+        there = self._back[rows]
+        at = np.flatnonzero(new & (there >= 0).all(axis=1))
+        new[at] = self._other.find(there[at]) < 0
+        return np.asarray(new.reshape(n, m))
+
+
+def _first(words: NDArray[np.int64], fits: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """First word of each row that fits, or -1."""
+    at = fits.argmax(axis=1)
+    rows = np.arange(len(words))
+    return np.where(fits[rows, at], words[rows, at], -1)
+
+
+def _wrong(train: Corpus, rows: NDArray[np.int64], unseen: _Unseen, rng: np.random.Generator) -> NDArray[np.int64]:
+    share = train.vocabulary.counts / train.vocabulary.counts.sum()
+    drawn = rng.choice(len(share), (len(rows), WRONG), p=share)
+    return _first(drawn, unseen(rows[:, :-1], drawn))
+
+
+def _matched(
+    train: Corpus, rows: NDArray[np.int64], unseen: _Unseen, rng: np.random.Generator, width: int
+) -> NDArray[np.int64]:
+    """Draw words that occurred with each word given; -1 where the answer itself did not, or none fits."""
+    pairs = count(train, order=2, width=width).entries
+    size = len(train.vocabulary)
+    i, j = pairs.indices.T.astype(np.int32)
+    together = csr_array((np.ones(2 * len(i), bool), (np.concatenate([i, j]), np.concatenate([j, i]))), (size, size))
+    frequency = np.log(train.vocabulary.counts)
+    drawn = np.full((len(rows), MATCHED), -1)
+    for k, row in enumerate(tracked(rows, "matching words")):
+        common = together.indices[slice(*together.indptr[row[0] : row[0] + 2])]
+        for word in row[1:-1]:
+            common = np.intersect1d(
+                common, together.indices[slice(*together.indptr[word : word + 2])], assume_unique=True
+            )
+        if row[-1] in common:
+            some = rng.choice(common, min(MATCHED, len(common)), replace=False)
+            drawn[k, : len(some)] = some[np.argsort(np.abs(frequency[some] - frequency[row[-1]]), kind="stable")]
+    return _first(drawn, unseen(rows[:, :-1], drawn) & (drawn != rows[:, -1:]))
+
+
+def phrases(train: Corpus, held: Corpus, *, seed: int = 0) -> list[Phrase]:
+    r"""Take articles of ``held`` titled by two words, and the words that are characteristic of them.
+
+    Characteristic are the words :math:`w`, other than those of the title, with the largest
+    :math:`n_w \log \frac{n_w}{N p_w}`, where :math:`n_w` of the :math:`N` words of the article are :math:`w`, and
+    :math:`p_w` is its share of the training text, whose vocabulary is that of all cases. The words of others are of
+    articles of either text, at most twenty drawn for each case. Titles are cut into words by ``Tokenizer()``, in lower
+    case.
+
+    Raises
+    ------
+    InputError
+        If the documents of either text have no titles, or none of these fits.
+    """
+    known = train.vocabulary
+    own = _own(held, known)
+    every = sorted([*own.items(), *(_own(train, known).items() if train is not held else ())])
+    sharing: dict[str, set[int]] = defaultdict(set)
+    for number, (title, _) in enumerate(every):
+        for word in title:
+            sharing[word].add(number)
+    rng = np.random.default_rng(seed)
+    cases = []
+    for title, mine in own.items():
+        rivals = sorted(n for n in set.union(*(sharing[word] for word in title)) if every[n][0] != title)
+        drawn = rng.choice(rivals, min(RIVALS, len(rivals)), replace=False)
+        others = sorted({word for n in drawn for word in every[int(n)][1]} - {*mine, *title})
+        if len(others) >= OWN_LEAST:
+            cases.append(Phrase(title, mine, tuple(others)))
+    if not cases:
+        raise InputError("no article held out has a title of two known words that another one shares a word with")
+    return cases
+
+
+def _own(corpus: Corpus, known: Vocabulary) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Words characteristic of the articles titled by two known words, the most characteristic first, by title."""
+    place = np.array([known.index.get(word, -1) for word in corpus.vocabulary.words])
+    edges = corpus.sentences[corpus.documents]
+    log_share = np.log(known.counts / known.counts.sum())
+    own = {}
+    for document, title in _titles(corpus, 2, known.index).items():
+        ids = place[corpus.ids[edges[document] : edges[document + 1]]]
+        words = _characteristic(ids[ids >= 0], [known.index[w] for w in title], log_share)
+        if len(words) >= OWN_LEAST:
+            own[title] = tuple(known.words[w] for w in words)
+    return own
+
+
+def _characteristic(ids: NDArray[np.int64], title: list[int], log_share: NDArray[np.float64]) -> NDArray[np.int64]:
+    words, n = np.unique(ids, return_counts=True)
+    fits = (n >= OWN_COUNT) & ~np.isin(words, title)
+    score = n * (np.log(n / max(len(ids), 1)) - log_share[words])
+    words, score = words[fits & (score > 0)], score[fits & (score > 0)]
+    return np.asarray(words[np.argsort(-score, kind="stable")[:OWN_MOST]])
+
+
+def names(corpus: Corpus, *, order: int = 3, min_count: int = 5) -> list[Candidate]:
+    """Take the runs of ``order`` different adjacent words that occur so often, and tell those that title a document.
+
+    Words are adjacent as they are in the corpus, which may have left some out. Titles are cut into words by
+    ``Tokenizer()``, in lower case; those with a bracketed explanation, *Mercury (planet)*, are no names.
+
+    Raises
+    ------
+    InputError
+        If the documents have no titles, or no run is a title.
+    """
+    check_int("order", order, low=2)
+    check_int("min_count", min_count, low=1)
+    titled = set(_titles(corpus, order, corpus.vocabulary.index, bracketed=False).values())
+    sentence = np.repeat(np.arange(len(corpus.sentences) - 1), np.diff(corpus.sentences))
+    ids = np.asarray(corpus.ids)
+    last = max(len(ids) - order + 1, 0)
+    inside = sentence[:last] == sentence[order - 1 :]
+    runs = np.stack([ids[d : last + d][inside] for d in range(order)], axis=1)
+    ranked = np.sort(runs, axis=1)
+    runs = runs[(np.diff(ranked, axis=1) > 0).all(axis=1)]
+    at = np.lexsort(runs.T[::-1])
+    first = np.flatnonzero(np.concatenate([[True], (runs[at][1:] != runs[at][:-1]).any(axis=1)]))
+    often = np.diff(np.append(first, len(at))) >= min_count
+    words = corpus.vocabulary.words
+    frequent = [tuple(words[w] for w in run) for run in runs[at[first[often]]].tolist()]
+    candidates = [Candidate(run, run in titled) for run in frequent]
+    if not any(c.name for c in candidates):
+        raise InputError(f"no run of {order} words that occurs {min_count} times titles a document")
+    return candidates
+
+
+def _titles(
+    corpus: Corpus, length: int, known: dict[str, int], *, bracketed: bool = True
+) -> dict[int, tuple[str, ...]]:
+    """Titles of ``length`` different known words, by document; the first of each, with brackets or without."""
+    if corpus.titles is None:
+        raise InputError("the documents of this corpus have no titles; WikiExtractor's output and dumps have")
+    tokenizer = Tokenizer()
+    titles: dict[tuple[str, ...], int] = {}
+    for document, title in enumerate(corpus.titles):
+        words = tuple(chain.from_iterable(tokenizer(title))) if bracketed or "(" not in title else ()
+        if len(set(words)) == len(words) == length and all(word in known for word in words):
+            titles.setdefault(words, document)
+    return {document: words for words, document in titles.items()}

@@ -1,0 +1,186 @@
+"""Word vectors that explain pairs by all their columns, and larger tuples by their non-negative ones, the themes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, replace
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyadic.core import kernels
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.losses import Squared
+from polyadic.core.model import Amount, Count, Model, Seed, Threads, Watch, Within
+from polyadic.core.objective import Objective, fit
+from polyadic.core.penalties import L2, NonNegative
+from polyadic.core.solvers.quasi_newton import quasi_newton
+from polyadic.core.solvers.run import run
+from polyadic.embedding import Embedding
+from polyadic.words.orders import check_fits, plan, symmetric_terms
+from polyadic.words.pairwise import PPMISVD
+from polyadic.words.start import best_scale, given_start, positive_start, zero_unlisted
+
+if TYPE_CHECKING:
+    from polyadic.core.entries import Entries
+    from polyadic.core.objective import Slot, Term
+
+ALL = (0, 1)
+"""The slot of both factors, side by side."""
+PAIRS = 1 / 3
+"""How much pairs count against each larger order; a tenth, a third and one are level on words, see third-order.md."""
+
+
+class JointCP(Model):
+    r"""Free columns for pairs beside non-negative ones for pairs and larger tuples alike.
+
+    .. math:: \min_{A,\, C \ge 0}\ \alpha_2 \sum_{ij} w_{ij} \big(x_{ij} - (AA^\top + CC^\top)_{ij}\big)^2
+              + \sum_{n > 2} \alpha_n \sum_e w_e \Big(x_e - c^{-n} \sum_r \prod_d C_{e_d r}\Big)^2 + \text{zeros}
+
+    One factor for all orders, as in JCP-S, has to serve two ends: what pairs ask for are axes with two poles, such as
+    the eigenvectors of the PPMI matrix, but of the words at a negative pole the product of two is positive and that of
+    three negative, so that a triple of them cannot be explained by it. Here each order has weights of its own for the
+    columns: those of :math:`A` count for pairs alone, those of :math:`C`, the **themes**, for all orders. Products of
+    themes select senses; inner products of whole vectors tell how much two words belong together.
+
+    The sum over the cells that are not listed is exact, and weighs them by how often their words are listed: see
+    :func:`~polyadic.words.orders.symmetric_terms`.
+
+    Parameters
+    ----------
+    rank : int
+        Length of a word vector: columns of :math:`A` and :math:`C` together.
+    themes : int, optional
+        Columns of :math:`C`; by default half of them.
+    coupling : float
+        :math:`c`, the scale of the themes in the explanation of pairs.
+    order_weights : sequence of float, optional
+        As in :func:`~polyadic.words.orders.symmetric_terms`; by default pairs count a third of the others.
+    l1 : float
+        Weight of the sum of the themes.
+    start : ndarray of shape (V, rank), optional
+        Where to begin: :math:`A` and :math:`C` side by side, such as the vectors of a fit that was stopped.
+    max_iter, tol
+        See :func:`~polyadic.core.solvers.run.run`.
+    seed : int, optional
+        Of the random start of the themes; :math:`A` starts at eigenvectors.
+    threads : int, optional
+        All cores by default. The same seed gives the same bits, however many threads.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    factors_ : list of two ndarrays of shape (V, rank - themes) and (V, themes)
+        :math:`A` and :math:`C`.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+    explained_ : list of Fit
+        How much of each order is explained: see :func:`~polyadic.core.objective.fit`.
+
+    References
+    ----------
+    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 4.4, for one factor. arXiv:1704.02686
+
+    Examples
+    --------
+    >>> from polyadic.core.entries import Entries
+    >>> pairs = Entries.collect([[0, 1], [0, 2], [1, 2], [3, 4], [3, 5], [4, 5]], [1.0] * 6, 6)
+    >>> triples = Entries.collect([[0, 1, 2], [3, 4, 5]], [2.0, 2.0], 6)
+    >>> model = JointCP(4, themes=2, seed=0, max_iter=200).fit([pairs, triples])
+    >>> listed, unlisted = model.predict(np.array([[0, 1, 2], [0, 1, 5]]))
+    >>> bool(listed > 100 * abs(unlisted))
+    True
+    """
+
+    rank: Annotated[int, Within(2)] = 300
+    _: KW_ONLY
+    themes: Count | None = None
+    coupling: Annotated[float, Within(0, 1, above=True)] = 0.5
+    order_weights: Sequence[Amount] | None = None
+    l1: Amount = 0.0
+    start: NDArray[Any] | None = None
+    max_iter: Count = 100
+    tol: Amount = 1e-3
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
+
+    def fit(self, lists: Sequence[Entries]) -> Self:
+        """Factorize symmetric entries of order 2 and of one or more higher orders.
+
+        Raises
+        ------
+        InputError
+            If there are no pairs or nothing but pairs, entries are not symmetric, empty, all zero or of different
+            sizes, or a setting is out of range.
+        """
+        self.check()
+        size, larger, objective = self._objective(lists)
+        check_fits(size, self.rank, self._threads)
+        A, C = self._start(lists, larger) if self.start is None else self._given(size)
+        sweeps = quasi_newton(objective, [A, C])
+        self.factors_ = self._keep(run(sweeps, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.explained_ = [fit(term, self.factors_, threads=self.threads) for term in objective.terms]
+        return self
+
+    def plan(self, lists: Sequence[Entries]) -> dict[str, float]:
+        """Tell what a fit to these lists will be: its columns, about how many minutes and MiB it takes."""
+        widths = [self.rank - self._themes, self._themes]
+        about = plan(self._objective(lists)[2], widths, max_iter=self.max_iter)
+        return {"rank": self.rank, "themes": self._themes, **about}
+
+    def _objective(self, lists: Sequence[Entries]) -> tuple[int, list[Term], Objective]:
+        """Give the size of the vocabulary, the terms of larger tuples by themes alone, and all there is to minimize."""
+        orders = [entries.order for entries in lists]
+        if len(orders) < 2 or orders[0] != 2 or min(orders[1:]) < 3:
+            raise InputError(f"joint factorization needs pairs and then larger tuples; got entries of orders {orders}")
+        size, themes = lists[0].shape[0], self._themes
+        if self.start is None and self.rank >= size + themes:  # before an evaluation, which takes minutes here
+            what = f"the {size:,} words and the {themes:,} themes"
+            raise InputError(f"rank must be below {size + themes:,}, {what}; got {self.rank:,}")
+        scaled = [replace(x, values=x.values * np.float32(self.coupling**x.order)) for x in lists[1:]]
+        weights = [PAIRS] + [1.0] * len(scaled) if self.order_weights is None else self.order_weights
+        pairs, *larger = symmetric_terms([lists[0], *scaled], Squared(), order_weights=weights)
+        terms = [_explained_by(ALL, pairs), *(_explained_by(1, term) for term in larger)]
+        objective = Objective(terms, [L2(), NonNegative(self.l1)], threads=self.threads, within=self._within)
+        return size, larger, objective
+
+    def _start(self, lists: Sequence[Entries], larger: list[Term]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Take eigenvectors for the free columns, random numbers of the best scale for the themes."""
+        A = PPMISVD(self.rank - self._themes, seed=self.seed).fit(lists[0]).vectors_
+        C = NonNegative().prox(positive_start(len(A), self._themes, np.random.default_rng(self.seed)), 0.0)
+        return A, best_scale(larger, zero_unlisted(C, lists[1:]), threads=self.threads)
+
+    def _given(self, size: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        given, themes = np.asarray(self.start), self._themes
+        U = given_start(given, size, rank=self.rank, rng=np.random.default_rng(self.seed))
+        if given.shape != U.shape or (U[:, -themes:] < 0).any():
+            raise InputError(f"start must have {self.rank} columns, the last {themes} not negative; got {given.shape}")
+        return U[:, :-themes], U[:, -themes:]
+
+    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
+        """Give the association that the model expects of tuples; shapes (n, order) -> (n,)."""
+        tuples = np.asarray(indices)
+        if tuples.ndim == 2 and tuples.shape[1] == 2:
+            return kernels.cp_predict(tuples, np.hstack(self.factors_), threads=self._threads)
+        return kernels.cp_predict(tuples, self.factors_[1] / np.float32(self.coupling), threads=self._threads)
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the rows of :math:`A` and :math:`C` side by side their words, and how often these occur."""
+        return Embedding(words, np.hstack(self.factors_), counts=counts, themes=self.factors_[1].shape[1])
+
+    def check(self) -> None:
+        """Refuse settings out of range, and more themes than there is room for."""
+        super().check()
+        check_int("themes", self._themes, low=1, high=self.rank - 1)
+
+    @property
+    def _themes(self) -> int:
+        return self.rank // 2 if self.themes is None else self.themes
+
+
+def _explained_by(slot: Slot, term: Term) -> Term:
+    """Give the same term with another factor for all its modes."""
+    return replace(term, slots=(slot,) * len(term.slots), importance=dict.fromkeys([slot], *term.importance.values()))

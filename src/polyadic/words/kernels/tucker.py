@@ -1,0 +1,401 @@
+"""Doors to the loops of Tucker models.
+
+``factors`` are matrices of any widths; ``slots`` says for each mode which of them explains it. A factor that is named
+twice is shared, so all zeros is a symmetric model. The core has the width of its factor in each mode.
+
+Tucker models of any order: the core that factors leave of a tensor, predictions, and the way back from derivatives.
+
+The modes of an entry are a root (the first), a leaf (the last) and the middle between them; a fibre is a run of entries
+that share all but the leaf. With ``k`` the Kronecker product of the middle rows of a fibre and ``s = sum_e x_e
+U[leaf]`` over its entries, the part of a root in the contraction with all modes but the first is ``sum_fibres k s'``: a
+product of two thin matrices, taken for ``BATCH`` fibres at a time. The other way, ``C`` being the core contracted with
+the row of the root, ``k' C`` predicts the leaves and ``C s`` is the gradient of ``k``. Contraction of the core with the
+roots themselves is one dense product for many roots, which the door takes.
+
+Factors of different widths lie one after another in the flat array ``U``: row ``i`` of mode ``d`` begins at ``at[d] +
+i * ranks[d]``. Modes that share a factor have the same ``at``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from polyadic.core.kernels.common import PARTS, frozen, in_threads, in_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Factors = list[NDArray[Any]]
+
+BLOCK = 1 << 22
+"""Numbers held at once of the core contracted with the rows of some roots."""
+PART = 1 << 20
+"""Entries whose gradients are added in a row in the precision of the factors before they join the total."""
+
+
+class _Tree(NamedTuple):
+    """Entries as roots, fibres and leaves, beside the factors in one flat array."""
+
+    columns: NDArray[Any]
+    starts: NDArray[np.int64]
+    roots: NDArray[np.int64]
+    at: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+    U: NDArray[Any]
+    begins: NDArray[np.int64]
+    """Where each factor begins in ``U``."""
+
+    @property
+    def contracted(self) -> tuple[int, int]:
+        """Shape of the core contracted with one root: widths of the middle, of the leaf."""
+        return math.prod(self.ranks[1:-1].tolist()), int(self.ranks[-1])
+
+    def shares(self) -> list[range]:
+        """Share the roots so that each part has about as many fibres, and none has no root."""
+        fibres = np.linspace(0, self.roots[-1], max(1, min(PARTS, len(self.roots) - 1)) + 1)
+        bounds = np.searchsorted(self.roots, fibres)
+        bounds[0], bounds[-1] = 0, len(self.roots) - 1
+        return [range(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
+
+    def blocks(self, share: range) -> Iterator[tuple[int, NDArray[Any], NDArray[np.int64]]]:
+        """Give the first root of each block, the rows of its roots, and where these rows begin in ``U``."""
+        size = max(1, BLOCK // math.prod(self.contracted))
+        for first in range(share.start, share.stop, size):
+            entries = self.starts[self.roots[first : min(first + size, share.stop)]]
+            rows = self.at[0] + self.columns[0, entries].astype(np.int64)[:, None] * self.ranks[0]
+            places = rows + np.arange(self.ranks[0])
+            yield first, self.U[places], places
+
+
+def tucker_core(
+    indices: NDArray[Any], values: NDArray[Any], factors: Factors, *, slots: Sequence[int], threads: int
+) -> NDArray[np.float64]:
+    r"""Contract listed entries with a factor in each mode.
+
+    .. math:: G_{r_1 \dots r_n} = \sum_e x_e \prod_d U^{(d)}_{e_d r_d}
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n, order)
+        Indices of each entry, two modes at least; runs that share the first, and all but the last, make it fast.
+    values : ndarray of shape (n,)
+        :math:`x_e`.
+    factors : list of ndarray of shape (size, rank)
+        Single or double precision, that of the first, which the loops follow.
+    slots : sequence of int
+        Which factor explains each mode.
+    threads : int
+        Parts worked on at the same time.
+
+    Returns
+    -------
+    ndarray of shape (R_1, ..., R_order)
+        Summed in double precision over the indices of the first mode.
+    """
+    tree = _tree(indices, factors, slots)
+    values = _one_per_entry("values", values, tree)
+    shares = tree.shares()
+
+    def part(k: int) -> NDArray[np.float64]:
+        core = np.zeros((int(tree.ranks[0]), math.prod(tree.contracted)))
+        for first, rows, _ in tree.blocks(shares[k]):
+            A = np.empty((len(rows), *tree.contracted), tree.U.dtype)
+            _core_fibres(*tree[:5], values, tree.U, first, A)
+            core += rows.T @ A.reshape(len(rows), -1)
+        return core
+
+    return _sum(part, len(shares), threads).reshape(tree.ranks)
+
+
+def tucker_predict(
+    indices: NDArray[Any], factors: Factors, core: NDArray[Any], *, slots: Sequence[int], threads: int
+) -> NDArray[Any]:
+    r"""Give the model's value of each entry, :math:`\sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{e_d r_d}`.
+
+    Shapes as in :func:`tucker_core`; the result has shape (n,).
+    """
+    tree = _tree(indices, factors, slots)
+    G = _unfolded(core, tree)
+    predictions = np.empty(tree.columns.shape[1], tree.U.dtype)
+    shares = tree.shares()
+
+    def part(k: int) -> None:
+        for first, rows, _ in tree.blocks(shares[k]):
+            C = frozen((rows @ G).reshape(len(rows), *tree.contracted))
+            _predict_tucker(*tree[:5], tree.U, first, C, predictions)
+
+    in_threads(part, len(shares), threads)
+    return predictions
+
+
+def tucker_pullback(
+    indices: NDArray[Any],
+    derivatives: NDArray[Any],
+    factors: Factors,
+    core: NDArray[Any],
+    *,
+    slots: Sequence[int],
+    threads: int,
+) -> Factors:
+    r"""Take derivatives of predictions back to factors, :math:`\sum_e d_e\, \partial m_e / \partial U^{(d)}`.
+
+    Shapes as in :func:`tucker_core`; one gradient per factor. The gradient of the core is ``tucker_core`` of the
+    derivatives.
+    """
+    tree = _tree(indices, factors, slots)
+    derivatives = _one_per_entry("derivatives", derivatives, tree)
+    G = _unfolded(core, tree)
+    shares = tree.shares()
+
+    def part(k: int) -> NDArray[Any]:
+        total, dU, entries = np.zeros(len(tree.U)), np.zeros_like(tree.U), 0
+        for first, rows, places in tree.blocks(shares[k]):
+            C = frozen((rows @ G).reshape(len(rows), *tree.contracted))
+            A = np.empty(C.shape, tree.U.dtype)
+            _pullback_tucker(*tree[:5], derivatives, tree.U, first, C, A, dU)
+            np.add.at(dU, places, A.reshape(len(rows), -1) @ G.T)
+            entries += int(np.diff(tree.starts[tree.roots[[first, first + len(rows)]]])[0])
+            if entries > PART:
+                total += dU
+                dU[:], entries = 0, 0
+        total += dU
+        return total
+
+    total = _sum(part, len(shares), threads).astype(tree.U.dtype)
+    parts = np.split(total, tree.begins[1:].tolist())
+    return [g.reshape(u.shape) for g, u in zip(parts, factors, strict=True)]
+
+
+def unfolding_gram(indices: NDArray[Any], values: NDArray[Any], Q: NDArray[Any], *, threads: int) -> NDArray[Any]:
+    r"""Multiply a matrix by the Gram matrix of the unfolding along the last mode, :math:`X_{(n)} X_{(n)}^\top Q`.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (n, order)
+        All entries that share all but the last index must be in one run.
+    values : ndarray of shape (n,)
+    Q : ndarray of shape (size of the last mode, R)
+    threads : int
+
+    Returns
+    -------
+    ndarray of shape (size of the last mode, R)
+    """
+    columns, Q = frozen(indices.T), frozen(Q)
+    _refuse_outside(columns[-1], len(Q), len(columns) - 1)
+    if len(values) != columns.shape[1]:
+        raise ValueError(f"{columns.shape[1]} entries need as many values; got {len(values)}")
+    starts, leaves, x = _runs(columns[:-1]), frozen(columns[-1]), frozen(values, Q.dtype)
+    bounds = np.linspace(0, len(starts) - 1, PARTS + 1).astype(np.int64)
+
+    def part(k: int) -> NDArray[np.float64]:
+        total, product = np.zeros(Q.shape), np.zeros(Q.shape, Q.dtype)
+        size = max(1, len(starts) * PART // max(columns.shape[1], 1))
+        for first in range(bounds[k], bounds[k + 1], size):
+            _gram_fibres(starts, leaves, x, Q, first, min(first + size, bounds[k + 1]), product)
+            total += product
+            product[:] = 0
+        return total
+
+    return _sum(part, PARTS, threads).astype(Q.dtype)
+
+
+def _sum(part: Callable[[int], NDArray[np.float64]], parts: int, threads: int) -> NDArray[np.float64]:
+    """Add parts in their order."""
+    total: list[NDArray[np.float64]] = []
+
+    def take(more: NDArray[np.float64]) -> None:
+        if total:
+            total[0] += more
+        else:
+            total.append(more)
+
+    in_turns(part, take, parts, threads)
+    return total[0]
+
+
+def _tree(indices: NDArray[Any], factors: Factors, slots: Sequence[int]) -> _Tree:
+    """Find roots and fibres, and check that every index is a row of its factor."""
+    if indices.ndim != 2 or indices.shape[1] < 2 or any(u.ndim != 2 for u in factors):
+        raise ValueError(
+            f"indices must have two modes at least and factors two dimensions; got {indices.shape} and"
+            f" {[u.shape for u in factors]}"
+        )
+    if len(slots) != indices.shape[1] or not set(slots) <= set(range(len(factors))):
+        raise ValueError(f"slots must name one of {len(factors)} factors for each mode; got {tuple(slots)}")
+    columns = frozen(indices.T)
+    for d, column in enumerate(columns):
+        _refuse_outside(column, len(factors[slots[d]]), d)
+    sizes = [u.size for u in factors]
+    begins = np.cumsum([0, *sizes[:-1]])
+    dtype = factors[0].dtype
+    U = frozen(np.concatenate([np.ravel(u) for u in factors]), dtype)
+    starts = _runs(columns[:-1])
+    roots = _runs(columns[:1, starts[:-1]])
+    ranks = np.array([factors[s].shape[1] for s in slots], np.int64)
+    return _Tree(columns, starts, roots, frozen(begins[list(slots)]), frozen(ranks), U, begins)
+
+
+def _runs(columns: NDArray[Any]) -> NDArray[np.int64]:
+    """Give where runs of equal columns begin, and the end of the last."""
+    changes = np.zeros(columns.shape[1], bool)
+    changes[:1] = True
+    for column in columns:
+        changes[1:] |= column[1:] != column[:-1]
+    return frozen(np.append(np.flatnonzero(changes), columns.shape[1]))
+
+
+def _refuse_outside(column: NDArray[Any], size: int, mode: int) -> None:
+    if column.size and not (int(column.min()) >= 0 and int(column.max()) < size):
+        raise ValueError(
+            f"indices of mode {mode} must be rows of its factor, from 0 to {size - 1}; got {column.min()} to"
+            f" {column.max()}"
+        )
+
+
+def _one_per_entry(name: str, numbers: NDArray[Any], tree: _Tree) -> NDArray[Any]:
+    if len(numbers) != tree.columns.shape[1]:
+        raise ValueError(f"{tree.columns.shape[1]} entries need as many {name}; got {len(numbers)}")
+    return frozen(numbers, tree.U.dtype)
+
+
+def _unfolded(core: NDArray[Any], tree: _Tree) -> NDArray[Any]:
+    """Give the core as a matrix of the first mode against all others."""
+    if core.shape != tuple(tree.ranks.tolist()):
+        raise ValueError(f"the core must have shape {tuple(tree.ranks.tolist())}; got {core.shape}")
+    return np.ascontiguousarray(core, tree.U.dtype).reshape(len(core), -1)
+
+
+FAST = {"reassoc", "contract", "nsz", "arcp"}
+"""Sums may be reordered for vector registers; infinities and NaN stay what they are, so an overflow is seen."""
+BATCH = 128
+"""Fibres of a root multiplied at once: enough for a dense product to be fast, few enough for the cache."""
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _middle(indices, at, ranks, U, e, k):
+    """Write the Kronecker product of the middle rows of entry ``e``; of no rows it is one."""
+    k[0] = 1
+    filled = 1
+    for d in range(1, indices.shape[0] - 1):
+        row = at[d] + indices[d, e] * ranks[d]
+        for q in range(filled - 1, -1, -1):  # from the back: what is spread out is not needed again
+            before = k[q]
+            for r in range(ranks[d]):
+                k[q * ranks[d] + r] = before * U[row + r]
+        filled *= ranks[d]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST, forceinline=True)
+def _add_to_middle(indices, at, ranks, U, e, dk, dU):
+    """Take the gradient of the Kronecker product back to the middle rows of entry ``e``."""
+    last_mode = indices.shape[0] - 1
+    if last_mode == 2:  # order 3, the common case: the product is the row itself
+        row = at[1] + indices[1, e] * ranks[1]
+        for q in range(len(dk)):
+            dU[row + q] += dk[q]
+        return
+    for q in range(len(dk)):
+        below = len(dk)
+        for d in range(1, last_mode):
+            below //= ranks[d]
+            others, rest = dk[q], q
+            for c in range(last_mode - 1, 0, -1):
+                if c != d:
+                    others *= U[at[c] + indices[c, e] * ranks[c] + rest % ranks[c]]
+                rest //= ranks[c]
+            dU[at[d] + indices[d, e] * ranks[d] + q // below % ranks[d]] += others
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _core_fibres(indices, starts, roots, at, ranks, values, U, first, A):
+    """Write ``A[b] = sum_e values_e middle_e leaf_e'`` for the roots from ``first`` on, as many as ``A`` has.
+
+    ``starts[f]`` is the first entry of a fibre, ``roots[b]`` the first fibre of a root; both end with the total.
+    """
+    leaf = indices.shape[0] - 1
+    rank = ranks[leaf]
+    K, S = np.empty((BATCH, A.shape[1]), U.dtype), np.empty((BATCH, rank), U.dtype)
+    for b in range(len(A)):
+        A[b] = 0
+        for f in range(roots[first + b], roots[first + b + 1], BATCH):
+            n = min(BATCH, roots[first + b + 1] - f)
+            S[:n] = 0
+            for g in range(n):
+                _middle(indices, at, ranks, U, starts[f + g], K[g])
+                for e in range(starts[f + g], starts[f + g + 1]):
+                    row = at[leaf] + indices[leaf, e] * rank
+                    for r in range(rank):
+                        S[g, r] += values[e] * U[row + r]
+            A[b] += np.dot(K[:n].T, S[:n])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _pullback_tucker(indices, starts, roots, at, ranks, derivatives, U, first, C, A, dU):
+    """Add ``sum_e derivatives_e dm_e/dU`` for middle and leaf rows to ``dU``, and write ``A`` as above.
+
+    ``C[b]`` is the core contracted with the row of a root. The gradient of that row is ``sum (core * A[b])``.
+    """
+    leaf = indices.shape[0] - 1
+    rank = ranks[leaf]
+    K, S = np.empty((BATCH, A.shape[1]), U.dtype), np.empty((BATCH, rank), U.dtype)
+    for b in range(len(A)):
+        A[b] = 0
+        for f in range(roots[first + b], roots[first + b + 1], BATCH):
+            n = min(BATCH, roots[first + b + 1] - f)
+            for g in range(n):
+                _middle(indices, at, ranks, U, starts[f + g], K[g])
+            W = np.dot(K[:n], C[b])
+            S[:n] = 0
+            for g in range(n):
+                for e in range(starts[f + g], starts[f + g + 1]):
+                    row = at[leaf] + indices[leaf, e] * rank
+                    for r in range(rank):
+                        S[g, r] += derivatives[e] * U[row + r]
+                        dU[row + r] += derivatives[e] * W[g, r]
+            A[b] += np.dot(K[:n].T, S[:n])
+            dK = np.dot(S[:n], C[b].T)
+            for g in range(n):
+                _add_to_middle(indices, at, ranks, U, starts[f + g], dK[g], dU)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _predict_tucker(indices, starts, roots, at, ranks, U, first, C, predictions):
+    """Write ``m_e = middle_e' C[root] leaf_e`` for the entries of the roots from ``first`` on, as many as ``C`` has."""
+    leaf = indices.shape[0] - 1
+    rank = ranks[leaf]
+    K = np.empty((BATCH, C.shape[1]), U.dtype)
+    for b in range(len(C)):
+        for f in range(roots[first + b], roots[first + b + 1], BATCH):
+            n = min(BATCH, roots[first + b + 1] - f)
+            for g in range(n):
+                _middle(indices, at, ranks, U, starts[f + g], K[g])
+            W = np.dot(K[:n], C[b])
+            for g in range(n):
+                for e in range(starts[f + g], starts[f + g + 1]):
+                    row = at[leaf] + indices[leaf, e] * rank
+                    m = U.dtype.type(0)
+                    for r in range(rank):
+                        m += W[g, r] * U[row + r]
+                    predictions[e] = m
+
+
+@njit(cache=True, nogil=True, fastmath=FAST)
+def _gram_fibres(starts, leaves, values, Q, first, last, product):
+    """Add ``X X' Q`` to ``product``: ``X`` has a row per leaf, a column per fibre; columns first..last are taken."""
+    rank = Q.shape[1]
+    t = np.empty(rank, Q.dtype)
+    for f in range(first, last):
+        t[:] = 0
+        for e in range(starts[f], starts[f + 1]):
+            for r in range(rank):
+                t[r] += values[e] * Q[leaves[e], r]
+        for e in range(starts[f], starts[f + 1]):
+            for r in range(rank):
+                product[leaves[e], r] += values[e] * t[r]

@@ -1,0 +1,231 @@
+"""The methods of word vectors: what each is made of, what it is fitted to, and the settings of every step.
+
+A new method is a new row of :data:`METHODS`. Here stand the defaults, for Python, the command line and the suites
+alike; those of models are in their classes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence  # noqa: TC003 # read when settings are checked
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from polyadic import tables, words
+from polyadic.core.errors import InputError
+from polyadic.core.settings import Count, Seed  # noqa: TC001 # read when settings are checked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Options = dict[str, Any]
+Data = Literal["corpus", "contexts", "counts", "associations"]
+"""What models are fitted to; contexts are counts of pairs, or of words and those on one side of them."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A method.
+
+    Attributes
+    ----------
+    model : str
+        The class of its model, a public name.
+    fitted_to : {"corpus", "contexts", "counts", "associations"}
+    fixed : dict
+        Settings of the model that make it this method.
+    strength : str
+        What the strength of its penalty is called, if it has one.
+    order : int
+        Words in a tuple, unless said otherwise.
+    orders : tuple of int
+        The orders it can be fitted to.
+    joint : bool
+        Whether it is fitted to all orders from 2 on at once.
+    pairs : dict
+        How pairs are counted and weighed by default, where it differs from larger tuples.
+    """
+
+    model: str
+    fitted_to: Data = "associations"
+    fixed: Options = field(default_factory=dict)
+    strength: str = ""
+    order: int = 3
+    orders: tuple[int, ...] = (2, 3, 4, 5)
+    joint: bool = False
+    pairs: Options = field(default_factory=dict)
+
+    @property
+    def cls(self) -> Any:
+        """The class of the model."""
+        return getattr(words if self.model in words.HOMES else tables, self.model)
+
+    @property
+    def options(self) -> set[str]:
+        """The settings of the model that can be chosen."""
+        names = {setting.name for setting in dataclasses.fields(self.cls) if setting.init}
+        if self.strength:
+            names |= {self.strength, "step", "batch", "sampled_zeros"}
+        renamed = {RENAMED.get(self.model, {}).get(name, name) for name in names}
+        if self.model not in STARTED:
+            renamed.discard("start")
+        return renamed - {*self.fixed, "penalty", "watch", "words", "stop_words"}
+
+    def default(self, name: str, order: int) -> Any:
+        """Give the default of a setting of counts or weights for an order."""
+        usual: Options = {"tuple_min_count": 1 if order == 2 else 2, "width": 10, "smoothing": 1.0}
+        return (self.pairs if order == 2 else {}).get(name, usual[name])
+
+    def penalty(self, strength: float = 0.0) -> Any:
+        """Give the penalty of a method that has one."""
+        from polyadic.core.penalties import L2, NonNegative
+
+        return {"l1": NonNegative, "l2": L2}[self.strength](strength)
+
+    def make(self, options: Mapping[str, Any]) -> Any:
+        """Make the model."""
+        options = {RENAMED_BACK.get(self.model, {}).get(name, name): value for name, value in options.items()}
+        adapt = ADAPTED.get(self.model)
+        return self.cls(**self.fixed, **(adapt(self, options) if adapt else options))
+
+
+NEAR: Options = {"width": 5, "smoothing": 0.75}
+"""The window and the smoothing that Levy, Goldberg and Dagan (2015) recommend for pairs."""
+PAIRS: Options = {"order": 2, "orders": (2,)}
+METHODS = {
+    "jcp": Method("JointCP", orders=(3, 4, 5), joint=True, pairs=NEAR),
+    "cp-sn": Method("SymmetricCP", strength="l1"),
+    "cp-s": Method("SymmetricCP", strength="l2"),
+    "cp": Method("AsymmetricCP"),
+    "jcp-sn": Method("SymmetricCP", strength="l1", joint=True),
+    "jcp-s": Method("SymmetricCP", strength="l2", joint=True),
+    "tucker": Method("Tucker", orders=(2, 3, 4)),
+    "cp-apr": Method("PoissonCP", "counts"),
+    "ppmi-svd": Method("PPMISVD", pairs=NEAR, **PAIRS),
+    "ca": Method("CorrespondenceVectors", "contexts", {"case": "ca"}, pairs={"width": 5}, **PAIRS),
+    "root-ca": Method("CorrespondenceVectors", "contexts", {"temper": 0.5}, pairs={"width": 2}, **PAIRS),
+    "g-test": Method("CorrespondenceVectors", "contexts", {"case": "g-test"}, **PAIRS),
+    "kca": Method("CorrespondenceVectors", "contexts", **PAIRS),
+    "nnse": Method("NNSE", pairs=NEAR, **PAIRS),
+    "glove": Method("GloVe", "counts", **PAIRS),
+    "cbow": Method("Word2Vec", "corpus", {"method": "cbow"}),
+    "sgns": Method("Word2Vec", "corpus", {"method": "sgns"}),
+    "random": Method("RandomVectors", "corpus"),
+}
+STARTED = ("JointCP", "SymmetricCP")
+"""Models that can begin at vectors, such as those that another fit had reached."""
+RENAMED = {"Word2Vec": {"window": "context"}}
+"""Settings of models that have another name here: ``window`` is the kind of window that tuples are counted in."""
+RENAMED_BACK = {model: {new: old for old, new in names.items()} for model, names in RENAMED.items()}
+
+
+def _symmetric(method: Method, options: Options) -> Options:
+    """Give SymmetricCP its penalty by strength, and a solver by name."""
+    from polyadic.core.solvers.adaptive import Adam
+    from polyadic.core.solvers.quasi_newton import quasi_newton
+    from polyadic.core.solvers.stochastic import stochastic
+
+    online = {name: options.pop(name) for name in ("step", "batch", "sampled_zeros") if name in options}
+    solver = options.pop("solver", "quasi-newton")
+    if solver != "online" and online:
+        raise InputError(f"{min(online)} is an option of solver online")
+    if "sampled_zeros" in online:
+        options.setdefault("zero_weight", 0.0)  # drawn zeros stand in the place of exact ones
+    options["penalty"] = method.penalty(options.pop(method.strength, 0.0))
+    if solver == "online":
+        rule = Adam(step=online["step"]) if "step" in online else None
+        how: Options = {"rule": rule, "batch": online.get("batch"), "zeros": online.get("sampled_zeros")}
+        how["seed"] = options.get("seed")
+        solver = partial(stochastic, **{name: value for name, value in how.items() if value is not None})
+    return options | {"solver": quasi_newton if solver == "quasi-newton" else solver}
+
+
+def _correspondence(_: Method, options: Options) -> Options:
+    """Give CorrespondenceVectors scores and stop words where they are asked for."""
+    from polyadic.datasets import read_pairs
+    from polyadic.text.stopwords import stop_words
+
+    if isinstance(options.get("scores"), str | Path):
+        options["scores"] = read_pairs(options["scores"])
+    if "stop_weight" in options:
+        options["stop_words"] = stop_words("english")
+    return options
+
+
+ADAPTED: dict[str, Callable[[Method, Options], Options]] = {
+    "SymmetricCP": _symmetric,
+    "CorrespondenceVectors": _correspondence,
+}
+READING = ("format", "field", "wrapped", "encoding", "errors")
+TEXT = ("min_count", "max_size", "language", "stop_words", "tokenised", "lemmas", "multiwords", "keep_text", *READING)
+COUNTED = ("order", "window", "width", "tuple_min_count", "contexts", "positional", "memory")
+WEIGHED = ("shift", "smoothing", "weights")
+"""Settings of the steps before the model."""
+BY_ORDER = ("width", "tuple_min_count", "shift", "smoothing", "weights")
+"""Settings that each order may have of its own, as a tuple."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """The settings of :func:`~polyadic.words.training.train` besides those of the model.
+
+    Where several values are given, each order has its own.
+
+    Attributes
+    ----------
+    method : str, optional
+        Of :data:`METHODS`; by default "jcp", and "cp-sn" of counts.
+    min_count, max_size, language, stop_words
+        See :meth:`~polyadic.text.corpus.Corpus.build`.
+    format, field, wrapped, encoding, errors
+        See :class:`~polyadic.text.pieces.Reading`.
+    tokenised : bool
+        Whether a line is a sentence and words lie between blanks.
+    lemmas : bool
+        Whether words are taken to their lemmas.
+    multiwords : bool
+        Whether two words that go together are one, such as ``new_york``.
+    keep_text : bool
+        Whether the sentences stay with the corpus that is kept.
+    order : int, optional
+        Words in a tuple; by default 3, or 2 of methods for pairs.
+    window, width, tuple_min_count, memory
+        See :func:`~polyadic.text.counts.count`; ``tuple_min_count`` is its ``min_count``. By default width 10 and 2
+        times, and once for pairs; some methods have other widths for pairs.
+    contexts, positional
+        See :func:`~polyadic.text.contexts.contexts`, where ``contexts`` is ``side``.
+    shift, smoothing, weights
+        See :func:`~polyadic.text.weighting.ppmi`.
+    seed : int, optional
+    threads : int, optional
+        All cores by default; one for word2vec.
+    """
+
+    method: str | None = None
+    min_count: Count = 10
+    max_size: Count | None = 20_000
+    language: str = "auto"
+    stop_words: Any = "language"
+    tokenised: bool = False
+    lemmas: bool = False
+    multiwords: bool = False
+    keep_text: bool = False
+    format: str = "auto"
+    field: str | None = None
+    wrapped: bool | None = None
+    encoding: str = "utf-8"
+    errors: str = "skip"
+    order: Literal[2, 3, 4, 5] | None = None
+    window: Literal["span", "centred", "chunk"] = "span"
+    width: Count | Sequence[Count] | None = None
+    tuple_min_count: Count | Sequence[Count] | None = None
+    contexts: Literal["both", "left", "right"] = "both"
+    positional: bool = False
+    memory: Count | None = None
+    shift: float | Sequence[float] = 1.0
+    smoothing: float | Sequence[float] | None = None
+    weights: Any = "log"
+    seed: Seed = 0
+    threads: Count | None = None

@@ -1,0 +1,180 @@
+"""Word vectors of word2vec, trained by gensim on a corpus of this library: the usual baselines on the same words."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+import numpy as np
+
+from polyadic.core.errors import MissingExtraError
+from polyadic.core.model import Amount, Count, Model, Watch, Within
+from polyadic.core.resources import check_memory
+from polyadic.core.solvers.run import Sweep, run
+from polyadic.embedding import Embedding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.text.corpus import Corpus
+
+STEPS = {"sgns": 0.025, "cbow": 0.05}  # the first steps of the reference program
+LAST_STEP = 1e-4  # where the step ends, as in the reference program
+LONGEST = 10_000  # words that gensim takes of a sentence; longer ones are cut, as it would drop the rest
+PIECE = 100_000  # tokens between two readings of the loss, which gensim adds up in single precision
+EXPONENT = 0.75  # of the counts by which negative words are drawn, as published
+
+
+class Word2Vec(Model):
+    r"""Skip-gram or continuous bag of words, both with negative sampling.
+
+    .. math:: \max \sum_{(w, c)} \log \sigma(u_w \cdot v_c) + \sum_{k=1}^{K} \log \sigma(-u_w \cdot v_{n_k}),
+              \qquad n_k \sim \#(n)^{3/4}
+
+    ``"sgns"`` predicts each word :math:`c` near :math:`w` from :math:`w`; ``"cbow"`` predicts a word from the mean of
+    the vectors of those near it. Windows shrink at random, words that are frequent are left out at random, and the step
+    falls to nothing over the epochs. The vocabulary is that of the corpus, in its order.
+
+    Parameters
+    ----------
+    rank : int
+        Length of a word vector.
+    method, window : {"sgns", "cbow"}, int
+        What predicts what; words to each side, at most.
+    epochs, negative : int
+        Passes over the corpus; :math:`K`.
+    sample, step : float
+        Words of a larger share are thinned out, 0 keeps all; first step, 0.025 for sgns and 0.05 for cbow by default.
+    seed : int, optional
+        Of the start and of what is drawn.
+    threads : int
+        With 1, the default, the same seed gives the same bits. More threads are faster and write into each other's
+        work, so no two runs are the same.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each epoch.
+
+    Attributes
+    ----------
+    vectors_ : ndarray of shape (V, rank)
+        :math:`u`; rows of words that do not occur are zero.
+    history_ : list of float
+        Loss per token, in nats: at the start of the first 100,000, then of each epoch; good to a few per cent.
+    result_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`; a sweep is an epoch, and none converges.
+
+    References
+    ----------
+    Mikolov et al. (2013), Distributed representations of words and phrases and their compositionality, eq. 4.
+    Mikolov et al. (2013), Efficient estimation of word representations in vector space, section 3.1.
+
+    Examples
+    --------
+    >>> from polyadic import Corpus
+    >>> corpus = Corpus.build(["red rose", "red rose", "blue sky", "blue rose"] * 9, min_count=1)
+    >>> Word2Vec(8, seed=0).fit(corpus).vectors_.shape
+    (4, 8)
+    """
+
+    rank: Count = 300
+    _: KW_ONLY
+    method: Literal["sgns", "cbow"] = "sgns"
+    window: Count = 5
+    epochs: Count = 5
+    negative: Count = 5
+    sample: Amount = 1e-3
+    step: Annotated[float, Within(LAST_STEP, above=True)] | None = None
+    seed: Annotated[int, Within(0, (1 << 32) - 1)] | None = None
+    threads: Count = 1
+    watch: Watch = None
+
+    def fit(self, corpus: Corpus) -> Self:
+        """Read the corpus ``epochs`` times.
+
+        Raises
+        ------
+        MissingExtraError
+            If gensim is not installed.
+        InputError
+            If a setting is out of range.
+        """
+        self.check()
+        step = STEPS[self.method] if self.step is None else self.step
+        solver = _epochs(self._model(corpus), corpus, self.epochs, step)
+        (self.vectors_,) = self._keep(run(solver, max_iter=self.epochs, watch=self.watch))
+        return self
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the rows of the vectors their words, and how often these occur."""
+        return Embedding(words, self.vectors_, counts=counts)
+
+    def _model(self, corpus: Corpus) -> Any:  # gensim's, with the words of the corpus and no other
+        words = corpus.vocabulary.words
+        remedy = "lower the rank or the size of the vocabulary"
+        check_memory(16.0 * len(words) * self.rank, f"word2vec of {len(words):,} words and rank {self.rank}", remedy)
+        seed = int(np.random.default_rng(self.seed).integers(1 << 31)) if self.seed is None else self.seed
+        try:
+            from gensim.models import Word2Vec as Gensim
+        except ImportError:
+            raise MissingExtraError("gensim", "gensim", "word2vec") from None
+        model = Gensim(
+            vector_size=self.rank,
+            sg=int(self.method == "sgns"),
+            window=self.window,
+            negative=self.negative,
+            ns_exponent=EXPONENT,
+            sample=self.sample,
+            min_count=1,  # rare words are the corpus' business
+            seed=seed,
+            workers=self.threads,
+        )
+        counts = corpus.vocabulary.counts.tolist()
+        model.build_vocab_from_freq({word: n for word, n in zip(words, counts, strict=True) if n})
+        return model
+
+
+def _epochs(model: Any, corpus: Corpus, epochs: int, step: float) -> Iterator[Sweep]:
+    """Train in pieces of the corpus, the step falling in a straight line; the start is judged by the first piece."""
+    known = model.wv.key_to_index
+    rows = np.array([known.get(word, len(known)) for word in corpus.vocabulary.words])
+
+    def vectors() -> NDArray[np.float32]:
+        """Bring rows into the order of the corpus; words that do not occur get the row of zeros at the end."""
+        return np.vstack([model.wv.vectors, np.zeros((1, model.vector_size), np.float32)])[rows]
+
+    def train(piece: list[list[str]], first: float, last: float) -> float:
+        size = sum(map(len, piece))
+        model.train(piece, total_words=size, epochs=1, start_alpha=first, end_alpha=last, compute_loss=True)
+        return float(model.running_training_loss)
+
+    before = vectors()
+    piece = next(_pieces(corpus))
+    at_start = train(piece, np.finfo(float).tiny, np.finfo(float).tiny) / sum(map(len, piece))
+    model.min_alpha_yet_reached = step  # else gensim complains that the step grows
+    yield Sweep([before], at_start)
+    done, total = 0, epochs * len(corpus)
+    while True:
+        loss = 0.0
+        for piece in _pieces(corpus):
+            first = step - (step - LAST_STEP) * done / total
+            done += sum(map(len, piece))
+            loss += train(piece, first, step - (step - LAST_STEP) * done / total)
+        yield Sweep([vectors()], loss / len(corpus))
+
+
+def _pieces(corpus: Corpus) -> Iterator[list[list[str]]]:
+    """Give the sentences as words, some 100,000 words at a time; sentences too long for gensim are cut."""
+    words = corpus.vocabulary.words
+    piece: list[list[str]] = []
+    size = 0
+    for start, stop in pairwise(corpus.sentences):
+        for cut in range(start, stop, LONGEST):
+            piece.append([words[i] for i in corpus.ids[cut : min(cut + LONGEST, stop)].tolist()])
+            size += len(piece[-1])
+        if size >= PIECE:
+            yield piece
+            piece, size = [], 0
+    if piece:
+        yield piece

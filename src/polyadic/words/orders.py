@@ -1,0 +1,148 @@
+"""Lists of tuples of one order or several as terms of one objective: how much orders and zeros count."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_number
+from polyadic.core.forms import CP
+from polyadic.core.objective import Term
+from polyadic.core.resources import check_memory, held_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.entries import Entries
+    from polyadic.core.losses import Loss
+    from polyadic.core.objective import Objective, Slot
+
+ZERO_MASS = {2: 6.0, 3: 50.0}
+"""What the zeros of pairs, and of larger tuples, weigh against the listed; measured: docs/results/third-order.md."""
+ZERO_POWER = 0.75
+"""Power of the degrees of words that their zeros weigh by; measured, and that of word2vec's negative samples."""
+
+
+SWEEPS = 75
+"""Sweeps that fits of words take: 72 to 87 on 50 to 109 MB of Wikipedia with the usual tolerance."""
+COPIES = 28
+"""Arrays of the size of the factors that a fit holds: 10 pairs of steps and gradients, and what a step needs."""
+
+
+def plan(objective: Objective, widths: Sequence[int], *, max_iter: int) -> dict[str, float]:
+    """Tell about how many minutes a quasi-Newton fit of words takes, from an evaluation, and MiB with what is held.
+
+    Parameters
+    ----------
+    objective : Objective
+        What is to be minimized.
+    widths : sequence of int
+        The columns of each factor.
+    max_iter : int
+        Sweeps at most.
+    """
+    size = objective.terms[0].entries.shape[0]
+    needed = check_fits(size, sum(widths), objective.threads)
+    held = held_memory() or 0
+    rng = np.random.default_rng(0)
+    factors = [rng.random((size, width), np.float32) for width in widths]
+    minutes = min(SWEEPS, max_iter) * objective.seconds(factors) / 60
+    return {"about_minutes": max(round(minutes, 1), 0.1), "memory_mib": held + round(needed / 2**20)}
+
+
+def check_fits(size: int, rank: int, threads: int) -> float:
+    """Give the bytes that a fit holds besides the entries: its history of steps and gradients, and those of threads.
+
+    Raises
+    ------
+    InputError
+        If fewer are free.
+    """
+    needed = 4.0 * (COPIES + 2 * threads) * size * rank
+    what = f"a model of {size:,} words and rank {rank}"
+    check_memory(needed, what, "lower the rank or the size of the vocabulary")
+    return needed
+
+
+def symmetric_terms(
+    lists: Sequence[Entries],
+    loss: Loss,
+    *,
+    zero_weight: float | None = None,
+    zero_power: float | None = None,
+    order_weights: Sequence[float] | None = None,
+) -> list[Term]:
+    r"""Make a term per list of symmetric entries, all explained by CP with one factor.
+
+    Each unordered tuple counts once. A term counts by its order weight relative to what it costs to predict zero for
+    all that is listed, :math:`\sum w x^2`, so with equal weights, the default, a short list matters as much as a long
+    one; the last list is the measure: its weight is taken as it is.
+
+    Zeros count by how many entries list each of their words: with :math:`\deg_i` that number,
+    :math:`q_i \propto \deg_i^\kappa`, of mean 1, where :math:`\kappa` is ``zero_power``. That a word of many entries is
+    in none with two others says more than that of a word of few. With ``zero_weight`` :math:`z`, a zero counts
+    :math:`z` in the mean; without it, all zeros of a list together count ``ZERO_MASS`` times what its entries do, as if
+    so many were drawn for each, by the power of the frequency that word2vec draws them by, but none more than 1 in the
+    mean.
+
+    Raises
+    ------
+    InputError
+        If a list is not symmetric, is empty, holds zeros only, or is of another size; if there are as many weights as
+        lists not, or one is out of range.
+
+    Examples
+    --------
+    >>> from polyadic.core.entries import Entries
+    >>> from polyadic.core.losses import Squared
+    >>> pairs, triples = Entries.collect([[0, 1]], [1.0], 3), Entries.collect([[0, 1, 2]], [3.0], 3)
+    >>> [term.weight for term in symmetric_terms([pairs, triples], Squared(), zero_weight=0.1)]
+    [4.5, 0.16666666666666666]
+    """
+    if zero_weight is not None:
+        check_number("zero_weight", zero_weight)
+    if zero_power is not None:
+        check_number("zero_power", zero_power)
+    weights = [1.0] * len(lists) if order_weights is None else [check_number("order weight", w) for w in order_weights]
+    if not lists or len(weights) != len(lists):
+        raise InputError(f"order_weights must be one per list of entries; got {len(weights)} for {len(lists)}")
+    for entries in lists:
+        if not entries.symmetric:
+            raise InputError("symmetric CP needs symmetric entries; Entries.collect makes them")
+        if not len(entries):
+            raise InputError("there are no entries to factorize; lower the shift or min_count")
+        if entries.shape[0] != lists[0].shape[0]:
+            raise InputError(f"entries must be of one vocabulary; got {lists[0].shape[0]} and {entries.shape[0]} words")
+    sizes = [entries.squares() for entries in lists]
+    if not all(sizes):
+        raise InputError("every listed entry is zero, or of weight zero: there is nothing to explain")
+    terms = []
+    for x, size, weight in zip(lists, sizes, weights, strict=True):
+        z = _zero_weight(x, loss) if zero_weight is None else zero_weight
+        power = (ZERO_POWER if loss.zeros == "squares" else 0.0) if zero_power is None else zero_power
+        importance: dict[Slot, NDArray[Any]] = {0: _degrees_to(x, power)} if power and z else {}
+        alpha = weight * sizes[-1] / size / math.factorial(x.order)
+        terms.append(Term(x, CP(), loss, (0,) * x.order, alpha, z, importance))
+    return terms
+
+
+def _zero_weight(entries: Entries, loss: Loss) -> float:
+    """Weigh a zero such that all of them weigh as much as they should; 1 where the loss is a likelihood of counts."""
+    if entries.unlisted == "missing":
+        return 0.0
+    if loss.zeros != "squares":
+        return 1.0
+    listed = float(len(entries) if entries.weights is None else entries.weights.sum(dtype=float))
+    cells = entries.shape[0] ** entries.order / math.factorial(entries.order)
+    return min(ZERO_MASS.get(entries.order, ZERO_MASS[3]) * listed / cells, 1.0)  # as in plain least squares at most
+
+
+def _degrees_to(entries: Entries, power: float) -> NDArray[np.float64]:
+    """Raise the number of entries that list each index to a power, and divide by the mean."""
+    degrees = sum(np.bincount(column, minlength=entries.shape[0]) for column in entries.indices.T)
+    q = np.asarray(degrees, float) ** power
+    return np.asarray(q / q.mean())

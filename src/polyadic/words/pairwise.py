@@ -1,0 +1,104 @@
+"""Word vectors by truncated singular value decomposition of a PPMI matrix: the baseline to beat."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from polyadic.core.errors import InputError
+from polyadic.core.linalg import symmetric_matrix, truncated_eigh, truncated_svd
+from polyadic.core.linalg.truncated import LONGEST
+from polyadic.core.model import Amount, Count, Model, Seed
+from polyadic.core.resources import check_memory
+from polyadic.embedding import Embedding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.entries import Entries
+
+
+class PPMISVD(Model):
+    r"""One vector per word, such that inner products come close to pairwise association.
+
+    .. math:: X \approx U_R \Sigma_R V_R^\top, \qquad \text{vectors} = U_R \Sigma_R^{p}
+
+    Weights of entries are not used: every cell, zero or not, counts alike. Where :math:`X` is symmetric, the columns of
+    :math:`U` are eigenvectors and :math:`\Sigma` the magnitudes of their eigenvalues; where an eigenvalue is negative,
+    the column of :math:`V` is that of :math:`U` with the sign turned, and the product of two word vectors counts that
+    column with the wrong sign. Few of the large ones are.
+
+    Shift and smoothing are options of :func:`~polyadic.text.weighting.ppmi`.
+
+    Parameters
+    ----------
+    rank : int
+        Length of a word vector.
+    power : float
+        :math:`p`; 1/2 makes words and contexts alike, 0 leaves directions alone.
+    seed : int, optional
+        Of the start of the iteration.
+
+    Attributes
+    ----------
+    vectors_ : ndarray of shape (V, rank)
+        One row per word.
+    singular_values_ : ndarray of shape (rank,)
+        Falling.
+
+    References
+    ----------
+    Levy, Goldberg (2014), Neural word embedding as implicit matrix factorization, section 5.1, symmetric SVD.
+    Levy, Goldberg, Dagan (2015), Improving distributional similarity, section 3.3, for the power.
+
+    Examples
+    --------
+    >>> from polyadic.core.entries import Entries
+    >>> x = Entries.collect([[0, 1], [2, 3], [2, 2]], [1.0, 2.0, 1.0], 4)
+    >>> PPMISVD(2).fit(x).singular_values_.round(3).tolist()
+    [2.562, 1.562]
+    """
+
+    rank: Count = 300
+    _: KW_ONLY
+    power: Amount = 0.5
+    seed: Seed = None
+
+    def fit(self, entries: Entries) -> Self:
+        """Factorize a matrix of associations.
+
+        Raises
+        ------
+        InputError
+            If the entries are not a matrix, or the rank does not fit.
+        """
+        self.check()
+        if entries.order != 2:
+            raise InputError(f"PPMI-SVD factorizes a matrix; got entries of order {entries.order}")
+        self._check_memory(entries)
+        if entries.symmetric:
+            X = symmetric_matrix(entries.indices, entries.values, entries.shape[0])
+            w, U = truncated_eigh(X, self.rank, seed=self.seed)
+            s = np.abs(w)
+        else:
+            U, s, _ = truncated_svd(entries.to_coo().tocsr().astype(float), self.rank, seed=self.seed)
+        self.vectors_ = (U * s**self.power).astype(np.float32)
+        self.singular_values_ = s
+        return self
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the rows of the vectors their words, and how often these occur."""
+        return Embedding(words, self.vectors_, counts=counts)
+
+    def _check_memory(self, entries: Entries) -> None:
+        """Refuse what would not fit: the matrix while it is sorted, and a basis of six times the rank at most."""
+        itemsize = 4.0 if entries.symmetric and entries.values.dtype == np.float32 else 8.0
+        check_memory(
+            48.0 * len(entries) + itemsize * (LONGEST + 1) * max(entries.shape) * self.rank,
+            f"a decomposition of rank {self.rank} of {len(entries):,} entries of {max(entries.shape):,} words",
+            "lower the rank or the size of the vocabulary",
+        )

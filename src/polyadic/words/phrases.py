@@ -1,0 +1,137 @@
+r"""Vectors of two words from the triples that both occur in: what third-order counts know and low rank forgets.
+
+The words that occur with both words of a phrase are a row of the tensor of triples. In the space of word vectors, of
+any model, the row is one vector,
+
+.. math:: p_{uv} = \frac{\sum_w x_{uvw}\, \hat u_w}{\| \sum_w x_{uvw}\, \hat u_w \|} + b\, \frac{\hat u_u + \hat u_v}
+          {\| \hat u_u + \hat u_v \|}, \qquad \hat u = u / \|u\| ,
+
+with the sum of both words added, by which a phrase that was never seen has a vector too. A CP model of rank 300 has no
+room for the rows of millions of pairs, so its products :math:`u * v` are a summary of them; this looks them up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_number
+from polyadic.embedding import unit_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.entries import Entries
+    from polyadic.embedding import Embedding
+
+BLEND = 0.5
+"""Weight of the sum of both words; measured: docs/results/third-order.md."""
+
+
+def phrase_vectors(
+    embedding: Embedding,
+    triples: Entries,
+    phrases: Sequence[Sequence[str]],
+    *,
+    words: Sequence[str] | None = None,
+    blend: float = BLEND,
+) -> NDArray[np.float64]:
+    """Give phrases of two words vectors from the triples that they occur in.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Word vectors of any model.
+    triples : Entries
+        Symmetric associations or counts of order 3.
+    phrases : sequence of (str, str)
+        Two different words each, known to both the embedding and the triples.
+    words : sequence of str, optional
+        The word of each index of ``triples``; by default those of the embedding. Words that the embedding does not know
+        are left out of the sums.
+    blend : float
+        Weight of the sum of both words.
+
+    Returns
+    -------
+    ndarray of shape (n, R)
+        To be compared with words by the cosine: ``embedding.neighbours(vector)``.
+
+    Raises
+    ------
+    InputError
+        If the triples are no symmetric entries of order 3 or not of these words, or a phrase is not of two different
+        known words.
+
+    Examples
+    --------
+    >>> from polyadic import Embedding, Entries
+    >>> words = Embedding(["pearl", "jam", "harbor", "band", "ship"], np.eye(5))
+    >>> triples = Entries.collect([[0, 1, 3], [0, 2, 4]], [2.0, 2.0], 5)
+    >>> words.neighbours(phrase_vectors(words, triples, [("pearl", "jam")])[0], exclude=["pearl", "jam"], top=1)[0][0]
+    'band'
+    """
+    names = embedding.words if words is None else words
+    if triples.order != 3 or not triples.symmetric or triples.shape[0] != len(names):
+        raise InputError(
+            f"phrase vectors need symmetric triples of {len(names):,} words; got order {triples.order}, {triples.shape}"
+        )
+    check_number("blend", blend)
+    index = {word: row for row, word in enumerate(names)}
+    for phrase in phrases:
+        if len(set(phrase)) != 2 or len(phrase) != 2 or not all(w in index and w in embedding for w in phrase):
+            raise InputError(f"a phrase must be two different known words; got {' '.join(phrase)!r}")
+    pairs = np.array([[index[word] for word in phrase] for phrase in phrases], np.int64).reshape(-1, 2)
+    vectors = np.zeros((len(names), embedding.rank))
+    known = [(row, embedding.index[word]) for row, word in enumerate(names) if word in embedding]
+    here, there = np.array(known).T
+    vectors[here] = embedding.unit[there]
+    return blended(rows_of_pairs(triples, pairs), pairs, vectors, blend=blend)
+
+
+def blended(rows: Any, pairs: NDArray[np.int64], unit: NDArray[Any], *, blend: float = BLEND) -> NDArray[np.float64]:
+    """Give the vectors of pairs of words whose rows were looked up: the formula of this module.
+
+    Parameters
+    ----------
+    rows : sparse matrix of shape (n, V)
+        As :func:`rows_of_pairs` gives them.
+    pairs : ndarray of shape (n, 2)
+        The words.
+    unit : ndarray of shape (V, R)
+        Unit vectors of the words.
+    blend : float
+        Weight of the sum of both words.
+
+    Returns
+    -------
+    ndarray of shape (n, R)
+    """
+    both = unit_rows(unit[pairs[:, 0]] + unit[pairs[:, 1]])
+    return np.asarray(unit_rows(rows @ unit) + blend * both)
+
+
+def rows_of_pairs(triples: Entries, pairs: NDArray[np.int64]) -> Any:
+    """Give the values of the triples that hold each pair, by their third word: a sparse matrix of shape (n, V).
+
+    Examples
+    --------
+    >>> from polyadic import Entries
+    >>> x = Entries.collect([[0, 1, 2], [1, 2, 3]], [5.0, 7.0], 4)
+    >>> rows_of_pairs(x, np.array([[2, 1], [0, 3]])).toarray().tolist()
+    [[5.0, 0.0, 0.0, 7.0], [0.0, 0.0, 0.0, 0.0]]
+    """
+    from scipy.sparse import csr_array
+
+    size, held = triples.shape[0], triples.holding(pairs)
+    keys, place = np.unique(pairs.max(axis=1) * size + pairs.min(axis=1), return_inverse=True)
+    columns, parts = held.indices.T.astype(np.int64), []
+    for a, b, third in ((0, 1, 2), (0, 2, 1), (1, 2, 0)):  # indices fall along a row
+        key = columns[a] * size + columns[b]
+        here = np.flatnonzero(np.isin(key, keys))
+        parts.append((np.searchsorted(keys, key[here]), columns[third][here], held.values[here]))
+    rows, words, values = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return csr_array((values.astype(float), (rows, words)), shape=(len(keys), size))[place]

@@ -1,0 +1,161 @@
+"""What encoding, counting and learning will take on so many workers, before any of it is started."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from polyadic.core.errors import InputError, check_int, check_number
+from polyadic.core.files import META, read_meta
+from polyadic.core.objective import pieces_of, work_of
+from polyadic.core.resources import LEAST
+from polyadic.words.orders import COPIES, SWEEPS
+
+if TYPE_CHECKING:
+    import os
+
+ENCODED = 4.3e6
+"""Bytes of plain text that a core encodes in a second; these rates were measured on 60 and 411 MB of Wikipedia with a
+core of an AMD EPYC (docs/performance/clusters.md)."""
+COUNTED = {2: 50e6, 3: 65e6, 4: 30e6, 5: 30e6}
+"""Tuples that a core counts in a second, by order."""
+DESCENDED = 1.8e-10
+"""Seconds that a core takes for the gradient, for each column and each entry, as
+:func:`~polyadic.core.objective.work_of` counts them."""
+LED, MERGED, INDEXED, STEPPED = 31e6, 53e6, 40e-9, 15e-9
+"""What is not divided: bytes of text in a second that this process reads, or puts together where workers have read
+them; seconds to index a word; and those of the solver's step, for an element of the factors."""
+NETWORK = 1000.0
+"""Megabits in a second, of an ordinary network."""
+WORD = 6.0
+"""Bytes of text for each word that is kept."""
+
+
+class Step(NamedTuple):
+    """What a step takes.
+
+    Attributes
+    ----------
+    step : str
+    minutes : float
+        By the clock, if every worker has a core of the kind that was measured, with what the network takes.
+    sending_minutes : float
+        What the network takes.
+    worker_mib, here_mib : int
+        Memory at most, of each worker and of this process.
+    sent_mib : int
+        To all workers and back.
+    """
+
+    step: str
+    minutes: float
+    sending_minutes: float
+    worker_mib: int
+    here_mib: int
+    sent_mib: int
+
+
+def planned(
+    source: str | os.PathLike[str],
+    *,
+    workers: int = 1,
+    mbit: float = NETWORK,
+    order: int = 3,
+    window: Any = "span",
+    width: int = 10,
+    rank: int = 300,
+    max_iter: int = SWEEPS,
+) -> list[Step]:
+    """Say what the steps from a source on will take; what comes after a step is planned from what it makes.
+
+    Parameters
+    ----------
+    source : path
+        Text, a corpus, or counts.
+    workers : int
+    mbit : float
+        Megabits that a machine sends, and receives, in a second.
+    order, window, width
+        Of counting a corpus.
+    rank, max_iter
+        Of learning from counts.
+
+    Raises
+    ------
+    InputError
+        If the source is none of these, or an option is out of range.
+    """
+    check_int("workers", workers, low=1)
+    speed = check_number("mbit", mbit, low=0, above=True) * 1e6 / 8
+    kind = read_meta(source).get("kind") if (Path(source) / META).is_file() else "text"
+    if kind == "corpus":
+        return [_counting(source, workers, speed, order=order, window=window, width=width)]
+    if kind == "counts":
+        check_int("rank", rank, low=1)
+        return [_learning(source, workers, speed, rank, check_int("max_iter", max_iter, low=1))]
+    if kind != "text":
+        raise InputError(f"{source} holds {kind!r:.60}; plans are made for text, a corpus or counts")
+    return [_encoding(source, workers, speed)]
+
+
+def serial_copies(workers: int) -> int:
+    """Give how many copies of the factors an evaluation sends one after another.
+
+    To the first worker; to two others from each, in turn; of gradients from one half of the workers to the other, until
+    one has the sum; and back.
+
+    Examples
+    --------
+    >>> [serial_copies(workers) for workers in (1, 2, 8, 64)]
+    [2, 5, 11, 20]
+    """
+    return 2 + 2 * (workers.bit_length() - 1) + (workers - 1).bit_length()
+
+
+def _encoding(source: str | os.PathLike[str], workers: int, speed: float) -> Step:
+    from polyadic.text.pieces import Reading
+    from polyadic.text.readers import READ, Files, find_files, unpacked_size
+
+    sizes = {path: unpacked_size(path) for path in find_files(source) or () if path != "-"}
+    text, large = sum(sizes.values()), [path for path, size in sizes.items() if size > READ or len(sizes) == 1]
+    led = sum(sizes[path] for path in large if not Files.of([path], Reading()).ranges())
+    sent = text + 4 * text / WORD
+    seconds = max(text / ENCODED / workers, led / LED + (text - led) / MERGED)
+    return _step("corpus", max(seconds, sent / speed), sent / speed, LEAST, LEAST, sent)
+
+
+def _counting(source: str | os.PathLike[str], workers: int, speed: float, **window: Any) -> Step:
+    from polyadic.text.corpus import Corpus
+    from polyadic.text.counts import plan
+
+    corpus = Corpus.open(source)
+    work = plan(corpus, threads=1, **window)
+    tokens = len(corpus.ids) * corpus.ids.itemsize + corpus.sentences.nbytes
+    before = serial_copies(workers) / 2 * tokens / speed + len(corpus.ids) * INDEXED
+    counting, coming = work.tuples / COUNTED[window["order"]] / workers, work.disk / speed
+    sent = workers * tokens + work.disk
+    return _step(
+        "count", before + max(counting, coming), sent / speed, LEAST + tokens + work.memory, LEAST + work.memory, sent
+    )
+
+
+def _learning(source: str | os.PathLike[str], workers: int, speed: float, rank: int, max_iter: int) -> Step:
+    from polyadic.text.counts import Counts
+
+    entries = Counts.open(source).entries
+    n, factors = len(entries), 4.0 * entries.shape[0] * rank
+    parts = pieces_of(n, entries.shape[0])
+    busy = min(workers, parts)  # a part is not divided
+    stored = n * (entries.order * entries.indices.itemsize + 8)
+    seconds = max_iter * (work_of(entries.indices) * rank * DESCENDED / busy + factors / 4 * STEPPED)
+    sending = (stored + max_iter * serial_copies(busy) * factors) / speed
+    held = stored / busy + factors * (4 + math.ceil(parts / busy).bit_length())
+    sent = stored + 2 * factors * busy * max_iter
+    return _step("train", seconds + sending, sending, LEAST + held, LEAST + stored + COPIES * factors, sent)
+
+
+def _step(name: str, seconds: float, sending: float, worker: float, here: float, sent: float) -> Step:
+    minutes, in_it = (max(round(time / 60, 1), 0.1) for time in (seconds, sending))
+    worker_mib, here_mib, sent_mib = (math.ceil(size / 2**20) for size in (worker, here, sent))
+    return Step(name, minutes, in_it, worker_mib, here_mib, sent_mib)

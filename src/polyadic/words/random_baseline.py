@@ -1,0 +1,73 @@
+"""Random word vectors: what scores mean where nothing was learned."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+
+from polyadic.core.entries import Entries
+from polyadic.core.model import Count, Model, Seed
+from polyadic.core.resources import check_memory
+from polyadic.embedding import Embedding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.text.corpus import Corpus
+
+
+class RandomVectors(Model):
+    r"""One random vector per word: the chance level of every test, over the same vocabulary.
+
+    .. math:: U_{ir} \sim \mathcal{N}(0, \tfrac12) \quad \text{or} \quad U_{ir} \sim \mathrm{Uniform}[-1, 1]
+
+    Parameters
+    ----------
+    rank : int
+        Length of a word vector.
+    distribution : {"normal", "uniform"}
+        Normal of variance 1/2, as the reference states it, or uniform.
+    seed : int, optional
+        Of the numbers.
+
+    Attributes
+    ----------
+    vectors_ : ndarray of shape (V, rank)
+        One row per word.
+
+    References
+    ----------
+    Bailey, Aeron (2017), Word embeddings via tensor factorization, section 5, "Random". arXiv:1704.02686.
+
+    Examples
+    --------
+    >>> from polyadic.core.entries import Entries
+    >>> x = Entries.collect([[0, 1], [1, 2]], [1.0, 1.0], 3)
+    >>> RandomVectors(4, seed=0).fit(x).vectors_.shape
+    (3, 4)
+    """
+
+    rank: Count = 300
+    _: KW_ONLY
+    distribution: Literal["normal", "uniform"] = "normal"
+    seed: Seed = None
+
+    def fit(self, entries: Entries | Corpus) -> Self:
+        """Draw a vector for each index of the first mode, or each word of a corpus; what occurs is not looked at."""
+        self.check()
+        shape = (entries.shape[0] if isinstance(entries, Entries) else len(entries.vocabulary), self.rank)
+        check_memory(12.0 * shape[0] * shape[1], f"{shape[0]:,} random vectors of rank {self.rank}", "lower the rank")
+        rng = np.random.default_rng(self.seed)
+        if self.distribution == "normal":
+            self.vectors_ = rng.standard_normal(shape, dtype=np.float32) * np.float32(np.sqrt(0.5))
+        else:
+            self.vectors_ = 2 * rng.random(shape, dtype=np.float32) - 1
+        return self
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the rows of the vectors their words, and how often these occur."""
+        return Embedding(words, self.vectors_, counts=counts)

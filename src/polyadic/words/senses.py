@@ -1,0 +1,171 @@
+r"""Clusters of the words that a word goes with, or of contexts it stands in, in a number that is given.
+
+The vector of a phrase, :math:`u_w * u_c`, is the sense of the word :math:`w` that the word :math:`c` selects. Words
+:math:`c` that select the same sense have phrase vectors of one direction, so the senses of :math:`w` are clusters of
+the phrase vectors of the words it is most associated with. How many there are these vectors do not say, and they cut a
+word of one sense as well: :mod:`polyadic.words.occurrences` looks at the text. Two contexts use :math:`w` in one
+sense if the sums of their words' vectors, or of the phrase vectors of :math:`w` with them, have one direction.
+
+References
+----------
+Bailey, Aeron (2017), Word embeddings via tensor factorization, sections 6.4.1 and 6.5. arXiv:1704.02686
+Arora, Liang, Ma (2017), A simple but tough-to-beat baseline for sentence embeddings, for the weights of words.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from polyadic.core.errors import InputError, check_choice, check_int
+from polyadic.embedding import unit_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.embedding import Embedding
+
+RULES = ("sum", "product")
+COMMON = 1e-3
+"""A word counts by a / (a + share of the text); this a is that of Arora, Liang and Ma."""
+
+
+class Sense(NamedTuple):
+    """A sense of a word: the words that select it, the nearest first, and the direction of their phrases with it."""
+
+    words: tuple[str, ...]
+    vector: NDArray[np.float64]
+
+
+def senses(embedding: Embedding, word: str, *, number: int, top: int = 100, seed: int = 0) -> list[Sense]:
+    """Cluster the phrase vectors of a word and of the words that it is most associated with.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Of a model whose products mean something, such as CP-SN; with others the clusters do not either.
+    word : str
+        The word.
+    number : int
+        How many senses.
+    top : int
+        How many words to look at: its neighbours.
+    seed : int
+        Of the start of the clustering.
+
+    Returns
+    -------
+    list of Sense
+        That of the most words first.
+
+    Raises
+    ------
+    InputError
+        If the word is unknown, or shares a theme with too few others.
+
+    Examples
+    --------
+    >>> from polyadic.embedding import Embedding
+    >>> vectors = [[1.0, 1.0], [1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.8]]
+    >>> words = Embedding(["pearl", "jam", "band", "harbor", "ship"], vectors)
+    >>> [sense.words for sense in senses(words, "pearl", number=2)]
+    [('ship', 'harbor'), ('band', 'jam')]
+    """
+    check_int("top", top, low=2)
+    embedding = embedding.themes
+    u = embedding[word].astype(np.float64)
+    association = embedding.unit @ u.astype(embedding.unit.dtype)
+    association[embedding.index[word]] = -np.inf
+    near = np.argsort(-association, kind="stable")[: min(top, len(embedding) - 1)]
+    phrases = unit_rows(embedding.unit[near] * unit_rows(u[None]))
+    near, phrases = near[phrases.any(axis=1)], phrases[phrases.any(axis=1)]
+    if len(near) < check_int("number", number, low=1):
+        raise InputError(f"{word!r} shares a theme with {len(near)} words only; its senses cannot be told apart")
+    labels = _clusters(phrases, number, seed)
+    clusters = []
+    for label in range(labels.max() + 1):
+        centre = unit_rows(phrases[labels == label].sum(axis=0)[None])[0]
+        clusters.append(Sense(tuple(embedding.words[row] for row in near[labels == label]), centre))
+    rank = {embedding.words[row]: at for at, row in enumerate(near)}
+    return sorted(clusters, key=lambda sense: (-len(sense.words), rank[sense.words[0]]))
+
+
+def induce(
+    embedding: Embedding,
+    word: str,
+    contexts: Sequence[Sequence[str]],
+    *,
+    number: int,
+    rule: str = "sum",
+    seed: int = 0,
+) -> NDArray[np.int64]:
+    """Cluster contexts of a word by the sense that they use it in.
+
+    Parameters
+    ----------
+    embedding : Embedding
+        Unknown words of a context are left out; common ones count less where the embedding has counts.
+    word : str
+        The word.
+    contexts : sequence of sequence of str
+        The other words of each context.
+    number : int
+        How many senses.
+    rule : {"sum", "product"}
+        Whether a context is the sum of the unit vectors of its words, or of their phrase vectors with ``word``.
+    seed : int
+        Of the start of the clustering.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The sense of each context, below ``number``; -1 for contexts without a known word.
+
+    Raises
+    ------
+    InputError
+        If ``rule`` is another, or it is ``"product"`` and the word is unknown.
+
+    Examples
+    --------
+    >>> from polyadic.embedding import Embedding
+    >>> words = Embedding(["pearl", "jam", "band", "harbor", "ship"], [[1, 1], [1, 0], [1, 0], [0, 1], [0, 1]])
+    >>> found = induce(words, "pearl", [["jam"], ["the", "ship"], ["band", "jam"], ["the"]], number=2)
+    >>> (found == found[0]).tolist(), int(found[3])
+    ([True, False, True, False], -1)
+    """
+    check_choice("rule", rule, RULES)
+    check_int("number", number, low=1)
+    known = [[row for w in context if (row := embedding.find(w)) is not None] for context in contexts]
+    embedding = embedding.themes if rule == "product" else embedding
+    vectors = embedding.unit
+    if rule == "product":
+        vectors = unit_rows(vectors * unit_rows(embedding[word][None]))
+    sums = np.array([_weights(embedding, rows) @ vectors[rows] for rows in known]).reshape(len(known), embedding.rank)
+    rows = unit_rows(sums.astype(np.float64))
+    some = np.flatnonzero(rows.any(axis=1))
+    labels = np.full(len(rows), -1)
+    if len(some):
+        labels[some] = _clusters(rows[some], min(number, len(np.unique(rows[some], axis=0))), seed)
+    return labels
+
+
+def _weights(embedding: Embedding, rows: list[int]) -> NDArray[np.float64]:
+    if embedding.counts is None:
+        return np.ones(len(rows))
+    share = embedding.counts[rows] / embedding.counts.sum()
+    return np.asarray(COMMON / (COMMON + share))
+
+
+def _clusters(rows: NDArray[np.float64], number: int, seed: int) -> NDArray[np.int64]:
+    """Cluster unit vectors by their directions."""
+    from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different vectors than clusters
+        return np.asarray(KMeans(number, n_init=4, random_state=seed).fit(rows).labels_, np.int64)

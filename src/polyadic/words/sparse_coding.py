@@ -1,0 +1,155 @@
+"""Sparse non-negative word vectors: sparse coding of PPMI-SVD vectors."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from polyadic.core import kernels
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.model import Amount, Count, Model, Seed, Threads, Watch
+from polyadic.core.resources import check_memory
+from polyadic.core.solvers.run import Sweep, run
+from polyadic.embedding import Embedding, unit_rows
+from polyadic.words.pairwise import PPMISVD
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.entries import Entries
+
+
+class NNSE(Model):
+    r"""Non-negative sparse embedding: each word is a sum of a few of the rows of a dictionary.
+
+    .. math:: \min_{A \ge 0,\; \|D_k\|_2 \le 1} \tfrac12 \|X - A D\|_F^2 + \lambda \|A\|_1
+
+    The rows of :math:`X` are the PPMI-SVD vectors of the words, scaled to length one so that :math:`\lambda` means the
+    same for each. Codes and dictionary take turns; neither step raises the objective. The columns of :math:`A` can be
+    read: the words that are highest in one share a topic or a kind.
+
+    Parameters
+    ----------
+    rank : int
+        Columns of :math:`A`, rows of :math:`D`; may exceed ``svd_rank``.
+    svd_rank : int, optional
+        Columns of :math:`X`.
+    power : float
+        Of the singular values in :math:`X`, see :class:`~polyadic.words.pairwise.PPMISVD`.
+    l1 : float
+        :math:`\lambda`; larger values give more zeros.
+    max_iter, tol
+        See :func:`~polyadic.core.solvers.run.run`; one sweep is both steps.
+    seed : int, optional
+        Of the decomposition and of the words that the dictionary starts from.
+    threads : int, optional
+        All cores by default. The same seed gives the same bits, however many threads.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep.
+
+    Attributes
+    ----------
+    vectors_ : ndarray of shape (V, rank)
+        :math:`A`, not negative, most elements exactly zero.
+    dictionary_ : ndarray of shape (rank, svd_rank)
+        :math:`D`.
+    zeros_ : float
+        Share of the elements of :math:`A` that are zero.
+    result_, history_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    Murphy, Talukdar, Mitchell (2012), Learning effective and interpretable semantic models using non-negative sparse
+    embedding, eq. 1 to 3. Mairal, Bach, Ponce, Sapiro (2009), Online dictionary learning for sparse coding,
+    algorithm 2, for the dictionary.
+
+    Examples
+    --------
+    >>> from polyadic.core.entries import Entries
+    >>> x = Entries.collect([[0, 1], [0, 2], [1, 2], [3, 4], [3, 5], [4, 5]], np.ones(6), 6)
+    >>> A = NNSE(2, svd_rank=2, l1=0.1, seed=0).fit(x).vectors_
+    >>> (A > 0).sum(axis=1).tolist(), bool((A[0] * A[1]).any()), bool((A[0] * A[3]).any())
+    ([1, 1, 1, 1, 1, 1], True, False)
+    """
+
+    rank: Count = 300
+    _: KW_ONLY
+    svd_rank: Count | None = None
+    power: Amount = 0.5
+    l1: Amount = 0.05
+    max_iter: Count = 50
+    tol: Amount = 1e-3
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
+
+    def fit(self, entries: Entries) -> Self:
+        """Decompose a symmetric matrix of associations, then code its vectors.
+
+        Raises
+        ------
+        InputError
+            If the entries are not a symmetric matrix, or a setting is out of range.
+        """
+        self.check()
+        if entries.order != 2 or not entries.symmetric:
+            raise InputError("NNSE needs a symmetric matrix of associations; ppmi of counts of order 2 gives one")
+        if not len(entries):
+            raise InputError("there are no entries to factorize; lower the shift or min_count")
+        size = entries.shape[0]
+        check_int("rank", self.rank, low=1, high=size)
+        kept = min(300, size - 1) if self.svd_rank is None else self.svd_rank
+        check_int("svd_rank", kept, low=1, high=size - 1)
+        self._check_memory(entries, kept)
+        X = unit_rows(PPMISVD(kept, power=self.power, seed=self.seed).fit(entries).vectors_)
+        solver = _sweeps(X, self.rank, self.l1, self._threads, np.random.default_rng(self.seed))
+        sweeps = run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch)
+        self.vectors_, self.dictionary_ = self._keep(sweeps)
+        self.zeros_ = float((self.vectors_ == 0).mean())
+        return self
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None) -> Embedding:
+        """Give the rows of the codes their words, and how often these occur."""
+        return Embedding(words, self.vectors_, counts=counts)
+
+    def _check_memory(self, entries: Entries, kept: int) -> None:
+        """Refuse codes that would not fit, with what a sweep takes."""
+        size = entries.shape[0]
+        check_memory(
+            4.0 * 4 * size * (self.rank + kept),
+            f"a model of {size:,} words, rank {self.rank} and svd_rank {kept}",
+            "lower a rank or the size of the vocabulary",
+        )
+
+
+def _sweeps(X: NDArray[np.float32], rank: int, l1: float, threads: int, rng: np.random.Generator) -> Iterator[Sweep]:
+    """Take turns between codes and dictionary; the start is a dictionary of random words and codes of zero."""
+    D = X[rng.choice(len(X), rank, replace=False)].copy()
+    A = np.zeros((len(X), rank), np.float32)
+    while True:
+        yield Sweep([A.copy(), D.copy()], _objective(X, A, D, l1))
+        kernels.nonnegative_lasso(D @ D.T, X @ D.T, A, l1=l1, threads=threads)
+        _improve_dictionary(X, A, D, rng)
+
+
+def _improve_dictionary(
+    X: NDArray[np.float32], A: NDArray[np.float32], D: NDArray[np.float32], rng: np.random.Generator
+) -> None:
+    """Give each row of the dictionary its best value within the unit ball, one after another."""
+    S, P = A.T @ A, A.T @ X
+    for k in range(len(D)):
+        if S[k, k] > 0:
+            best = D[k] + (P[k] - S[k] @ D) / S[k, k]
+            D[k] = best / max(1.0, np.linalg.norm(best))
+        else:  # a row that no word uses costs nothing, so it may try another word
+            D[k] = X[rng.integers(len(X))]
+
+
+def _objective(X: NDArray[np.float32], A: NDArray[np.float32], D: NDArray[np.float32], l1: float) -> float:
+    residual: NDArray[Any] = X - A @ D
+    return 0.5 * float(np.sum(residual**2, dtype=float)) + l1 * float(A.sum(dtype=float))

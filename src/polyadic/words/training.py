@@ -1,0 +1,438 @@
+"""Word vectors of text: what ``polyadic train`` does, callable.
+
+text, to a corpus, to counts of tuples, to associations, to vectors
+
+The methods and their settings are in :mod:`polyadic.words.methods`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polyadic.core.errors import InputError
+from polyadic.core.files import made_folder, plain
+from polyadic.core.progress import sweeps, untold
+from polyadic.core.serialization import load
+from polyadic.core.settings import check_settings
+from polyadic.core.stage_cache import Store
+from polyadic.core.version import __version__
+from polyadic.embedding import Embedding, read_vectors
+from polyadic.text.contexts import contexts
+from polyadic.text.corpus import Corpus
+from polyadic.text.counts import Counts, count
+from polyadic.text.counts import plan as estimate
+from polyadic.text.pieces import Reading
+from polyadic.text.readers import find_files, stamp, survey
+from polyadic.text.stopwords import stop_words
+from polyadic.text.tokens import tokenizer_of
+from polyadic.text.weighting import ppmi
+from polyadic.words.checkpoint import Checkpoint
+from polyadic.words.methods import BY_ORDER, COUNTED, METHODS, READING, RENAMED, TEXT, WEIGHED, Training
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from polyadic.core.progress import Steps
+    from polyadic.core.solvers.run import Result
+    from polyadic.text.vocabulary import Vocabulary
+    from polyadic.words.methods import Method, Options
+
+
+REACHED = "reached"
+"""What a fit that was stopped had reached, in the folder of what is kept."""
+
+
+def train(
+    source: Any,
+    *,
+    keep: str | Path | None = None,
+    overwrite: bool = False,
+    steps: Steps | None = None,
+    **settings: Any,
+) -> Embedding:
+    """Make word vectors of text: read it, count tuples of words, weigh them, and factorize.
+
+    Parameters
+    ----------
+    source : path, glob, "-", iterable of texts, Corpus or Counts
+        See :meth:`~polyadic.text.corpus.Corpus.build`; folders of a corpus or of counts are taken as that.
+    keep : path, optional
+        A folder in which the corpus and the counts stay, and what the fit has reached, each minute, until it is done;
+        what is there and was made of the same is used again, or gone on from.
+    overwrite : bool
+        Whether what is kept there and was made of something else is replaced.
+    steps : callable, optional
+        Told how long each step took, and the sizes of what it made; before the factors, how long they will take.
+    **settings
+        Those of :class:`Training` and of the model of the method: ``method="jcp", rank=100, themes=50``. Those not
+        given have their defaults there, but for the rank, which :func:`supported_rank` chooses.
+
+    Returns
+    -------
+    Embedding
+        What ``polyadic train`` writes. ``meta["trained"]`` has all settings, and whether Ctrl-C came before the vectors
+        settled.
+
+    Raises
+    ------
+    InputError
+        If there is no such setting, one has no effect on this source or method, one is out of range, or the text
+        cannot be used.
+
+    Examples
+    --------
+    >>> texts = ["red rose garden", "red tulip garden", "fast car road", "fast bus road", "blue rose garden"] * 3
+    >>> vectors = train(texts, method="cp-sn", min_count=1, rank=2, zero_weight=1.0)
+    >>> sorted(word for word, _ in vectors.neighbours("car", top=2))
+    ['fast', 'road']
+    """
+    opened = _opened(source)
+    plan = Plan.of(opened, settings, keep=keep)
+    model = plan.model()
+    tell = steps or untold
+    with _store(keep, overwrite=overwrite, steps=tell) as store:
+        data, vocabulary, digest = _data(opened, plan, Making(store, tell))
+    if plan.start is not None:
+        model.start = _rows(plan.start, vocabulary.words)
+    elif "rank" not in plan.options:
+        rank, themes = supported_rank(int(vocabulary.counts.sum()), len(vocabulary), most=model.rank)
+        if getattr(model, "themes", 0) is None:
+            model.themes = themes
+        model.rank = max(rank, 2 * (getattr(model, "themes", None) or 0))
+    if hasattr(model, "words"):
+        model.words = vocabulary.words
+    if steps:  # an evaluation tells how long the fit takes
+        with tell("model") as facts:
+            facts.update({"method": plan.method} | (model.plan(data) if hasattr(model, "plan") else {}))
+    with tell("factors") as facts:
+        with _going_on(model, data, plan, keep, overwrite=overwrite) as reached, sweeps(model, "factorizing"):
+            model.fit(data)
+        vectors = _made(model, vocabulary, facts)
+        if reached is not None:
+            facts["gone_on_from"] = reached.n_iter
+    several = isinstance(source, list) and find_files(source) is not None
+    origin = " ".join(
+        map(str, source if several else [source] if isinstance(source, str | Path) else [type(source).__name__])
+    )
+    about = {"polyadic": __version__, "source": origin, "corpus": digest}
+    about |= {"kept": None if keep is None else str(keep)}
+    about |= plan.described(model) | {"interrupted": getattr(model, "interrupted_", False)}
+    vectors.meta = {"trained": {name: value for name, value in about.items() if value is not None}}
+    return vectors
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done: a method, its orders, and all settings, found to fit one another."""
+
+    method: str
+    orders: tuple[int, ...]
+    training: Training
+    by_order: dict[str, tuple[Any, ...]]
+    options: Options
+    start: Embedding | None
+
+    @classmethod
+    def of(cls, source: Any, settings: Options, *, keep: Any) -> Plan:
+        """Put settings together, and refuse what does not fit before work begins."""
+        of_training = {name: value for name, value in settings.items() if name in Training.__dataclass_fields__}
+        training = Training(**of_training)
+        check_settings(training)
+        method = training.method or ("cp-sn" if isinstance(source, Counts) else "jcp")
+        if method not in METHODS:
+            raise InputError(f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}")
+        _refuse_idle(source, method, settings, training)
+        chosen = METHODS[method]
+        _refuse_idle_keep(source, training, keep, chosen)
+        orders = _orders(source, method, training.order)
+        by_order = {name: _each(name, getattr(training, name), chosen, orders) for name in BY_ORDER}
+        if settings.get("order_weights") is not None:
+            _each("order_weights", settings["order_weights"], chosen, orders)
+        mine = {name for name in chosen.options if name not in Training.__dataclass_fields__}
+        mine |= {"threads"} & chosen.options
+        mine |= {"shift", "smoothing"} if chosen.fitted_to == "contexts" else set()
+        options = {name: settings[name] for name in mine & settings.keys() if settings[name] is not None}
+        if chosen.fitted_to == "contexts":  # of one order, whose values are the model's
+            options |= {name: by_order[name][0] for name in ("shift", "smoothing") if name in options}
+        if "seed" in chosen.options:
+            options["seed"] = training.seed
+        start = options.pop("start", None)
+        return cls(method, orders, training, by_order, options, _vectors(start))
+
+    def model(self) -> Any:
+        """Make the model, and refuse it if it cannot be."""
+        model = METHODS[self.method].make(self.options)
+        model.check()
+        return model
+
+    def described(self, model: Any) -> Options:
+        """Give all settings that were used, in JSON's types; those of the model as it was fitted."""
+        names = RENAMED.get(METHODS[self.method].model, {})
+        mine = {names.get(field.name, field.name): getattr(model, field.name) for field in dataclasses.fields(model)}
+        chosen = {name: value for name, value in mine.items() if name in METHODS[self.method].options - {"start"}}
+        settings = {**dataclasses.asdict(self.training), **chosen, **self.options, **self.by_order}
+        return plain({**settings, "method": self.method, "order": max(self.orders)})
+
+
+@dataclass(frozen=True)
+class Making:
+    """How what comes before the vectors is made: told of, and kept where there is a store."""
+
+    store: Store | None
+    steps: Steps
+
+    def __call__(self, name: str, made_of: Options, build: Callable[..., Any], kind: Any) -> Any:
+        """Build something, or open what is kept of it."""
+        if self.store is None:
+            with self.steps(name) as facts:
+                made = build()
+                facts.update(made.sizes)
+            return made
+        target = self.store.folder / name
+        self.store.check_ours(name, target)
+        self.store.keep(name, made_of, lambda: build(path=target, overwrite=True).sizes, target=target)
+        return kind.open(target)
+
+
+def supported_rank(tokens: int, words: int, *, most: int) -> tuple[int, int]:
+    """Give the length of vectors that a text supports, and how many columns of it are themes.
+
+    The former is a sixth of the root of the text's length, with words enough for each; more take longer and are no
+    better, from 1 to 50 MB of Wikipedia. Half of them are themes, but a quarter where the length is at its most, from
+    50 MB on: docs/results/sizes.md.
+
+    Parameters
+    ----------
+    tokens, words : int
+        Length of the text, without stop words and rare words, and size of the vocabulary.
+    most : int
+        What much text gets.
+
+    Examples
+    --------
+    >>> [supported_rank(tokens, 8_000, most=300) for tokens in (60_000, 360_000, 4_000_000)]
+    [(41, 20), (100, 50), (300, 75)]
+    """
+    rank = max(min(round(tokens**0.5 / 6), words // 10), 2)
+    return (rank, rank // 2) if rank < most else (most, max(most // 4, 1))
+
+
+def _opened(source: Any) -> Any:
+    """Open a folder of ours; text stays what it is."""
+    if isinstance(source, str | Path) and (Path(source) / "meta.json").is_file():
+        return load(source, (Corpus, Counts))
+    return source
+
+
+@contextlib.contextmanager
+def _store(keep: str | Path | None, *, overwrite: bool, steps: Steps) -> Iterator[Store | None]:
+    if keep is None:
+        yield None
+        return
+    with made_folder(Path(keep)):
+        yield Store(Path(keep), steps=steps, force=overwrite)
+
+
+@contextlib.contextmanager
+def _going_on(
+    model: Any, data: Any, plan: Plan, keep: str | Path | None, *, overwrite: bool
+) -> Iterator[Result | None]:
+    """Keep every minute what a fit has reached, if it can start anywhere, and go on from what is kept of the same."""
+    if keep is None or "start" not in METHODS[plan.method].options:
+        yield None
+        return
+    whole = hashlib.blake2b(digest_size=16)
+    lists = data if isinstance(data, list) else [data]
+    arrays = [array for entries in lists for array in (entries.indices.T, entries.values)]
+    for array in arrays if model.start is None else [*arrays, model.start]:
+        whole.update(np.ascontiguousarray(array).data)
+    settings = {name: value for name, value in plan.described(model).items() if name != "threads"}
+    made_of = {**settings, "data": whole.hexdigest()}
+    model.watch = Checkpoint(Path(keep) / REACHED, made_of=made_of, overwrite=overwrite)
+    if model.watch.reached is not None:
+        model.start = np.hstack(model.watch.reached.factors)
+    yield model.watch.reached
+    if not model.interrupted_:
+        model.watch.done()
+
+
+def _data(source: Any, plan: Plan, making: Making) -> tuple[Any, Vocabulary, str | None]:
+    """Make what a method is fitted to, a corpus, counts or associations of one order or more; say of which text."""
+    needs, counted = METHODS[plan.method].fitted_to, [source]
+    if not isinstance(source, Counts):
+        corpus = source if isinstance(source, Corpus) else _corpus(source, plan.training, making)
+        if needs == "corpus":
+            return corpus, corpus.vocabulary, corpus.digest
+        if _one_sided(plan.training):
+            return _contexts(corpus, plan, making), corpus.vocabulary, corpus.digest
+        counted = [_counts(corpus, plan, making, k) for k in range(len(plan.orders))]
+    vocabulary, digest = counted[0].vocabulary, counted[0].settings.get("corpus")
+    if needs != "associations":
+        return counted[0].entries, vocabulary, digest
+    with making.steps("weights") as facts:
+        how = zip(*(plan.by_order[name] for name in WEIGHED), strict=True)
+        lists = [
+            ppmi(counts, shift=shift, smoothing=smoothing, weights=weights)
+            for counts, (shift, smoothing, weights) in zip(counted, how, strict=True)
+        ]
+        facts["entries"] = sum(map(len, lists))
+    return lists if len(lists) > 1 else lists[0], vocabulary, digest
+
+
+def _corpus(source: Any, training: Training, making: Making) -> Corpus:
+    options = {name: getattr(training, name) for name in TEXT if name not in ("tokenised", "lemmas")}
+    files = find_files(source)
+    again = files is not None and "-" not in files
+    made_of = {"text": stamp(source) if again else f"read at {datetime.now().isoformat()}", **options}  # noqa: DTZ005
+    made_of |= {"tokenised": training.tokenised, "lemmas": training.lemmas}
+    if training.stop_words not in ("auto", "language"):
+        made_of["stop_words"] = sorted(stop_words(training.stop_words))
+    options["tokenizer"] = tokenizer_of(tokenised=training.tokenised, lemmas=training.lemmas)
+    if training.tokenised:
+        options["wrapped"] = False
+    options["jobs"] = training.threads
+    if again:
+        with making.steps("text") as facts:
+            facts.update(survey(source, Reading(**{name: options[name] for name in READING})))
+    made: Corpus = making("corpus", made_of, lambda **to: Corpus.build(source, **options, **to), Corpus)
+    return made
+
+
+def _counts(corpus: Corpus, plan: Plan, making: Making, k: int) -> Counts:
+    """Count tuples of one of the orders."""
+    order, (width, least) = plan.orders[k], (plan.by_order[name][k] for name in ("width", "tuple_min_count"))
+    window: Options = {"order": order, "window": plan.training.window, "width": width, "min_count": least}
+    resources: Options = {"threads": plan.training.threads, "memory": plan.training.memory}
+
+    def build(**to: Any) -> Counts:
+        return counted(corpus, steps=making.steps, **window, **resources, **to)
+
+    made: Counts = making(f"counts-{order}", {"corpus": corpus.digest, **window}, build, Counts)
+    return made
+
+
+def counted(corpus: Corpus, *, steps: Steps = untold, **settings: Any) -> Counts:
+    """Say what counting will take, then count; the settings are those of :func:`~polyadic.text.counts.count`."""
+    with steps("plan") as facts:
+        ahead = ("order", "window", "width", "repeats", "memory", "threads")
+        planned = estimate(corpus, **{name: settings[name] for name in ahead if name in settings})
+        facts.update(planned.sizes)
+    return count(corpus, planned=planned, **settings)
+
+
+def _contexts(corpus: Corpus, plan: Plan, making: Making) -> Any:
+    """Count words with the words on one side of them, or at each place."""
+    training = plan.training
+    with making.steps("contexts") as facts:
+        (width,) = plan.by_order["width"]
+        table = contexts(corpus, side=training.contexts, width=width, positional=training.positional)
+        facts.update(entries=table.nnz, columns=table.shape[1])
+    return table
+
+
+def _made(model: Any, vocabulary: Vocabulary, facts: Options) -> Embedding:
+    """Give the vectors of a fitted model, and say how far it came and what it explains."""
+    if hasattr(model, "n_iter_"):
+        facts.update(sweeps=model.n_iter_, converged=model.converged_, interrupted=model.interrupted_)
+    if hasattr(model, "explained_"):
+        shares = model.explained_
+        facts["explained"] = (
+            [round(each.listed, 4) for each in shares] if isinstance(shares, list) else round(shares, 4)
+        )
+    vectors: Embedding = model.embedding(vocabulary.words, counts=vocabulary.counts)
+    if vectors.sparsity:
+        facts["zeros"] = round(vectors.sparsity, 4)
+    return vectors
+
+
+def _vectors(start: Any) -> Embedding | None:
+    if start is None or isinstance(start, Embedding):
+        return start
+    if isinstance(start, str | Path):
+        return read_vectors(start)
+    raise InputError(f"start must be vectors, or the path of some; got {start!r:.60}")
+
+
+def _rows(given: Embedding, words: tuple[str, ...]) -> Any:
+    """Give the vectors of ``words``, in their order."""
+    missing = [word for word in words if word not in given.index]
+    if missing:
+        raise InputError(
+            f"start must have a vector for every word; {len(missing):,} of {len(words):,} have none, {missing[0]!r}"
+            " among them: train both on one corpus, kept by keep"
+        )
+    return given.lookup(words)
+
+
+def _orders(source: Any, method: str, order: int | None) -> tuple[int, ...]:
+    """Say which orders a method is fitted to, or refuse them."""
+    chosen = METHODS[method]
+    if isinstance(source, Counts):
+        if chosen.joint or chosen.fitted_to == "corpus":
+            needed = "counts of several orders" if chosen.joint else "running text"
+            raise InputError(f"{method} needs {needed}, and a counts folder is of one order; give it text or a corpus")
+        order = source.entries.order
+    order = order or chosen.order
+    if order not in chosen.orders:
+        raise InputError(f"{method} takes order {' or '.join(map(str, chosen.orders))}; got {order}")
+    return tuple(range(2, order + 1)) if chosen.joint else (order,)
+
+
+def _each(name: str, value: Any, chosen: Method, orders: tuple[int, ...]) -> tuple[Any, ...]:
+    """Give a value for each order."""
+    if value is None:
+        return tuple(chosen.default(name, order) for order in orders)
+    several = isinstance(value, tuple | list)
+    if several and value and name == "weights" and not isinstance(value[0], str | tuple):  # X and A, of one weight
+        several = False
+    values = tuple(value) if several else (value,)
+    if len(values) not in (1, len(orders)):
+        raise InputError(f"{name} takes one value, or one for each of the orders {orders}; got {len(values)}")
+    return values if len(values) == len(orders) else values * len(orders)
+
+
+def _one_sided(training: Training) -> bool:
+    return training.contexts != "both" or training.positional
+
+
+def _refuse_idle(source: Any, method: str, settings: Options, training: Training) -> None:
+    """Refuse settings that there are not, or that would be ignored."""
+    chosen, counts, corpus = METHODS[method], Counts, Corpus
+    late = (*TEXT, *COUNTED) if isinstance(source, counts) else TEXT if isinstance(source, corpus) else ()
+    unused = {"associations": (), "corpus": (*COUNTED, *WEIGHED)}.get(chosen.fitted_to, WEIGHED)
+    for name in settings:
+        if name in late:
+            raise InputError(f"{name} comes too late: the source is a {type(source).__name__.lower()} already")
+        if name in unused and name not in chosen.options:
+            raise InputError(f"{name} has no effect: {method} is fitted to the {chosen.fitted_to}")
+        if name in ("contexts", "positional") and chosen.fitted_to != "contexts":
+            others = [other for other, its in METHODS.items() if its.fitted_to == "contexts"]
+            raise InputError(f"{name} is an option of {', '.join(others)}; {method} has none such")
+        if _one_sided(training) and name in ("order", "window", "tuple_min_count", "memory"):
+            raise InputError(f"{name} has no effect on contexts of one side or place")
+        if name not in chosen.options and name not in Training.__dataclass_fields__:
+            others = [other for other, its in METHODS.items() if name in its.options]
+            what = f"is an option of {', '.join(others)}" if others else "is no option of any method"
+            raise InputError(f"{name} {what}; {method} has {', '.join(sorted(chosen.options))}")
+    if training.positional and settings.get("side") == "columns":
+        raise InputError("side 'columns' with positional would give vectors to places of words, not to words")
+
+
+def _refuse_idle_keep(source: Any, training: Training, keep: Any, chosen: Method) -> None:
+    """Refuse to keep things where there is nothing to keep, or no place."""
+    if training.keep_text and keep is None:
+        raise InputError("keep_text is for keep: name the folder in which the corpus stays with its text")
+    if keep is not None and isinstance(source, Counts) and "start" not in chosen.options:
+        raise InputError("keep comes too late: the source is counts already, and this method cannot be gone on with")
+    if keep is not None and isinstance(source, Corpus) and _one_sided(training):
+        raise InputError(
+            "keep has nothing to keep: the text is a corpus already, and contexts of one side are not kept"
+        )

@@ -1,0 +1,406 @@
+r"""Word vectors by Tucker decomposition: few directions for words, and a core that says how these combine.
+
+Higher-order orthogonal iteration: the Tucker model of a tensor whose unlisted cells are zero.
+
+With orthonormal factors the best core is :math:`G = X \times_1 U_1^\top \dots \times_n U_n^\top`, and
+
+.. math:: \tfrac12 \|X - G \times_1 U_1 \dots \times_n U_n\|^2 = \tfrac12 \big(\|X\|^2 - \|G\|^2\big),
+
+so :math:`f(U) = \tfrac12 \|G\|^2` is to grow. Its gradient for the factor of one mode is :math:`Y_d G_{(d)}^\top`,
+where :math:`Y_d` is the unfolding of X contracted with all other factors. Published HOOI takes the leading left
+singular vectors of :math:`Y_d`. Here a factor moves to an orthonormal basis of
+
+.. math:: \nabla f + \alpha\, U_d,
+
+which with :math:`\alpha = 0` is one step of orthogonal iteration for those vectors, as :math:`\nabla f = Y_d Y_d^\top
+U_d`. The maximum is the same, and :math:`Y_d`, which has a column for every combination of the other widths, is never
+formed. For a factor of one mode f is convex and such a step never lowers it. For a factor that several modes share f
+need not be convex; where a step would lower it, :math:`\alpha` grows until it does not. A large :math:`\alpha` is a
+small step of projected gradient ascent.
+
+References
+----------
+De Lathauwer, De Moor, Vandewalle (2000), On the best rank-1 and rank-(R1, R2, ..., RN) approximation of higher-order
+tensors, algorithm 4.2.
+Kolda, Sun (2008), Scalable tensor decompositions for multi-aspect data mining, on what must not be formed.
+Regalia (2013), Monotonically convergent algorithms for symmetric tensor approximation, on shifts of shared factors.
+Jin, Kileel, Kolda, Ward (2024), Scalable symmetric Tucker tensor decomposition, on projected gradients.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, replace
+from itertools import permutations
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+
+from polyadic.core import resources
+from polyadic.core.errors import InputError, check_int
+from polyadic.core.model import Amount, Count, Model, Seed, Threads, Watch
+from polyadic.core.resources import check_memory
+from polyadic.core.solvers.run import Sweep, run
+from polyadic.embedding import Embedding
+from polyadic.words.kernels.tucker import tucker_core, tucker_predict, tucker_pullback, unfolding_gram
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from polyadic.core.entries import Entries
+    from polyadic.core.forms import Factors
+
+
+class Tucker(Model):
+    r"""Orthonormal directions for each mode, and a core of how strongly each combination of them occurs.
+
+    .. math:: \min_{G, U} \tfrac12 \sum_c (x_c - m_c)^2, \qquad
+              m_c = \sum_{r_1 \dots r_n} G_{r_1 \dots r_n} \prod_d U^{(d)}_{c_d r_d}, \qquad U^{(d)\top} U^{(d)} = I
+
+    The sum is over all cells; those that are not listed are zeros. Weights of entries are not used. Symmetric entries
+    have one U for all modes and a symmetric core, others a U for each mode. The axes of each U are those of the
+    higher-order singular value decomposition of the model: the slices of the core along a mode are orthogonal to each
+    other, and their norms, the singular values, fall.
+
+    Parameters
+    ----------
+    rank : int or sequence of int
+        Columns of U; for entries that are not symmetric one number per mode, if they differ. The core has the product
+        of the ranks of all modes as its number of elements. A mode that is not to be compressed has its own length
+        (Tucker 1 and 2).
+    start : {"random", "hosvd"}
+        Random directions, or the leading ones of each unfolding, which take more memory and time and are the safer
+        start for symmetric matrices and values of both signs.
+    power : float
+        :math:`p` in the vectors :math:`U \Sigma^p`, with the singular values :math:`\Sigma`. With 1, inner products
+        of vectors are those of the model's slices; 0 leaves directions alone.
+    max_iter, tol
+        See :func:`~polyadic.core.solvers.run.run`.
+    seed : int, optional
+        Of the start.
+    threads : int, optional
+        All cores by default. The same seed gives the same bits, however many threads.
+    watch : callable, optional
+        Called with the :class:`~polyadic.core.solvers.run.Result` so far after each sweep; its last factor is the core.
+
+    Attributes
+    ----------
+    factors_ : list of ndarray of shape (size of the mode, rank)
+        U; one, or one per mode.
+    core_ : ndarray of shape (rank, ..., rank)
+        G.
+    singular_values_ : list of ndarray of shape (rank,)
+        :math:`\Sigma` for each factor, falling.
+    vectors_ : list of ndarray of shape (size of the mode, rank)
+        :math:`U \Sigma^p` for each factor.
+    explained_ : float
+        Share of the sum of squares of all cells that the model explains.
+    history_ : list of float
+        Half the squared error at the start and after each sweep.
+    result_, n_iter_, converged_, interrupted_
+        See :class:`~polyadic.core.model.Model`.
+
+    References
+    ----------
+    De Lathauwer, De Moor, Vandewalle (2000), A multilinear singular value decomposition, theorem 2.
+    The same authors (2000), On the best rank-1 and rank-(R1, ..., RN) approximation of higher-order tensors, section 4.
+
+    Examples
+    --------
+    >>> from polyadic.core.entries import Entries
+    >>> x = Entries.collect([[0, 0, 0], [1, 1, 1], [2, 2, 2]], [1.0, 3.0, 2.0], 3)
+    >>> model = Tucker(2, seed=0).fit(x)
+    >>> model.singular_values_[0].round(3).tolist(), round(model.explained_, 3)
+    ([3.0, 2.0], 0.929)
+    >>> abs(model.predict([[1, 1, 1], [0, 1, 2]])).round(3).tolist()
+    [3.0, 0.0]
+    """
+
+    rank: Count | Sequence[Count] = 50
+    _: KW_ONLY
+    start: Literal["random", "hosvd"] = "random"
+    power: Amount = 0.5
+    max_iter: Count = 50
+    tol: Amount = 1e-3
+    seed: Seed = None
+    threads: Threads = None
+    watch: Watch = None
+
+    def fit(self, entries: Entries) -> Self:
+        """Factorize entries of any order from two on.
+
+        Raises
+        ------
+        InputError
+            If there are no entries, unlisted ones are missing, a setting is out of range, or memory would not do.
+        """
+        self.check()
+        if not len(entries):
+            raise InputError("there are no entries to factorize; lower the shift or min_count")
+        slots = (0,) * entries.order if entries.symmetric else tuple(range(entries.order))
+        ranks = self._ranks(entries, slots)
+        self._check_memory(entries, ranks, slots)
+        rng = np.random.default_rng(self.seed)
+        if self.start == "hosvd":
+            start = hosvd(entries, ranks, rng=rng, threads=self.threads)
+        else:
+            sizes = [entries.shape[slots.index(s)] for s in range(len(ranks))]
+            start = [rng.standard_normal((n, r)).astype(np.float32) for n, r in zip(sizes, ranks, strict=True)]
+        solver = hooi(entries, start, threads=self.threads)
+        *factors, core = self._keep(run(solver, max_iter=self.max_iter, tol=self.tol, watch=self.watch))
+        self.factors_, self.core_, self.singular_values_ = _principal_axes(factors, core, slots)
+        self.vectors_ = [
+            (u * s**self.power).astype(np.float32) for u, s in zip(self.factors_, self.singular_values_, strict=True)
+        ]
+        explained = float(np.vdot(core, core))
+        self.explained_ = explained / (explained + 2 * self.history_[-1] or 1.0)
+        return self
+
+    def predict(self, indices: NDArray[Any]) -> NDArray[np.float32]:
+        """Give the association that the model expects of tuples; shapes (n, order) -> (n,)."""
+        slots = (0,) * self.core_.ndim if len(self.factors_) == 1 else range(self.core_.ndim)
+        tuples = np.asarray(indices)
+        return tucker_predict(tuples, self.factors_, self.core_, slots=slots, threads=self._threads)
+
+    def embedding(self, words: Sequence[str], *, counts: NDArray[np.integer] | None = None, mode: int = 0) -> Embedding:
+        """Give the vectors of a mode their words, and how often these occur; symmetric entries have one for all."""
+        check_int("mode", mode, low=0, high=len(self.vectors_) - 1)
+        return Embedding(words, self.vectors_[mode], counts=counts)
+
+    def _ranks(self, entries: Entries, slots: tuple[int, ...]) -> list[int]:
+        """Give the rank of each factor, at most the length of its mode."""
+        factors = max(slots) + 1
+        ranks = list(self.rank) if isinstance(self.rank, Iterable) else [self.rank] * factors
+        if len(ranks) != factors:
+            raise InputError(f"rank must be one number, or one for each of {factors} factors; got {self.rank}")
+        return [check_int("rank", r, low=1, high=entries.shape[slots.index(s)]) for s, r in enumerate(ranks)]
+
+    def _check_memory(self, entries: Entries, ranks: list[int], slots: tuple[int, ...]) -> None:
+        """Refuse ranks whose core, or entries whose fibres, would not fit."""
+        threads = self._threads
+        numbers = sum(entries.shape[slots.index(s)] * r for s, r in enumerate(ranks))
+        core = math.prod(ranks[s] for s in slots)
+        fibres = 56.0 * entries.order * len(entries) if self.start == "hosvd" else 0.0
+        check_memory(
+            (40 + 12 * threads) * numbers + (32 + 8 * threads) * core + 8.0 * len(entries) + fibres,
+            f"a Tucker model of {max(entries.shape):,} rows and ranks {', '.join(str(ranks[s]) for s in slots)}",
+            'lower the rank or the size of the vocabulary, or use start="random"',
+        )
+
+
+def _principal_axes(
+    factors: list[NDArray[Any]], core: NDArray[np.float64], slots: tuple[int, ...]
+) -> tuple[list[NDArray[np.float32]], NDArray[np.float64], list[NDArray[np.float64]]]:
+    """Turn factors and core so that slices of the core are orthogonal, largest first; the model stays the same."""
+    turned, singular_values = [], []
+    for s, u in enumerate(factors):
+        unfolding = np.moveaxis(core, slots.index(s), 0).reshape(u.shape[1], -1)
+        squares, axes = np.linalg.eigh(unfolding @ unfolding.T)
+        squares, axes = squares[::-1], axes[:, ::-1]
+        v = u.astype(float) @ axes
+        signs = np.where(v[np.abs(v).argmax(axis=0), np.arange(v.shape[1])] < 0, -1.0, 1.0)
+        turned.append((v * signs).astype(np.float32))
+        singular_values.append(np.sqrt(np.maximum(squares, 0)))
+        for mode, slot in enumerate(slots):
+            if slot == s:
+                core = np.moveaxis(np.tensordot(axes * signs, core, (0, mode)), 0, mode)
+    return turned, core, singular_values
+
+
+LARGEST_SHIFT = 1e4
+"""Largest shift tried, in multiples of the largest eigenvalue of ``U' grad f``: smaller steps drown in rounding."""
+POWERS = 3
+"""Passes of orthogonal iteration for a start; later sweeps do the rest."""
+
+
+def hooi(
+    entries: Entries, start: Factors, *, slots: Sequence[int] | None = None, threads: int | None = None
+) -> Iterator[Sweep]:
+    """Ascend to the orthonormal factors whose core is largest; one sweep moves each factor once.
+
+    Parameters
+    ----------
+    entries : Entries
+        Unlisted cells are zeros; weights are not used.
+    start : list of ndarray of shape (size, rank)
+        Where to begin (see :func:`hosvd`); made orthonormal. Single or double precision, which all follows.
+    slots : sequence of int, optional
+        Which factor explains each mode; one for each by default, or one for all of symmetric entries.
+    threads : int, optional
+        All cores by default.
+
+    Yields
+    ------
+    Sweep
+        The factors with the core as the last, and half the squared error over all cells. It never rises. Ends where no
+        step lowers it.
+
+    Raises
+    ------
+    InputError
+        If unlisted entries are missing, a cell is listed twice, or the slots or the start do not fit.
+
+    Examples
+    --------
+    >>> from polyadic.core.entries import Entries
+    >>> x = Entries.collect([[0, 0, 1], [2, 2, 2]], [1.0, 3.0], 3)
+    >>> sweeps = [sweep for sweep, _ in zip(hooi(x, [np.array([[1.0, 0], [1, 1], [0, 1]])]), range(30))]
+    >>> round(sweeps[0].objective, 3), round(sweeps[-1].objective, 3), sweeps[-1].factors[-1].shape
+    (3.667, 0.833, (2, 2, 2))
+    """
+    tensor = _Tensor(entries, slots, threads)
+    if set(tensor.slots) != set(range(len(start))):
+        raise InputError(f"slots must name all {len(start)} factors; got {tensor.slots}")
+    for s, n in zip(tensor.slots, entries.shape, strict=True):
+        if start[s].ndim != 2 or not n == len(start[s]) >= start[s].shape[1] > 0:
+            raise InputError(f"factor {s} must have {n} rows and at most as many columns; got shape {start[s].shape}")
+    U = [np.linalg.qr(u)[0] for u in start]
+    G = tensor.core(U)
+    size = _square(G)
+    yield Sweep([*U, G], 0.5 * (tensor.norm - size))
+    while True:
+        before = size
+        for s in range(len(U)):
+            U, G, size = _ascend(tensor, U, G, s)
+        if size <= before:
+            return
+        yield Sweep([*U, G], 0.5 * (tensor.norm - size))
+
+
+def hosvd(
+    entries: Entries,
+    ranks: Sequence[int],
+    *,
+    rng: np.random.Generator,
+    slots: Sequence[int] | None = None,
+    threads: int | None = None,
+) -> Factors:
+    r"""Give leading left singular vectors of the unfolding of each factor's mode, nearly.
+
+    A few passes of orthogonal iteration with :math:`X_{(d)} X_{(d)}^\top`, which is never formed: for each fibre along
+    the mode, ``x x'Q`` is added.
+
+    Parameters
+    ----------
+    entries : Entries
+        As for :func:`hooi`.
+    ranks : sequence of int
+        Width of each factor, at most the length of its mode.
+    rng : numpy.random.Generator
+        Of the first basis.
+    slots, threads
+        As for :func:`hooi`. A factor that modes share comes from the first of them.
+
+    Returns
+    -------
+    list of ndarray of shape (size, rank)
+        Orthonormal, single precision.
+    """
+    tensor = _Tensor(entries, slots, threads)
+    factors = []
+    for s, rank in enumerate(ranks):
+        mode = tensor.slots.index(s)
+        size = entries.shape[mode]
+        check_int("rank", rank, low=1, high=size)
+        indices, values = tensor.along(mode)
+        spare = min(size, rank + 10)  # the last columns of a basis settle slowly; these are dropped
+        Q = np.linalg.qr(rng.standard_normal((size, spare)))[0].astype(np.float32)
+        for _ in range(POWERS):
+            Q = np.linalg.qr(unfolding_gram(indices, values, Q, threads=tensor.threads))[0]
+        gram = Q.T @ unfolding_gram(indices, values, Q, threads=tensor.threads)
+        _, vectors = np.linalg.eigh(gram.astype(float))
+        factors.append((Q @ vectors[:, ::-1][:, :rank]).astype(np.float32))
+    return factors
+
+
+class _Tensor:
+    """What the iteration asks of entries: products of all their cells with factors."""
+
+    def __init__(self, entries: Entries, slots: Sequence[int] | None, threads: int | None) -> None:
+        if entries.unlisted == "missing":
+            raise InputError('HOOI takes unlisted cells as zeros; use entries with unlisted="zero"')
+        if entries.order < 2:
+            raise InputError(f"HOOI needs entries of two modes at least; got order {entries.order}")
+        default = (0,) * entries.order if entries.symmetric else range(entries.order)
+        self.slots = tuple(default if slots is None else slots)
+        if len(self.slots) != entries.order:
+            raise InputError(f"slots must name a factor per mode; got {self.slots} for order {entries.order}")
+        if entries.symmetric and len(set(self.slots)) > 1:
+            raise InputError(f"symmetric entries share one factor; got slots {self.slots}")
+        self.entries = entries if entries.symmetric else _sorted(entries)
+        self.threads = (
+            resources.cores() if threads is None else check_int("threads", threads, low=1, high=resources.MOST_THREADS)
+        )
+        x = self.entries.values
+        self._values = x * self.entries.multiplicity() if entries.symmetric else x
+        self.norm = float(np.dot(self._values.astype(float), x))
+
+    def core(self, U: Factors) -> NDArray[np.float64]:
+        """Contract all cells with the factors."""
+        G = tucker_core(self.entries.indices, self._values, U, slots=self.slots, threads=self.threads)
+        if not self.entries.symmetric:
+            return G
+        symmetric = np.zeros_like(G)
+        for axes in permutations(range(G.ndim)):  # each entry stands for its permutations
+            symmetric += np.transpose(G, axes)
+        return symmetric / math.factorial(G.ndim)
+
+    def gradient(self, U: Factors, G: NDArray[np.float64], s: int) -> NDArray[Any]:
+        r"""Give the gradient of :math:`\|G\|^2 / 2` for one factor."""
+        indices, slots = self.entries.indices, self.slots
+        return tucker_pullback(indices, self._values, U, G, slots=slots, threads=self.threads)[s]
+
+    def along(self, mode: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """List the cells along a mode, fibre after fibre; of symmetric ones, one fibre stands for all like it."""
+        entries = self.entries
+        if not entries.symmetric:
+            others = [c for c in range(entries.order) if c != mode]
+            order = np.lexsort(entries.indices[:, others[::-1]].T)
+            return entries.indices[order][:, [*others, mode]], entries.values[order]
+        columns, parts, sources = entries.indices.T, [], []
+        for leaf in range(entries.order):
+            others = [c for c in range(entries.order) if c != leaf]
+            new = columns[leaf] != columns[leaf - 1] if leaf else np.ones(len(entries), bool)  # not the same cell twice
+            parts.append(columns[[*others, leaf]][:, new])
+            sources.append(np.flatnonzero(new))
+        cells, source = np.concatenate(parts, axis=1), np.concatenate(sources)
+        order = np.lexsort(cells[-2::-1])
+        cells, values = cells[:, order], entries.values[source[order]].astype(float)
+        starts = np.flatnonzero(np.r_[True, (cells[:-1, 1:] != cells[:-1, :-1]).any(axis=0)])
+        fibres = replace(
+            entries, indices=cells[:-1, starts].T, values=values[starts], shape=entries.shape[1:], weights=None
+        )
+        values *= np.repeat(np.sqrt(fibres.multiplicity()), np.diff(starts, append=len(values)))
+        return cells.T, values
+
+
+def _sorted(entries: Entries) -> Entries:
+    """Put cells in lexicographic order, so that those of one root and of one fibre are together."""
+    order = np.lexsort(entries.indices.T[::-1])
+    indices = entries.indices.T[:, order].T
+    if (indices[1:] == indices[:-1]).all(axis=1).any():
+        raise InputError("HOOI needs each cell to be listed once; add the values of cells listed twice")
+    weights = None if entries.weights is None else entries.weights[order]
+    return replace(entries, indices=indices, values=entries.values[order], weights=weights)
+
+
+def _ascend(tensor: _Tensor, U: Factors, G: NDArray[np.float64], s: int) -> tuple[Factors, NDArray[np.float64], float]:
+    """Move factor ``s`` so that the core grows; where no step makes it grow, all stays as it is."""
+    size, P = _square(G), tensor.gradient(U, G, s)
+    unit = float(np.linalg.norm(U[s].T @ P, 2))
+    shift = 0.0
+    while shift <= LARGEST_SHIFT:
+        basis = np.linalg.qr(P.astype(float) + shift * unit * U[s])[0]
+        moved = [basis.astype(u.dtype) if k == s else u for k, u in enumerate(U)]
+        larger = tensor.core(moved)
+        if _square(larger) > size:
+            return moved, larger, _square(larger)
+        shift = max(1.0, 10 * shift)
+    return U, G, size
+
+
+def _square(G: NDArray[np.float64]) -> float:
+    return float(np.vdot(G, G))
